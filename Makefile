@@ -1,0 +1,41 @@
+# `make run` and `make test` need only Python >= 3.11 and make.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: run test test-slow check bench clean
+
+run: .venv/installed
+	$(BIN)/plausible demo
+
+test: .venv/installed-dev
+	$(BIN)/python -m pytest -m "not slow"
+
+test-slow: .venv/installed-dev
+	$(BIN)/python -m pytest
+
+check: .venv/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/installed-dev
+	$(BIN)/pip install --quiet -e ".[bench]"
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "plausible needs Python 3.11 or newer; name one with: make run PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv .venv
+
+.venv/installed: pyproject.toml | .venv/bin/python
+	$(BIN)/pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+.venv/installed-dev: pyproject.toml | .venv/bin/python
+	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[dev]"
+	@touch $@ .venv/installed

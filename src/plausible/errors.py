@@ -1,0 +1,181 @@
+"""The exception tree: every error names the thing, the place and the fix.
+
+PlausibleError
+├── UnknownVariable (KeyError)        a name that no variable, node or column carries
+├── UnknownState (ValueError)         a value that is not a state of its variable
+├── InvalidVariable (ValueError)      a variable that can't exist (no states, repeated states ...)
+├── InvalidEvidence (ValueError)      evidence that can't be read
+├── ImpossibleEvidence (ValueError)   evidence of probability zero
+├── InvalidFactor (ValueError)        a factor whose scope, shape or values don't fit
+├── InvalidCPD (ValueError)           a conditional distribution that is none
+├── InvalidGraph (ValueError)         an edge or node that the kind of graph forbids
+│   └── CyclicGraph                   a directed cycle; carries it
+├── InvalidModel (ValueError)         parts that do not make a model
+├── InvalidArgument (ValueError)      an option or number out of its range
+├── TooLarge (MemoryError)            an answer that would not fit; says how big it is
+├── FormatError (ValueError)          a file that can't be read; carries file, line and column
+├── NotRepresentable (ValueError)     a model that a file format can't hold
+├── NotSupported (TypeError)          a question this kind of object can't answer
+└── MissingDependency (ImportError)   an optional library to install
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from difflib import get_close_matches
+
+__all__ = [
+    "CyclicGraph",
+    "FormatError",
+    "ImpossibleEvidence",
+    "InvalidArgument",
+    "InvalidCPD",
+    "InvalidEvidence",
+    "InvalidFactor",
+    "InvalidGraph",
+    "InvalidModel",
+    "InvalidVariable",
+    "MissingDependency",
+    "NotRepresentable",
+    "NotSupported",
+    "PlausibleError",
+    "PlausibleWarning",
+    "RoundedProbabilities",
+    "TooLarge",
+    "UnknownState",
+    "UnknownVariable",
+    "suggestion",
+]
+
+
+class PlausibleError(Exception):
+    """The root of everything that this library raises on purpose."""
+
+    def __str__(self) -> str:
+        """The message as written: `KeyError` would quote it."""
+        return str(self.args[0]) if self.args else ""
+
+
+class UnknownVariable(PlausibleError, KeyError):
+    """A name that no variable, node or column carries."""
+
+    @classmethod
+    def named(cls, name: Hashable, candidates: Iterable[Hashable], place: str) -> UnknownVariable:
+        """The error for `name` that is missing in `place`, with close matches among `candidates`."""
+        return cls(f"{name!r} is not a variable of {place}.{suggestion(name, candidates)}")
+
+
+class UnknownState(PlausibleError, ValueError):
+    """A value that is not a state of its variable."""
+
+
+class InvalidVariable(PlausibleError, ValueError):
+    """A variable that can't exist."""
+
+
+class InvalidEvidence(PlausibleError, ValueError):
+    """Evidence that can't be read."""
+
+
+class ImpossibleEvidence(PlausibleError, ValueError):
+    """Evidence of probability zero."""
+
+
+class InvalidFactor(PlausibleError, ValueError):
+    """A factor whose scope, shape or values don't fit together."""
+
+
+class InvalidCPD(PlausibleError, ValueError):
+    """A conditional distribution that is none."""
+
+
+class InvalidGraph(PlausibleError, ValueError):
+    """An edge or node that this kind of graph forbids."""
+
+
+class CyclicGraph(InvalidGraph):
+    """A directed cycle where none may be; `cycle` lists its nodes in order."""
+
+    def __init__(self, cycle: Iterable[Hashable]) -> None:
+        self.cycle = tuple(cycle)
+        path = " -> ".join(str(node) for node in (*self.cycle, *self.cycle[:1]))
+        super().__init__(f"The graph has a directed cycle: {path}. Remove or reverse one of these edges.")
+
+
+class InvalidModel(PlausibleError, ValueError):
+    """Parts that do not make a model."""
+
+
+class InvalidArgument(PlausibleError, ValueError):
+    """An option or number out of its range."""
+
+
+class TooLarge(PlausibleError, MemoryError):
+    """An answer that would not fit; the message says how big it would be."""
+
+
+class FormatError(PlausibleError, ValueError):
+    """A file that can't be read, with the place where reading stopped."""
+
+    def __init__(self, problem: str, *, file: str | None = None, line: int | None = None, column: int | None = None):
+        self.problem, self.file, self.line, self.column = problem, file, line, column
+        place = ":".join(str(part) for part in (file, line, column) if part is not None)
+        super().__init__(f"{place}: {problem}" if place else problem)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Keep the place when the error crosses a process boundary."""
+        return _format_error, (self.problem, self.file, self.line, self.column)
+
+    def in_file(self, file: str) -> FormatError:
+        """The same error with the name of the file that was read."""
+        return FormatError(self.problem, file=file, line=self.line, column=self.column)
+
+
+def _format_error(problem: str, file: str | None, line: int | None, column: int | None) -> FormatError:
+    return FormatError(problem, file=file, line=line, column=column)
+
+
+class NotRepresentable(PlausibleError, ValueError):
+    """A model that a file format can't hold."""
+
+
+class NotSupported(PlausibleError, TypeError):
+    """A question that this kind of object can't answer."""
+
+
+class MissingDependency(PlausibleError, ImportError):
+    """An optional library that has to be installed first."""
+
+    @classmethod
+    def extra(cls, library: str, extra: str) -> MissingDependency:
+        """The error for `library`, which the named extra of this package brings."""
+        return cls(f'This needs {library}, which is optional. Install it with: pip install "plausible[{extra}]"')
+
+
+class PlausibleWarning(UserWarning):
+    """The root of everything that this library warns about."""
+
+
+class RoundedProbabilities(PlausibleWarning):
+    """Probabilities missed one by rounding and were renormalised."""
+
+
+def suggestion(name: Hashable, candidates: Iterable[Hashable]) -> str:
+    """A sentence (with a leading space) that helps someone who wrote `name` and meant a candidate.
+
+    >>> suggestion("Grss", ["Rain", "Grass"])
+    " Did you mean 'Grass'?"
+    >>> suggestion("x", ["Rain", "Grass"])
+    " Known: 'Rain', 'Grass'."
+    """
+    known = list(candidates)
+    if not known:
+        return ""
+    by_text = {str(candidate): candidate for candidate in known}
+    by_folded = {text.casefold(): candidate for text, candidate in by_text.items()}
+    close = get_close_matches(str(name).casefold(), by_folded, n=3, cutoff=0.6)
+    if close:
+        return f" Did you mean {' or '.join(repr(by_folded[text]) for text in close)}?"
+    shown = ", ".join(repr(candidate) for candidate in known[:8])
+    more = f", ... ({len(known)} in all)" if len(known) > 8 else ""
+    return f" Known: {shown}{more}."

@@ -1,0 +1,69 @@
+"""What all graphs share: an ordered set of nodes, and reading the arguments that name some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Any, TypeAlias
+
+from plausible.errors import InvalidGraph, UnknownVariable
+
+__all__ = ["Node", "NodeIndex", "Nodes", "is_networkx"]
+
+Node: TypeAlias = Hashable
+#: One node, or several.
+Nodes: TypeAlias = Hashable | Iterable[Hashable]
+
+
+class NodeIndex:
+    """The nodes of a graph in the order in which they were given, and their positions."""
+
+    __slots__ = ("nodes", "positions")
+
+    def __init__(self, nodes: Iterable[Node]) -> None:
+        self.nodes: tuple[Node, ...] = tuple(dict.fromkeys(nodes))
+        self.positions: dict[Node, int] = {node: position for position, node in enumerate(self.nodes)}
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self.nodes)
+
+    def __contains__(self, node: object) -> bool:
+        return node in self.positions
+
+    def position(self, node: Node) -> int:
+        """The position of a node; an unknown one gets close matches."""
+        try:
+            return self.positions[node]
+        except (KeyError, TypeError):
+            raise UnknownVariable.named(node, self.nodes, "this graph") from None
+
+    def select(self, nodes: Nodes) -> list[int]:
+        """The positions of one node or of several, without repeats, in the order given."""
+        if isinstance(nodes, Hashable) and nodes in self.positions:
+            return [self.positions[nodes]]
+        if isinstance(nodes, str) or not isinstance(nodes, Iterable):
+            raise UnknownVariable.named(nodes, self.nodes, "this graph")
+        return list(dict.fromkeys(self.position(node) for node in nodes))
+
+    def names(self, positions: Iterable[int]) -> tuple[Node, ...]:
+        """The nodes at these positions, in the order given."""
+        return tuple(self.nodes[position] for position in positions)
+
+
+def is_networkx(graph: object) -> bool:
+    """Whether this is a networkx graph; told by its shape, so that networkx need not be imported."""
+    return all(hasattr(graph, name) for name in ("adj", "is_directed", "is_multigraph", "nodes", "edges"))
+
+
+def edge_pairs(edges: Iterable[Any]) -> list[tuple[Node, Node]]:
+    """Check that every item is a pair of different nodes."""
+    pairs: list[tuple[Node, Node]] = []
+    for edge in edges:
+        if isinstance(edge, str) or not isinstance(edge, Iterable) or len(pair := tuple(edge)) != 2:
+            raise InvalidGraph(f"{edge!r} is not an edge: expected a pair of nodes, such as ('A', 'B').")
+        if pair[0] == pair[1]:
+            raise InvalidGraph(f"The edge from {pair[0]!r} to itself is not allowed.")
+        pairs.append((pair[0], pair[1]))
+    return pairs

@@ -1,0 +1,115 @@
+"""Arrow text: `"A -> B <-> C; D - E; F o-> G"`, the way people write graphs in a message.
+
+A statement is a chain of nodes joined by edges, or a lone node; statements end at `;`, `,` or a new line.
+A name with blanks or any of `- < > ; , "` in it stands in double quotes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+
+from plausible.errors import InvalidGraph
+
+__all__ = ["Connection", "format_statements", "parse_statements", "quote"]
+
+_TOKEN = re.compile(
+    r"""
+    (?P<blank>[^\S\n]+)
+  | (?P<end>[;,\n])
+  | (?P<edge>(?:<|o(?=-))?-{1,2}(?:>|o(?=[\s"]))?)
+  | "(?P<quoted>(?:[^"\\]|\\.)+)"
+  | (?P<name>[^\s;,<>"-]+)
+    """,
+    re.VERBOSE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """One edge as written: `left` and `right` nodes, and the edge text, such as `o->`."""
+
+    left: str
+    edge: str
+    right: str
+
+
+def parse_statements(text: str) -> tuple[list[str], list[Connection]]:
+    """The nodes, in order of appearance, and the edges of arrow text.
+
+    >>> nodes, edges = parse_statements("A -> B <- C; D")
+    >>> nodes
+    ['A', 'B', 'C', 'D']
+    >>> [(edge.left, edge.edge, edge.right) for edge in edges]
+    [('A', '->', 'B'), ('B', '<-', 'C')]
+    """
+    nodes: dict[str, None] = {}
+    connections: list[Connection] = []
+    left: str | None = None
+    edge: str | None = None
+    position = 0
+    for match in _tokens(text):
+        kind, token, position = match.lastgroup, match.group(match.lastgroup or 0), match.end()
+        if kind == "end":
+            _refuse_dangling(text, edge, match.start())
+            left = None
+        elif kind == "edge":
+            if left is None or edge is not None:
+                raise _syntax_error(text, match.start(), "expected a node before this edge")
+            edge = token.replace("--", "-")
+        elif kind in ("name", "quoted"):
+            name = re.sub(r"\\(.)", r"\1", token) if kind == "quoted" else token
+            nodes.setdefault(name)
+            if left is not None:
+                if edge is None:
+                    raise _syntax_error(text, match.start(), "expected an edge, such as '->', or ';' before this node")
+                connections.append(Connection(left, edge, name))
+            left, edge = name, None
+    _refuse_dangling(text, edge, position)
+    return list(nodes), connections
+
+
+def _tokens(text: str) -> Iterable[re.Match[str]]:
+    position = 0
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if match is None:
+            raise _syntax_error(
+                text, position, "expected a node, an edge or ';'; a name with such characters needs quotes"
+            )
+        yield match
+        position = match.end()
+
+
+def _refuse_dangling(text: str, edge: str | None, position: int) -> None:
+    if edge is not None:
+        raise _syntax_error(text, position, f"expected a node after '{edge}'")
+
+
+def _syntax_error(text: str, position: int, expected: str) -> InvalidGraph:
+    return InvalidGraph(
+        f"Can't read the graph text at character {position + 1}, near {text[position : position + 12]!r}: {expected}."
+    )
+
+
+def quote(node: Hashable) -> str:
+    """The node as arrow text would write it.
+
+    >>> quote("blood pressure")
+    '"blood pressure"'
+    """
+    name = str(node)
+    match = _TOKEN.fullmatch(name)
+    if match is not None and match.lastgroup == "name":
+        return name
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def format_statements(nodes: Iterable[Hashable], edges: Iterable[tuple[Hashable, str, Hashable]]) -> str:
+    """Arrow text for the edges, followed by the nodes that no edge touches."""
+    edges = list(edges)
+    touched = {node for left, _, right in edges for node in (left, right)}
+    statements = [f"{quote(left)} {edge} {quote(right)}" for left, edge, right in edges]
+    return "; ".join([*statements, *(quote(node) for node in nodes if node not in touched)])
