@@ -1,0 +1,511 @@
+"""Factors: real-valued tables over the states of named variables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible.errors import InvalidFactor, NotSupported, UnknownVariable
+from plausible.factors import conversions
+from plausible.factors.alignment import (
+    Scope,
+    Table,
+    align,
+    axes_of,
+    check_size,
+    combine,
+    num_entries,
+    union_scope,
+    wide,
+)
+from plausible.factors.display import TextTable, factor_table
+from plausible.variables import Assignment, State, Variable
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+__all__ = ["Factor", "product"]
+
+_MAX_AXES = 64
+
+
+class Factor:
+    """A function from the assignments of its scope to real numbers, as a table with named axes.
+
+    Axes are found by name, so the order in which variables are listed never matters to a result's meaning.
+    Factors are immutable; every operation returns a new one.
+
+    Parameters
+    ----------
+    scope
+        The variables in axis order: `Variable` objects, or a mapping from names to states.
+    values
+        Numbers of shape `(states of scope[0], states of scope[1], ...)`; any finite ones, and ±inf.
+    info
+        How the numbers were got, where they answer a query.
+
+    Examples
+    --------
+    >>> coin = Factor({"coin": ["heads", "tails"]}, [0.5, 0.5])
+    >>> call = Factor({"coin": ["heads", "tails"], "call": ["right", "wrong"]}, [[0.9, 0.1], [0.2, 0.8]])
+    >>> joint = coin * call
+    >>> print(joint.marginalize("coin"))
+    call  | value
+    ------+------
+    right |  0.55
+    wrong |  0.45
+    """
+
+    __slots__ = ("_scope", "_table", "info")
+
+    def __init__(
+        self,
+        scope: Iterable[Variable] | Mapping[str, Iterable[State] | int],
+        values: npt.ArrayLike,
+        *,
+        info: object | None = None,
+    ) -> None:
+        self._scope = read_scope(scope)
+        shape = tuple(variable.num_states for variable in self._scope)
+        try:
+            array = np.array(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InvalidFactor(f"The values of the factor over {_names(self._scope)} are not numbers.") from None
+        if array.shape != shape:
+            raise InvalidFactor(
+                f"The factor over {_names(self._scope)} needs values of shape {shape}, not {array.shape}."
+            )
+        self._table = _checked(array.reshape([size for size in shape if size > 1]), self._scope)
+        self.info = info
+
+    @classmethod
+    def from_flat(cls, scope: Iterable[Variable], values: npt.ArrayLike) -> Factor:
+        """A factor from numbers in a row, the last variable's state changing fastest; for any number of axes.
+
+        >>> Factor.from_flat([Variable(f"X{i}", 1) for i in range(100)], [7.0]).sum()
+        7.0
+        """
+        ordered = read_scope(scope)
+        flat = np.array(values, dtype=np.float64)
+        if flat.shape != (num_entries(ordered),):
+            raise InvalidFactor(
+                f"The factor over {_names(ordered)} needs {num_entries(ordered)} numbers in a row, "
+                f"not an array of shape {flat.shape}."
+            )
+        return cls._of(ordered, _checked(flat.reshape([variable.num_states for variable in wide(ordered)]), ordered))
+
+    @classmethod
+    def _of(cls, scope: Scope, table: Table, info: object | None = None) -> Factor:
+        """From parts already checked: `table` has the wide axes of `scope` and belongs to the new factor."""
+        factor = object.__new__(cls)
+        table.setflags(write=False)
+        factor._scope, factor._table, factor.info = scope, table, info
+        return factor
+
+    @classmethod
+    def scalar(cls, value: float) -> Factor:
+        """A factor with an empty scope."""
+        return cls((), value)
+
+    @classmethod
+    def indicator(cls, variable: Variable, state: State) -> Factor:
+        """One at `state` and zero elsewhere: 1(X = x)."""
+        values = np.zeros(variable.num_states)
+        values[variable.index(state)] = 1.0
+        return cls((variable,), values)
+
+    # --- what is there ---
+
+    @property
+    def scope(self) -> Scope:
+        """The variables, in axis order."""
+        return self._scope
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the variables, in axis order."""
+        return tuple(variable.name for variable in self._scope)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of states of each variable."""
+        return tuple(variable.num_states for variable in self._scope)
+
+    @property
+    def size(self) -> int:
+        """The number of entries."""
+        return int(self._table.size)
+
+    @property
+    def values(self) -> Table:
+        """The numbers, read-only; axis i runs over the states of `scope[i]`."""
+        if len(self._scope) > _MAX_AXES:
+            raise NotSupported(
+                f"NumPy arrays have at most {_MAX_AXES} axes; this factor has {len(self._scope)} variables: use .flat."
+            )
+        return self._table.reshape(self.shape)
+
+    @property
+    def flat(self) -> Table:
+        """The numbers in a row, read-only, the last variable's state changing fastest."""
+        return self._table.reshape(-1)
+
+    def variable(self, name: str) -> Variable:
+        """The variable of that name."""
+        for variable in self._scope:
+            if variable.name == name:
+                return variable
+        raise UnknownVariable.named(name, self.names, "this factor")
+
+    def __getitem__(self, key: Mapping[str, State] | State | tuple[State, ...]) -> float:
+        """The number at an assignment: a mapping (other names are ignored), or states in scope order.
+
+        >>> prior = Factor({"coin": ["heads", "tails"]}, [0.25, 0.75])
+        >>> prior["tails"], prior[{"coin": "heads", "weather": "fine"}]
+        (0.75, 0.25)
+        """
+        return float(self._table[self._position(key)])
+
+    def _position(self, key: Any) -> tuple[int, ...]:
+        if isinstance(key, Mapping):
+            missing = [name for name in self.names if name not in key]
+            if missing:
+                raise InvalidFactor(f"The assignment leaves {missing[0]!r} open; use reduce() for a slice.")
+            states = [key[name] for name in self.names]
+        else:
+            single = len(self._scope) == 1 and self._scope[0].has_state(key)
+            states = [key] if single or not isinstance(key, tuple) else list(key)
+            if len(states) != len(self._scope):
+                raise InvalidFactor(f"{key!r} has {len(states)} states; the scope is {_names(self._scope)}.")
+        positions = [variable.index(state) for variable, state in zip(self._scope, states, strict=True)]
+        return tuple(p for p, variable in zip(positions, self._scope, strict=True) if variable.num_states > 1)
+
+    # --- algebra over the union of scopes ---
+
+    def __mul__(self, other: Factor | float) -> Factor:
+        """The product φ(X, Y) ψ(Y, Z)."""
+        return self._binary(np.multiply, other)
+
+    def __add__(self, other: Factor | float) -> Factor:
+        """The sum over the union scope, as utilities add."""
+        return self._binary(np.add, other)
+
+    def __sub__(self, other: Factor | float) -> Factor:
+        """The difference over the union scope."""
+        return self._binary(np.subtract, other)
+
+    def __truediv__(self, other: Factor | float) -> Factor:
+        """The quotient with 0/0 = 0; any other division by zero is an error that names the place."""
+        return self._binary(np.divide, other) if not isinstance(other, Factor) and other else self._divide(other)
+
+    __rmul__ = __mul__
+    __radd__ = __add__
+
+    def _binary(self, operation: Callable[[Table, Table], Table], other: Factor | float) -> Factor:
+        if isinstance(other, Factor):
+            return Factor._of(*combine(operation, self._table, self._scope, other._table, other._scope))
+        if isinstance(other, (int, float, np.number)):
+            return Factor._of(self._scope, np.asarray(operation(self._table, np.asarray(other, dtype=np.float64))))
+        return NotImplemented
+
+    def _divide(self, other: Factor | float) -> Factor:
+        divisor = other if isinstance(other, Factor) else Factor.scalar(other)
+
+        def divide(above: Table, below: Table) -> Table:
+            above, below = np.broadcast_arrays(above, below)
+            return np.divide(above, below, out=np.zeros(above.shape), where=(above != 0) | (below != 0))
+
+        with np.errstate(divide="ignore"):
+            scope, table = combine(divide, self._table, self._scope, divisor._table, divisor._scope)
+        quotient = Factor._of(scope, table)
+        if np.isinf(table).any() and not np.isinf(self._table).any():
+            where = _assignment(scope, int(np.argmax(np.isinf(table))))
+            raise InvalidFactor(f"Division of a non-zero number by zero at {dict(where)!r}.")
+        return quotient
+
+    # --- reducing the scope ---
+
+    def marginalize(self, names: str | Iterable[str]) -> Factor:
+        """Sum variables out: Σ_Y φ(X, Y)."""
+        return self._without(names, np.add.reduce)
+
+    def maximize(self, names: str | Iterable[str]) -> Factor:
+        """Maximise variables out: max_Y φ(X, Y)."""
+        return self._without(names, np.maximum.reduce)
+
+    def _without(self, names: str | Iterable[str], reduction: Callable[..., Any]) -> Factor:
+        gone = self._known(names)
+        scope = tuple(variable for variable in self._scope if variable.name not in gone)
+        axes = axes_of(self._scope, gone)
+        return Factor._of(scope, np.asarray(reduction(self._table, axis=axes)) if axes else self._table)
+
+    def marginal(self, names: str | Iterable[str]) -> Factor:
+        """Sum out everything but `names`; the axes come in the order asked for."""
+        kept = self._known(names)
+        return self.marginalize([name for name in self.names if name not in kept]).reorder(list(kept))
+
+    def reduce(self, assignment: Mapping[str, State]) -> Factor:
+        """The slice where the assigned variables have their states; names outside the scope are ignored (φ[u])."""
+        own = {variable.name: variable for variable in self._scope}
+        fixed = {name: own[name].index(state) for name, state in assignment.items() if name in own}
+        scope = tuple(variable for variable in self._scope if variable.name not in fixed)
+        index = tuple(fixed.get(variable.name, slice(None)) for variable in wide(self._scope))
+        return Factor._of(scope, np.ascontiguousarray(self._table[index]))
+
+    def reorder(self, names: Sequence[str]) -> Factor:
+        """The same function with its axes in the order of `names`."""
+        order = self._known(names)
+        if len(order) != len(self._scope):
+            raise InvalidFactor(f"{list(names)!r} is not an order of the scope {_names(self._scope)}.")
+        scope = tuple(self.variable(name) for name in order)
+        return Factor._of(scope, np.ascontiguousarray(align(self._table, self._scope, scope)), self.info)
+
+    def extend(self, variables: Iterable[Variable]) -> Factor:
+        """The same function over a larger scope, constant in the new variables."""
+        return self * Factor._of(scope := read_scope(variables), np.ones([v.num_states for v in wide(scope)]))
+
+    def rename(self, names: Mapping[str, str]) -> Factor:
+        """The same numbers with some variables renamed."""
+        self._known(names)
+        return Factor._of(read_scope(v.renamed(names.get(v.name, v.name)) for v in self._scope), self._table)
+
+    def _known(self, names: str | Iterable[str]) -> dict[str, None]:
+        wanted = dict.fromkeys((names,) if isinstance(names, str) else names)
+        own = set(self.names)
+        for name in wanted:
+            if name not in own:
+                raise UnknownVariable.named(name, self.names, "this factor")
+        return wanted
+
+    # --- numbers ---
+
+    def sum(self) -> float:
+        """The sum of all entries: the partition function of a Gibbs factor."""
+        return float(self._table.sum())
+
+    def max(self) -> float:
+        """The largest entry."""
+        return float(self._table.max())
+
+    def min(self) -> float:
+        """The smallest entry."""
+        return float(self._table.min())
+
+    def argmax(self) -> Assignment:
+        """The first assignment, in row-major order, with the largest entry."""
+        return _assignment(self._scope, int(self._table.argmax()))
+
+    def argmin(self) -> Assignment:
+        """The first assignment, in row-major order, with the smallest entry."""
+        return _assignment(self._scope, int(self._table.argmin()))
+
+    def normalize(self, over: str | Iterable[str] | None = None) -> Factor:
+        """Divide by the total; with `over`, make it the conditional distribution of those variables given the rest.
+
+        >>> Factor({"A": 2, "B": 2}, [[1, 3], [0, 0]]).normalize("B").values
+        array([[0.25, 0.75],
+               [0.  , 0.  ]])
+        """
+        totals = self.marginalize(self.names if over is None else over)
+        if over is None and not 0 < totals.sum() < math.inf:
+            raise InvalidFactor(
+                f"The factor over {_names(self._scope)} sums to {totals.sum()}: it can't be normalised."
+            )
+        return self._divide(totals)
+
+    def is_distribution(self, tolerance: float = 1e-9) -> bool:
+        """Whether all entries are non-negative and they sum to one."""
+        return self.min() >= 0 and abs(self.sum() - 1) <= tolerance
+
+    def log(self) -> Factor:
+        """The natural logarithm of each entry; log 0 = -inf."""
+        with np.errstate(divide="ignore"):
+            return Factor._of(self._scope, _checked(np.log(self._table), self._scope))
+
+    def exp(self) -> Factor:
+        """The exponential of each entry."""
+        return Factor._of(self._scope, np.exp(self._table))
+
+    def expectation(self, function: Factor | str | Callable[[Assignment], float]) -> float:
+        """E[f] under this distribution.
+
+        f is a factor on part of the scope, the name of a variable whose states are numbers, or a callable.
+
+        >>> die = Factor({"die": [1, 2, 3, 4, 5, 6]}, [1 / 6] * 6)
+        >>> round(die.expectation("die"), 12)
+        3.5
+        """
+        if not self.is_distribution():
+            raise InvalidFactor(
+                f"An expectation needs a distribution; these entries sum to {self.sum():.10g}. See normalize()."
+            )
+        values = self._as_factor(function)
+        outside = [name for name in values.names if name not in self.names]
+        if outside:
+            raise UnknownVariable.named(outside[0], self.names, "this distribution")
+        return _dot(self.marginal(values.names)._table, values._table)
+
+    def _as_factor(self, function: Factor | str | Callable[[Assignment], float]) -> Factor:
+        if isinstance(function, Factor):
+            return function
+        if isinstance(function, str):
+            variable = self.variable(function)
+            try:
+                return Factor((variable,), np.array(variable.states, dtype=np.float64))
+            except ValueError:
+                raise InvalidFactor(
+                    f"The states of {function!r} are not numbers; give a factor or a function."
+                ) from None
+        values = [function(_assignment(self._scope, position)) for position in range(self.size)]
+        return Factor.from_flat(self._scope, values)
+
+    # --- as a value ---
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Factor):
+            return NotImplemented
+        return self._scope == other._scope and np.array_equal(self._table, other._table)
+
+    def __hash__(self) -> int:
+        return hash((self._scope, self._table.tobytes()))
+
+    def is_close(self, other: Factor, tolerance: float = 1e-9) -> bool:
+        """Whether both are the same function up to `tolerance` in every entry, whatever the order of the axes."""
+        if set(self._scope) != set(other._scope):
+            return False
+        return bool(np.allclose(self._table, other.reorder(self.names)._table, rtol=0, atol=tolerance))
+
+    def is_independent(
+        self, x: str | Iterable[str], y: str | Iterable[str], given: str | Iterable[str] = (), tolerance: float = 1e-9
+    ) -> bool:
+        """Whether X ⟂ Y | Z here: P(x, y, z) P(z) = P(x, z) P(y, z) everywhere, tested jointly on the sets."""
+        left, right, rest = self._known(x), self._known(y), self._known(given)
+        left, right = ({name: None for name in side if name not in rest} for side in (left, right))
+        if set(left) & set(right):
+            raise InvalidFactor(f"{next(iter(set(left) & set(right)))!r} stands on both sides of the independence.")
+        joint = self.normalize().marginal([*left, *right, *rest])
+        difference = joint * joint.marginal(rest) - joint.marginal([*left, *rest]) * joint.marginal([*right, *rest])
+        return max(difference.max(), -difference.min()) <= tolerance
+
+    def __str__(self) -> str:
+        return str(self.to_table())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return self.to_table().to_html()
+
+    def to_table(self, max_rows: int = 60) -> TextTable:
+        """The entries as a table to print: one row for each assignment to all but the last variable."""
+        return factor_table(self._scope, self.flat, max_rows)
+
+    # --- other libraries ---
+
+    def to_dict(self) -> dict[Any, float]:
+        """A mapping from tuples of states (a bare state, where there is one variable) to numbers."""
+        return conversions.to_dict(self._scope, self.flat)
+
+    @classmethod
+    def from_dict(
+        cls, scope: Iterable[Variable] | Mapping[str, Iterable[State] | int], values: Mapping[Any, float]
+    ) -> Factor:
+        """The inverse of `to_dict`; every assignment must be there.
+
+        >>> Factor.from_dict({"A": ["x", "y"]}, {"y": 2.0, "x": 1.0}).values
+        array([1., 2.])
+        """
+        ordered = read_scope(scope)
+        return cls.from_flat(ordered, conversions.from_dict(ordered, values))
+
+    def to_series(self) -> pd.Series[float]:
+        """A pandas series indexed by states."""
+        return conversions.to_series(self._scope, self.flat)
+
+    def to_frame(self, value: str = "value") -> pd.DataFrame:
+        """A pandas frame with a column for each variable and one for the number."""
+        return conversions.to_frame(self._scope, self.flat, value)
+
+    @classmethod
+    def from_frame(
+        cls, frame: pd.DataFrame, value: str = "value", states: Mapping[str, Iterable[State]] | None = None
+    ) -> Factor:
+        """The inverse of `to_frame`: one row for each assignment; `states` fixes the order of states."""
+        scope, flat = conversions.from_frame(frame, value, states or {})
+        return cls.from_flat(scope, flat)
+
+    def to_xarray(self) -> xr.DataArray:
+        """An xarray array whose dimensions are the variables and whose coordinates are the states."""
+        return conversions.to_xarray(self._scope, self.values)
+
+    @classmethod
+    def from_xarray(cls, array: xr.DataArray) -> Factor:
+        """The inverse of `to_xarray`."""
+        scope, values = conversions.from_xarray(array)
+        return cls(scope, values)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Factor._of, (self._scope, np.array(self._table), self.info)
+
+
+def product(factors: Iterable[Factor]) -> Factor:
+    """The product of any number of factors over the union of their scopes; one, where there are none.
+
+    >>> product([]).sum()
+    1.0
+    """
+    listed = list(factors)
+    scope = union_scope(factor.scope for factor in listed)
+    check_size(scope, "The product")
+    table = np.ones([variable.num_states for variable in wide(scope)])
+    for factor in listed:
+        table *= align(factor._table, factor.scope, scope)
+    return Factor._of(scope, table)
+
+
+def read_scope(scope: Iterable[Variable] | Mapping[str, Iterable[State] | int]) -> Scope:
+    """Variables from whatever a caller gave, each once and discrete."""
+    if isinstance(scope, Mapping):
+        return tuple(Variable(name, states) for name, states in scope.items())
+    ordered = (scope,) if isinstance(scope, Variable) else tuple(scope)
+    seen: set[str] = set()
+    for variable in ordered:
+        if not isinstance(variable, Variable):
+            raise InvalidFactor(
+                f"A scope holds Variable objects, not {variable!r}; or give a mapping from names to states."
+            )
+        if variable.is_continuous:
+            raise InvalidFactor(f"{variable.name!r} is continuous: a table can't hold it; see GaussianFactor.")
+        if variable.name in seen:
+            raise InvalidFactor(f"{variable.name!r} stands twice in the scope.")
+        seen.add(variable.name)
+    return ordered
+
+
+def _checked(table: Table, scope: Scope) -> Table:
+    if np.isnan(table).any():
+        where = _assignment(scope, int(np.argmax(np.isnan(table))))
+        raise InvalidFactor(f"The factor over {_names(scope)} is not a number at {dict(where)!r}.")
+    table.setflags(write=False)
+    return table
+
+
+def _assignment(scope: Scope, position: int) -> Assignment:
+    states: dict[str, State] = {}
+    for variable in reversed(scope):
+        position, index = divmod(position, variable.num_states)
+        states[variable.name] = (variable.states or ())[index]
+    return Assignment(dict(reversed(states.items())))
+
+
+def _dot(weights: Table, values: Table) -> float:
+    """Σ w f with 0 · ±inf = 0."""
+    return float(np.sum(np.multiply(weights, values, out=np.zeros(weights.shape), where=weights != 0)))
+
+
+def _names(scope: Scope) -> str:
+    return "(" + ", ".join(variable.name for variable in scope[:8]) + (", ..." if len(scope) > 8 else "") + ")"

@@ -1,0 +1,56 @@
+"""Assignments: which state each of some variables is in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from plausible.variables.variable import State
+
+__all__ = ["Assignment"]
+
+
+class Assignment(Mapping[str, State]):
+    """A mapping from names to states; an answer to "which is the most likely?" also has its log-probability.
+
+    Examples
+    --------
+    >>> best = Assignment({"I": "high", "G": "A"}, log_probability=-1.31)
+    >>> best["G"]
+    'A'
+    >>> best.restrict(["G", "L"])
+    Assignment(G='A')
+    """
+
+    __slots__ = ("_states", "log_probability")
+
+    def __init__(self, states: Mapping[str, State], *, log_probability: float | None = None) -> None:
+        self._states = dict(states)
+        self.log_probability = log_probability
+
+    def __getitem__(self, name: str) -> State:
+        return self._states[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._states)
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+    def restrict(self, names: Iterable[str]) -> Assignment:
+        """The part that speaks of `names`; other names are no error, as in ξ⟨U⟩."""
+        wanted = set(names)
+        return Assignment({name: state for name, state in self._states.items() if name in wanted})
+
+    def is_consistent(self, other: Mapping[str, State]) -> bool:
+        """Whether the two agree on every variable that both assign."""
+        return all(other[name] == state for name, state in self._states.items() if name in other)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._states.items()))
+
+    def __repr__(self) -> str:
+        inside = ", ".join(
+            f"{name}={state!r}" if name.isidentifier() else f"{name!r}: {state!r}"
+            for name, state in self._states.items()
+        )
+        return f"Assignment({inside})"
