@@ -1,0 +1,23 @@
+"""The one place that owns the options of compiled code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+
+__all__ = ["kernel"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def kernel(function: Function) -> Function:
+    """Compile a loop over plain arrays; the machine code is kept on disk, so that only a first run pays for it.
+
+    A kernel checks nothing and raises nothing, hence NumPy's rules for division by zero. It runs without the
+    interpreter lock, so callers may use threads. Sums stay in the written order (no fast-math): infinities and NaN
+    carry meaning here. A kernel that calls another one belongs in the same file, because a cached caller notices
+    only changes of its own file.
+    """
+    return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
