@@ -79,7 +79,7 @@ def combine(
     scope = union_scope((left_scope, right_scope))
     check_size(scope, "The result")
     table = operation(align(left, left_scope, scope), align(right, right_scope, scope))
-    return scope, np.ascontiguousarray(np.broadcast_to(table, [variable.num_states for variable in wide(scope)]))
+    return scope, np.array(np.broadcast_to(table, [variable.num_states for variable in wide(scope)]), order="C")
 
 
 def axes_of(scope: Scope, names: Mapping[str, object] | set[str]) -> tuple[int, ...]:

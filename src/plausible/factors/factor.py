@@ -255,7 +255,7 @@ class Factor:
         fixed = {name: own[name].index(state) for name, state in assignment.items() if name in own}
         scope = tuple(variable for variable in self._scope if variable.name not in fixed)
         index = tuple(fixed.get(variable.name, slice(None)) for variable in wide(self._scope))
-        return Factor._of(scope, np.ascontiguousarray(self._table[index]))
+        return Factor._of(scope, np.asarray(self._table[index], order="C"))
 
     def reorder(self, names: Sequence[str]) -> Factor:
         """The same function with its axes in the order of `names`."""
@@ -263,7 +263,7 @@ class Factor:
         if len(order) != len(self._scope):
             raise InvalidFactor(f"{list(names)!r} is not an order of the scope {_names(self._scope)}.")
         scope = tuple(self.variable(name) for name in order)
-        return Factor._of(scope, np.ascontiguousarray(align(self._table, self._scope, scope)), self.info)
+        return Factor._of(scope, np.asarray(align(self._table, self._scope, scope), order="C"), self.info)
 
     def extend(self, variables: Iterable[Variable]) -> Factor:
         """The same function over a larger scope, constant in the new variables."""

@@ -9,10 +9,11 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
-from plausible.errors import InvalidArgument, InvalidGraph
+from plausible.errors import InvalidGraph
 from plausible.graphs.dag import DAG
 from plausible.graphs.elimination import (
     Heuristic,
+    complete_order,
     elimination_order,
     induced_graph,
     interaction_graph,
@@ -205,11 +206,7 @@ def triangulate(
     """
     if order is None:
         return induced_graph(graph, elimination_order(graph, heuristic, cardinalities=cardinalities))
-    order = tuple(order)
-    missing = [node for node in graph.nodes if node not in set(order)]
-    if missing:
-        raise InvalidArgument(f"The elimination order lacks {missing[0]!r}; to triangulate it needs all nodes.")
-    return induced_graph(graph, order)
+    return induced_graph(graph, complete_order(graph, order))
 
 
 def minimal_triangulation(graph: DAG | UndirectedGraph) -> UndirectedGraph:
@@ -228,7 +225,7 @@ def minimal_triangulation(graph: DAG | UndirectedGraph) -> UndirectedGraph:
     waiting = set(range(len(neighbors)))
     added: list[tuple[int, int]] = []
     while waiting:
-        node = max(sorted(waiting), key=weights.__getitem__)
+        node = max(waiting, key=lambda node: (weights[node], -node))
         waiting.discard(node)
         for other in _reached_from_below(neighbors, weights, node, waiting):
             weights[other] += 1

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import combinations
 
-from plausible.errors import InvalidArgument
 from plausible.graphs.chordal import is_chordal, perfect_elimination_order
 from plausible.graphs.dag import DAG
-from plausible.graphs.elimination import Elimination, eliminate, neighbor_sets
+from plausible.graphs.elimination import Elimination, complete_order, eliminate, neighbor_sets
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
 from plausible.graphs.undirected import UndirectedGraph
 
@@ -95,7 +94,7 @@ def elimination_cliques(graph: DAG | UndirectedGraph, order: Iterable[Node]) -> 
     >>> elimination_cliques(UndirectedGraph("A - B - C - D - A"), "ABCD")
     (('A', 'B', 'D'), ('B', 'C', 'D'))
     """
-    run = eliminate(graph, order)
+    run = eliminate(graph, complete_order(graph, order))
     cliques = (run.cliques[step] for step, absorber in enumerate(absorbing_steps(run)) if step == absorber)
     return in_node_order(NodeIndex(graph.nodes), cliques)
 
@@ -108,10 +107,6 @@ def in_node_order(index: NodeIndex, cliques: Iterable[Iterable[Node]]) -> tuple[
 def next_steps(run: Elimination) -> tuple[int | None, ...]:
     """For each step of a complete elimination the step that its result enters: the next one that takes a neighbour."""
     steps = {node: step for step, node in enumerate(run.order)}
-    for clique in run.cliques:
-        for node in clique:
-            if node not in steps:
-                raise InvalidArgument(f"The elimination order lacks {node!r}; here it needs all nodes.")
     return tuple(min((steps[node] for node in clique[1:]), default=None) for clique in run.cliques)
 
 

@@ -361,6 +361,16 @@ def read_cardinalities(index: NodeIndex, cardinalities: Mapping[Node, int]) -> l
     return sizes
 
 
+def complete_order(graph: DAG | UndirectedGraph, order: Iterable[Node]) -> tuple[Node, ...]:
+    """The order as a tuple, once it is known to have every node of the graph."""
+    order = tuple(order)
+    given = set(order)
+    missing = [node for node in graph.nodes if node not in given]
+    if missing:
+        raise InvalidArgument(f"The elimination order lacks {missing[0]!r}; here it needs all {len(graph)} nodes.")
+    return order
+
+
 def _read_order(index: NodeIndex, order: Iterable[Node]) -> list[int]:
     positions = [index.position(node) for node in order]
     if len(set(positions)) < len(positions):

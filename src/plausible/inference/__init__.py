@@ -1,0 +1,1 @@
+"""Inference over sets of factors."""

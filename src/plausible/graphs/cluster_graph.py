@@ -1,0 +1,436 @@
+"""Cluster graphs and clique trees: where factors live and along which edges messages go.
+
+A cluster graph has sets of nodes (clusters) as its vertices and, on each edge, a set (sepset) of nodes that both ends
+have. It serves message passing if it has the running intersection property: the edges whose sepset has X form a tree
+that spans the clusters with X. If it is a tree besides, it is a clique tree, and message passing is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import prod
+from typing import Protocol, TypeAlias
+
+from plausible.errors import InvalidArgument, InvalidGraph
+from plausible.graphs.chordal import perfect_elimination_order, triangulate
+from plausible.graphs.cliques import absorbing_steps, next_steps
+from plausible.graphs.dag import DAG
+from plausible.graphs.elimination import Elimination, Heuristic, eliminate, read_cardinalities
+from plausible.graphs.nodes import Node, NodeIndex, Nodes
+from plausible.graphs.undirected import UndirectedGraph
+
+__all__ = [
+    "CliqueTree",
+    "ClusterGraph",
+    "assign_factors",
+    "bethe_cluster_graph",
+    "clique_tree",
+    "has_running_intersection",
+    "is_clique_tree",
+    "is_family_preserving",
+    "junction_tree",
+    "tree_from_elimination",
+]
+
+_Sets: TypeAlias = tuple[tuple[Node, ...], ...]
+_Edges: TypeAlias = tuple[tuple[int, int], ...]
+
+
+class Clusters(Protocol):
+    """What factors can be assigned to: a `ClusterGraph` or a `CliqueTree`."""
+
+    @property
+    def clusters(self) -> _Sets:
+        """The sets of nodes."""
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class ClusterGraph:
+    """Clusters of nodes, and edges between clusters, each with a sepset S_ij ⊆ C_i ∩ C_j.
+
+    Loops are allowed, and so is a sepset smaller than the intersection; `has_running_intersection` tells whether
+    the whole is fit for message passing.
+
+    Parameters
+    ----------
+    clusters
+        The sets of nodes.
+    edges
+        Pairs of indices of clusters.
+    sepsets
+        For each edge the nodes that its messages are about.
+
+    Examples
+    --------
+    >>> loop = ClusterGraph([["A", "B"], ["B", "C"], ["C", "A"]], [(0, 1), (1, 2), (2, 0)], ["B", "C", "A"])
+    >>> loop.has_running_intersection, loop.is_tree
+    (True, False)
+    """
+
+    clusters: _Sets
+    edges: _Edges
+    sepsets: _Sets
+
+    def __init__(self, clusters: Iterable[Nodes], edges: Iterable[tuple[int, int]], sepsets: Iterable[Nodes]) -> None:
+        read, pairs = _read_clusters(clusters, edges)
+        separators = tuple(map(_read_scope, sepsets))
+        if len(separators) != len(pairs):
+            raise InvalidGraph(f"Each edge needs a sepset; there are {len(pairs)} edges, {len(separators)} sepsets.")
+        for (i, j), separator in zip(pairs, separators, strict=True):
+            for node in separator:
+                if node not in read[i] or node not in read[j]:
+                    ends = f"{_show(read[i])} and {_show(read[j])}"
+                    raise InvalidGraph(f"{node!r} is in the sepset between {ends} but not in both of them.")
+        object.__setattr__(self, "clusters", read)
+        object.__setattr__(self, "edges", pairs)
+        object.__setattr__(self, "sepsets", separators)
+
+    @property
+    def has_running_intersection(self) -> bool:
+        """Whether, for each node, the edges whose sepset has it form a tree spanning the clusters that have it."""
+        return _running_intersection_failure(self.clusters, self.edges, self.sepsets) is None
+
+    @property
+    def is_tree(self) -> bool:
+        """Whether the edges form no loop; several trees side by side also count."""
+        return _is_forest(self.edges)
+
+    def neighbors(self, cluster: int) -> tuple[int, ...]:
+        """The indices of the clusters joined to this one, in the order of the edges."""
+        return _neighbors(self.edges, cluster)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class CliqueTree:
+    """A tree of cliques with the running intersection property; the sepsets are the intersections S_ij = C_i ∩ C_j.
+
+    For a graph in several pieces it is a forest, one tree for each piece: no edge has an empty sepset unless one is
+    given. Edges that make a loop or break the running intersection are refused.
+
+    Parameters
+    ----------
+    cliques
+        The sets of nodes.
+    edges
+        Pairs of indices of cliques.
+
+    Examples
+    --------
+    >>> tree = CliqueTree([["A", "B"], ["B", "C"]], [(0, 1)])
+    >>> tree.sepsets
+    (('B',),)
+    >>> tree.width
+    1
+    """
+
+    cliques: _Sets
+    edges: _Edges
+    sepsets: _Sets
+
+    def __init__(self, cliques: Iterable[Nodes], edges: Iterable[tuple[int, int]]) -> None:
+        read, pairs = _read_clusters(cliques, edges)
+        if not _is_forest(pairs):
+            raise InvalidGraph("The edges between the cliques form a loop. A ClusterGraph may have loops, a tree not.")
+        sepsets = _intersections(read, pairs)
+        failure = _running_intersection_failure(read, pairs, sepsets)
+        if failure is not None:
+            raise InvalidGraph(
+                f"The cliques with {failure[0]!r} do not hang together: two of them are joined by no path, or by one "
+                f"through a clique without {failure[0]!r}. Only the cliques of a chordal graph form a clique tree."
+            )
+        object.__setattr__(self, "cliques", read)
+        object.__setattr__(self, "edges", pairs)
+        object.__setattr__(self, "sepsets", sepsets)
+
+    @property
+    def clusters(self) -> _Sets:
+        """The cliques, under the name that they have in a `ClusterGraph`."""
+        return self.cliques
+
+    @property
+    def width(self) -> int:
+        """The size of the largest clique minus one; 0 for the empty tree."""
+        return max(map(len, self.cliques), default=1) - 1
+
+    def neighbors(self, clique: int) -> tuple[int, ...]:
+        """The indices of the cliques joined to this one, in the order of the edges."""
+        return _neighbors(self.edges, clique)
+
+    def num_entries(self, cardinalities: Mapping[Node, int]) -> int:
+        """The entries of one table for each clique: the sum over cliques of ∏ |Val(X)|.
+
+        >>> CliqueTree([["A", "B"], ["B", "C"]], [(0, 1)]).num_entries({"A": 2, "B": 3, "C": 5})
+        21
+        """
+        index = NodeIndex(node for clique in self.cliques for node in clique)
+        sizes = dict(zip(index, read_cardinalities(index, cardinalities), strict=True))
+        return sum(prod(sizes[node] for node in clique) for clique in self.cliques)
+
+
+# --- checks ---
+
+
+def has_running_intersection(
+    clusters: Iterable[Nodes], edges: Iterable[tuple[int, int]], sepsets: Iterable[Nodes] | None = None
+) -> bool:
+    """Whether, for each node, the edges whose sepset has it form a tree that spans the clusters that have it.
+
+    In a tree whose sepsets are intersections this says that all clusters on the path between two of them hold what
+    those two share. Costs one step for every node of every cluster and sepset.
+
+    Parameters
+    ----------
+    clusters
+        The sets of nodes.
+    edges
+        Pairs of indices of clusters.
+    sepsets
+        For each edge its sepset; without them the intersections of the two ends.
+
+    Examples
+    --------
+    >>> has_running_intersection([["A", "B"], ["B", "C"], ["C", "D"]], [(0, 1), (1, 2)])
+    True
+    >>> has_running_intersection([["A", "B"], ["C", "D"], ["B", "C"]], [(0, 1), (1, 2)])
+    False
+    """
+    read, pairs = _read_clusters(clusters, edges)
+    return ClusterGraph(
+        read, pairs, _intersections(read, pairs) if sepsets is None else sepsets
+    ).has_running_intersection
+
+
+def is_clique_tree(clusters: Iterable[Nodes], edges: Iterable[tuple[int, int]]) -> bool:
+    """Whether the edges form no loop and, with intersections as sepsets, have the running intersection property.
+
+    >>> is_clique_tree([["A", "B"], ["B", "C"], ["C", "A"]], [(0, 1), (1, 2), (2, 0)])
+    False
+    """
+    read, pairs = _read_clusters(clusters, edges)
+    return _is_forest(pairs) and has_running_intersection(read, pairs)
+
+
+def is_family_preserving(graph: Clusters, scopes: Iterable[Nodes]) -> bool:
+    """Whether every scope lies in some cluster, so that every factor has a place.
+
+    >>> is_family_preserving(CliqueTree([["A", "B"], ["B", "C"]], [(0, 1)]), [["A"], ["C", "B"]])
+    True
+    """
+    return all(place is not None for place in _places(graph.clusters, scopes))
+
+
+def assign_factors(graph: Clusters, scopes: Iterable[Nodes]) -> tuple[int, ...]:
+    """For each scope the index of the smallest cluster that holds it, the first among equals.
+
+    Family preservation makes this possible: Scope[φ] ⊆ C_α(φ). A scope that fits nowhere is refused by name.
+
+    >>> assign_factors(CliqueTree([["A", "B"], ["B", "C"]], [(0, 1)]), [["A"], ["C", "B"], ["B"]])
+    (0, 1, 0)
+    """
+    listed = list(map(_read_scope, scopes))
+    assigned: list[int] = []
+    for scope, place in zip(listed, _places(graph.clusters, listed), strict=True):
+        if place is None:
+            raise InvalidGraph(f"No cluster holds the scope {_show(scope)}. Build the clusters from all scopes.")
+        assigned.append(place)
+    return tuple(assigned)
+
+
+def _places(clusters: _Sets, scopes: Iterable[Nodes]) -> Iterable[int | None]:
+    """For each scope the index of the smallest cluster that holds it, or None."""
+    sets = list(map(frozenset, clusters))
+    having = _positions_by_node(clusters)
+    for scope in map(_read_scope, scopes):
+        # The clusters of its rarest node are the only ones to look at.
+        candidates = min((having.get(node, []) for node in scope), key=len, default=list(range(len(sets))))
+        fitting = (place for place in candidates if sets[place].issuperset(scope))
+        yield min(fitting, key=lambda place: len(sets[place]), default=None)
+
+
+# --- construction ---
+
+
+def clique_tree(graph: UndirectedGraph) -> CliqueTree:
+    """The maximal cliques of a chordal graph, joined to a tree with the running intersection property.
+
+    Among all trees over the cliques these have the largest total size of sepsets: a clique tree is a maximum spanning
+    tree of the clique graph, and the reverse (Jensen & Jensen 1994). It is read off a perfect elimination order in
+    time linear in the sizes of the cliques of its steps. A graph in several pieces gives a forest.
+
+    >>> tree = clique_tree(UndirectedGraph("A - B - C - A; C - D; E"))
+    >>> tree.cliques
+    (('A', 'B', 'C'), ('C', 'D'), ('E',))
+    >>> tree.edges, tree.sepsets
+    (((0, 1),), (('C',),))
+    """
+    return _tree_of(eliminate(graph, perfect_elimination_order(graph)), NodeIndex(graph.nodes))
+
+
+def junction_tree(
+    graph: DAG | UndirectedGraph,
+    order: Iterable[Node] | None = None,
+    *,
+    heuristic: Heuristic = "min-fill",
+    cardinalities: Mapping[Node, int] | None = None,
+) -> CliqueTree:
+    """Moralise, triangulate, find the cliques, join them to a tree (Lauritzen & Spiegelhalter 1988).
+
+    Each stage stands on its own too: `DAG.moralize`, `triangulate`, `maximal_cliques`, `clique_tree`. Each family of
+    a DAG lies in some clique, and so does each edge of an undirected graph.
+
+    Parameters
+    ----------
+    graph
+        A DAG, or an undirected graph, which is not moralised.
+    order
+        All nodes in the order in which to eliminate them; without it `elimination_order` chooses one.
+    heuristic, cardinalities
+        How it chooses.
+
+    Examples
+    --------
+    >>> tree = junction_tree(DAG("a -> b -> d -> f; a -> c -> d -> e; b -> e"))
+    >>> ["".join(clique) for clique in tree.cliques]
+    ['abc', 'bcd', 'bde', 'df']
+    >>> sorted("".join(sepset) for sepset in tree.sepsets)
+    ['bc', 'bd', 'd']
+    """
+    return clique_tree(triangulate(graph, order, heuristic=heuristic, cardinalities=cardinalities))
+
+
+def tree_from_elimination(scopes: Iterable[Nodes], order: Iterable[Node]) -> CliqueTree:
+    """The tree that variable elimination leaves behind (Koller & Friedman 2009, 10.1).
+
+    The cluster of a step is the scope of its product, C_i = Scope[ψ_i]; an edge goes to the step that its result τ_i
+    enters. Clusters contained in a neighbour are merged with it, so that maximal cliques are left.
+
+    Parameters
+    ----------
+    scopes
+        The scopes of the factors.
+    order
+        The nodes in the order in which they are eliminated. The nodes left out are the query: the last product is
+        over all of them.
+
+    Examples
+    --------
+    >>> tree = tree_from_elimination([["A"], ["A", "B"], ["B", "C"]], order="A")
+    >>> tree.cliques
+    (('A', 'B'), ('B', 'C'))
+    """
+    families = list(map(_read_scope, scopes))
+    index = NodeIndex(node for family in families for node in family)
+    order = tuple(order)
+    query = tuple(node for node in index if node not in set(order))
+    pairs = (pair for family in (*families, query) for pair in combinations(family, 2))
+    return _tree_of(eliminate(UndirectedGraph(pairs, nodes=index.nodes), (*order, *query)), index)
+
+
+def bethe_cluster_graph(scopes: Iterable[Nodes]) -> ClusterGraph:
+    """One cluster for each factor, then one for each node, joined where the factor has the node.
+
+    The sepsets are single nodes, so the running intersection holds: the clusters with X form a star around the
+    cluster of X. The cluster of factor i has index i.
+
+    >>> graph = bethe_cluster_graph([["A", "B"], ["B", "C"]])
+    >>> graph.clusters
+    (('A', 'B'), ('B', 'C'), ('A',), ('B',), ('C',))
+    >>> graph.edges
+    ((0, 2), (0, 3), (1, 3), (1, 4))
+    """
+    families = tuple(map(_read_scope, scopes))
+    index = NodeIndex(node for family in families for node in family)
+    links = [(factor, node) for factor, family in enumerate(families) for node in family]
+    return ClusterGraph(
+        clusters=families + tuple((node,) for node in index),
+        edges=tuple((factor, len(families) + index.position(node)) for factor, node in links),
+        sepsets=tuple((node,) for _, node in links),
+    )
+
+
+def _tree_of(run: Elimination, index: NodeIndex) -> CliqueTree:
+    """The maximal cliques of a complete elimination, joined where a result enters a step."""
+    absorbers = absorbing_steps(run)
+    rows = {step: sorted(map(index.position, run.cliques[step])) for step in set(absorbers)}
+    numbers = {step: number for number, step in enumerate(sorted(rows, key=rows.__getitem__))}
+    edges: list[tuple[int, int]] = []
+    for step, following in enumerate(next_steps(run)):
+        if following is not None and absorbers[step] != absorbers[following]:
+            ends = (numbers[absorbers[step]], numbers[absorbers[following]])
+            edges.append((min(ends), max(ends)))
+    return CliqueTree(cliques=tuple(index.names(rows[step]) for step in numbers), edges=tuple(sorted(edges)))
+
+
+# --- sets, pairs and forests ---
+
+
+def _read_scope(scope: Nodes) -> tuple[Node, ...]:
+    """One node or several, as a tuple without repeats."""
+    if isinstance(scope, str) or not isinstance(scope, Iterable):
+        return (scope,)
+    return tuple(dict.fromkeys(scope))
+
+
+def _read_clusters(clusters: Iterable[Nodes], edges: Iterable[tuple[int, int]]) -> tuple[_Sets, _Edges]:
+    read = tuple(map(_read_scope, clusters))
+    pairs = tuple((int(i), int(j)) for i, j in edges)
+    for i, j in pairs:
+        if not (0 <= i < len(read) and 0 <= j < len(read)):
+            raise InvalidArgument(f"The edge {(i, j)} goes beyond the clusters; their indices end at {len(read) - 1}.")
+        if i == j:
+            raise InvalidGraph(f"The edge {(i, j)} joins the cluster {_show(read[i])} to itself.")
+    return read, pairs
+
+
+def _intersections(clusters: _Sets, edges: _Edges) -> _Sets:
+    sets = list(map(frozenset, clusters))
+    return tuple(tuple(node for node in clusters[i] if node in sets[j]) for i, j in edges)
+
+
+def _running_intersection_failure(clusters: _Sets, edges: _Edges, sepsets: _Sets) -> tuple[Node] | None:
+    """A node (in a tuple, since None may be a node) whose clusters its edges do not join to one tree."""
+    having = _positions_by_node(clusters)
+    links: dict[Node, list[tuple[int, int]]] = {node: [] for node in having}
+    for edge, sepset in zip(edges, sepsets, strict=True):
+        for node in sepset:
+            links[node].append(edge)
+    for node, places in having.items():
+        if len(links[node]) != len(places) - 1 or not _is_forest(links[node]):
+            return (node,)
+    return None
+
+
+def _positions_by_node(clusters: _Sets) -> dict[Node, list[int]]:
+    having: dict[Node, list[int]] = {}
+    for position, cluster in enumerate(clusters):
+        for node in cluster:
+            having.setdefault(node, []).append(position)
+    return having
+
+
+def _is_forest(edges: Iterable[tuple[int, int]]) -> bool:
+    """Whether no edge closes a loop: each must join two trees that were apart."""
+    above: dict[int, int] = {}
+
+    def root(vertex: int) -> int:
+        while (parent := above.get(vertex, vertex)) != vertex:
+            above[vertex] = above.get(parent, parent)
+            vertex = parent
+        return vertex
+
+    for i, j in edges:
+        a, b = root(i), root(j)
+        if a == b:
+            return False
+        above[a] = b
+    return True
+
+
+def _neighbors(edges: _Edges, vertex: int) -> tuple[int, ...]:
+    return tuple(j if i == vertex else i for i, j in edges if vertex in (i, j))
+
+
+def _show(scope: Sequence[Node]) -> str:
+    return "{" + ", ".join(map(str, scope)) + "}"

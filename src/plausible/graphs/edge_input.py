@@ -1,0 +1,58 @@
+"""Reading marked edges from the things that people have: arrow text, lists, networkx graphs, other graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from plausible.errors import InvalidGraph
+from plausible.graphs.dag import DAG
+from plausible.graphs.marks import Edge
+from plausible.graphs.nodes import Node, is_networkx
+from plausible.graphs.text import parse_statements
+from plausible.graphs.undirected import UndirectedGraph
+
+__all__ = ["MARKS_ATTRIBUTE", "read_edges"]
+
+#: The networkx edge attribute that holds the edge as written from its first to its second node, such as "<->".
+MARKS_ATTRIBUTE = "marks"
+
+
+def read_edges(source: Any) -> tuple[list[Node], list[Edge]]:
+    """Nodes in order of appearance, and the edges as given.
+
+    >>> read_edges("A -> B <-> C; D")
+    (['A', 'B', 'C', 'D'], [Edge.of('A', '->', 'B'), Edge.of('B', '<->', 'C')])
+    """
+    if isinstance(source, str):
+        nodes, connections = parse_statements(source)
+        return list(nodes), [Edge.of(item.left, item.edge, item.right) for item in connections]
+    if isinstance(source, DAG):
+        return list(source.nodes), [Edge.of(a, "->", b) for a, b in source.edges]
+    if isinstance(source, UndirectedGraph):
+        return list(source.nodes), [Edge.of(a, "-", b) for a, b in source.edges]
+    if is_networkx(source):
+        return list(source.nodes), _read_networkx(source)
+    edges = [_read_item(item) for item in source]
+    return [node for edge in edges for node in edge.ends], edges
+
+
+def _read_item(item: Any) -> Edge:
+    if isinstance(item, Edge):
+        return item
+    if isinstance(item, str) or not isinstance(item, Iterable) or len(parts := tuple(item)) != 3:
+        raise InvalidGraph(f"{item!r} is not a marked edge: expected an Edge or a triple such as ('A', '->', 'B').")
+    return Edge.of(*parts)
+
+
+def _read_networkx(graph: Any) -> list[Edge]:
+    """The edges with their `marks` attribute; without one they are `->` in a digraph and `-` in a graph."""
+    plain = "->" if graph.is_directed() else "-"
+    edges = [Edge.of(a, marks, b) for a, b, marks in graph.edges(data=MARKS_ATTRIBUTE, default=plain)]
+    for edge in edges:
+        if not graph.is_directed() and edge.left_mark is not edge.right_mark:
+            raise InvalidGraph(
+                f"'{edge}' has different marks at its ends, but an undirected networkx graph does not know which end "
+                "comes first. Use a networkx.DiGraph or MultiDiGraph."
+            )
+    return edges

@@ -1,0 +1,278 @@
+"""What all graphs with endpoint marks share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Self
+
+from plausible.errors import InvalidGraph
+from plausible.graphs.dag import DAG
+from plausible.graphs.edge_input import MARKS_ATTRIBUTE, read_edges
+from plausible.graphs.marks import Edge, Mark
+from plausible.graphs.nodes import Node, NodeIndex, Nodes
+from plausible.graphs.text import format_statements
+from plausible.graphs.undirected import UndirectedGraph
+from plausible.graphs.walks import Incidence, closure
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+__all__ = ["MarkedGraph"]
+
+_MARK_ORDER = {Mark.TAIL: 0, Mark.CIRCLE: 1, Mark.ARROW: 2}
+
+
+class MarkedGraph(ABC):
+    """A graph whose edges have a mark at each end: an immutable value; edits return new graphs of the same kind.
+
+    Parameters
+    ----------
+    edges
+        Arrow text (`"A -> B <-> C; D - E; F o-> G"`), `Edge` records or triples `(a, "->", b)`, another graph, or a
+        networkx graph. In networkx an edge attribute `marks` holds the edge as written from the first node to the
+        second, such as `"<->"`; without it edges are `->` in a digraph and `-` in an undirected graph. Two edges
+        between one pair need a `MultiDiGraph`.
+    nodes
+        Nodes that come first in the node order; the way to add nodes without edges.
+    """
+
+    __slots__ = ("_edges", "_incident", "_index")
+
+    _index: NodeIndex
+    _edges: tuple[Edge, ...]
+    _incident: Incidence
+
+    def __init__(
+        self,
+        edges: str | Iterable[Any] | nx.Graph[Any] | DAG | UndirectedGraph | MarkedGraph = (),
+        nodes: Iterable[Node] = (),
+    ) -> None:
+        found, given = (edges.nodes, edges.edges) if isinstance(edges, MarkedGraph) else read_edges(edges)
+        self._index = NodeIndex((*nodes, *found))
+        self._edges = tuple(dict.fromkeys(self._arranged(edge) for edge in given))
+        self._incident = self._incidence()
+        self._check()
+
+    @abstractmethod
+    def _check(self) -> None:
+        """Refuse what this kind of graph forbids."""
+
+    def _arranged(self, edge: Edge) -> Edge:
+        """The edge with its tail, then its circle first; equal marks stand in node order."""
+        position = self._index.position
+        left = (_MARK_ORDER[edge.left_mark], position(edge.left))
+        right = (_MARK_ORDER[edge.right_mark], position(edge.right))
+        return edge if left < right else edge.flipped()
+
+    def _incidence(self) -> Incidence:
+        rows: list[list[tuple[int, Mark, Mark]]] = [[] for _ in self._index]
+        positions = self._index.positions
+        for edge in self._edges:
+            a, b = positions[edge.left], positions[edge.right]
+            rows[a].append((b, edge.left_mark, edge.right_mark))
+            rows[b].append((a, edge.right_mark, edge.left_mark))
+        return tuple(map(tuple, rows))
+
+    def _related(self, node: Node, here: Mark, there: Mark) -> tuple[Node, ...]:
+        row = self._incident[self._index.position(node)]
+        return self._index.names(other for other, near, far in row if near is here and far is there)
+
+    # --- what is there ---
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """The nodes, in the order given."""
+        return self._index.nodes
+
+    @property
+    def edges(self) -> tuple[Edge, ...]:
+        """The edges in the order given, each written with its tail, or else its circle, or else its earlier node first."""
+        return self._edges
+
+    @property
+    def num_edges(self) -> int:
+        """The number of edges."""
+        return len(self._edges)
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def __contains__(self, node: object) -> bool:
+        return node in self._index
+
+    def edges_between(self, a: Node, b: Node) -> tuple[Edge, ...]:
+        """The edges that join the two nodes, written from `a` to `b`."""
+        target = self._index.position(b)
+        row = self._incident[self._index.position(a)]
+        return tuple(Edge(a, b, near, far) for other, near, far in row if other == target)
+
+    def has_edge(self, left: Node, symbol: str, right: Node) -> bool:
+        """Whether the edge written as `left symbol right` is there, with exactly these marks."""
+        return Edge.of(left, symbol, right) in self.edges_between(left, right)
+
+    def is_adjacent(self, a: Node, b: Node) -> bool:
+        """Whether any edge joins the two nodes."""
+        return bool(self.edges_between(a, b))
+
+    # --- relations ---
+
+    def parents(self, node: Node) -> tuple[Node, ...]:
+        """The nodes with an edge `->` into `node`."""
+        return self._related(node, Mark.ARROW, Mark.TAIL)
+
+    def children(self, node: Node) -> tuple[Node, ...]:
+        """The nodes that `node` has an edge `->` into."""
+        return self._related(node, Mark.TAIL, Mark.ARROW)
+
+    def siblings(self, node: Node) -> tuple[Node, ...]:
+        """The nodes joined to `node` by `<->`; also called its spouses."""
+        return self._related(node, Mark.ARROW, Mark.ARROW)
+
+    def neighbors(self, node: Node) -> tuple[Node, ...]:
+        """The nodes joined to `node` by `-`."""
+        return self._related(node, Mark.TAIL, Mark.TAIL)
+
+    def adjacent(self, node: Node) -> tuple[Node, ...]:
+        """The nodes joined to `node` by any edge, each once."""
+        row = self._incident[self._index.position(node)]
+        return self._index.names(dict.fromkeys(other for other, _, _ in row))
+
+    def ancestors(self, nodes: Nodes) -> frozenset[Node]:
+        """All nodes with a path of one or more edges `->` into one of `nodes`."""
+        return self._names(closure(self._incident, self._index.select(nodes), Mark.ARROW, Mark.TAIL))
+
+    def descendants(self, nodes: Nodes) -> frozenset[Node]:
+        """All nodes that a path of one or more edges `->` leads to from one of `nodes`."""
+        return self._names(closure(self._incident, self._index.select(nodes), Mark.TAIL, Mark.ARROW))
+
+    def district(self, node: Node) -> frozenset[Node]:
+        """The node and all that paths of edges `<->` join to it; also called its c-component."""
+        start = self._index.position(node)
+        return self._names({start} | closure(self._incident, [start], Mark.ARROW, Mark.ARROW))
+
+    @property
+    def districts(self) -> tuple[frozenset[Node], ...]:
+        """The partition of the nodes into districts, ordered by each one's first node."""
+        return tuple(dict.fromkeys(map(self.district, self.nodes)))
+
+    @property
+    def topological_order(self) -> tuple[Node, ...]:
+        """The nodes, parents before children; raises `CyclicGraph` if the edges `->` form a cycle."""
+        return self.directed_part().topological_order
+
+    def _names(self, positions: Iterable[int]) -> frozenset[Node]:
+        return frozenset(self._index.names(positions))
+
+    # --- related graphs ---
+
+    def skeleton(self) -> UndirectedGraph:
+        """The same adjacencies without marks."""
+        return UndirectedGraph((edge.ends for edge in self._edges), nodes=self.nodes)
+
+    def directed_part(self) -> DAG:
+        """All nodes with the edges `->` only; raises `CyclicGraph` if these form a cycle."""
+        return DAG((edge.ends for edge in self._edges if edge.is_directed), nodes=self.nodes)
+
+    def bidirected_part(self) -> UndirectedGraph:
+        """All nodes with the edges `<->` only, as an undirected graph."""
+        return UndirectedGraph((edge.ends for edge in self._edges if edge.is_bidirected), nodes=self.nodes)
+
+    def undirected_part(self) -> UndirectedGraph:
+        """All nodes with the edges `-` only."""
+        return UndirectedGraph((edge.ends for edge in self._edges if edge.is_undirected), nodes=self.nodes)
+
+    def subgraph(self, nodes: Nodes) -> Self:
+        """The induced subgraph, in this graph's node order."""
+        kept = set(self._index.names(self._index.select(nodes)))
+        edges = [edge for edge in self._edges if edge.left in kept and edge.right in kept]
+        return type(self)(edges, nodes=[node for node in self.nodes if node in kept])
+
+    def without_incoming(self, nodes: Nodes) -> Self:
+        """All edges with an arrowhead at one of `nodes` removed: the graph of an intervention on them.
+
+        This cuts `<->` too: an intervention overrides the latent causes of what it sets.
+        """
+        cut = set(self._index.names(self._index.select(nodes)))
+        return self._keep(edge for edge in self._edges if not any(_points_into(edge, end, cut) for end in edge.ends))
+
+    def without_outgoing(self, nodes: Nodes) -> Self:
+        """All edges `->` out of `nodes` removed; `<->` points into its ends and stays."""
+        cut = set(self._index.names(self._index.select(nodes)))
+        return self._keep(edge for edge in self._edges if not (edge.is_directed and edge.left in cut))
+
+    def _keep(self, edges: Iterable[Edge]) -> Self:
+        return type(self)(edges, nodes=self.nodes)
+
+    # --- edits ---
+
+    def with_node(self, node: Node) -> Self:
+        """This graph and one more node."""
+        return type(self)(self._edges, nodes=(*self.nodes, node))
+
+    def without_node(self, node: Node) -> Self:
+        """This graph without a node and its edges."""
+        self._index.position(node)
+        return self.subgraph([other for other in self.nodes if other != node])
+
+    def with_edge(self, left: Node, symbol: str, right: Node) -> Self:
+        """This graph and one more edge, written as `left symbol right`."""
+        return self._keep((*self._edges, Edge.of(left, symbol, right)))
+
+    def without_edge(self, left: Node, symbol: str, right: Node) -> Self:
+        """This graph without an edge that it has, written as `left symbol right`."""
+        gone = Edge.of(left, symbol, right)
+        if gone not in (between := self.edges_between(left, right)):
+            there = f"there is '{"', '".join(map(str, between))}'" if between else "they are not adjacent"
+            raise InvalidGraph(f"There is no edge '{gone}' to remove: {there}.")
+        return self._keep(edge for edge in self._edges if edge != gone)
+
+    # --- as a value ---
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, MarkedGraph) or type(self) is not type(other):
+            return NotImplemented
+        return set(self.nodes) == set(other.nodes) and set(self._edges) == set(other._edges)
+
+    def __hash__(self) -> int:
+        return hash((type(self), frozenset(self.nodes), frozenset(self._edges)))
+
+    def __str__(self) -> str:
+        return format_statements(self.nodes, ((edge.left, edge.symbol, edge.right) for edge in self._edges))
+
+    def __repr__(self) -> str:
+        kind = type(self).__name__
+        return f"{kind}({str(self)!r})" if self.num_edges <= 12 else f"<{kind}: {len(self)} nodes, {self.num_edges} edges>"
+
+    def to_networkx(self) -> nx.MultiDiGraph[Any]:
+        """A networkx multidigraph whose edges carry the attribute `marks`, such as `"<->"`; it reads back."""
+        import networkx as nx
+
+        graph: nx.MultiDiGraph[Any] = nx.MultiDiGraph()
+        graph.add_nodes_from(self.nodes)
+        for edge in self._edges:
+            graph.add_edge(edge.left, edge.right, key=edge.symbol, **{MARKS_ATTRIBUTE: edge.symbol})
+        return graph
+
+    # --- checks that several kinds share ---
+
+    def _allow_only(self, *symbols: str) -> None:
+        for edge in self._edges:
+            if edge.symbol not in symbols:
+                allowed = " and ".join(f"'{symbol}'" for symbol in symbols)
+                raise InvalidGraph(
+                    f"A {type(self).__name__} has only edges {allowed}, not '{edge}'. See MixedGraph for all marks."
+                )
+
+    def _allow_one_edge_per_pair(self) -> None:
+        seen: dict[frozenset[Node], Edge] = {}
+        for edge in self._edges:
+            first = seen.setdefault(frozenset(edge.ends), edge)
+            if first is not edge:
+                raise InvalidGraph(
+                    f"A {type(self).__name__} has at most one edge between two nodes, not both '{first}' and '{edge}'."
+                )
+
+
+def _points_into(edge: Edge, end: Node, nodes: set[Node]) -> bool:
+    return end in nodes and edge.mark_at(end) is Mark.ARROW

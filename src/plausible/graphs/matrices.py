@@ -1,0 +1,91 @@
+"""Graphs as matrices over the node order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.errors import InvalidArgument, InvalidGraph, TooLarge
+from plausible.graphs.nodes import Nodes
+
+if TYPE_CHECKING:
+    from plausible.graphs.dag import DAG
+    from plausible.graphs.undirected import UndirectedGraph
+
+__all__ = ["adjacency_matrix", "clique_matrix", "count_walks", "incidence_matrix"]
+
+IntMatrix = NDArray[np.int64]
+
+
+def adjacency_matrix(graph: DAG | UndirectedGraph) -> IntMatrix:
+    """The 0/1 matrix A with A[i, j] = 1 if an edge leads from node i to node j; symmetric if undirected.
+
+    >>> from plausible.graphs.dag import DAG
+    >>> adjacency_matrix(DAG("A -> B <- C"))
+    array([[0, 1, 0],
+           [0, 0, 0],
+           [0, 1, 0]])
+    """
+    rows = graph.step_rows
+    matrix = np.zeros((len(rows), len(rows)), dtype=np.int64)
+    for position, row in enumerate(rows):
+        matrix[position, list(row)] = 1
+    return matrix
+
+
+def count_walks(graph: DAG | UndirectedGraph, length: int) -> IntMatrix:
+    """The number of walks of `length` steps from node i to node j: (A^length)[i, j] for the adjacency matrix A.
+
+    >>> from plausible.graphs.undirected import UndirectedGraph
+    >>> count_walks(UndirectedGraph("A - B - C - A"), 3)
+    array([[2, 3, 3],
+           [3, 2, 3],
+           [3, 3, 2]])
+    """
+    if length < 0:
+        raise InvalidArgument(f"length={length} is negative; a walk has zero or more steps.")
+    matrix = adjacency_matrix(graph)
+    with np.errstate(over="ignore", invalid="ignore"):
+        largest = np.linalg.matrix_power(matrix.astype(np.float64), length).max(initial=0.0)
+    if not largest < 2**62:
+        raise TooLarge(f"Some {largest:.1e} walks of {length} steps join two nodes: more than a 64-bit integer counts.")
+    return np.linalg.matrix_power(matrix, length)
+
+
+def clique_matrix(graph: UndirectedGraph, cliques: Iterable[Nodes]) -> IntMatrix:
+    """The 0/1 matrix C with C[i, k] = 1 if node i is in clique k; off its diagonal C Cᵀ counts shared cliques.
+
+    >>> from plausible.graphs.undirected import UndirectedGraph
+    >>> clique_matrix(UndirectedGraph("A - B - C - A; C - D"), [["A", "B", "C"], ["C", "D"]])
+    array([[1, 0],
+           [1, 0],
+           [1, 1],
+           [0, 1]])
+    """
+    columns = [graph.index.select(clique) for clique in cliques]
+    matrix = np.zeros((len(graph), len(columns)), dtype=np.int64)
+    for k, column in enumerate(columns):
+        for a, b in combinations(graph.index.names(column), 2):
+            if not graph.has_edge(a, b):
+                raise InvalidGraph(f"Clique {k} is none: no edge joins {a!r} and {b!r}.")
+        matrix[column, k] = 1
+    return matrix
+
+
+def incidence_matrix(graph: DAG | UndirectedGraph) -> IntMatrix:
+    """The 0/1 matrix with a one where a node (row) is an end of an edge (column, in the order of `graph.edges`).
+
+    >>> from plausible.graphs.undirected import UndirectedGraph
+    >>> incidence_matrix(UndirectedGraph("A - B - C"))
+    array([[1, 0],
+           [1, 1],
+           [0, 1]])
+    """
+    matrix = np.zeros((len(graph), graph.num_edges), dtype=np.int64)
+    for k, edge in enumerate(graph.edges):
+        matrix[graph.index.select(edge), k] = 1
+    return matrix

@@ -1,0 +1,54 @@
+"""Partially directed acyclic graphs."""
+
+from __future__ import annotations
+
+from typing import final
+
+from plausible.graphs.marked import MarkedGraph
+from plausible.graphs.nodes import Node
+
+__all__ = ["PDAG"]
+
+
+@final
+class PDAG(MarkedGraph):
+    """A graph with edges `->` and `-`, at most one between two nodes, and no directed cycle.
+
+    It stands for the DAGs that choose a direction for every edge `-` without making a cycle or a new immorality.
+
+    Parameters
+    ----------
+    edges
+        Arrow text, `Edge` records or triples `(a, "-", b)`, a networkx graph or any other graph of this package.
+    nodes
+        Nodes that come first in the node order; the way to add nodes without edges.
+
+    Examples
+    --------
+    >>> graph = PDAG("D -> G <- I - S; G -> L")
+    >>> graph.undirected_edges
+    (('I', 'S'),)
+    >>> graph.with_direction("I", "S").directed_edges
+    (('D', 'G'), ('I', 'G'), ('G', 'L'), ('I', 'S'))
+    """
+
+    __slots__ = ()
+
+    def _check(self) -> None:
+        self._allow_only("->", "-")
+        self._allow_one_edge_per_pair()
+        self.directed_part()
+
+    @property
+    def directed_edges(self) -> tuple[tuple[Node, Node], ...]:
+        """The edges `->` as pairs `(parent, child)`."""
+        return tuple(edge.ends for edge in self.edges if edge.is_directed)
+
+    @property
+    def undirected_edges(self) -> tuple[tuple[Node, Node], ...]:
+        """The edges `-` as pairs of nodes."""
+        return tuple(edge.ends for edge in self.edges if edge.is_undirected)
+
+    def with_direction(self, source: Node, target: Node) -> PDAG:
+        """This graph with its edge `source - target` directed from `source` to `target`."""
+        return self.without_edge(source, "-", target).with_edge(source, "->", target)
