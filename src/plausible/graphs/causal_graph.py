@@ -32,8 +32,8 @@ class CausalGraph(SeparationGraph):
     >>> graph = CausalGraph("S -> T -> C; S <-> C")
     >>> graph.m_separated("S", "C", given="T")
     False
-    >>> graph.districts
-    (frozenset({...}), frozenset({'T'}))
+    >>> [sorted(district) for district in graph.districts]
+    [['C', 'S'], ['T']]
     >>> graph.without_incoming("S")
     CausalGraph('S -> T; T -> C')
     """
@@ -93,7 +93,7 @@ def latent_projection(graph: DAG | CausalGraph, observed: Nodes) -> CausalGraph:
     CausalGraph('S -> T; T -> C; S <-> C')
     """
     dag = graph if isinstance(graph, DAG) else graph.to_dag()
-    kept = set(CausalGraph(nodes=graph.nodes).subgraph(observed).nodes)
+    kept = set(graph.subgraph(observed).nodes)
     order = [node for node in dag.nodes if node in kept]
     effects = _observed_effects(dag, kept)
     edges = [Edge.of(cause, "->", effect) for cause in order for effect in effects[cause]]

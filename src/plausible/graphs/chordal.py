@@ -19,7 +19,7 @@ from plausible.graphs.elimination import (
     interaction_graph,
     neighbor_sets,
 )
-from plausible.graphs.nodes import Node, NodeIndex
+from plausible.graphs.nodes import Node
 from plausible.graphs.undirected import UndirectedGraph
 
 __all__ = [
@@ -60,27 +60,29 @@ def perfect_elimination_order(graph: UndirectedGraph) -> tuple[Node, ...]:
     visits = _search(neighbors)
     failure = _first_failure(neighbors, visits)
     if failure is not None:
-        cycle = NodeIndex(graph.nodes).names(_chordless_cycle_through(neighbors, failure))
+        cycle = graph.index.names(_chordless_cycle_through(neighbors, failure))
         written = " - ".join(map(str, (*cycle, cycle[0])))
         raise InvalidGraph(f"The graph is not chordal: the cycle {written} has no chord. Apply triangulate() first.")
-    return NodeIndex(graph.nodes).names(reversed(visits))
+    return graph.index.names(reversed(visits))
 
 
 def chordless_cycle(graph: UndirectedGraph) -> tuple[Node, ...] | None:
     """A cycle of four or more nodes without a chord, in order; None if the graph is chordal.
 
-    >>> chordless_cycle(UndirectedGraph("A - B - C - D - E - B"))
-    ('E', 'D', 'C', 'B')
-    >>> chordless_cycle(UndirectedGraph("A - B - C"))
-
     Notes
     -----
     The nodes that maximum cardinality search visits before its first failure span a chordal graph, with the failure
     they do not: so a chordless cycle runs through the failure, and one search around that node finds it.
+
+    Examples
+    --------
+    >>> chordless_cycle(UndirectedGraph("A - B - C - D - E - B"))
+    ('E', 'B', 'C', 'D')
+    >>> chordless_cycle(UndirectedGraph("A - B - C"))
     """
     neighbors = neighbor_sets(graph)
     failure = _first_failure(neighbors, _search(neighbors))
-    return None if failure is None else NodeIndex(graph.nodes).names(_chordless_cycle_through(neighbors, failure))
+    return None if failure is None else graph.index.names(_chordless_cycle_through(neighbors, failure))
 
 
 def maximum_cardinality_search(graph: UndirectedGraph) -> tuple[Node, ...]:
@@ -91,7 +93,7 @@ def maximum_cardinality_search(graph: UndirectedGraph) -> tuple[Node, ...]:
     >>> maximum_cardinality_search(UndirectedGraph("A - B - C; A - C - D"))
     ('A', 'B', 'C', 'D')
     """
-    return NodeIndex(graph.nodes).names(_search(neighbor_sets(graph)))
+    return graph.index.names(_search(neighbor_sets(graph)))
 
 
 def _search(neighbors: Sequence[set[int]]) -> list[int]:

@@ -21,7 +21,7 @@ def is_clique(graph: UndirectedGraph, nodes: Nodes) -> bool:
     >>> is_clique(graph, ["A", "B", "C"]), is_clique(graph, ["B", "C", "D"])
     (True, False)
     """
-    names = NodeIndex(graph.nodes).names(NodeIndex(graph.nodes).select(nodes))
+    names = graph.index.names(graph.index.select(nodes))
     return all(graph.has_edge(a, b) for a, b in combinations(names, 2))
 
 
@@ -32,7 +32,7 @@ def is_maximal_clique(graph: UndirectedGraph, nodes: Nodes) -> bool:
     >>> is_maximal_clique(graph, ["A", "B"]), is_maximal_clique(graph, ["C", "D"])
     (False, True)
     """
-    names = NodeIndex(graph.nodes).names(NodeIndex(graph.nodes).select(nodes))
+    names = graph.index.names(graph.index.select(nodes))
     common = set(graph.nodes).difference(names).intersection(*(graph.neighbors(node) for node in names))
     return is_clique(graph, names) and not common
 
@@ -45,8 +45,9 @@ def all_cliques(graph: UndirectedGraph, max_size: int | None = None) -> Iterator
     >>> list(all_cliques(UndirectedGraph("A - B - C")))
     [('A',), ('B',), ('C',), ('A', 'B'), ('B', 'C')]
     """
-    index, neighbors = NodeIndex(graph.nodes), neighbor_sets(graph)
+    index, neighbors = graph.index, neighbor_sets(graph)
     # Each clique comes with the nodes after its last that could still join it, so every clique is grown only once.
+    layer: list[tuple[tuple[int, ...], set[int]]]
     layer = [((node,), {other for other in row if other > node}) for node, row in enumerate(neighbors)]
     size = 1
     while layer and (max_size is None or size <= max_size):
@@ -76,7 +77,7 @@ def maximal_cliques(graph: UndirectedGraph) -> tuple[tuple[Node, ...], ...]:
         return elimination_cliques(graph, perfect_elimination_order(graph))
     import networkx as nx
 
-    return in_node_order(NodeIndex(graph.nodes), nx.find_cliques(graph.to_networkx()))
+    return in_node_order(graph.index, nx.find_cliques(graph.to_networkx()))
 
 
 def elimination_cliques(graph: DAG | UndirectedGraph, order: Iterable[Node]) -> tuple[tuple[Node, ...], ...]:
@@ -91,7 +92,7 @@ def elimination_cliques(graph: DAG | UndirectedGraph, order: Iterable[Node]) -> 
 
     Examples
     --------
-    >>> elimination_cliques(UndirectedGraph("A - B - C - D - A"), "ABCD")
+    >>> elimination_cliques(UndirectedGraph("A - B - C - D - A"), ["A", "B", "C", "D"])
     (('A', 'B', 'D'), ('B', 'C', 'D'))
     """
     run = eliminate(graph, complete_order(graph, order))
@@ -118,7 +119,8 @@ def absorbing_steps(run: Elimination) -> tuple[int, ...]:
     """
     absorbers = list(range(len(run.order)))
     for step, following in enumerate(next_steps(run)):
-        if following is not None and absorbers[following] == following:
-            if len(run.cliques[step]) == len(run.cliques[following]) + 1:
-                absorbers[following] = absorbers[step]
+        if following is None or absorbers[following] != following:
+            continue
+        if len(run.cliques[step]) == len(run.cliques[following]) + 1:
+            absorbers[following] = absorbers[step]
     return tuple(absorbers)

@@ -9,29 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from math import prod
 from typing import Protocol, TypeAlias
 
 from plausible.errors import InvalidArgument, InvalidGraph
-from plausible.graphs.chordal import perfect_elimination_order, triangulate
-from plausible.graphs.cliques import absorbing_steps, next_steps
-from plausible.graphs.dag import DAG
-from plausible.graphs.elimination import Elimination, Heuristic, eliminate, read_cardinalities
+from plausible.graphs.elimination import read_cardinalities
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
-from plausible.graphs.undirected import UndirectedGraph
 
 __all__ = [
     "CliqueTree",
     "ClusterGraph",
     "assign_factors",
     "bethe_cluster_graph",
-    "clique_tree",
     "has_running_intersection",
     "is_clique_tree",
     "is_family_preserving",
-    "junction_tree",
-    "tree_from_elimination",
 ]
 
 _Sets: TypeAlias = tuple[tuple[Node, ...], ...]
@@ -75,7 +67,7 @@ class ClusterGraph:
 
     def __init__(self, clusters: Iterable[Nodes], edges: Iterable[tuple[int, int]], sepsets: Iterable[Nodes]) -> None:
         read, pairs = _read_clusters(clusters, edges)
-        separators = tuple(map(_read_scope, sepsets))
+        separators = tuple(map(read_scope, sepsets))
         if len(separators) != len(pairs):
             raise InvalidGraph(f"Each edge needs a sepset; there are {len(pairs)} edges, {len(separators)} sepsets.")
         for (i, j), separator in zip(pairs, separators, strict=True):
@@ -229,7 +221,7 @@ def assign_factors(graph: Clusters, scopes: Iterable[Nodes]) -> tuple[int, ...]:
     >>> assign_factors(CliqueTree([["A", "B"], ["B", "C"]], [(0, 1)]), [["A"], ["C", "B"], ["B"]])
     (0, 1, 0)
     """
-    listed = list(map(_read_scope, scopes))
+    listed = list(map(read_scope, scopes))
     assigned: list[int] = []
     for scope, place in zip(listed, _places(graph.clusters, listed), strict=True):
         if place is None:
@@ -242,90 +234,14 @@ def _places(clusters: _Sets, scopes: Iterable[Nodes]) -> Iterable[int | None]:
     """For each scope the index of the smallest cluster that holds it, or None."""
     sets = list(map(frozenset, clusters))
     having = _positions_by_node(clusters)
-    for scope in map(_read_scope, scopes):
+    for scope in map(read_scope, scopes):
         # The clusters of its rarest node are the only ones to look at.
         candidates = min((having.get(node, []) for node in scope), key=len, default=list(range(len(sets))))
         fitting = (place for place in candidates if sets[place].issuperset(scope))
         yield min(fitting, key=lambda place: len(sets[place]), default=None)
 
 
-# --- construction ---
-
-
-def clique_tree(graph: UndirectedGraph) -> CliqueTree:
-    """The maximal cliques of a chordal graph, joined to a tree with the running intersection property.
-
-    Among all trees over the cliques these have the largest total size of sepsets: a clique tree is a maximum spanning
-    tree of the clique graph, and the reverse (Jensen & Jensen 1994). It is read off a perfect elimination order in
-    time linear in the sizes of the cliques of its steps. A graph in several pieces gives a forest.
-
-    >>> tree = clique_tree(UndirectedGraph("A - B - C - A; C - D; E"))
-    >>> tree.cliques
-    (('A', 'B', 'C'), ('C', 'D'), ('E',))
-    >>> tree.edges, tree.sepsets
-    (((0, 1),), (('C',),))
-    """
-    return _tree_of(eliminate(graph, perfect_elimination_order(graph)), NodeIndex(graph.nodes))
-
-
-def junction_tree(
-    graph: DAG | UndirectedGraph,
-    order: Iterable[Node] | None = None,
-    *,
-    heuristic: Heuristic = "min-fill",
-    cardinalities: Mapping[Node, int] | None = None,
-) -> CliqueTree:
-    """Moralise, triangulate, find the cliques, join them to a tree (Lauritzen & Spiegelhalter 1988).
-
-    Each stage stands on its own too: `DAG.moralize`, `triangulate`, `maximal_cliques`, `clique_tree`. Each family of
-    a DAG lies in some clique, and so does each edge of an undirected graph.
-
-    Parameters
-    ----------
-    graph
-        A DAG, or an undirected graph, which is not moralised.
-    order
-        All nodes in the order in which to eliminate them; without it `elimination_order` chooses one.
-    heuristic, cardinalities
-        How it chooses.
-
-    Examples
-    --------
-    >>> tree = junction_tree(DAG("a -> b -> d -> f; a -> c -> d -> e; b -> e"))
-    >>> ["".join(clique) for clique in tree.cliques]
-    ['abc', 'bcd', 'bde', 'df']
-    >>> sorted("".join(sepset) for sepset in tree.sepsets)
-    ['bc', 'bd', 'd']
-    """
-    return clique_tree(triangulate(graph, order, heuristic=heuristic, cardinalities=cardinalities))
-
-
-def tree_from_elimination(scopes: Iterable[Nodes], order: Iterable[Node]) -> CliqueTree:
-    """The tree that variable elimination leaves behind (Koller & Friedman 2009, 10.1).
-
-    The cluster of a step is the scope of its product, C_i = Scope[ψ_i]; an edge goes to the step that its result τ_i
-    enters. Clusters contained in a neighbour are merged with it, so that maximal cliques are left.
-
-    Parameters
-    ----------
-    scopes
-        The scopes of the factors.
-    order
-        The nodes in the order in which they are eliminated. The nodes left out are the query: the last product is
-        over all of them.
-
-    Examples
-    --------
-    >>> tree = tree_from_elimination([["A"], ["A", "B"], ["B", "C"]], order="A")
-    >>> tree.cliques
-    (('A', 'B'), ('B', 'C'))
-    """
-    families = list(map(_read_scope, scopes))
-    index = NodeIndex(node for family in families for node in family)
-    order = tuple(order)
-    query = tuple(node for node in index if node not in set(order))
-    pairs = (pair for family in (*families, query) for pair in combinations(family, 2))
-    return _tree_of(eliminate(UndirectedGraph(pairs, nodes=index.nodes), (*order, *query)), index)
+# --- the Bethe cluster graph ---
 
 
 def bethe_cluster_graph(scopes: Iterable[Nodes]) -> ClusterGraph:
@@ -340,7 +256,7 @@ def bethe_cluster_graph(scopes: Iterable[Nodes]) -> ClusterGraph:
     >>> graph.edges
     ((0, 2), (0, 3), (1, 3), (1, 4))
     """
-    families = tuple(map(_read_scope, scopes))
+    families = tuple(map(read_scope, scopes))
     index = NodeIndex(node for family in families for node in family)
     links = [(factor, node) for factor, family in enumerate(families) for node in family]
     return ClusterGraph(
@@ -350,23 +266,10 @@ def bethe_cluster_graph(scopes: Iterable[Nodes]) -> ClusterGraph:
     )
 
 
-def _tree_of(run: Elimination, index: NodeIndex) -> CliqueTree:
-    """The maximal cliques of a complete elimination, joined where a result enters a step."""
-    absorbers = absorbing_steps(run)
-    rows = {step: sorted(map(index.position, run.cliques[step])) for step in set(absorbers)}
-    numbers = {step: number for number, step in enumerate(sorted(rows, key=rows.__getitem__))}
-    edges: list[tuple[int, int]] = []
-    for step, following in enumerate(next_steps(run)):
-        if following is not None and absorbers[step] != absorbers[following]:
-            ends = (numbers[absorbers[step]], numbers[absorbers[following]])
-            edges.append((min(ends), max(ends)))
-    return CliqueTree(cliques=tuple(index.names(rows[step]) for step in numbers), edges=tuple(sorted(edges)))
-
-
 # --- sets, pairs and forests ---
 
 
-def _read_scope(scope: Nodes) -> tuple[Node, ...]:
+def read_scope(scope: Nodes) -> tuple[Node, ...]:
     """One node or several, as a tuple without repeats."""
     if isinstance(scope, str) or not isinstance(scope, Iterable):
         return (scope,)
@@ -374,7 +277,7 @@ def _read_scope(scope: Nodes) -> tuple[Node, ...]:
 
 
 def _read_clusters(clusters: Iterable[Nodes], edges: Iterable[tuple[int, int]]) -> tuple[_Sets, _Edges]:
-    read = tuple(map(_read_scope, clusters))
+    read = tuple(map(read_scope, clusters))
     pairs = tuple((int(i), int(j)) for i, j in edges)
     for i, j in pairs:
         if not (0 <= i < len(read) and 0 <= j < len(read)):

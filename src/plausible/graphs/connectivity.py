@@ -6,15 +6,23 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Protocol
 
-from plausible.errors import InvalidArgument
 from plausible.graphs.nodes import Node
-from plausible.graphs.paths import PathRules, simple_paths
+from plausible.graphs.paths import PathRules, checked_limit, simple_paths
 
 if TYPE_CHECKING:
     from plausible.graphs.undirected import UndirectedGraph
 
-__all__ = ["Linked", "checked_limit", "components", "cycles", "is_connected", "is_cycle", "is_forest", "is_path"]
-__all__ += ["is_tree", "is_walk"]
+__all__ = [
+    "Linked",
+    "components",
+    "cycles",
+    "is_connected",
+    "is_cycle",
+    "is_forest",
+    "is_path",
+    "is_tree",
+    "is_walk",
+]
 
 
 class Linked(Protocol):
@@ -131,10 +139,3 @@ def _cycles(graph: UndirectedGraph) -> Iterator[tuple[Node, ...]]:
         rules = PathRules(up=tuple(map(tuple, rows)), down=nowhere)
         for path in simple_paths(rules, frozenset([a]), frozenset([b])):
             yield graph.index.names((*path, a))
-
-
-def checked_limit(limit: int | None) -> int | None:
-    """The limit of a listing, if it is one."""
-    if limit is not None and limit < 0:
-        raise InvalidArgument(f"limit={limit} is negative; give a number to stop after, or None for no limit.")
-    return limit

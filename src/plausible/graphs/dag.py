@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from plausible.errors import CyclicGraph, InvalidGraph
+from plausible.errors import InvalidGraph
+from plausible.graphs.acyclic import topological_order
+from plausible.graphs.algebra import intersection, is_subgraph, union
+from plausible.graphs.connectivity import components, is_connected, is_forest
 from plausible.graphs.nodes import Node, NodeIndex, Nodes, edge_pairs, is_networkx
-from plausible.graphs.text import format_statements, parse_statements
+from plausible.graphs.paths import PathRules, checked_limit, simple_paths
+from plausible.graphs.separation import BayesBall, Rows
+from plausible.graphs.text import constructor_arguments, format_statements, parse_statements
+from plausible.graphs.trails import SeparationExplanation, Trail, active_trails, explain_separation
 from plausible.graphs.undirected import UndirectedGraph
 
 if TYPE_CHECKING:
@@ -36,11 +42,11 @@ class DAG:
     ('G', 'I')
     """
 
-    __slots__ = ("_children", "_index", "_order", "_parents")
+    __slots__ = ("_ball", "_children", "_index", "_order", "_parents")
 
     def __init__(self, edges: str | Iterable[Any] | nx.DiGraph[Any] | DAG = (), nodes: Iterable[Node] = ()) -> None:
         found, pairs = _read(edges)
-        self._index = NodeIndex((*nodes, *found))
+        self._index = NodeIndex(nodes, found)
         parents: list[dict[int, None]] = [{} for _ in self._index]
         children: list[dict[int, None]] = [{} for _ in self._index]
         positions = self._index.positions
@@ -50,7 +56,8 @@ class DAG:
             children[a][b] = None
         self._parents = tuple(tuple(row) for row in parents)
         self._children = tuple(tuple(row) for row in children)
-        self._order = _topological_order(self._index, self._parents, self._children)
+        self._order = topological_order(self._index, self._parents, self._children)
+        self._ball = BayesBall(self._parents, self._children)
 
     # --- what is there ---
 
@@ -76,6 +83,21 @@ class DAG:
     def __contains__(self, node: object) -> bool:
         return node in self._index
 
+    @property
+    def index(self) -> NodeIndex:
+        """The positions of the nodes, for algorithms that work on integers."""
+        return self._index
+
+    @property
+    def parent_rows(self) -> Rows:
+        """For each position the positions of its parents."""
+        return self._parents
+
+    @property
+    def child_rows(self) -> Rows:
+        """For each position the positions of its children."""
+        return self._children
+
     def has_edge(self, source: Node, target: Node) -> bool:
         """Whether `source -> target` is an edge."""
         return self._index.position(target) in self._children[self._index.position(source)]
@@ -98,6 +120,11 @@ class DAG:
         """Parents, then children."""
         return self.parents(node) + self.children(node)
 
+    def degree(self, node: Node) -> int:
+        """The number of edges at `node`."""
+        position = self._index.position(node)
+        return len(self._parents[position]) + len(self._children[position])
+
     def ancestors(self, nodes: Nodes) -> frozenset[Node]:
         """All nodes with a directed path of one or more edges into one of `nodes`.
 
@@ -109,6 +136,10 @@ class DAG:
     def descendants(self, nodes: Nodes) -> frozenset[Node]:
         """All nodes that a directed path of one or more edges leads to from one of `nodes`."""
         return frozenset(self._index.names(_reach(self._index.select(nodes), self._children)))
+
+    def non_descendants(self, node: Node) -> frozenset[Node]:
+        """All other nodes that no directed path leads to: given its parents, the node is independent of these."""
+        return frozenset(self.nodes) - self.descendants(node) - {node}
 
     def markov_blanket(self, node: Node) -> tuple[Node, ...]:
         """Parents, children and the children's other parents: given these, the node is independent of the rest."""
@@ -131,8 +162,118 @@ class DAG:
 
     @property
     def topological_order(self) -> tuple[Node, ...]:
-        """The nodes, parents before children; among free choices the node order decides (Kahn's algorithm)."""
+        """The nodes, parents before children; among free choices the first in the node order (Kahn's algorithm)."""
         return self._index.names(self._order)
+
+    # --- separation ---
+
+    def d_separated(self, x: Nodes, y: Nodes, given: Nodes = ()) -> bool:
+        """Whether no trail between `x` and `y` is active given `given`: d-sep(X; Y | Z), hence X ⊥ Y | Z.
+
+        Observed members of `x` and `y` are left out, as X ⊥ Y | Z says no more about them; an unobserved node is not
+        separated from itself. Linear in the edges (Shachter 1998; Koller & Friedman 2009, algorithm 3.1).
+
+        Parameters
+        ----------
+        x, y
+            A node or several each.
+        given
+            The observed nodes.
+
+        Examples
+        --------
+        >>> alarm = DAG("E -> R; E -> A <- B; A -> C")
+        >>> alarm.d_separated("B", "E"), alarm.d_separated("B", "E", given="C")
+        (True, False)
+        """
+        select = self._index.select
+        return not self._ball.meets(select(x), select(y), select(given))
+
+    def d_connected(self, x: Nodes, given: Nodes = ()) -> frozenset[Node]:
+        """The unobserved nodes that an active trail leads to from `x`, the unobserved members of `x` included.
+
+        >>> sorted(DAG("E -> R; E -> A <- B; A -> C").d_connected("R", given="A"))
+        ['B', 'E', 'R']
+        """
+        return frozenset(self._index.names(self._ball.reached(self._index.select(x), self._index.select(given))))
+
+    def active_trails(self, x: Nodes, y: Nodes, given: Nodes = (), limit: int | None = 100) -> Iterator[Trail]:
+        """The active trails between `x` and `y`, shortest first; see `plausible.graphs.trails.active_trails`."""
+        return active_trails(self, x, y, given, limit)
+
+    def explain_separation(self, x: Nodes, y: Nodes, given: Nodes = (), limit: int = 10) -> SeparationExplanation:
+        """An active trail, or what blocks each one; see `plausible.graphs.trails.explain_separation`."""
+        return explain_separation(self, x, y, given, limit)
+
+    def minimal_separator(
+        self, x: Nodes, y: Nodes, included: Nodes = (), restricted: Nodes | None = None
+    ) -> frozenset[Node] | None:
+        """A set of nodes that d-separates `x` and `y`, none of which can be spared; `None` if there is none.
+
+        Minimal separators lie among the ancestors of x, y and the included nodes, and there d-separation is separation
+        in the moral graph (van der Zander, Liskiewicz & Textor 2014).
+
+        Parameters
+        ----------
+        x, y
+            A node or several each.
+        included
+            Nodes that the separator must contain; minimal then means that none of the others can be spared.
+        restricted
+            Nodes from which the separator must be taken; by default all but `x` and `y`.
+
+        Examples
+        --------
+        >>> sorted(DAG("A -> B -> D; A -> C -> D; B -> E").minimal_separator("A", "D"))
+        ['B', 'C']
+        """
+        x, y, included = (self._index.names(self._index.select(group)) for group in (x, y, included))
+        relevant = self.ancestors(x + y + included).union(x, y, included)
+        allowed = (
+            relevant if restricted is None else relevant.intersection(self._index.names(self._index.select(restricted)))
+        )
+        return self.subgraph(relevant).moralize().minimal_separator(x, y, included, allowed)
+
+    # --- connectivity ---
+
+    @property
+    def components(self) -> tuple[tuple[Node, ...], ...]:
+        """The components that trails connect, in the node order."""
+        return components(self)
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether a trail joins every two nodes."""
+        return is_connected(self)
+
+    @property
+    def is_polytree(self) -> bool:
+        """Whether the graph is singly connected: at most one trail joins every two nodes."""
+        return is_forest(self)
+
+    @property
+    def is_rooted_tree(self) -> bool:
+        """Whether one root has a directed path to every other node, and only one."""
+        return len(self.roots) == 1 and all(len(row) <= 1 for row in self._parents)
+
+    def paths(self, source: Node, target: Node, limit: int | None = 100) -> Iterator[tuple[Node, ...]]:
+        """The directed paths from one node to another, shortest first; O(length x edges) for each.
+
+        Parameters
+        ----------
+        source, target
+            The ends.
+        limit
+            Stop after this many; `None` for all, of which there can be exponentially many.
+
+        Examples
+        --------
+        >>> list(DAG("A -> B -> D; A -> C -> D; A -> D").paths("A", "D"))
+        [('A', 'D'), ('A', 'B', 'D'), ('A', 'C', 'D')]
+        """
+        ends = frozenset([self._index.position(source)]), frozenset([self._index.position(target)])
+        rules = PathRules(up=((),) * len(self), down=self._children)
+        return map(self._index.names, islice(simple_paths(rules, *ends), checked_limit(limit)))
 
     # --- related graphs ---
 
@@ -161,6 +302,18 @@ class DAG:
         """All edges out of `nodes` removed."""
         cut = set(self._index.names(self._index.select(nodes)))
         return DAG([(a, b) for a, b in self.edges if a not in cut], nodes=self.nodes)
+
+    def union(self, other: DAG) -> DAG:
+        """The nodes and edges of either graph; a cycle is refused."""
+        return union(self, other)
+
+    def intersection(self, other: DAG) -> DAG:
+        """The nodes and edges of both graphs."""
+        return intersection(self, other)
+
+    def is_subgraph(self, other: DAG) -> bool:
+        """Whether `other` has all nodes and edges of this graph."""
+        return is_subgraph(self, other)
 
     # --- edits ---
 
@@ -201,7 +354,9 @@ class DAG:
         return format_statements(self.nodes, ((a, "->", b) for a, b in self.edges))
 
     def __repr__(self) -> str:
-        return f"DAG({str(self)!r})" if self.num_edges <= 12 else f"<DAG: {len(self)} nodes, {self.num_edges} edges>"
+        if self.num_edges <= 12:
+            return f"DAG({constructor_arguments(str(self), self.nodes, self.edges)})"
+        return f"<DAG: {len(self)} nodes, {self.num_edges} edges>"
 
     def to_networkx(self) -> nx.DiGraph[Any]:
         """A networkx digraph with the same nodes and edges."""
@@ -223,7 +378,7 @@ def _read(edges: Any) -> tuple[list[Node], list[tuple[Node, Node]]]:
         if not edges.is_directed():
             raise InvalidGraph("A DAG needs a directed networkx graph; this one is undirected.")
         return list(edges.nodes), edge_pairs((edge[0], edge[1]) for edge in edges.edges)
-    pairs = edge_pairs(edges)
+    pairs = edge_pairs(edges, directed=True)
     return [node for pair in pairs for node in pair], pairs
 
 
@@ -248,34 +403,3 @@ def _reach(starts: Iterable[int], steps: Sequence[tuple[int, ...]]) -> list[int]
         found.update(fresh)
         frontier.extend(fresh)
     return sorted(found)
-
-
-def _topological_order(
-    index: NodeIndex, parents: Sequence[tuple[int, ...]], children: Sequence[tuple[int, ...]]
-) -> tuple[int, ...]:
-    """Kahn's algorithm (Koller & Friedman 2009, algorithm A.1); a cycle is reported by its nodes."""
-    waiting = [len(row) for row in parents]
-    ready = deque(node for node, count in enumerate(waiting) if not count)
-    order: list[int] = []
-    while ready:
-        node = ready.popleft()
-        order.append(node)
-        for child in children[node]:
-            waiting[child] -= 1
-            if not waiting[child]:
-                ready.append(child)
-    if len(order) < len(index):
-        raise CyclicGraph(index.names(_find_cycle(waiting, parents)))
-    return tuple(order)
-
-
-def _find_cycle(waiting: list[int], parents: Sequence[tuple[int, ...]]) -> list[int]:
-    """Walk backwards among the nodes that never became ready until one comes round again."""
-    node = next(node for node, count in enumerate(waiting) if count)
-    seen: dict[int, int] = {}
-    path: list[int] = []
-    while node not in seen:
-        seen[node] = len(path)
-        path.append(node)
-        node = next(parent for parent in parents[node] if waiting[parent])
-    return path[seen[node] :][::-1]

@@ -86,7 +86,7 @@ def eliminate(graph: DAG | UndirectedGraph, order: Iterable[Node]) -> Eliminatio
 
     Examples
     --------
-    >>> run = eliminate(UndirectedGraph("A - B - C - D - A"), "ABCD")
+    >>> run = eliminate(UndirectedGraph("A - B - C - D - A"), ["A", "B", "C", "D"])
     >>> run.fill
     (('B', 'D'),)
     >>> run.cliques
@@ -95,7 +95,7 @@ def eliminate(graph: DAG | UndirectedGraph, order: Iterable[Node]) -> Eliminatio
     (2, 33)
     """
     graph = interaction_graph(graph)
-    index, neighbors = NodeIndex(graph.nodes), neighbor_sets(graph)
+    index, neighbors = graph.index, neighbor_sets(graph)
     positions = _read_order(index, order)
     cliques: list[tuple[int, ...]] = []
     fill: list[tuple[int, int]] = []
@@ -132,7 +132,7 @@ def fill_edges(graph: DAG | UndirectedGraph, order: Iterable[Node]) -> tuple[tup
 def induced_graph(graph: DAG | UndirectedGraph, order: Iterable[Node]) -> UndirectedGraph:
     """The graph and the fill edges of an order; chordal if the order has all nodes.
 
-    >>> induced_graph(UndirectedGraph("A - B - C - D - A"), "BADC")
+    >>> induced_graph(UndirectedGraph("A - B - C - D - A"), ["B", "A", "D", "C"])
     UndirectedGraph('A - B; A - C; A - D; B - C; C - D')
     """
     graph = interaction_graph(graph)
@@ -144,7 +144,7 @@ def induced_width(graph: DAG | UndirectedGraph, order: Iterable[Node]) -> int:
 
     The smallest width over all orders is the treewidth of the graph.
 
-    >>> induced_width(UndirectedGraph("A - B - C - D - A"), "ABCD")
+    >>> induced_width(UndirectedGraph("A - B - C - D - A"), ["A", "B", "C", "D"])
     2
     """
     return eliminate(graph, order).width
@@ -153,7 +153,7 @@ def induced_width(graph: DAG | UndirectedGraph, order: Iterable[Node]) -> int:
 def elimination_cost(graph: DAG | UndirectedGraph, order: Iterable[Node], cardinalities: Mapping[Node, int]) -> int:
     """The table entries that eliminating in this order builds: the sum over steps of ∏ |Val(X)| over the clique.
 
-    >>> elimination_cost(UndirectedGraph("A - B - C"), "ABC", {"A": 2, "B": 3, "C": 5})
+    >>> elimination_cost(UndirectedGraph("A - B - C"), ["A", "B", "C"], {"A": 2, "B": 3, "C": 5})
     26
     """
     return eliminate(graph, order).cost(cardinalities)
@@ -204,9 +204,9 @@ def elimination_order(
     Examples
     --------
     >>> elimination_order(DAG("D -> G <- I -> S; G -> L"))
-    ('D', 'S', 'L', 'G', 'I')
+    ('D', 'S', 'I', 'G', 'L')
     >>> elimination_order(DAG("D -> G <- I -> S; G -> L"), keep="G")
-    ('D', 'S', 'L', 'I')
+    ('D', 'S', 'I', 'L')
     """
     if heuristic not in get_args(Heuristic):
         known = ", ".join(map(repr, get_args(Heuristic)))
@@ -216,15 +216,18 @@ def elimination_order(
     if restarts < 0:
         raise InvalidArgument(f"restarts={restarts} must not be negative.")
     graph = interaction_graph(graph)
-    index = NodeIndex(graph.nodes)
+    index = graph.index
     sizes = [2] * len(index) if cardinalities is None else read_cardinalities(index, cardinalities)
     kept = set(index.select(keep))
     candidates = [node for node in range(len(index)) if node not in kept]
-    ranks = [np.arange(len(index))]
+    kind, weight = _SCORES[heuristic]
+    weights = sizes if weight is None else [weight] * len(index)
     generator = np.random.default_rng(seed)
-    ranks += [generator.permutation(len(index)) for _ in range(restarts)]
-    orders = [index.names(_greedy_order(_SCORES[heuristic](graph, sizes), candidates, rank.tolist())) for rank in ranks]
-    if len(orders) == 1:
+    ranks = [np.arange(len(index)), *(generator.permutation(len(index)) for _ in range(restarts))]
+    orders = [
+        index.names(_greedy_order(kind(neighbor_sets(graph), weights), candidates, rank.tolist())) for rank in ranks
+    ]
+    if not restarts:
         return orders[0]
     by_name = dict(zip(index, sizes, strict=True))
     return min(orders, key=lambda order: elimination_cost(graph, order, by_name))
@@ -284,25 +287,33 @@ class _Scores(ABC):
 class _FillScores(_Scores):
     """The weight of the edges missing between the neighbours of a node, an edge weighing the sizes of its two ends."""
 
-    def _weigh(self, nodes: set[int]) -> int:
+    def __init__(self, neighbors: list[set[int]], sizes: Sequence[int]) -> None:
+        self.sizes = sizes
+        self.totals = [self._weigh(row) for row in neighbors]  # the sizes of all neighbours together
+        super().__init__(neighbors, sizes)
+
+    def _weigh(self, nodes: Iterable[int]) -> int:
         return sum(map(self.sizes.__getitem__, nodes))
 
     def _score(self, node: int) -> int:
-        around = self.neighbors[node]
-        twice = sum(self.sizes[a] * self._weigh(around - self.neighbors[a] - {a}) for a in around)
-        return twice // 2
+        around, sizes = self.neighbors[node], self.sizes
+        strangers = (self.totals[node] - sizes[a] - self._weigh(around & self.neighbors[a]) for a in around)
+        return sum(sizes[a] * weight for a, weight in zip(around, strangers, strict=True)) // 2
 
     def _before_join(self, a: int, b: int) -> set[int]:
         shared = self.neighbors[a] & self.neighbors[b]
+        known = self._weigh(shared)
+        for one, other in ((a, b), (b, a)):
+            self.values[one] += self.sizes[other] * (self.totals[one] - known)
+            self.totals[one] += self.sizes[other]
         for node in shared:
             self.values[node] -= self.sizes[a] * self.sizes[b]
-        self.values[a] += self.sizes[b] * self._weigh(self.neighbors[a] - shared)
-        self.values[b] += self.sizes[a] * self._weigh(self.neighbors[b] - shared)
         return shared
 
     def _before_parting(self, node: int, leaving: int) -> None:
-        unshared = self.neighbors[node] - self.neighbors[leaving] - {leaving}
-        self.values[node] -= self.sizes[leaving] * self._weigh(unshared)
+        self.totals[node] -= self.sizes[leaving]
+        strangers = self.totals[node] - (self.totals[leaving] - self.sizes[node])
+        self.values[node] -= self.sizes[leaving] * strangers
 
 
 class _TableScores(_Scores):
@@ -320,12 +331,12 @@ class _TableScores(_Scores):
         self.values[node] //= self.sizes[leaving]
 
 
-# Counting is weighing with equal weights: unit weights count edges, and tables of binary nodes rank by their dimension.
-_SCORES = {
-    "min-fill": lambda graph, sizes: _FillScores(neighbor_sets(graph), [1] * len(sizes)),
-    "weighted-min-fill": lambda graph, sizes: _FillScores(neighbor_sets(graph), sizes),
-    "min-neighbors": lambda graph, sizes: _TableScores(neighbor_sets(graph), [2] * len(sizes)),
-    "min-weight": lambda graph, sizes: _TableScores(neighbor_sets(graph), sizes),
+# Counting is weighing with equal weights: ones count edges, and tables of binary nodes rank by their dimension.
+_SCORES: dict[Heuristic, tuple[type[_Scores], int | None]] = {
+    "min-fill": (_FillScores, 1),
+    "weighted-min-fill": (_FillScores, None),
+    "min-neighbors": (_TableScores, 2),
+    "min-weight": (_TableScores, None),
 }
 
 
@@ -339,13 +350,7 @@ def interaction_graph(graph: DAG | UndirectedGraph) -> UndirectedGraph:
 
 def neighbor_sets(graph: UndirectedGraph) -> list[set[int]]:
     """For each position in the node order the positions of the neighbours; the caller's to change."""
-    positions = {node: position for position, node in enumerate(graph.nodes)}
-    neighbors: list[set[int]] = [set() for _ in positions]
-    for left, right in graph.edges:
-        a, b = positions[left], positions[right]
-        neighbors[a].add(b)
-        neighbors[b].add(a)
-    return neighbors
+    return list(map(set, graph.neighbor_rows))
 
 
 def read_cardinalities(index: NodeIndex, cardinalities: Mapping[Node, int]) -> list[int]:
@@ -363,7 +368,7 @@ def read_cardinalities(index: NodeIndex, cardinalities: Mapping[Node, int]) -> l
 
 def complete_order(graph: DAG | UndirectedGraph, order: Iterable[Node]) -> tuple[Node, ...]:
     """The order as a tuple, once it is known to have every node of the graph."""
-    order = tuple(order)
+    order = as_order(order)
     given = set(order)
     missing = [node for node in graph.nodes if node not in given]
     if missing:
@@ -371,9 +376,18 @@ def complete_order(graph: DAG | UndirectedGraph, order: Iterable[Node]) -> tuple
     return order
 
 
+def as_order(order: Iterable[Node]) -> tuple[Node, ...]:
+    """The order as a tuple; text is refused, since its letters are seldom meant."""
+    if isinstance(order, str):
+        raise InvalidArgument(f"The order {order!r} is text, not a sequence of nodes. Write [{order!r}].")
+    return tuple(order)
+
+
 def _read_order(index: NodeIndex, order: Iterable[Node]) -> list[int]:
-    positions = [index.position(node) for node in order]
-    if len(set(positions)) < len(positions):
-        repeated = next(node for at, node in enumerate(positions) if node in positions[:at])
-        raise InvalidArgument(f"The elimination order has {index.nodes[repeated]!r} twice; a node goes only once.")
+    positions = [index.position(node) for node in as_order(order)]
+    seen: set[int] = set()
+    for position in positions:
+        if position in seen:
+            raise InvalidArgument(f"The elimination order has {index.nodes[position]!r} twice; a node goes only once.")
+        seen.add(position)
     return positions

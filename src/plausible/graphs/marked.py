@@ -87,7 +87,7 @@ class MarkedGraph(ABC):
 
     @property
     def edges(self) -> tuple[Edge, ...]:
-        """The edges in the order given, each written with its tail, or else its circle, or else its earlier node first."""
+        """The edges in the order given, each with its tail, or else its circle, or else its earlier node first."""
         return self._edges
 
     @property
@@ -223,8 +223,8 @@ class MarkedGraph(ABC):
         """This graph without an edge that it has, written as `left symbol right`."""
         gone = Edge.of(left, symbol, right)
         if gone not in (between := self.edges_between(left, right)):
-            there = f"there is '{"', '".join(map(str, between))}'" if between else "they are not adjacent"
-            raise InvalidGraph(f"There is no edge '{gone}' to remove: {there}.")
+            there = " and ".join(f"'{edge}'" for edge in between) or "nothing"
+            raise InvalidGraph(f"There is no edge '{gone}' to remove; between these nodes there is {there}.")
         return self._keep(edge for edge in self._edges if edge != gone)
 
     # --- as a value ---
@@ -242,7 +242,9 @@ class MarkedGraph(ABC):
 
     def __repr__(self) -> str:
         kind = type(self).__name__
-        return f"{kind}({str(self)!r})" if self.num_edges <= 12 else f"<{kind}: {len(self)} nodes, {self.num_edges} edges>"
+        if self.num_edges <= 12:
+            return f"{kind}({str(self)!r})"
+        return f"<{kind}: {len(self)} nodes, {self.num_edges} edges>"
 
     def to_networkx(self) -> nx.MultiDiGraph[Any]:
         """A networkx multidigraph whose edges carry the attribute `marks`, such as `"<->"`; it reads back."""

@@ -30,10 +30,10 @@ def adjacency_matrix(graph: DAG | UndirectedGraph) -> IntMatrix:
            [0, 0, 0],
            [0, 1, 0]])
     """
-    rows = graph.step_rows
-    matrix = np.zeros((len(rows), len(rows)), dtype=np.int64)
-    for position, row in enumerate(rows):
-        matrix[position, list(row)] = 1
+    matrix = np.zeros((len(graph), len(graph)), dtype=np.int64)
+    for i, node in enumerate(graph.nodes):
+        for other in graph.neighbors(node):
+            matrix[i, graph.index.position(other)] = graph.has_edge(node, other)
     return matrix
 
 

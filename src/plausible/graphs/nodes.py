@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Set as AbstractSet
+from itertools import chain
 from typing import Any, TypeAlias
 
 from plausible.errors import InvalidGraph, UnknownVariable
 
-__all__ = ["Node", "NodeIndex", "Nodes", "is_networkx"]
+__all__ = ["Node", "NodeIndex", "Nodes", "edge_pairs", "is_networkx"]
 
 Node: TypeAlias = Hashable
 #: One node, or several.
@@ -19,8 +21,14 @@ class NodeIndex:
 
     __slots__ = ("nodes", "positions")
 
-    def __init__(self, nodes: Iterable[Node]) -> None:
-        self.nodes: tuple[Node, ...] = tuple(dict.fromkeys(nodes))
+    def __init__(self, *groups: Iterable[Node]) -> None:
+        for group in groups:
+            if isinstance(group, str):
+                raise InvalidGraph(f"nodes={group!r} is text, not a collection of nodes. Write nodes=[{group!r}].")
+        try:
+            self.nodes: tuple[Node, ...] = tuple(dict.fromkeys(chain.from_iterable(groups)))
+        except TypeError as error:
+            raise InvalidGraph(f"A node must be hashable, such as text or a number: {error}.") from None
         self.positions: dict[Node, int] = {node: position for position, node in enumerate(self.nodes)}
 
     def __len__(self) -> int:
@@ -41,8 +49,11 @@ class NodeIndex:
 
     def select(self, nodes: Nodes) -> list[int]:
         """The positions of one node or of several, without repeats, in the order given."""
-        if isinstance(nodes, Hashable) and nodes in self.positions:
-            return [self.positions[nodes]]
+        try:
+            if nodes in self.positions:
+                return [self.positions[nodes]]
+        except TypeError:  # a list or a set of nodes, which is no node itself
+            pass
         if isinstance(nodes, str) or not isinstance(nodes, Iterable):
             raise UnknownVariable.named(nodes, self.nodes, "this graph")
         return list(dict.fromkeys(self.position(node) for node in nodes))
@@ -57,12 +68,14 @@ def is_networkx(graph: object) -> bool:
     return all(hasattr(graph, name) for name in ("adj", "is_directed", "is_multigraph", "nodes", "edges"))
 
 
-def edge_pairs(edges: Iterable[Any]) -> list[tuple[Node, Node]]:
-    """Check that every item is a pair of different nodes."""
+def edge_pairs(edges: Iterable[Any], directed: bool = False) -> list[tuple[Node, Node]]:
+    """Check that every item is a pair of different nodes; a set will do where the edge has no direction."""
     pairs: list[tuple[Node, Node]] = []
     for edge in edges:
         if isinstance(edge, str) or not isinstance(edge, Iterable) or len(pair := tuple(edge)) != 2:
             raise InvalidGraph(f"{edge!r} is not an edge: expected a pair of nodes, such as ('A', 'B').")
+        if directed and isinstance(edge, AbstractSet):
+            raise InvalidGraph(f"The set {edge!r} has no direction. Write the edge as a pair (parent, child).")
         if pair[0] == pair[1]:
             raise InvalidGraph(f"The edge from {pair[0]!r} to itself is not allowed.")
         pairs.append((pair[0], pair[1]))

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
 
+from plausible.errors import InvalidArgument
 from plausible.graphs.separation import Rows
 
-__all__ = ["PathRules", "simple_paths"]
+__all__ = ["PathRules", "checked_limit", "simple_paths"]
 
 NOTHING: frozenset[int] = frozenset()
 
@@ -102,3 +103,10 @@ def _trace(origin: dict[tuple[int, bool], tuple[int, bool] | None], state: tuple
         backwards.append(before[0])
         state = before
     return tuple(reversed(backwards))
+
+
+def checked_limit(limit: int | None) -> int | None:
+    """The limit of a listing, unless it is none."""
+    if limit is not None and limit < 0:
+        raise InvalidArgument(f"limit={limit} is negative; give a number to stop after, or None for no limit.")
+    return limit

@@ -21,9 +21,7 @@ def reach_outside(neighbors: Rows, starts: Iterable[int], blocked: AbstractSet[i
     return found
 
 
-def minimal_cut(
-    neighbors: Rows, x: set[int], y: set[int], included: set[int], allowed: set[int]
-) -> set[int] | None:
+def minimal_cut(neighbors: Rows, x: set[int], y: set[int], included: set[int], allowed: set[int]) -> set[int] | None:
     """A minimal set between `x` and `y` that contains `included`, the rest of it from `allowed`; `None` if none does.
 
     Of the allowed positions keep those seen from x, and of these those seen from y (van der Zander & Liskiewicz 2020):

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 from plausible.errors import InvalidGraph
 
-__all__ = ["Connection", "format_statements", "parse_statements", "quote"]
+__all__ = ["Connection", "constructor_arguments", "format_statements", "parse_statements", "quote"]
 
 _TOKEN = re.compile(
     r"""
     (?P<blank>[^\S\n]+)
   | (?P<end>[;,\n])
   | (?P<edge>(?:<|o(?=-))?-{1,2}(?:>|o(?=[\s"]))?)
-  | "(?P<quoted>(?:[^"\\]|\\.)+)"
+  | "(?P<quoted>(?:[^"\\]|\\.)*)"
   | (?P<name>[^\s;,<>"-]+)
     """,
     re.VERBOSE,
@@ -113,3 +113,11 @@ def format_statements(nodes: Iterable[Hashable], edges: Iterable[tuple[Hashable,
     touched = {node for left, _, right in edges for node in (left, right)}
     statements = [f"{quote(left)} {edge} {quote(right)}" for left, edge, right in edges]
     return "; ".join([*statements, *(quote(node) for node in nodes if node not in touched)])
+
+
+def constructor_arguments(text: str, nodes: Iterable[Hashable], edges: Iterable[tuple[Hashable, Hashable]]) -> str:
+    """What to write between the brackets to get this graph again: its text, unless the nodes are not text."""
+    nodes = list(nodes)
+    if all(isinstance(node, str) for node in nodes):
+        return repr(text)
+    return f"{list(edges)!r}, nodes={nodes!r}"

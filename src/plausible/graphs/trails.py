@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from plausible.errors import InvalidArgument
 from plausible.graphs.nodes import Node, Nodes
-from plausible.graphs.paths import PathRules, simple_paths
+from plausible.graphs.paths import PathRules, checked_limit, simple_paths
 from plausible.graphs.text import quote
 
 if TYPE_CHECKING:
@@ -47,7 +47,9 @@ class Junction:
         claim = f"{quote(self.node)} is a {self.role} and "
         if self.witness is None:
             return claim + ("neither it nor a descendant is observed" if self.role == "collider" else "is not observed")
-        return claim + ("is observed" if self.witness == self.node else f"its descendant {quote(self.witness)} is observed")
+        return claim + (
+            "is observed" if self.witness == self.node else f"its descendant {quote(self.witness)} is observed"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +118,12 @@ class SeparationExplanation:
             lines.append(f"  {trail} is {'active' if trail.is_active else 'blocked'}")
             told = trail.blockers or trail.junctions
             lines += [f"    {junction}" for junction in told]
-        return "\n".join(lines if self.complete or not self.separated else [*lines, "  ... and more trails, all blocked"])
+        return "\n".join(
+            lines if self.complete or not self.separated else [*lines, "  ... and more trails, all blocked"]
+        )
 
 
-def active_trails(
-    graph: DAG, x: Nodes, y: Nodes, given: Nodes = (), limit: int | None = 100
-) -> Iterator[Trail]:
+def active_trails(graph: DAG, x: Nodes, y: Nodes, given: Nodes = (), limit: int | None = 100) -> Iterator[Trail]:
     """The active trails between `x` and `y`, shortest first.
 
     A trail is active given Z if every collider on it is in Z or has a descendant in Z and no other node of it is in Z
@@ -148,10 +150,8 @@ def active_trails(
     D -> G <- I -> S
     """
     starts, targets, observed = _read(graph, x, y, given)
-    if limit is not None and limit < 0:
-        raise InvalidArgument(f"limit={limit} is negative; give a number of trails, or None for all.")
     paths = simple_paths(_active_rules(graph, observed), starts, targets)
-    return (_trail(graph, path, observed) for path in islice(paths, limit))
+    return (_trail(graph, path, observed) for path in islice(paths, checked_limit(limit)))
 
 
 def explain_separation(graph: DAG, x: Nodes, y: Nodes, given: Nodes = (), limit: int = 10) -> SeparationExplanation:

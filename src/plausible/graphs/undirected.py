@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from plausible.errors import InvalidGraph
+from plausible.errors import InvalidArgument, InvalidGraph
+from plausible.graphs.algebra import intersection, is_subgraph, union
+from plausible.graphs.connectivity import components, is_connected, is_forest, is_tree
 from plausible.graphs.nodes import Node, NodeIndex, Nodes, edge_pairs, is_networkx
-from plausible.graphs.text import format_statements, parse_statements
+from plausible.graphs.paths import PathRules, checked_limit, simple_paths
+from plausible.graphs.separation import Rows
+from plausible.graphs.separators import minimal_cut, minimal_cuts, reach_outside
+from plausible.graphs.text import constructor_arguments, format_statements, parse_statements
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -40,7 +46,7 @@ class UndirectedGraph:
         self, edges: str | Iterable[Any] | nx.Graph[Any] | UndirectedGraph = (), nodes: Iterable[Node] = ()
     ) -> None:
         found, pairs = _read(edges)
-        self._index = NodeIndex((*nodes, *found))
+        self._index = NodeIndex(nodes, found)
         neighbors: list[dict[int, None]] = [{} for _ in self._index]
         positions = self._index.positions
         for left, right in pairs:
@@ -73,6 +79,16 @@ class UndirectedGraph:
     def __contains__(self, node: object) -> bool:
         return node in self._index
 
+    @property
+    def index(self) -> NodeIndex:
+        """The positions of the nodes, for algorithms that work on integers."""
+        return self._index
+
+    @property
+    def neighbor_rows(self) -> Rows:
+        """For each position the positions of its neighbours."""
+        return self._neighbors
+
     def has_edge(self, a: Node, b: Node) -> bool:
         """Whether an edge joins the two nodes."""
         return self._index.position(b) in self._neighbors[self._index.position(a)]
@@ -89,23 +105,117 @@ class UndirectedGraph:
         """The number of neighbours."""
         return len(self._neighbors[self._index.position(node)])
 
+    @property
+    def leaves(self) -> tuple[Node, ...]:
+        """The nodes with exactly one neighbour."""
+        return self._index.names(i for i, row in enumerate(self._neighbors) if len(row) == 1)
+
     # --- separation ---
 
     def separated(self, x: Nodes, y: Nodes, given: Nodes = ()) -> bool:
-        """Whether every path from `x` to `y` meets `given`: sep(X; Y | Z). Linear in the edges."""
+        """Whether every path from `x` to `y` meets `given`: sep(X; Y | Z). Linear in the edges.
+
+        Observed members of `x` and `y` are left out; an unobserved node is not separated from itself.
+        """
         observed = set(self._index.select(given))
         targets = set(self._index.select(y)) - observed
-        return not targets & self._reach(self._index.select(x), observed)
+        return not targets & reach_outside(self._neighbors, self._index.select(x), observed)
 
-    def _reach(self, starts: Iterable[int], blocked: set[int]) -> set[int]:
-        """The positions that paths outside `blocked` lead to, the starts included."""
-        found = set(starts) - blocked
-        frontier = list(found)
-        while frontier:
-            fresh = [b for b in self._neighbors[frontier.pop()] if b not in found and b not in blocked]
-            found.update(fresh)
-            frontier.extend(fresh)
-        return found
+    def minimal_separator(
+        self, x: Nodes, y: Nodes, included: Nodes = (), restricted: Nodes | None = None
+    ) -> frozenset[Node] | None:
+        """A set of nodes that separates `x` and `y`, none of which can be spared; `None` if there is none.
+
+        Of several it is the one closest to `x`. Linear in the edges (van der Zander & Liskiewicz 2020).
+
+        Parameters
+        ----------
+        x, y
+            A node or several each.
+        included
+            Nodes that the separator must contain; minimal then means that none of the others can be spared.
+        restricted
+            Nodes from which the separator must be taken; by default all but `x` and `y`.
+
+        Examples
+        --------
+        >>> graph = UndirectedGraph("A - B - D; A - C - D; D - E")
+        >>> sorted(graph.minimal_separator("A", "E"))
+        ['B', 'C']
+        >>> sorted(graph.minimal_separator("A", "E", restricted=["B", "D"]))
+        ['D']
+        """
+        ends = set(self._index.select(x)), set(self._index.select(y))
+        fixed = set(self._index.select(included))
+        allowed = set(range(len(self)) if restricted is None else self._index.select(restricted))
+        if misplaced := self._index.names(sorted(fixed & (ends[0] | ends[1]) | fixed - allowed)):
+            raise InvalidArgument(f"included={misplaced!r} can't be in a separator: not restricted, or in x or y.")
+        cut = minimal_cut(self._neighbors, *ends, fixed, allowed)
+        return None if cut is None else frozenset(self._index.names(cut))
+
+    def minimal_separators(self, x: Node, y: Node, limit: int | None = 100) -> Iterator[frozenset[Node]]:
+        """The minimal separators of two nodes, the one closest to `x` first; none if they are adjacent.
+
+        Berry, Bordat & Cogis (2000). O(nodes x edges) for each; there can be exponentially many.
+
+        Parameters
+        ----------
+        x, y
+            Two different nodes.
+        limit
+            Stop after this many; `None` for all.
+
+        Examples
+        --------
+        >>> [sorted(cut) for cut in UndirectedGraph("A - B - C - D - A").minimal_separators("A", "C")]
+        [['B', 'D']]
+        """
+        a, b = self._index.position(x), self._index.position(y)
+        if a == b:
+            raise InvalidArgument(f"Nothing separates {x!r} from itself: give two different nodes.")
+        cuts = islice(minimal_cuts(self._neighbors, a, b), checked_limit(limit))
+        return (frozenset(self._index.names(cut)) for cut in cuts)
+
+    # --- connectivity ---
+
+    @property
+    def components(self) -> tuple[tuple[Node, ...], ...]:
+        """The connected components, in the node order."""
+        return components(self)
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether a path joins every two nodes."""
+        return is_connected(self)
+
+    @property
+    def is_forest(self) -> bool:
+        """Whether there is no cycle: at most one path joins every two nodes."""
+        return is_forest(self)
+
+    @property
+    def is_tree(self) -> bool:
+        """Whether exactly one path joins every two nodes; a graph without nodes is no tree."""
+        return is_tree(self)
+
+    def paths(self, source: Node, target: Node, limit: int | None = 100) -> Iterator[tuple[Node, ...]]:
+        """The paths between two nodes that visit no node twice, shortest first; O(length x edges) for each.
+
+        Parameters
+        ----------
+        source, target
+            The ends.
+        limit
+            Stop after this many; `None` for all, of which there can be exponentially many.
+
+        Examples
+        --------
+        >>> list(UndirectedGraph("A - B - C - D - A; B - D").paths("A", "C"))
+        [('A', 'B', 'C'), ('A', 'D', 'C'), ('A', 'B', 'D', 'C'), ('A', 'D', 'B', 'C')]
+        """
+        ends = frozenset([self._index.position(source)]), frozenset([self._index.position(target)])
+        rules = PathRules(up=self._neighbors, down=((),) * len(self))
+        return map(self._index.names, islice(simple_paths(rules, *ends), checked_limit(limit)))
 
     # --- related graphs and edits ---
 
@@ -114,6 +224,18 @@ class UndirectedGraph:
         kept = set(self._index.names(self._index.select(nodes)))
         edges = [(a, b) for a, b in self.edges if a in kept and b in kept]
         return UndirectedGraph(edges, nodes=[node for node in self.nodes if node in kept])
+
+    def union(self, other: UndirectedGraph) -> UndirectedGraph:
+        """The nodes and edges of either graph."""
+        return union(self, other)
+
+    def intersection(self, other: UndirectedGraph) -> UndirectedGraph:
+        """The nodes and edges of both graphs."""
+        return intersection(self, other)
+
+    def is_subgraph(self, other: UndirectedGraph) -> bool:
+        """Whether `other` has all nodes and edges of this graph."""
+        return is_subgraph(self, other)
 
     def with_node(self, node: Node) -> UndirectedGraph:
         """This graph and one more node."""
@@ -151,7 +273,7 @@ class UndirectedGraph:
 
     def __repr__(self) -> str:
         if self.num_edges <= 12:
-            return f"UndirectedGraph({str(self)!r})"
+            return f"UndirectedGraph({constructor_arguments(str(self), self.nodes, self.edges)})"
         return f"<UndirectedGraph: {len(self)} nodes, {self.num_edges} edges>"
 
     def to_networkx(self) -> nx.Graph[Any]:

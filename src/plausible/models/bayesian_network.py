@@ -215,7 +215,7 @@ class BayesianNetwork:
         return self.with_cpd(TableCPD(table.variable, wider, parents))
 
     def without_edge(self, source: str, target: str) -> BayesianNetwork:
-        """This network with an edge removed; the target keeps P(target | other parents), the closest such model in KL."""
+        """This network with an edge removed; the target keeps P(target | other parents): nearest in KL."""
         cpd = self.cpd(target)
         if source not in cpd.parent_names:
             raise InvalidModel(f"There is no edge {source!r} -> {target!r} to remove.")

@@ -1,0 +1,130 @@
+"""Symmetric matrices: which are positive definite, up to the rounding of their entries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible.errors import InvalidFactor
+
+__all__ = ["Definite", "Matrix", "SemiDefinite", "Vector", "definite", "semi_definite", "symmetric"]
+
+Vector: TypeAlias = npt.NDArray[np.float64]
+Matrix: TypeAlias = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Definite:
+    """A positive definite matrix D C D: D a diagonal of `scale`, C a `correlation` matrix with ones on its diagonal.
+
+    Scaling first makes the verdict and the accuracy independent of the units of each variable.
+    """
+
+    scale: Vector
+    correlation: Matrix
+    log_determinant: float
+
+    def solve(self, right: Matrix) -> Matrix:
+        """The X with matrix · X = right; `right` is a vector or has one column for each problem."""
+        columns = right.reshape(len(self.scale), -1) / self.scale[:, None]
+        solution = np.linalg.solve(self.correlation, columns) / self.scale[:, None]
+        return solution.reshape(right.shape)
+
+    def inverse(self) -> Matrix:
+        """The inverse, exactly symmetric."""
+        inverse = self.solve(np.eye(len(self.scale)))
+        return (inverse + inverse.T) / 2
+
+
+def definite(matrix: Matrix) -> Definite | None:
+    """The matrix prepared for solving, or None where it is not positive definite (rounding counts as zero)."""
+    diagonal = matrix.diagonal()
+    if not np.all(diagonal > 0):
+        return None
+    scale = np.sqrt(diagonal)
+    correlation = matrix / scale[:, None] / scale
+    try:
+        pivots = np.linalg.cholesky(correlation).diagonal()
+    except np.linalg.LinAlgError:
+        return None
+    if np.min(pivots, initial=1.0) ** 2 <= _rounding(len(pivots)):
+        return None
+    return Definite(scale, correlation, 2 * float(np.log(pivots).sum() + np.log(scale).sum()))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SemiDefinite:
+    """A positive semi-definite matrix D C D with C = V diag(λ) Vᵀ: only the directions with λ > 0 are kept.
+
+    Attributes
+    ----------
+    scale
+        The square roots of the diagonal; one where the diagonal is zero.
+    eigenvalues
+        The positive λ; their number is the rank.
+    directions
+        The columns V of these λ.
+    """
+
+    scale: Vector
+    eigenvalues: Vector
+    directions: Matrix
+
+    @property
+    def rank(self) -> int:
+        """The dimension of the space that the matrix spans."""
+        return len(self.eigenvalues)
+
+    def pseudo_solve(self, right: Matrix) -> Matrix:
+        """A X with matrix · X = right, for a `right` in the space that the matrix spans."""
+        columns = right.reshape(len(self.scale), -1) / self.scale[:, None]
+        inside = self.directions @ ((self.directions.T @ columns) / self.eigenvalues[:, None])
+        return (inside / self.scale[:, None]).reshape(right.shape)
+
+    def outside(self, vector: Vector) -> Vector:
+        """What is left of a vector, in units of `scale`, after its projection on the space that the matrix spans."""
+        scaled = vector / self.scale
+        return scaled - self.directions @ (self.directions.T @ scaled)
+
+
+def semi_definite(matrix: Matrix) -> SemiDefinite | None:
+    """The matrix by its positive directions, or None where one is negative by more than rounding."""
+    diagonal = matrix.diagonal()
+    if not np.all(diagonal >= 0):
+        return None
+    scale = np.where(diagonal > 0, np.sqrt(diagonal), 1.0)
+    correlation = matrix / scale[:, None] / scale
+    eigenvalues, vectors = np.linalg.eigh(correlation)
+    rounding = 10 * _rounding(len(eigenvalues))
+    if np.min(eigenvalues, initial=0.0) < -rounding or np.abs(correlation[diagonal == 0]).max(initial=0.0) > 0:
+        return None
+    kept = eigenvalues > rounding
+    return SemiDefinite(scale, eigenvalues[kept], vectors[:, kept])
+
+
+def _rounding(size: int) -> float:
+    """What an entry of a `size` × `size` correlation matrix may be wrong by."""
+    return 8 * float(np.finfo(np.float64).eps) * max(size, 1)
+
+
+def symmetric(values: npt.ArrayLike, names: Sequence[str], what: str) -> Matrix:
+    """A read-only, exactly symmetric copy of a square matrix over `names`."""
+    matrix = np.array(values, dtype=np.float64)
+    if matrix.shape != (len(names), len(names)):
+        raise InvalidFactor(f"{what} over {list(names)} needs shape {(len(names), len(names))}, not {matrix.shape}.")
+    if not np.isfinite(matrix).all():
+        raise InvalidFactor(f"{what} over {list(names)} has an entry that is no finite number.")
+    size = np.sqrt(np.abs(matrix.diagonal()))
+    if np.any(np.abs(matrix - matrix.T) > 1e-9 * (size[:, None] * size + np.abs(matrix))):
+        i, j = np.unravel_index(int(np.argmax(np.abs(matrix - matrix.T))), matrix.shape)
+        raise InvalidFactor(
+            f"{what} is not symmetric: {matrix[i, j]:g} at ({names[i]}, {names[j]}) "
+            f"and {matrix[j, i]:g} at ({names[j]}, {names[i]})."
+        )
+    matrix = (matrix + matrix.T) / 2
+    matrix.setflags(write=False)
+    return matrix

@@ -1,0 +1,181 @@
+"""How a graph that was found differs from the graph that was meant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from plausible.errors import InvalidGraph
+from plausible.graphs.dag import DAG
+from plausible.graphs.marks import Edge
+from plausible.graphs.nodes import Node
+from plausible.graphs.pdag import PDAG
+
+__all__ = ["Agreement", "StructureComparison", "compare_structure"]
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How many claims are right, made in vain, and missed.
+
+    A ratio without cases is one: who claims nothing claims nothing wrong, and nothing can be missed where nothing is.
+
+    Parameters
+    ----------
+    num_true
+        Claims of the estimate that hold in the reference.
+    num_false
+        Claims of the estimate that do not.
+    num_missed
+        What holds in the reference and the estimate does not claim.
+
+    Examples
+    --------
+    >>> Agreement(num_true=3, num_false=1, num_missed=0).f1
+    0.8571428571428571
+    """
+
+    num_true: int
+    num_false: int
+    num_missed: int
+
+    @property
+    def precision(self) -> float:
+        """The share of the claims that hold; 1 if there are none."""
+        return _ratio(self.num_true, self.num_true + self.num_false)
+
+    @property
+    def recall(self) -> float:
+        """The share of what holds that is claimed; 1 if nothing holds."""
+        return _ratio(self.num_true, self.num_true + self.num_missed)
+
+    @property
+    def f1(self) -> float:
+        """2 true / (2 true + false + missed), the harmonic mean of precision and recall; 1 if all three are zero."""
+        return _ratio(2 * self.num_true, 2 * self.num_true + self.num_false + self.num_missed)
+
+
+def _ratio(part: int, whole: int) -> float:
+    return part / whole if whole else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class StructureComparison:
+    """The pairs of nodes on which two graphs agree and differ; every pair with an edge is in exactly one list.
+
+    Parameters
+    ----------
+    same
+        Edges that both have, with the same marks.
+    missing
+        Edges of the reference between nodes that the estimate does not join.
+    extra
+        Edges of the estimate between nodes that the reference does not join.
+    reversed
+        Directed edges of the reference that the estimate directs the other way, as the reference has them.
+    direction_lost
+        Directed edges of the reference that the estimate leaves undirected.
+    direction_gained
+        Undirected edges of the reference that the estimate directs, as the estimate has them.
+    """
+
+    same: tuple[Edge, ...]
+    missing: tuple[Edge, ...]
+    extra: tuple[Edge, ...]
+    reversed: tuple[Edge, ...]
+    direction_lost: tuple[Edge, ...]
+    direction_gained: tuple[Edge, ...]
+
+    @property
+    def shd(self) -> int:
+        """The structural Hamming distance: the number of pairs of nodes that differ; a reversed edge counts one."""
+        differing = (self.missing, self.extra, self.reversed, self.direction_lost, self.direction_gained)
+        return sum(map(len, differing))
+
+    @property
+    def skeleton(self) -> Agreement:
+        """How far the graphs agree on which nodes are adjacent."""
+        num_shared = sum(map(len, (self.same, self.reversed, self.direction_lost, self.direction_gained)))
+        return Agreement(num_shared, num_false=len(self.extra), num_missed=len(self.missing))
+
+    @property
+    def orientation(self) -> Agreement:
+        """How far they agree on directed edges: one counts as found if it is there with the same direction."""
+        num_true = _num_directed(self.same)
+        claimed = num_true + _num_directed(self.extra) + len(self.reversed) + len(self.direction_gained)
+        holding = num_true + _num_directed(self.missing) + len(self.reversed) + len(self.direction_lost)
+        return Agreement(num_true, num_false=claimed - num_true, num_missed=holding - num_true)
+
+    def __str__(self) -> str:
+        lists = {
+            "same": self.same,
+            "missing": self.missing,
+            "extra": self.extra,
+            "reversed": self.reversed,
+            "direction lost": self.direction_lost,
+            "direction gained": self.direction_gained,
+        }
+        lines = [f"structural Hamming distance {self.shd}"]
+        for title, agreement in (("skeleton", self.skeleton), ("orientation", self.orientation)):
+            scores = f"precision {agreement.precision:.3f}, recall {agreement.recall:.3f}, F1 {agreement.f1:.3f}"
+            lines.append(f"{title:<12} {scores}")
+        for title, edges in lists.items():
+            if edges:
+                lines.append(f"{title} ({len(edges)}): {'; '.join(map(str, edges))}")
+        return "\n".join(lines)
+
+
+def _num_directed(edges: tuple[Edge, ...]) -> int:
+    return sum(edge.is_directed for edge in edges)
+
+
+def compare_structure(reference: DAG | PDAG, estimate: DAG | PDAG) -> StructureComparison:
+    """Compare two graphs over the same nodes edge by edge.
+
+    DAGs are compared direction by direction. Since data alone can't tell equivalent DAGs apart, a learned one is
+    often better compared as `compare_structure(essential_graph(truth), essential_graph(learned))`.
+
+    Parameters
+    ----------
+    reference
+        The graph that is meant.
+    estimate
+        The graph that was found.
+
+    References
+    ----------
+    Tsamardinos, Brown & Aliferis (2006), The max-min hill-climbing Bayesian network structure learning algorithm,
+    Machine Learning 65.
+
+    Examples
+    --------
+    >>> print(compare_structure(DAG("A -> B -> C; D"), DAG("A -> B <- C; B -> D")))
+    structural Hamming distance 2
+    skeleton     precision 0.667, recall 1.000, F1 0.800
+    orientation  precision 0.333, recall 0.500, F1 0.400
+    same (1): A -> B
+    extra (1): B -> D
+    reversed (1): B -> C
+    """
+    _require_same_nodes(reference.nodes, estimate.nodes)
+    meant, found = _edges_by_pair(reference), _edges_by_pair(estimate)
+    shared = [(edge, found[pair]) for pair, edge in meant.items() if pair in found]
+    return StructureComparison(
+        same=tuple(old for old, new in shared if old == new),
+        missing=tuple(edge for pair, edge in meant.items() if pair not in found),
+        extra=tuple(edge for pair, edge in found.items() if pair not in meant),
+        reversed=tuple(old for old, new in shared if old != new and old.is_directed and new.is_directed),
+        direction_lost=tuple(old for old, new in shared if old.is_directed and new.is_undirected),
+        direction_gained=tuple(new for old, new in shared if old.is_undirected and new.is_directed),
+    )
+
+
+def _edges_by_pair(graph: DAG | PDAG) -> dict[frozenset[Node], Edge]:
+    return {frozenset(edge.ends): edge for edge in PDAG(graph).edges}
+
+
+def _require_same_nodes(reference: tuple[Node, ...], estimate: tuple[Node, ...]) -> None:
+    for side, nodes, others in (("estimate", estimate, reference), ("reference", reference, estimate)):
+        known = set(nodes)
+        for node in others:
+            if node not in known:
+                raise InvalidGraph(f"Only graphs over the same nodes can be compared, but the {side} lacks {node!r}.")

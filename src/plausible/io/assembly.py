@@ -1,0 +1,159 @@
+"""From what a parser found, piece by piece and in any order, to a checked network."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible.cpds import CPD, TableCPD
+from plausible.cpds.rows import Rounding
+from plausible.errors import FormatError, PlausibleError, RoundedProbabilities, UnknownVariable, suggestion
+from plausible.models import BayesianNetwork, Notes, VariableNotes
+from plausible.variables import State, Variable
+
+__all__ = ["Assembly", "Place"]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line and a column of the text that is read, both counted from one."""
+
+    line: int
+    column: int
+
+    @classmethod
+    def at(cls, text: str, offset: int) -> Place:
+        """The place of a character."""
+        return cls(text.count("\n", 0, offset) + 1, offset - (text.rfind("\n", 0, offset) + 1) + 1)
+
+    def error(self, problem: str) -> FormatError:
+        """The error for a problem at this place."""
+        return FormatError(problem, line=self.line, column=self.column)
+
+
+@dataclass(slots=True)
+class _Distribution:
+    parents: tuple[str, ...]
+    make: Callable[[Variable, tuple[Variable, ...]], tuple[CPD, Rounding | None]]
+    place: Place
+
+
+@dataclass(slots=True)
+class Assembly:
+    """Collects variables, distributions and notes while a file is read; `network` checks that they fit together.
+
+    Every complaint is a `FormatError` at the place in the file that it is about. Rows that miss one by rounding are
+    renormalised, and reported in one warning for the whole file.
+    """
+
+    variables: dict[str, Variable] = field(default_factory=dict)
+    notes: Notes = field(default_factory=Notes)
+    _variable_notes: dict[str, VariableNotes] = field(default_factory=dict)
+    _distributions: dict[str, _Distribution] = field(default_factory=dict)
+    _places: dict[str, Place] = field(default_factory=dict)
+
+    def add_variable(
+        self, name: str, states: Iterable[State] | None, place: Place, notes: VariableNotes | None = None
+    ) -> None:
+        """A variable and, where the file has some, the notes on it."""
+        if name in self.variables:
+            raise place.error(f"The variable {name!r} is declared twice.")
+        try:
+            self.variables[name] = Variable(name, states)
+        except PlausibleError as error:
+            raise place.error(str(error)) from None
+        self._places[name] = place
+        if notes is not None and notes != VariableNotes():
+            self._variable_notes[name] = notes
+
+    def add_table(self, child: str, parents: Sequence[str], values: npt.NDArray[np.float64], place: Place) -> None:
+        """A table: numbers in a row, parents in order, the child's state changing fastest."""
+
+        def make(variable: Variable, given: tuple[Variable, ...]) -> tuple[CPD, Rounding | None]:
+            shape = [parent.num_states for parent in given] + [variable.num_states]
+            if values.size != prod(shape):
+                raise place.error(f"The table of {child!r} needs {prod(shape)} numbers; the file has {values.size}.")
+            return TableCPD.from_rows(variable, given, values.reshape(shape))
+
+        self.add_distribution(child, parents, make, place)
+
+    def add_distribution(
+        self,
+        child: str,
+        parents: Sequence[str],
+        make: Callable[[Variable, tuple[Variable, ...]], tuple[CPD, Rounding | None]],
+        place: Place,
+    ) -> None:
+        """Any distribution, made once the variables of the whole file are known."""
+        if child in self._distributions:
+            raise place.error(f"{child!r} has two distributions.")
+        self._distributions[child] = _Distribution(tuple(parents), make, place)
+
+    def parents(self, child: str, names: Sequence[str], place: Place) -> tuple[Variable, ...]:
+        """The variables of these names, for a parser that needs their states at once."""
+        return tuple(self._variable(name, f"a parent of {child!r}", place) for name in names)
+
+    def variable(self, name: str, place: Place) -> Variable:
+        """The variable of this name, or an error at `place`."""
+        return self._variable(name, "used here", place)
+
+    def _variable(self, name: str, role: str, place: Place) -> Variable:
+        if name not in self.variables:
+            raise place.error(f"{name!r}, {role}, is not declared.{suggestion(name, self.variables)}")
+        return self.variables[name]
+
+    def network(self) -> BayesianNetwork:
+        """The network, its variables in the order of their declaration."""
+        for name, distribution in self._distributions.items():
+            self._variable(name, "which this distribution is of,", distribution.place)
+        cpds: list[CPD] = []
+        roundings: list[tuple[str, Rounding]] = []
+        for name, variable in self.variables.items():
+            cpd, rounding = self._make(name, variable)
+            cpds.append(cpd)
+            if rounding is not None:
+                roundings.append((name, rounding))
+        network = self._checked_network(cpds)
+        if roundings:
+            warnings.warn(_rounding_text(roundings), RoundedProbabilities, stacklevel=4)
+        return network
+
+    def _make(self, name: str, variable: Variable) -> tuple[CPD, Rounding | None]:
+        if name not in self._distributions:
+            raise self._places[name].error(f"The variable {name!r} has no distribution.")
+        distribution = self._distributions[name]
+        parents = self.parents(name, distribution.parents, distribution.place)
+        repeated = [p for p in distribution.parents if distribution.parents.count(p) > 1 or p == name]
+        if repeated:
+            raise distribution.place.error(f"{repeated[0]!r} stands twice in the distribution of {name!r}.")
+        try:
+            return distribution.make(variable, parents)
+        except FormatError:
+            raise
+        except PlausibleError as error:
+            raise distribution.place.error(str(error)) from None
+
+    def _checked_network(self, cpds: list[CPD]) -> BayesianNetwork:
+        notes = replace(self.notes, variables=MappingProxyType(self._variable_notes))
+        try:
+            return BayesianNetwork(*cpds, notes=notes)
+        except UnknownVariable:
+            raise
+        except PlausibleError as error:
+            raise FormatError(str(error)) from None
+
+
+def _rounding_text(roundings: list[tuple[str, Rounding]]) -> str:
+    rows = sum(rounding.num_rows for _, rounding in roundings)
+    name, worst = max(roundings, key=lambda pair: pair[1].worst)
+    where = f"{rows} row{'s' * (rows != 1)} in the tables of {len(roundings)} variable{'s' * (len(roundings) != 1)}"
+    return (
+        f"{where} missed one by rounding and {'were' if rows != 1 else 'was'} renormalised; "
+        f"the worst, in the table of {name!r}, missed it by {worst.worst:.3g}."
+    )
