@@ -42,6 +42,7 @@ __all__ = [
     "PlausibleWarning",
     "RoundedProbabilities",
     "TooLarge",
+    "UnknownExample",
     "UnknownState",
     "UnknownVariable",
     "suggestion",
@@ -67,6 +68,10 @@ class UnknownVariable(PlausibleError, KeyError):
 
 class UnknownState(PlausibleError, ValueError):
     """A value that is not a state of its variable."""
+
+
+class UnknownExample(PlausibleError, KeyError):
+    """A name that no shipped example carries."""
 
 
 class InvalidVariable(PlausibleError, ValueError):

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from plausible.errors import InvalidCPD, NotSupported, UnknownVariable
-from plausible.factors import Factor, product
-from plausible.factors.alignment import MAX_ENTRIES, check_size
+from plausible.factors import Factor
+from plausible.factors.alignment import MAX_ENTRIES, check_size, wide
 from plausible.variables import State, Variable
 
 if TYPE_CHECKING:
     from plausible.cpds.table import TableCPD
     from plausible.factors.gaussian import GaussianFactor
 
-__all__ = ["CPD", "Columns", "VariableLike", "read_child", "read_parents"]
+__all__ = ["CPD", "Columns"]
 
-VariableLike: TypeAlias = str | Variable
-#: For each variable a column of rows: state positions of a discrete one, numbers of a continuous one.
+#: For each variable a column of rows: state positions of a discrete one, numbers of a continuous one. Columns may have
+#: any shapes that broadcast against each other.
 Columns: TypeAlias = Mapping[str, npt.NDArray[Any]]
 
 
@@ -32,58 +33,70 @@ class CPD(ABC):
     and states can be checked. Subclasses are final, immutable, and equal when their content is.
     """
 
-    __slots__ = ("_parents", "parent_names", "variable")
+    __slots__ = ("_known_parents", "parent_names", "variable")
 
     #: The name of the kind in files and reports.
     kind: ClassVar[str]
 
     variable: Variable
     parent_names: tuple[str, ...]
-    _parents: tuple[Variable, ...] | None
+    #: Each parent as a variable, or `None` where only its name is known.
+    _known_parents: tuple[Variable | None, ...]
 
     # --- variables ---
 
     @property
     def is_bound(self) -> bool:
         """Whether the states of all parents are known."""
-        return self._parents is not None
+        return None not in self._known_parents
 
     @property
     def parents(self) -> tuple[Variable, ...]:
         """The parents, in order."""
-        if self._parents is None:
+        known = tuple(parent for parent in self._known_parents if parent is not None)
+        if len(known) < len(self._known_parents):
             raise NotSupported(
                 f"The parents of {self.variable.name!r} are known by name only. "
                 "Put the CPD into a network, or give Variable objects as parents."
             )
-        return self._parents
+        return known
 
     @property
     def scope(self) -> tuple[Variable, ...]:
         """The parents, then the variable."""
         return (*self.parents, self.variable)
 
+    @property
+    def auxiliaries(self) -> tuple[Variable, ...]:
+        """The variables outside the scope over which the product of `to_factors` has to be summed."""
+        return ()
+
     def bind(self, variables: Mapping[str, Variable]) -> Self:
         """The same CPD with its parents looked up in `variables`, and checked against them."""
-        found = []
-        for name in self.parent_names:
-            if name not in variables:
-                raise UnknownVariable.named(
-                    name, variables, f"this network, where it is a parent of {self.variable.name!r}"
+        found = tuple(self._look_up(name, variables) for name in self.parent_names)
+        for known, new in zip(self._known_parents, found, strict=True):
+            if known is not None and known != new:
+                raise InvalidCPD(
+                    f"The CPD of {self.variable.name!r} was made for other states of its parent {new.name!r}: "
+                    f"{_states(known)} there, {_states(new)} here."
                 )
-            found.append(variables[name])
-        if self._parents == tuple(found):
+        if self.is_bound:
             return self
-        if self._parents is not None:
-            wrong = next(new for old, new in zip(self._parents, found, strict=True) if old != new)
-            raise InvalidCPD(
-                f"The CPD of {self.variable.name!r} was made for other states of its parent {wrong.name!r}."
+        bound = copy(self)
+        bound._known_parents = found
+        bound._settle()
+        return bound
+
+    def _look_up(self, name: str, variables: Mapping[str, Variable]) -> Variable:
+        if name not in variables:
+            raise UnknownVariable.named(
+                name, variables, f"this network, where it is a parent of {self.variable.name!r}"
             )
-        return self._bound(tuple(found))
+        return variables[name]
 
     @abstractmethod
-    def _bound(self, parents: tuple[Variable, ...]) -> Self:
-        """The same CPD over these parents; raises `InvalidCPD` where they don't fit."""
+    def _settle(self) -> None:
+        """Check what was given against the parents, as far as they are known, and keep it by position of states."""
 
     # --- numbers ---
 
@@ -94,7 +107,7 @@ class CPD(ABC):
 
     @abstractmethod
     def to_factors(self) -> Sequence[Factor | GaussianFactor]:
-        """Compact factors whose product is P(X | U), once variables outside the CPD's scope are summed out."""
+        """Compact factors whose product is P(X | U), once the `auxiliaries` are summed out."""
 
     @abstractmethod
     def log_probability(self, columns: Columns) -> npt.NDArray[np.float64]:
@@ -102,10 +115,23 @@ class CPD(ABC):
 
     def to_factor(self, max_entries: int = MAX_ENTRIES) -> Factor:
         """P(X | U) as one table over `(*parents, variable)`; refused when it would have more than `max_entries`."""
+        self._check_table(max_entries)
+        axes = wide(self.scope)
+        columns = {variable.name: np.zeros((), dtype=np.intp) for variable in self.scope}
+        for place, variable in enumerate(axes):
+            columns[variable.name] = np.arange(variable.num_states).reshape(-1, *[1] * (len(axes) - place - 1))
+        values = np.exp(self.log_probability(columns))
+        return Factor.from_flat(self.scope, np.broadcast_to(values, [v.num_states for v in axes]).reshape(-1))
+
+    def _check_table(self, max_entries: int) -> None:
+        """Refuse a table that would be too large, or that has a continuous variable."""
+        continuous = [variable.name for variable in self.scope if variable.is_continuous]
+        if continuous:
+            raise NotSupported(
+                f"The CPD of {self.variable.name!r} speaks of the continuous variable {continuous[0]!r}: "
+                "no table holds it. See log_probability()."
+            )
         check_size(self.scope, f"The table of {self.variable.name!r}", max_entries)
-        tables = [factor for factor in self.to_factors() if isinstance(factor, Factor)]
-        names = [variable.name for variable in self.scope]
-        return product(tables).marginal(names)
 
     def to_table(self, max_entries: int = MAX_ENTRIES) -> TableCPD:
         """The same distribution as a table; refused when it would have more than `max_entries`."""
@@ -113,18 +139,65 @@ class CPD(ABC):
 
         return TableCPD._of(self.variable, self.parents, self.to_factor(max_entries).values)
 
+    def distribution(self, columns: Columns) -> npt.NDArray[np.float64]:
+        """P(X | u) of each row of parents: shape `(*rows, states)`; without parents, `(states,)`."""
+        if self.variable.is_continuous:
+            raise NotSupported(f"{self.variable.name!r} is continuous: its density has no list of states.")
+        states = range(self.variable.num_states)
+        logs = [self.log_probability({**columns, self.variable.name: np.asarray(state)}) for state in states]
+        return np.exp(np.stack(logs, axis=-1))
+
+    def quantile(self, columns: Columns, levels: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
+        """The inverse of the distribution function at a level in [0, 1) for each row: uniform levels give a sample.
+
+        State i answers levels in [P(X < i | u), P(X ≤ i | u)), so that a state of probability zero is never drawn.
+        """
+        cumulative = np.cumsum(self.distribution(columns), axis=-1)
+        inner = cumulative[..., :-1] / cumulative[..., -1:]
+        return (np.asarray(levels)[..., None] >= inner).sum(axis=-1)
+
+    def _column(self, columns: Columns, variable: Variable) -> npt.NDArray[Any]:
+        """The column of one variable of the scope."""
+        if variable.name not in columns:
+            raise UnknownVariable.named(variable.name, columns, f"these columns, and {self!r} needs it")
+        return np.asarray(columns[variable.name])
+
+    # --- independence in a context ---
+
     def ignores(
         self, parents: str | Iterable[str], context: Mapping[str, State] | None = None, tolerance: float = 1e-12
     ) -> bool:
-        """Whether X ⟂ Y | (other parents, c): in context c the distribution does not change with the named parents."""
-        names = [parents] if isinstance(parents, str) else list(parents)
-        for name in (*names, *(context or {})):
-            if name not in self.parent_names:
+        """Whether X ⟂ Y | (other parents, c): in context c the distribution does not change with the named parents.
+
+        Parameters
+        ----------
+        parents
+            Y, tested jointly; those that the context fixes are ignored by definition.
+        context
+            c: parents and the states they are in.
+        tolerance
+            The change in a probability that counts as none.
+        """
+        named = [parents] if isinstance(parents, str) else list(parents)
+        axes = {name: axis for axis, name in enumerate(self.parent_names)}
+        for name in (*named, *(context or {})):
+            if name not in axes:
                 raise UnknownVariable.named(name, self.parent_names, f"the parents of {self.variable.name!r}")
-        table = self.to_factor().reduce(context or {})
-        free = [name for name in names if name in table.names]
-        spread = table.maximize(free) + (table * -1.0).maximize(free)
-        return spread.max() <= tolerance
+        fixed = {axes[name]: self._position(axes[name], state) for name, state in (context or {}).items()}
+        free = frozenset(axes[name] for name in named) - fixed.keys()
+        return not free or self._ignores(free, fixed, tolerance)
+
+    def _position(self, axis: int, state: State) -> int:
+        """The position of a parent's state; zero stands for the value of a continuous one, whatever it is."""
+        parent = self.parents[axis]
+        return 0 if parent.is_continuous else parent.index(state)
+
+    def _ignores(self, free: frozenset[int], fixed: Mapping[int, int], tolerance: float) -> bool:
+        """`ignores` by axes: no change along the axes `free` (not empty) where `fixed` ones have their position."""
+        values = self.to_factor().values
+        index = tuple(slice(fixed[axis], fixed[axis] + 1) if axis in fixed else slice(None) for axis in range(values.ndim))
+        part, along = values[index], tuple(free)
+        return bool((part.max(axis=along) - part.min(axis=along)).max() <= tolerance)
 
     # --- files ---
 
@@ -143,14 +216,18 @@ class CPD(ABC):
         """Whether both give the same distribution up to `tolerance`, whatever their kind and order of parents."""
         if self.variable != other.variable or set(self.parents) != set(other.parents):
             return False
+        return self == other or self._is_close(other, tolerance)
+
+    def _is_close(self, other: CPD, tolerance: float) -> bool:
+        """`is_close` for a CPD over the same variables."""
         return self.to_factor().is_close(other.to_factor(), tolerance)
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other) or not isinstance(other, CPD):
             return NotImplemented
-        if (self.variable, self.parent_names, self._parents) != (other.variable, other.parent_names, other._parents):
+        if (self.variable, self.parent_names) != (other.variable, other.parent_names):
             return False
-        return self._content() == other._content()
+        return self._known_parents == other._known_parents and bool(self._content() == other._content())
 
     def __hash__(self) -> int:
         return hash((type(self), self.variable, self.parent_names))
@@ -159,28 +236,18 @@ class CPD(ABC):
         """What makes two CPDs of one kind over the same variables equal."""
         return self.to_record()
 
+    def __setstate__(self, state: tuple[None, Mapping[str, Any]]) -> None:
+        """Unpickle; arrays become read-only again."""
+        for name, value in state[1].items():
+            for part in value if isinstance(value, tuple) else (value,):
+                if isinstance(part, np.ndarray):
+                    part.setflags(write=False)
+            setattr(self, name, value)
+
     def __repr__(self) -> str:
         given = f" | {', '.join(self.parent_names)}" if self.parent_names else ""
         return f"{type(self).__name__}({self.variable.name}{given})"
 
 
-def read_child(variable: VariableLike, states: Iterable[State] | int | None, num_states: int | None) -> Variable:
-    """The child as a discrete variable: states as given, else 0, 1, ... as many as there are numbers."""
-    if isinstance(variable, Variable):
-        if states is not None:
-            raise InvalidCPD(f"{variable.name!r} is a Variable with states of its own; leave out states=.")
-        return variable
-    return Variable(variable, num_states if states is None else states)
-
-
-def read_parents(
-    child: str, parents: VariableLike | Iterable[VariableLike]
-) -> tuple[tuple[str, ...], tuple[Variable, ...] | None]:
-    """The names of the parents and, where all were given as variables, the variables."""
-    listed = (parents,) if isinstance(parents, (str, Variable)) else tuple(parents)
-    names = tuple(parent.name if isinstance(parent, Variable) else parent for parent in listed)
-    if len(set(names)) < len(names) or child in names:
-        repeated = child if child in names else next(name for name in names if names.count(name) > 1)
-        raise InvalidCPD(f"{repeated!r} stands twice in the CPD of {child!r}.")
-    variables = tuple(parent for parent in listed if isinstance(parent, Variable))
-    return names, variables if len(variables) == len(listed) else None
+def _states(variable: Variable) -> str:
+    return "a real number" if variable.states is None else str(list(variable.states))

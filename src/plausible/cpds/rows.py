@@ -1,20 +1,38 @@
-"""Rows of probabilities: what is one up to rounding, and what is not."""
+"""Rows of probabilities: reading them, and what is one up to rounding and what is not."""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from plausible.errors import InvalidCPD
+from plausible.errors import InvalidCPD, RoundedProbabilities
+from plausible.variables import State, Variable
 
-__all__ = ["MAX_ROUNDING", "Rounding", "checked_rows"]
+__all__ = [
+    "MAX_ROUNDING",
+    "BadRow",
+    "Rounding",
+    "Row",
+    "checked_rows",
+    "keyed_rows",
+    "normalized_rows",
+    "place_text",
+    "probability",
+    "read_row",
+]
 
 #: Rows that miss one by more than this are an error.
 MAX_ROUNDING = 1e-3
 #: What the summation of binary fractions may miss; such rows are left as they are.
 _EXACT = 1e-12
+
+#: Probabilities in state order, or keyed by state.
+Row: TypeAlias = Sequence[float] | npt.NDArray[np.float64] | Mapping[State, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +42,14 @@ class Rounding:
     num_rows: int
     worst: float
     row: tuple[int, ...]
+
+
+class BadRow(InvalidCPD):
+    """A row that is no distribution; `row` has the positions of the parents' states."""
+
+    def __init__(self, row: tuple[int, ...], problem: str) -> None:
+        self.row, self.problem = row, problem
+        super().__init__(f"Row {row} {problem}.")
 
 
 def checked_rows(values: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], Rounding | None]:
@@ -52,9 +78,89 @@ def checked_rows(values: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float6
     return values, Rounding(int(rounded.sum()), worst, row)
 
 
-class BadRow(InvalidCPD):
-    """A row that is no distribution; `row` has the positions of the parents' states."""
+def normalized_rows(
+    variable: Variable, values: npt.NDArray[np.float64], place: Callable[[tuple[int, ...]], str]
+) -> npt.NDArray[np.float64]:
+    """`checked_rows` as read-only rows; errors and the one warning name the variable and the `place` of the row."""
+    try:
+        rows, rounding = checked_rows(values)
+    except BadRow as error:
+        where = place(error.row)
+        raise InvalidCPD(
+            f"The row of {variable.name!r}{f' for {where}' if where else ''} {error.problem}."
+        ) from None
+    if rounding is not None:
+        warn_rounding(variable, rounding, place(rounding.row))
+    rows.setflags(write=False)
+    return rows
 
-    def __init__(self, row: tuple[int, ...], problem: str) -> None:
-        self.row, self.problem = row, problem
-        super().__init__(f"Row {row} {problem}.")
+
+def warn_rounding(variable: Variable, rounding: Rounding, place: str) -> None:
+    """The one warning for all rows of a CPD that were renormalised."""
+    worst = f" (worst: {place})" if place else ""
+    was = "1 row" if rounding.num_rows == 1 else f"{rounding.num_rows} rows"
+    text = f"{was} of {variable.name!r} missed one by up to {rounding.worst:.3g}{worst}; renormalised."
+    warnings.warn(text, RoundedProbabilities, stacklevel=5)
+
+
+def place_text(parents: Sequence[Variable | None], row: tuple[int, ...]) -> str:
+    """`A=a0, B=b1` for the positions of a row; a parent known by name only shows its position."""
+    return ", ".join(
+        f"{parent.name}={(parent.states or ())[position]}" if parent is not None else f"[{position}]"
+        for parent, position in zip(parents, row, strict=True)
+    )
+
+
+def read_row(variable: Variable, key: Any, row: Any) -> npt.NDArray[np.float64]:
+    """One row in state order; `key` says in errors which."""
+    listed = _in_state_order(variable, key, row) if isinstance(row, Mapping) else row
+    try:
+        array = np.array(listed, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidCPD(
+            f"The row {key!r} of {variable.name!r} is no list of numbers, one for each state: {row!r}."
+        ) from None
+    if array.shape != (variable.num_states,):
+        raise InvalidCPD(
+            f"The row {key!r} of {variable.name!r} has shape {array.shape}; it needs {variable.num_states} numbers, "
+            f"one for each of {list(variable.states or ())}."
+        )
+    return array
+
+
+def _in_state_order(variable: Variable, key: Any, row: Mapping[State, float]) -> list[float]:
+    for state in row:
+        variable.index(state)
+    missing = [state for state in variable.states or () if state not in row]
+    if missing:
+        raise InvalidCPD(f"The row {key!r} of {variable.name!r} has no probability for {missing[0]!r}.")
+    return [row[state] for state in variable.states or ()]
+
+
+def keyed_rows(variable: Variable, parents: Sequence[Variable], rows: Mapping[Any, Row]) -> npt.NDArray[np.float64]:
+    """Rows keyed by parent states as an array; every assignment to the parents must have one."""
+    shape = tuple(parent.num_states for parent in parents)
+    array = np.full((*shape, variable.num_states), np.nan)
+    seen = np.zeros(shape, dtype=bool)
+    for key, row in rows.items():
+        states = (key,) if len(parents) == 1 and parents[0].has_state(key) else key
+        if not isinstance(states, tuple) or len(states) != len(parents):
+            wanted = [parent.name for parent in parents]
+            raise InvalidCPD(f"The row {key!r} of {variable.name!r} must be keyed by a state of each parent {wanted}.")
+        place = tuple(parent.index(state) for parent, state in zip(parents, states, strict=True))
+        array[place], seen[place] = read_row(variable, key, row), True
+    if not seen.all():
+        place = tuple(int(i) for i in np.unravel_index(int(np.argmin(seen)), shape))
+        raise InvalidCPD(f"The table of {variable.name!r} has no row for {place_text(parents, place)}.")
+    return array
+
+
+def probability(value: Any, what: str) -> float:
+    """A number in [0, 1]; `what` says in errors which."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise InvalidCPD(f"{what}: expected a probability, not {value!r}.") from None
+    if not 0.0 <= number <= 1.0:
+        raise InvalidCPD(f"{what}: expected a probability between 0 and 1, not {number:g}.")
+    return number

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from math import prod
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from plausible.cpds.base import CPD, Columns, VariableLike, read_child, read_parents
-from plausible.cpds.rows import BadRow, Rounding, checked_rows
-from plausible.errors import InvalidCPD, NotSupported, RoundedProbabilities
+from plausible.cpds.base import CPD, Columns
+from plausible.cpds.reading import VariableLike, check_discrete, name_of, read_child, read_parents, record_field
+from plausible.cpds.rows import BadRow, Rounding, Row, checked_rows, keyed_rows, normalized_rows, place_text
+from plausible.errors import InvalidCPD, NotSupported
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES, num_entries
 from plausible.variables import State, Variable
 
 __all__ = ["TableCPD"]
-
-Row: TypeAlias = Sequence[float] | Mapping[State, float]
 
 
 class TableCPD(CPD):
@@ -63,25 +61,22 @@ class TableCPD(CPD):
         parents: VariableLike | Iterable[VariableLike] = (),
         states: Iterable[State] | int | None = None,
     ) -> None:
-        name = variable.name if isinstance(variable, Variable) else variable
-        self.parent_names, self._parents = read_parents(name, parents)
+        name = name_of(variable)
+        self.parent_names, self._known_parents = read_parents(name, parents)
         if isinstance(values, Mapping):
-            self._values, self._keyed = None, dict(values)
-            self.variable = read_child(variable, states, _row_length(name, self._keyed))
+            self._values, self._keyed = None, _plain(name, values)
+            self.variable = read_child(variable, states, _row_length(self._keyed))
         else:
-            array = _as_array(name, values)
-            self.variable = read_child(variable, states, array.shape[-1] if array.ndim else None)
-            self._keyed = None
-            self._values = array
-        if self._parents is not None or self._keyed is None:
-            self._settle()
+            self._values, self._keyed = _as_array(name, values), None
+            self.variable = read_child(variable, states, self._values.shape[-1])
+        self._settle()
 
     @classmethod
     def _of(cls, variable: Variable, parents: tuple[Variable, ...], values: npt.NDArray[np.float64]) -> TableCPD:
         """From parts that are known to fit and to be normalised."""
         cpd = object.__new__(cls)
         values.setflags(write=False)
-        cpd.variable, cpd.parent_names, cpd._parents = variable, tuple(parent.name for parent in parents), parents
+        cpd.variable, cpd.parent_names, cpd._known_parents = variable, tuple(p.name for p in parents), parents
         cpd._values, cpd._keyed = values, None
         return cpd
 
@@ -93,7 +88,8 @@ class TableCPD(CPD):
         try:
             rows, rounding = checked_rows(values)
         except BadRow as error:
-            raise _bad_row(variable, parents, error) from None
+            where = f" for {place_text(parents, error.row)}" if error.row else ""
+            raise InvalidCPD(f"The row of {variable.name!r}{where} {error.problem}.") from None
         return cls._of(variable, parents, rows), rounding
 
     @classmethod
@@ -105,24 +101,21 @@ class TableCPD(CPD):
 
     def _settle(self) -> None:
         """Turn keyed rows into an array, check the shape as far as it is known, and check the rows."""
+        check_discrete(self.variable, self._known_parents, "A table")
+        if self._keyed is not None:
+            if not self.is_bound:
+                return
+            self._values, self._keyed = keyed_rows(self.variable, self.parents, self._keyed), None
+        array = self.values
         shape = self._shape()
-        array = _from_rows(self.variable, self.parents, self._keyed) if self._keyed is not None else self._values
-        assert array is not None
         if len(array.shape) != len(shape) or any(
             want not in (None, got) for want, got in zip(shape, array.shape, strict=True)
         ):
             raise InvalidCPD(self._shape_problem(array.shape))
-        try:
-            rows, rounding = checked_rows(array)
-        except BadRow as error:
-            raise _bad_row(self.variable, self._parents, error) from None
-        if rounding is not None:
-            warnings.warn(_rounding_text(self.variable, self._parents, rounding), RoundedProbabilities, stacklevel=3)
-        rows.setflags(write=False)
-        self._values, self._keyed = rows, None
+        self._values = normalized_rows(self.variable, array, lambda row: place_text(self._known_parents, row))
 
     def _shape(self) -> tuple[int | None, ...]:
-        known = [None] * len(self.parent_names) if self._parents is None else [p.num_states for p in self._parents]
+        known = (None if parent is None else parent.num_states for parent in self._known_parents)
         return (*known, self.variable.num_states)
 
     def _shape_problem(self, shape: tuple[int, ...]) -> str:
@@ -132,18 +125,6 @@ class TableCPD(CPD):
         if len(shape) == 2 and shape == (self.variable.num_states, prod(size or 1 for size in self._shape()[:-1])):
             hint = " The child's states run along the last axis, not the first: one row for each parent assignment."
         return f"The table of {self.variable.name!r} has axes ({axes}) and needs shape ({wanted}), not {shape}.{hint}"
-
-    def _bound(self, parents: tuple[Variable, ...]) -> Self:
-        cpd = object.__new__(type(self))
-        cpd.variable, cpd.parent_names, cpd._parents = self.variable, self.parent_names, parents
-        cpd._values, cpd._keyed = self._values, self._keyed
-        for parent in parents:
-            if parent.is_continuous:
-                raise InvalidCPD(
-                    f"A table can't have the continuous parent {parent.name!r} (child {self.variable.name!r})."
-                )
-        cpd._settle()
-        return cpd
 
     # --- numbers ---
 
@@ -176,10 +157,14 @@ class TableCPD(CPD):
 
     def log_probability(self, columns: Columns) -> npt.NDArray[np.float64]:
         """log P(x | u) of each row of state positions."""
-        index = tuple(np.asarray(columns[variable.name]) for variable in self.scope)
-        probabilities: npt.NDArray[np.float64] = self.values[index]
+        probabilities = self.values[tuple(self._column(columns, variable) for variable in self.scope)]
         with np.errstate(divide="ignore"):
-            return np.log(probabilities)
+            return np.asarray(np.log(probabilities))
+
+    def distribution(self, columns: Columns) -> npt.NDArray[np.float64]:
+        """The row of each row of parents: shape `(*rows, states)`."""
+        index = tuple(self._column(columns, parent) for parent in self.parents)
+        return self.values[index]
 
     # --- files and equality ---
 
@@ -190,11 +175,16 @@ class TableCPD(CPD):
     @classmethod
     def from_record(cls, variable: Variable, parents: tuple[Variable, ...], record: Mapping[str, Any]) -> Self:
         """The inverse of `to_record`."""
+        check_discrete(variable, parents, "A table")
         shape = [v.num_states for v in (*parents, variable)]
-        return cls(variable, np.array(record["values"], dtype=np.float64).reshape(shape), parents)
+        flat = _as_array(variable.name, record_field(variable, record, "values"))
+        if flat.shape != (prod(shape),):
+            raise InvalidCPD(f"The record of {variable.name!r} needs {prod(shape)} numbers in a row: shape {shape}.")
+        return cls(variable, flat.reshape(shape), parents)
 
     def _content(self) -> object:
-        return (self._values.tobytes(), self._values.shape) if self._values is not None else self._keyed
+        # Adding zero makes -0.0 and 0.0 the same bytes.
+        return ((self._values + 0.0).tobytes(), self._values.shape) if self._values is not None else self._keyed
 
     def __str__(self) -> str:
         return str(self.to_factor())
@@ -215,59 +205,15 @@ def _as_array(name: str, values: Any) -> npt.NDArray[np.float64]:
     return array
 
 
-def _row_length(name: str, rows: Mapping[Any, Row]) -> int:
+def _plain(name: str, rows: Mapping[Any, Row]) -> dict[Any, Row]:
+    """A copy of keyed rows that compares by content."""
     if not rows:
         raise InvalidCPD(f"The table of {name!r} has no rows.")
-    return len(next(iter(rows.values())))
-
-
-def _from_rows(variable: Variable, parents: tuple[Variable, ...], rows: Mapping[Any, Row]) -> npt.NDArray[np.float64]:
-    """Rows keyed by parent states as an array; every assignment to the parents must have one."""
-    shape = tuple(parent.num_states for parent in parents)
-    array = np.full((*shape, variable.num_states), np.nan)
     for key, row in rows.items():
-        states = (key,) if len(parents) == 1 and parents[0].has_state(key) else key
-        if not isinstance(states, tuple) or len(states) != len(parents):
-            wanted = [parent.name for parent in parents]
-            raise InvalidCPD(f"The row {key!r} of {variable.name!r} must be keyed by a state of each parent {wanted}.")
-        place = tuple(parent.index(state) for parent, state in zip(parents, states, strict=True))
-        array[place] = _row(variable, key, row)
-    missing = np.isnan(array[..., 0])
-    if missing.any():
-        place = tuple(int(i) for i in np.unravel_index(int(np.argmax(missing)), shape))
-        raise InvalidCPD(f"The table of {variable.name!r} has no row for {_place(parents, place)}.")
-    return array
+        if not hasattr(row, "__len__") or isinstance(row, str):
+            raise InvalidCPD(f"The row {key!r} of {name!r} is no list of numbers, one for each state: {row!r}.")
+    return {key: dict(row) if isinstance(row, Mapping) else tuple(row) for key, row in rows.items()}
 
 
-def _row(variable: Variable, key: Any, row: Row) -> npt.NDArray[np.float64]:
-    if isinstance(row, Mapping):
-        numbers = np.zeros(variable.num_states)
-        for state, number in row.items():
-            numbers[variable.index(state)] = number
-        missing = [state for state in variable.states or () if state not in row]
-        if missing:
-            raise InvalidCPD(f"The row {key!r} of {variable.name!r} has no probability for {missing[0]!r}.")
-        return numbers
-    if len(row) != variable.num_states:
-        raise InvalidCPD(
-            f"The row {key!r} of {variable.name!r} has {len(row)} numbers; it needs {variable.num_states}, "
-            f"one for each of {list(variable.states or ())}."
-        )
-    return _as_array(variable.name, row)
-
-
-def _place(parents: Sequence[Variable] | None, row: tuple[int, ...]) -> str:
-    if parents is None:
-        return str(list(row))
-    return ", ".join(f"{parent.name}={(parent.states or ())[i]}" for parent, i in zip(parents, row, strict=True))
-
-
-def _bad_row(variable: Variable, parents: Sequence[Variable] | None, error: BadRow) -> InvalidCPD:
-    where = f" for {_place(parents, error.row)}" if error.row else ""
-    return InvalidCPD(f"The row of {variable.name!r}{where} {error.problem}.")
-
-
-def _rounding_text(variable: Variable, parents: Sequence[Variable] | None, rounding: Rounding) -> str:
-    where = f" (worst: {_place(parents, rounding.row)})" if rounding.row else ""
-    rows = "1 row" if rounding.num_rows == 1 else f"{rounding.num_rows} rows"
-    return f"{rows} of {variable.name!r} missed one by up to {rounding.worst:.3g}{where} and were renormalised."
+def _row_length(rows: Mapping[Any, Row]) -> int:
+    return len(next(iter(rows.values())))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -9,9 +10,19 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from plausible.errors import InvalidFactor
+from plausible.errors import InvalidArgument, InvalidFactor
 
-__all__ = ["Definite", "Matrix", "SemiDefinite", "Vector", "definite", "semi_definite", "symmetric"]
+__all__ = [
+    "Definite",
+    "Matrix",
+    "SemiDefinite",
+    "Vector",
+    "definite",
+    "finite_number",
+    "finite_vector",
+    "semi_definite",
+    "symmetric",
+]
 
 Vector: TypeAlias = npt.NDArray[np.float64]
 Matrix: TypeAlias = npt.NDArray[np.float64]
@@ -68,11 +79,14 @@ class SemiDefinite:
         The positive λ; their number is the rank.
     directions
         The columns V of these λ.
+    defect
+        How far the smallest λ is below zero; more than rounding means that the matrix is indefinite.
     """
 
     scale: Vector
     eigenvalues: Vector
     directions: Matrix
+    defect: float
 
     @property
     def rank(self) -> int:
@@ -80,7 +94,7 @@ class SemiDefinite:
         return len(self.eigenvalues)
 
     def pseudo_solve(self, right: Matrix) -> Matrix:
-        """A X with matrix · X = right, for a `right` in the space that the matrix spans."""
+        """An X with matrix · X = right, for a `right` in the space that the matrix spans."""
         columns = right.reshape(len(self.scale), -1) / self.scale[:, None]
         inside = self.directions @ ((self.directions.T @ columns) / self.eigenvalues[:, None])
         return (inside / self.scale[:, None]).reshape(right.shape)
@@ -91,19 +105,14 @@ class SemiDefinite:
         return scaled - self.directions @ (self.directions.T @ scaled)
 
 
-def semi_definite(matrix: Matrix) -> SemiDefinite | None:
-    """The matrix by its positive directions, or None where one is negative by more than rounding."""
+def semi_definite(matrix: Matrix) -> SemiDefinite:
+    """The matrix by its positive directions; directions within rounding of zero, or below it, are dropped."""
     diagonal = matrix.diagonal()
-    if not np.all(diagonal >= 0):
-        return None
-    scale = np.where(diagonal > 0, np.sqrt(diagonal), 1.0)
-    correlation = matrix / scale[:, None] / scale
-    eigenvalues, vectors = np.linalg.eigh(correlation)
-    rounding = 10 * _rounding(len(eigenvalues))
-    if np.min(eigenvalues, initial=0.0) < -rounding or np.abs(correlation[diagonal == 0]).max(initial=0.0) > 0:
-        return None
-    kept = eigenvalues > rounding
-    return SemiDefinite(scale, eigenvalues[kept], vectors[:, kept])
+    scale = np.where(diagonal > 0, np.sqrt(np.maximum(diagonal, 0.0)), 1.0)
+    eigenvalues, vectors = np.linalg.eigh(matrix / scale[:, None] / scale)
+    kept = eigenvalues > _rounding(len(eigenvalues))
+    defect = max(0.0, -float(np.min(eigenvalues, initial=0.0)))
+    return SemiDefinite(scale, eigenvalues[kept], vectors[:, kept], defect)
 
 
 def _rounding(size: int) -> float:
@@ -120,7 +129,7 @@ def symmetric(values: npt.ArrayLike, names: Sequence[str], what: str) -> Matrix:
         raise InvalidFactor(f"{what} over {list(names)} has an entry that is no finite number.")
     size = np.sqrt(np.abs(matrix.diagonal()))
     if np.any(np.abs(matrix - matrix.T) > 1e-9 * (size[:, None] * size + np.abs(matrix))):
-        i, j = np.unravel_index(int(np.argmax(np.abs(matrix - matrix.T))), matrix.shape)
+        i, j = divmod(int(np.argmax(np.abs(matrix - matrix.T))), len(names))
         raise InvalidFactor(
             f"{what} is not symmetric: {matrix[i, j]:g} at ({names[i]}, {names[j]}) "
             f"and {matrix[j, i]:g} at ({names[j]}, {names[i]})."
@@ -128,3 +137,28 @@ def symmetric(values: npt.ArrayLike, names: Sequence[str], what: str) -> Matrix:
     matrix = (matrix + matrix.T) / 2
     matrix.setflags(write=False)
     return matrix
+
+
+def finite_vector(values: npt.ArrayLike, names: Sequence[str], what: str) -> Vector:
+    """A read-only copy of one finite number for each of `names`."""
+    vector = np.array(values, dtype=np.float64)
+    if vector.shape != (len(names),):
+        raise InvalidFactor(f"{what} over {list(names)} needs {len(names)} numbers, not shape {vector.shape}.")
+    if not np.isfinite(vector).all():
+        wrong = int(np.argmin(np.isfinite(vector)))
+        raise InvalidFactor(
+            f"{what} over {list(names)} is {vector[wrong]} at {names[wrong]!r}: expected a finite number."
+        )
+    vector.setflags(write=False)
+    return vector
+
+
+def finite_number(name: str, value: object) -> float:
+    """The value of a continuous variable or parameter, as a finite number."""
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise InvalidArgument(f"{name!r} is continuous: expected a number, not {value!r}.") from None
+    if not math.isfinite(number):
+        raise InvalidArgument(f"The value of {name!r} is {number}: expected a finite number.")
+    return number

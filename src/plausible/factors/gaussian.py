@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from plausible.errors import InvalidEvidence, InvalidFactor, NotSupported, UnknownVariable
+from plausible.errors import InvalidFactor, NotSupported, UnknownVariable
 from plausible.factors.alignment import Scope, union_scope
-from plausible.factors.definite import Definite, Matrix, Vector, definite, symmetric
+from plausible.factors.definite import Definite, Matrix, Vector, definite, finite_number, finite_vector, symmetric
 from plausible.factors.display import TextTable, format_number
 from plausible.factors.moments import MomentGaussian, read_continuous_scope
 from plausible.variables import Assignment, Variable
@@ -21,7 +21,7 @@ __all__ = ["GaussianFactor", "gaussian_product", "linear_gaussian"]
 _LOG_2PI = math.log(2 * math.pi)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
 class GaussianFactor:
     """φ(x) = exp(-½ xᵀKx + hᵀx + g), over continuous variables (Koller & Friedman 2009, §14.2.1).
 
@@ -57,21 +57,17 @@ class GaussianFactor:
     scope: Scope
     K: Matrix
     h: Vector
-    g: float = 0.0
+    g: float
 
-    def __post_init__(self) -> None:
-        scope = read_continuous_scope(self.scope)
-        names = [variable.name for variable in scope]
-        vector = np.array(self.h, dtype=np.float64)
-        if vector.shape != (len(names),):
-            raise InvalidFactor(f"The vector h over {names} needs {len(names)} numbers, not shape {vector.shape}.")
-        if not np.isfinite(vector).all() or not math.isfinite(self.g):
-            raise InvalidFactor(f"The Gaussian factor over {names} has an h or g that is no finite number.")
-        vector.setflags(write=False)
-        object.__setattr__(self, "scope", scope)
-        object.__setattr__(self, "K", symmetric(self.K, names, "The matrix K"))
-        object.__setattr__(self, "h", vector)
-        object.__setattr__(self, "g", float(self.g))
+    def __init__(self, scope: Iterable[Variable | str], K: npt.ArrayLike, h: npt.ArrayLike, g: float = 0.0) -> None:
+        variables = read_continuous_scope(scope)
+        names = [variable.name for variable in variables]
+        if not math.isfinite(g):
+            raise InvalidFactor(f"The constant g of the Gaussian factor over {names} is {g}: it must be finite.")
+        object.__setattr__(self, "scope", variables)
+        object.__setattr__(self, "K", symmetric(K, names, "The matrix K"))
+        object.__setattr__(self, "h", finite_vector(h, names, "The vector h"))
+        object.__setattr__(self, "g", float(g))
 
     @classmethod
     def _of(cls, scope: Scope, K: Matrix, h: Vector, g: float) -> GaussianFactor:
@@ -99,22 +95,21 @@ class GaussianFactor:
     ) -> GaussianFactor:
         """The density N(mean, covariance), times exp(log_normalizer); the covariance must be positive definite.
 
-        >>> GaussianFactor.from_moments(["x"], [0.0], [[1.0]]).value({"x": 0.0}).round(7)
-        array(0.3989423)
+        >>> GaussianFactor.from_moments(["x"], [0.0], [[1.0]]).value({"x": [0.0, 2.0]}).round(7)
+        array([0.3989423, 0.053991 ])
         """
-        moments = MomentGaussian(read_continuous_scope(scope), mean, covariance, log_normalizer)
-        solver = definite(moments.covariance)
+        variables = read_continuous_scope(scope)
+        names = [variable.name for variable in variables]
+        center = finite_vector(mean, names, "The mean")
+        solver = definite(symmetric(covariance, names, "The covariance"))
         if solver is None:
             raise InvalidFactor(
-                f"The covariance of {list(moments.names)} is singular: some combination of these variables has no "
-                "variance, so that there is no density. Keep it as a MomentGaussian, or drop the determined variables."
+                f"The covariance of {names} is not positive definite. If it is singular (some combination of the "
+                "variables has no variance), there is no density: keep it as a MomentGaussian."
             )
-        K = solver.inverse()
-        h = solver.solve(moments.mean)
-        g = moments.log_normalizer - 0.5 * (
-            len(moments.scope) * _LOG_2PI + solver.log_determinant + float(moments.mean @ h)
-        )
-        return cls._of(moments.scope, K, h, g)
+        h = solver.solve(center)
+        g = log_normalizer - 0.5 * (len(names) * _LOG_2PI + solver.log_determinant + float(center @ h))
+        return cls._of(variables, solver.inverse(), h, g)
 
     # --- what is there ---
 
@@ -224,7 +219,7 @@ class GaussianFactor:
         """The slice where the assigned variables have their values; names outside the scope are ignored (φ[u])."""
         fixed = [axis for axis, name in enumerate(self.names) if name in assignment]
         kept = [axis for axis in range(len(self.scope)) if axis not in set(fixed)]
-        point = np.array([_finite(self.names[axis], assignment[self.names[axis]]) for axis in fixed])
+        point = np.array([finite_number(self.names[axis], assignment[self.names[axis]]) for axis in fixed])
         h = self.h[kept] - self.K[np.ix_(kept, fixed)] @ point
         g = self.g + float(self.h[fixed] @ point - 0.5 * point @ self.K[np.ix_(fixed, fixed)] @ point)
         return GaussianFactor._of(tuple(self.scope[axis] for axis in kept), self.K[np.ix_(kept, kept)], h, g)
@@ -297,8 +292,8 @@ class GaussianFactor:
         return all(np.allclose(mine, its, rtol=tolerance, atol=tolerance) for mine, its in pairs)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by the constructor, so that the arrays come back read-only."""
-        return GaussianFactor, (self.scope, np.array(self.K), np.array(self.h), self.g)
+        """Pickle by a constructor, so that the arrays come back read-only."""
+        return GaussianFactor._of, (self.scope, np.array(self.K), np.array(self.h), self.g)
 
     def __repr__(self) -> str:
         return f"GaussianFactor({', '.join(self.names)})"
@@ -326,8 +321,8 @@ def linear_gaussian(
 ) -> GaussianFactor:
     """P(y | x) = N(y; β₀ + βᵀx, σ²) as a canonical factor over `(*parents, variable)`.
 
-    K = σ⁻² [[ββᵀ, -β], [-βᵀ, 1]], h = β₀σ⁻² [-β, 1], g = -½ (β₀²/σ² + log 2πσ²). A variance of zero makes y a function of
-    x, which has no density: it is refused here; `MomentGaussian.with_linear` takes it.
+    K = σ⁻² [[ββᵀ, -β], [-βᵀ, 1]], h = β₀σ⁻² [-β, 1], g = -½ (β₀²/σ² + log 2πσ²). A variance of zero makes y a
+    function of x, which has no density: it is refused here; `MomentGaussian.with_linear` takes it.
 
     >>> linear_gaussian("y", ["x"], 1.0, [2.0], 0.5).K
     array([[ 8., -4.],
@@ -384,13 +379,3 @@ def _divergent(names: Sequence[str]) -> InvalidFactor:
         f"The integral over {list(names)} is infinite: K is not positive definite there, so that some combination of "
         "these variables is not held down. Multiply by a prior over them first."
     )
-
-
-def _finite(name: str, value: object) -> float:
-    try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise InvalidEvidence(f"{name!r} is continuous: expected a number, not {value!r}.") from None
-    if not math.isfinite(number):
-        raise InvalidEvidence(f"The value of {name!r} is {number}: expected a finite number.")
-    return number

@@ -104,9 +104,8 @@ def _check_ancestral(graph: MarkedGraph) -> None:
         for end in edge.ends:
             other = edge.other(end)
             if edge.is_bidirected and end in directed.ancestors(other):
-                raise InvalidGraph(
-                    f"'{edge}' says that neither end is an ancestor of the other, but {quote(end)} is one of {quote(other)}."
-                )
+                claim = f"{quote(end)} is one of {quote(other)}"
+                raise InvalidGraph(f"'{edge}' says that neither end is an ancestor of the other, but {claim}.")
             if edge.is_undirected and end in pointed_by:
                 raise InvalidGraph(f"The undirected edge '{edge}' meets the arrowhead of '{pointed_by[end]}'.")
 

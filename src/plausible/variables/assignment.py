@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from plausible.errors import UnknownVariable
 from plausible.variables.variable import State
 
 __all__ = ["Assignment"]
@@ -21,14 +22,24 @@ class Assignment(Mapping[str, State]):
     Assignment(G='A')
     """
 
-    __slots__ = ("_states", "log_probability")
+    __slots__ = ("_log_probability", "_states")
 
     def __init__(self, states: Mapping[str, State], *, log_probability: float | None = None) -> None:
         self._states = dict(states)
-        self.log_probability = log_probability
+        self._log_probability = log_probability
+
+    @property
+    def log_probability(self) -> float | None:
+        """The natural logarithm of the probability of the assignment, where it answers a query."""
+        return self._log_probability
 
     def __getitem__(self, name: str) -> State:
-        return self._states[name]
+        if name in self._states:
+            return self._states[name]
+        raise UnknownVariable.named(name, self._states, "this assignment")
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._states
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._states)

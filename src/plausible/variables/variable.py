@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Set
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import TypeAlias
 
 from plausible.errors import InvalidVariable, NotSupported, UnknownState, suggestion
@@ -42,13 +43,7 @@ class Variable:
     def __init__(self, name: str, states: Iterable[State] | int | None = None) -> None:
         if not isinstance(name, str) or not name:
             raise InvalidVariable(f"A variable needs a name that is a non-empty text, not {name!r}.")
-        if isinstance(states, int):
-            states = range(states)
-        elif isinstance(states, str):
-            raise InvalidVariable(
-                f"The states of {name!r} are a list, such as ['low', 'high'], not the text {states!r}."
-            )
-        ordered = None if states is None else tuple(states)
+        ordered = None if states is None else _ordered(name, states)
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "states", ordered)
         object.__setattr__(self, "_positions", {} if ordered is None else _positions(name, ordered))
@@ -74,7 +69,10 @@ class Variable:
 
     def has_state(self, value: object) -> bool:
         """Whether `value` is one of the states."""
-        return isinstance(value, Hashable) and value in self._positions
+        try:
+            return value in self._positions
+        except TypeError:
+            return False
 
     def state_from_text(self, text: str) -> State:
         """The state that prints as `text`: how files and the command line name states.
@@ -110,23 +108,46 @@ class Variable:
         return Variable, (self.name, self.states)
 
 
+def _ordered(name: str, states: Iterable[State] | int) -> tuple[State, ...]:
+    if isinstance(states, Integral) and not isinstance(states, bool):
+        return tuple(range(int(states)))
+    if isinstance(states, (str, bytes, Set)) or not isinstance(states, Iterable):
+        raise InvalidVariable(
+            f"The states of {name!r} are a list in a fixed order, such as ['low', 'high'], or their number; "
+            f"not {states!r}."
+        )
+    return tuple(states)
+
+
 def _positions(name: str, states: tuple[State, ...]) -> dict[State, int]:
     if not states:
         raise InvalidVariable(f"The variable {name!r} needs at least one state.")
-    try:
-        positions = {state: position for position, state in enumerate(states)}
-    except TypeError:
-        wrong = next(state for state in states if not isinstance(state, Hashable))
-        raise InvalidVariable(
-            f"The state {wrong!r} of {name!r} can't be hashed; use text, a number or a tuple."
-        ) from None
-    if len(positions) < len(states):
-        repeated = next(state for position, state in enumerate(states) if positions[state] != position)
-        raise InvalidVariable(f"The state {repeated!r} of {name!r} stands twice (1, 1.0 and True count as equal).")
-    if any(state != state for state in states):
-        raise InvalidVariable(f"NaN can't be a state of {name!r}: it does not equal itself.")
+    positions: dict[State, int] = {}
+    for position, state in enumerate(states):
+        if not _is_hashable(state):
+            raise InvalidVariable(f"The state {state!r} of {name!r} can't be hashed; use text, a number or a tuple.")
+        if _is_missing(state):
+            raise InvalidVariable(f"{state!r} can't be a state of {name!r}: it does not equal itself.")
+        if positions.setdefault(state, position) != position:
+            raise InvalidVariable(f"The state {state!r} of {name!r} stands twice (1, 1.0 and True count as equal).")
     return positions
 
 
+def _is_hashable(state: object) -> bool:
+    try:
+        hash(state)
+    except TypeError:
+        return False
+    return True
+
+
+def _is_missing(state: object) -> bool:
+    """Whether the value is NaN or its like: one that does not equal itself, or that can't tell (pandas' NA)."""
+    try:
+        return bool(state != state)
+    except (TypeError, ValueError):
+        return True
+
+
 def _shown(state: object) -> Hashable:
-    return state if isinstance(state, Hashable) else repr(state)
+    return state if _is_hashable(state) else repr(state)

@@ -1,0 +1,1 @@
+"""Measurements against other libraries, on the same inputs in the same run."""

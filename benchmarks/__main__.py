@@ -1,0 +1,24 @@
+"""`python -m benchmarks`: run all of them, or those named; print tables and write them to benchmarks/results/."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+
+ALL = ("importing", "reading", "separation")
+RESULTS = Path(__file__).parent / "results"
+
+
+def main() -> None:
+    """Run the benchmarks named on the command line, or all."""
+    RESULTS.mkdir(exist_ok=True)
+    for name in sys.argv[1:] or ALL:
+        print(f"== {name}")
+        report = import_module(f"benchmarks.{name}").run()
+        print(report, "\n")
+        (RESULTS / f"{name}.txt").write_text(f"{report}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

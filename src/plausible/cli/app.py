@@ -1,0 +1,57 @@
+"""The program `plausible`: its commands, and how errors end it."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Sequence
+
+import click
+import typer
+
+from plausible.cli import compare, convert, demo, dsep, independencies, info, show
+from plausible.cli.output import print_line
+from plausible.errors import PlausibleError
+
+__all__ = ["main"]
+
+app = typer.Typer(
+    name="plausible",
+    help="Probabilistic graphical models: inspect, convert, and ask what their structure says.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+for command in (info, show, convert, dsep, independencies, compare, demo):
+    app.command(name=command.NAME)(command.run)
+
+
+@app.callback()
+def _root() -> None:
+    """Probabilistic graphical models: inspect, convert, and ask what their structure says."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line; a mistake of the user ends in one line on standard error and exit code 2."""
+    warnings.showwarning = _one_line
+    try:
+        code = app(args=None if arguments is None else list(arguments), standalone_mode=False)
+    except click.ClickException as error:
+        _fail(error.format_message())
+    except (PlausibleError, OSError) as error:
+        _fail(str(error))
+    except (click.Abort, KeyboardInterrupt):
+        _fail("interrupted", code=130)
+    else:
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _one_line(message: Warning | str, *_: object, **__: object) -> None:
+    print_line(f"plausible: warning: {message}", error=True)
+
+
+def _fail(problem: str, code: int = 2) -> None:
+    print_line("plausible: " + " ".join(problem.split()), error=True)
+    sys.exit(code)

@@ -1,0 +1,31 @@
+"""`plausible convert`: a model from one file format to another."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from plausible.cli.output import AsJson, print_json, print_line
+from plausible.cli.source import ModelSource, read_model
+from plausible.io import save
+
+__all__ = ["NAME", "run"]
+
+NAME = "convert"
+
+
+def run(
+    model: ModelSource,
+    target: Annotated[
+        str, typer.Argument(help="The file to write; its ending chooses the format.", show_default=False)
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Convert a model to another file format, chosen by the ending of the target (also with .gz)."""
+    found = read_model(model)
+    save(found, target)
+    if as_json:
+        print_json({"source": model, "target": target, "variables": len(found.variables)})
+    else:
+        print_line(f"{target}: {len(found.variables)} variables written")

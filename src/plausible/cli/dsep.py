@@ -1,0 +1,46 @@
+"""`plausible dsep`: are two sets of variables separated by what is observed, and why?"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from plausible.cli.output import AsJson, print_json, print_line
+from plausible.cli.source import GraphSource, names_in, read_graph
+from plausible.graphs import DAG
+
+__all__ = ["NAME", "run"]
+
+NAME = "dsep"
+
+Side = Annotated[str, typer.Argument(help="Names, separated by commas.", show_default=False)]
+
+
+def run(
+    graph: GraphSource,
+    x: Side,
+    y: Side,
+    given: Annotated[str, typer.Option(help="What is observed: names, separated by commas.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Tell whether X and Y are d-separated given what is observed, and which trails decide it."""
+    found = read_graph(graph)
+    left, right, observed = names_in(x), names_in(y), names_in(given)
+    document: dict[str, Any] = {"x": left, "y": right, "given": observed}
+    if isinstance(found, DAG):
+        explanation = found.explain_separation(left, right, given=observed)
+        document["separated"] = explanation.separated
+        document["trails"] = [
+            {"trail": str(trail), "active": trail.is_active, "because": [str(junction) for junction in trail.junctions]}
+            for trail in explanation.trails
+        ]
+        text = str(explanation)
+    else:
+        document["separated"] = found.separated(left, right, given=observed)
+        verdict = "separated" if document["separated"] else "connected"
+        text = f"{', '.join(left)} and {', '.join(right)} are {verdict} given {', '.join(observed) or 'nothing'}"
+    if as_json:
+        print_json(document)
+    else:
+        print_line(text)

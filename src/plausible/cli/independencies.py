@@ -1,0 +1,48 @@
+"""`plausible independencies`: what the structure says is independent of what."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from plausible.cli.output import AsJson, print_json, print_line
+from plausible.cli.source import GraphSource, read_graph
+from plausible.graphs import all_independencies, local_independencies, pairwise_independencies
+
+__all__ = ["NAME", "run"]
+
+NAME = "independencies"
+
+
+class Kind(StrEnum):
+    """Which list of statements."""
+
+    LOCAL = "local"
+    PAIRWISE = "pairwise"
+    ALL = "all"
+
+
+_LISTS = {Kind.LOCAL: local_independencies, Kind.PAIRWISE: pairwise_independencies}
+
+
+def run(
+    graph: GraphSource,
+    kind: Annotated[
+        Kind, typer.Option(help="The local Markov property, one statement a pair, or all pairs.")
+    ] = Kind.LOCAL,
+    max_given: Annotated[int | None, typer.Option(help="With --kind all: at most so many observed variables.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the independencies that a graph implies."""
+    found = read_graph(graph)
+    statements = all_independencies(found, max_given) if kind is Kind.ALL else _LISTS[kind](found)
+    if as_json:
+        listed = [{"x": list(s.x), "y": list(s.y), "given": list(s.given)} for s in statements]
+        print_json({"kind": kind.value, "independencies": listed})
+        return
+    for statement in statements:
+        print_line(str(statement))
+    if not statements:
+        print_line("The graph implies no independencies.")

@@ -1,0 +1,68 @@
+"""`plausible info`: the facts about a model at a glance."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from plausible.cli.output import AsJson, facts, print_json
+from plausible.cli.source import ModelSource, read_model
+from plausible.graphs import DAG, elimination_order, induced_width
+from plausible.io import Model
+from plausible.models import BayesianNetwork
+
+__all__ = ["NAME", "model_facts", "run"]
+
+NAME = "info"
+
+
+def run(model: ModelSource, as_json: AsJson = False) -> None:
+    """Show the facts about a model: size, structure, parameters, width."""
+    found = model_facts(read_model(model))
+    if as_json:
+        print_json(found)
+    else:
+        facts(str(found["name"] or model), [(label.replace("_", " "), _shown(value)) for label, value in found.items()])
+
+
+def model_facts(model: Model) -> dict[str, Any]:
+    """What there is to say about a model without asking it anything."""
+    graph = model.graph
+    order = elimination_order(graph)
+    states = [variable.num_states for variable in model.variables.values() if not variable.is_continuous]
+    common: dict[str, Any] = {
+        "name": model.notes.name,
+        "kind": "Bayesian network" if isinstance(model, BayesianNetwork) else "Markov network",
+        "description": model.notes.description,
+        "reference": model.notes.reference,
+        "variables": len(model.variables),
+        "edges": graph.num_edges,
+        "states": f"{min(states)} to {max(states)}" if states else "all continuous",
+        "components": len(graph.components),
+        "induced_width": induced_width(graph, order),
+    }
+    return {name: value for name, value in {**common, **_own_facts(model)}.items() if value != ""}
+
+
+def _own_facts(model: Model) -> dict[str, Any]:
+    if not isinstance(model, BayesianNetwork):
+        return {"factors": len(model.factors), "pairwise": model.is_pairwise}
+    graph: DAG = model.graph
+    kinds = Counter(cpd.kind for cpd in model.cpds.values())
+    return {
+        "parameters": model.num_parameters,
+        "distributions": dict(kinds.most_common()),
+        "most_parents": max((len(graph.parents(node)) for node in graph.nodes), default=0),
+        "roots": len(graph.roots),
+        "leaves": len(graph.leaves),
+        "polytree": graph.is_polytree,
+        **({"inputs": list(model.inputs)} if model.inputs else {}),
+    }
+
+
+def _shown(value: object) -> object:
+    if isinstance(value, dict):
+        return ", ".join(f"{count} {kind}" for kind, count in value.items())
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value

@@ -1,0 +1,60 @@
+"""The models and graphs that commands take: a file, an example's name, or arrow text."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from plausible import examples
+from plausible.errors import NotSupported, PlausibleError, suggestion
+from plausible.graphs import DAG, UndirectedGraph
+from plausible.io import Model, load
+from plausible.models import BayesianNetwork
+
+__all__ = ["GraphSource", "ModelSource", "names_in", "read_graph", "read_model", "read_network"]
+
+ModelSource = Annotated[str, typer.Argument(help="A file, or the name of an example such as asia.", show_default=False)]
+GraphSource = Annotated[
+    str,
+    typer.Argument(help="A file, an example's name, or a graph such as 'A -> B <- C'.", show_default=False),
+]
+
+
+class NoSuchModel(PlausibleError, LookupError):
+    """Neither a file nor an example has this name."""
+
+
+def read_model(source: str) -> Model:
+    """The model in a file, or the example of that name."""
+    if source in examples.names() and not Path(source).exists():
+        return examples.load(source)
+    if not Path(source).exists() and not Path(source).suffix:
+        raise NoSuchModel(f"{source!r} is neither a file nor an example.{suggestion(source, examples.names())}")
+    return load(source)
+
+
+def read_network(source: str) -> BayesianNetwork:
+    """A Bayesian network; other models are refused."""
+    model = read_model(source)
+    if not isinstance(model, BayesianNetwork):
+        raise NotSupported(f"{source!r} holds a Markov network; this command needs a Bayesian network.")
+    return model
+
+
+def read_graph(source: str) -> DAG | UndirectedGraph:
+    """The graph of a model, or the one that arrow text spells."""
+    if "->" in source or "<-" in source:
+        return DAG(source)
+    if " - " in source or " -- " in source:
+        return UndirectedGraph(source)
+    return read_model(source).graph
+
+
+def names_in(text: str | None) -> list[str]:
+    """Names separated by commas; a name with a comma stands in double quotes."""
+    if not text:
+        return []
+    return [name.strip() for name in next(csv.reader([text], skipinitialspace=True)) if name.strip()]

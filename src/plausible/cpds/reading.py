@@ -1,0 +1,123 @@
+"""From what a caller gave to the child, the parents and the numbers of a CPD."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible.errors import InvalidCPD, UnknownVariable
+from plausible.variables import State, Variable
+
+__all__ = [
+    "VariableLike",
+    "check_discrete",
+    "name_of",
+    "numbers",
+    "read_child",
+    "read_continuous_child",
+    "read_parents",
+    "record_field",
+    "states_at",
+    "values_by_parent",
+]
+
+VariableLike: TypeAlias = str | Variable
+
+
+def name_of(variable: VariableLike) -> str:
+    """The name of a variable that may be given by it."""
+    return variable.name if isinstance(variable, Variable) else variable
+
+
+def read_child(variable: VariableLike, states: Iterable[State] | int | None, num_states: int | None = None) -> Variable:
+    """The child as a discrete variable: states as given, else 0, 1, ... as many as there are numbers."""
+    if not isinstance(variable, Variable):
+        if states is None and num_states is None:
+            raise InvalidCPD(f"The CPD of {variable!r} needs the states of its variable: states=[...].")
+        return Variable(variable, num_states if states is None else states)
+    if states is not None:
+        raise InvalidCPD(f"{variable.name!r} is a Variable with states of its own; leave out states=.")
+    if variable.is_continuous:
+        raise InvalidCPD(f"{variable.name!r} is continuous; its CPD can be a LinearGaussianCPD, for example.")
+    return variable
+
+
+def read_continuous_child(variable: VariableLike) -> Variable:
+    """The child as a continuous variable."""
+    child = variable if isinstance(variable, Variable) else Variable(variable)
+    if not child.is_continuous:
+        raise InvalidCPD(f"{child.name!r} has states, but a Gaussian CPD needs a continuous variable.")
+    return child
+
+
+def read_parents(
+    child: str, parents: VariableLike | Iterable[VariableLike]
+) -> tuple[tuple[str, ...], tuple[Variable | None, ...]]:
+    """The names of the parents and, where they were given as variables, the variables."""
+    listed = (parents,) if isinstance(parents, (str, Variable)) else tuple(parents)
+    names = tuple(name_of(parent) for parent in listed)
+    if len(set(names)) < len(names) or child in names:
+        repeated = child if child in names else next(name for name in names if names.count(name) > 1)
+        raise InvalidCPD(f"{repeated!r} stands twice in the CPD of {child!r}.")
+    return names, tuple(parent if isinstance(parent, Variable) else None for parent in listed)
+
+
+def check_discrete(child: Variable, parents: Iterable[Variable | None], what: str) -> None:
+    """Refuse continuous parents; `what` names the kind of CPD, with its article."""
+    for parent in parents:
+        if parent is not None and parent.is_continuous:
+            raise InvalidCPD(f"{what} can't have the continuous parent {parent.name!r} (child {child.name!r}).")
+
+
+def values_by_parent(
+    child: str, what: str, parent_names: tuple[str, ...], values: Mapping[str, Any] | Iterable[Any]
+) -> tuple[Any, ...]:
+    """One value for each parent, in their order: from a mapping by name, or from a list."""
+    if isinstance(values, Mapping):
+        for name in values:
+            if name not in parent_names:
+                raise UnknownVariable.named(name, parent_names, f"the parents of {child!r}")
+        missing = [name for name in parent_names if name not in values]
+        if missing:
+            raise InvalidCPD(f"The {what} of {child!r} lacks its parent {missing[0]!r}.")
+        return tuple(values[name] for name in parent_names)
+    listed = tuple(values)
+    if len(listed) != len(parent_names):
+        raise InvalidCPD(
+            f"The {what} of {child!r} has {len(listed)} entries for its {len(parent_names)} parents "
+            f"{list(parent_names)}."
+        )
+    return listed
+
+
+def numbers(values: Any, what: str) -> npt.NDArray[np.float64]:
+    """A new read-only array of finite numbers."""
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidCPD(f"{what}: expected a regular array of numbers, not {values!r}.") from None
+    if not np.isfinite(array).all():
+        raise InvalidCPD(f"{what}: expected finite numbers, not {array.tolist()}.")
+    array.setflags(write=False)
+    return array
+
+
+def record_field(variable: Variable, record: Mapping[str, Any], field: str) -> Any:
+    """A field of a CPD's record in a file."""
+    if field not in record:
+        raise InvalidCPD(f"The record of the CPD of {variable.name!r} has no field {field!r}.")
+    return record[field]
+
+
+def states_at(variable: Variable, positions: Iterable[Any]) -> tuple[State, ...]:
+    """The states at some positions, as a file lists them."""
+    states = variable.states or ()
+    found = []
+    for position in positions:
+        if not isinstance(position, int) or not 0 <= position < len(states):
+            raise InvalidCPD(f"{variable.name!r} has {len(states)} states; {position!r} is not the position of one.")
+        found.append(states[position])
+    return tuple(found)

@@ -1,0 +1,84 @@
+"""Graphs as matrices."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from graph_strategies import dags, undirected_graphs
+from hypothesis import given, settings
+
+from plausible.errors import InvalidArgument, InvalidGraph, TooLarge
+from plausible.graphs.connectivity import is_walk
+from plausible.graphs.dag import DAG
+from plausible.graphs.matrices import adjacency_matrix, clique_matrix, count_walks, incidence_matrix
+from plausible.graphs.undirected import UndirectedGraph
+
+TRIANGLE = UndirectedGraph("A - B - C - A")
+
+
+def few(examples):
+    return settings(max_examples=examples, deadline=None)
+
+
+@given(dags(5), undirected_graphs(5))
+@few(60)
+def test_adjacency_says_where_edges_are(dag, undirected):
+    for graph in (dag, undirected):
+        matrix = adjacency_matrix(graph)
+        assert matrix.shape == (len(graph), len(graph))
+        for (i, a), (j, b) in product(enumerate(graph.nodes), repeat=2):
+            assert matrix[i, j] == (a != b and graph.has_edge(a, b))
+    assert (adjacency_matrix(undirected) == adjacency_matrix(undirected).T).all()
+    assert (adjacency_matrix(dag) + adjacency_matrix(dag).T == adjacency_matrix(dag.skeleton())).all()
+
+
+def test_walks_of_three_steps_in_a_triangle():
+    walks = count_walks(TRIANGLE, 3)
+    assert (np.diag(walks) == 2).all()
+    assert (walks[~np.eye(3, dtype=bool)] == 3).all()
+
+
+@given(undirected_graphs(4), dags(4))
+@few(30)
+def test_matrix_powers_count_walks(undirected, dag):
+    for graph in (undirected, dag):
+        for length in range(4):
+            counted = np.zeros((len(graph), len(graph)), dtype=int)
+            for walk in product(range(len(graph)), repeat=length + 1):
+                counted[walk[0], walk[-1]] += is_walk(graph, [graph.nodes[i] for i in walk])
+            assert (count_walks(graph, length) == counted).all()
+
+
+def test_walk_counts_beyond_64_bits_are_refused():
+    assert count_walks(TRIANGLE, 60).max() == (2**60 + 2) // 3
+    with pytest.raises(TooLarge, match="80 steps"):
+        count_walks(TRIANGLE, 80)
+    with pytest.raises(TooLarge):
+        count_walks(TRIANGLE, 10_000)
+    assert not count_walks(DAG("A -> B -> C"), 10_000).any()
+    with pytest.raises(InvalidArgument, match="length=-1"):
+        count_walks(TRIANGLE, -1)
+
+
+def test_clique_matrix_has_a_column_for_each_clique():
+    graph = UndirectedGraph("A - B - C - A; C - D; E")
+    matrix = clique_matrix(graph, [{"A", "B", "C"}, "D", ("C", "D"), []])
+    assert matrix.tolist() == [[1, 0, 0, 0], [1, 0, 0, 0], [1, 0, 1, 0], [0, 1, 1, 0], [0, 0, 0, 0]]
+    with pytest.raises(InvalidGraph, match="Clique 1 is none: no edge joins 'B' and 'D'"):
+        clique_matrix(graph, ["A", ["C", "B", "D"]])
+
+
+@given(undirected_graphs(6))
+@few(60)
+def test_edges_as_cliques_give_incidence_and_its_square_gives_adjacency(graph):
+    """M Mᵀ = A + diag(degrees) for the incidence matrix M."""
+    incidence = incidence_matrix(graph)
+    assert (incidence == clique_matrix(graph, graph.edges)).all()
+    degrees = np.diag([graph.degree(node) for node in graph.nodes]).reshape(len(graph), len(graph))
+    assert (incidence @ incidence.T == adjacency_matrix(graph) + degrees).all()
+
+
+def test_incidence_of_a_dag_marks_both_ends():
+    assert incidence_matrix(DAG("A -> B <- C")).tolist() == [[1, 0], [1, 1], [0, 1]]

@@ -1,0 +1,83 @@
+"""Arrow text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from plausible.errors import InvalidGraph
+from plausible.graphs.dag import DAG
+from plausible.graphs.text import parse_statements, quote
+from plausible.graphs.undirected import UndirectedGraph
+
+
+def connections(text):
+    return [(edge.left, edge.edge, edge.right) for edge in parse_statements(text)[1]]
+
+
+def test_chains_and_statements_read_as_their_edges():
+    assert connections("A -> B <- C; D - E, E <-> F\nG o-> H") == [
+        ("A", "->", "B"),
+        ("B", "<-", "C"),
+        ("D", "-", "E"),
+        ("E", "<->", "F"),
+        ("G", "o->", "H"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("A->B", [("A", "->", "B")]),
+        ("A -- B", [("A", "-", "B")]),
+        ("A --> B", [("A", "->", "B")]),
+        ("A o-o B", [("A", "o-o", "B")]),
+        ("Foo->Bo", [("Foo", "->", "Bo")]),
+        ("A - o", [("A", "-", "o")]),
+        ('"x-ray" -> "blood pressure"', [("x-ray", "->", "blood pressure")]),
+        (r'"say \"hi\"" -> B', [('say "hi"', "->", "B")]),
+        ("α → β".replace("→", "->"), [("α", "->", "β")]),
+    ],
+)
+def test_edges_read_with_or_without_blanks_and_quotes(text, expected):
+    assert connections(text) == expected
+
+
+def test_empty_statements_and_repeated_nodes_do_no_harm():
+    assert parse_statements(" ;\n, A;; A ; \n") == (["A"], [])
+    assert parse_statements("") == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("A ->", "character 5.*expected a node after '->'"),
+        ("A -> ; B", "character 6.*expected a node after '->'"),
+        ("-> A", "character 1.*expected a node before"),
+        ("A -> -> B", "character 6.*expected a node before"),
+        ("A B", "character 3.*expected an edge"),
+        ("A > B", "character 3.*needs quotes"),
+        ('A -> "B', "character 6"),
+    ],
+)
+def test_a_mistake_is_reported_with_its_place(text, message):
+    with pytest.raises(InvalidGraph, match=message):
+        parse_statements(text)
+
+
+@given(st.text(max_size=6))
+@settings(max_examples=200, deadline=None)
+def test_every_name_survives_quoting(name):
+    """Reading what `quote` wrote gives the name back, alone and at either end of an edge."""
+    assert parse_statements(quote(name))[0] == [name]
+    assert connections(f"{quote(name)} -> {quote(name + '!')}") == [(name, "->", name + "!")]
+
+
+@given(st.lists(st.tuples(st.text(max_size=4), st.text(max_size=4)).filter(lambda pair: pair[0] < pair[1]), max_size=6))
+@settings(max_examples=100, deadline=None)
+def test_graphs_survive_being_written_and_read(pairs):
+    for graph in (DAG(pairs, nodes=["alone"]), UndirectedGraph(pairs, nodes=["alone"])):
+        assert type(graph)(str(graph)) == graph
+        if graph.num_edges <= 12:
+            assert eval(repr(graph)) == graph

@@ -1,0 +1,65 @@
+"""What `import plausible` offers, and what it costs."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+
+import pytest
+
+import plausible
+
+PUBLIC = [name for name in plausible.__all__ if name != "__version__"]
+HEAVY = ["numba", "scipy.stats", "pandas", "matplotlib", "networkx", "xarray", "typer", "rich", "polars"]
+
+
+def _loaded_by(statement: str) -> set[str]:
+    code = f"{statement}\nimport sys\nprint('\\n'.join(sys.modules))"
+    output = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    return set(output.split())
+
+
+def test_importing_loads_no_heavy_library():
+    """`import plausible` stays light: libraries that take long to load wait for the question that needs them."""
+    assert _loaded_by("import plausible").isdisjoint(HEAVY)
+
+
+def test_building_and_asking_a_network_loads_no_heavy_library():
+    """A small network is built, asked and printed with NumPy alone."""
+    statement = (
+        "import plausible as pb\n"
+        "net = pb.examples.load('asia')\n"
+        "str(net.query('lung', evidence={'xray': 'yes'}))\n"
+        "net.graph.d_separated('smoke', 'tub')"
+    )
+    assert _loaded_by(statement).isdisjoint(HEAVY)
+
+
+def test_all_lists_exactly_the_public_names():
+    """`__all__` is sorted, complete and importable."""
+    assert list(plausible.__all__) == sorted(plausible.__all__)
+    assert all(hasattr(plausible, name) for name in plausible.__all__)
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_name_has_a_docstring(name):
+    """A public name without a docstring is not finished."""
+    assert inspect.getdoc(getattr(plausible, name))
+
+
+ROOMS = ["graphs", "factors", "cpds", "models", "io", "examples", "variables", "inference", "data"]
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_name_of_a_room_is_documented(room):
+    """Every name that a room exports exists, and every class and function has a docstring, its public methods too."""
+    module = __import__(f"plausible.{room}", fromlist=["__all__"])
+    for name in module.__all__:
+        thing = getattr(module, name)
+        if inspect.isclass(thing) or inspect.isfunction(thing):
+            assert inspect.getdoc(thing), f"{room}.{name} has no docstring"
+        if inspect.isclass(thing) and thing.__module__.startswith("plausible"):
+            for attribute, member in vars(thing).items():
+                if not attribute.startswith("_") and (inspect.isfunction(member) or isinstance(member, property)):
+                    assert inspect.getdoc(member), f"{room}.{name}.{attribute} has no docstring"
