@@ -13,10 +13,8 @@ _PACKAGES = ("plausible", "pyagrum", "pgmpy", "pandas")
 
 def run() -> str:
     """Seconds for one import statement, interpreter start included; best of five."""
-    rows = []
-    for package in _PACKAGES:
-        if find_spec(package) is not None:
-            rows.append([package, best_of(5, lambda name=package: _import(name))])
+    installed = [package for package in _PACKAGES if find_spec(package) is not None]
+    rows = [[package, best_of(5, lambda name=package: _import(name))] for package in installed]
     return table(["import", "seconds"], rows)
 
 

@@ -7,10 +7,10 @@ import pickle
 
 import networkx as nx
 import pytest
-from graph_strategies import dags, node_sets, undirected_graphs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from graph_strategies import dags, node_sets, undirected_graphs
 from plausible.errors import CyclicGraph, InvalidGraph, UnknownVariable
 from plausible.graphs.dag import DAG
 from plausible.graphs.undirected import UndirectedGraph

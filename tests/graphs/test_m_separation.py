@@ -81,6 +81,8 @@ def test_overlapping_arguments():
     graph = CausalGraph("A -> B <-> C; D")
     assert not graph.m_separated("A", ["A", "D"])
     assert graph.m_separated("A", "A", given="A")
+    assert graph.m_separated("A", "B", given="A")
+    assert graph.m_separated("B", "A", given="A")
     assert graph.m_separated(["A", "B"], "C", given="B") == graph.m_separated("A", "C", given="B")
     assert graph.m_separated([], graph.nodes)
     assert graph.m_separated("D", ["A", "B", "C"])

@@ -6,9 +6,9 @@ from itertools import product
 
 import numpy as np
 import pytest
-from graph_strategies import dags, undirected_graphs
 from hypothesis import given, settings
 
+from graph_strategies import dags, undirected_graphs
 from plausible.errors import InvalidArgument, InvalidGraph, TooLarge
 from plausible.graphs.connectivity import is_walk
 from plausible.graphs.dag import DAG

@@ -50,8 +50,8 @@ def test_a_seed_repeats_the_graph_and_names_are_kept(kind, num_nodes):
     assert kind(num_nodes, seed=np.random.default_rng(5)) == graph
     named = kind(num_nodes, nodes=range(num_nodes), seed=5)
     assert named == DAG([(int(a[1:]), int(b[1:])) for a, b in graph.edges], nodes=range(num_nodes))
-    with pytest.raises(InvalidArgument, match="num_nodes"):
-        kind(num_nodes, nodes=["A"] * (num_nodes + 2), seed=0) if num_nodes != 1 else kind(1, nodes="AB")
+    with pytest.raises(InvalidArgument, match=f"{num_nodes + 1} different nodes, but num_nodes={num_nodes}"):
+        kind(num_nodes, nodes=[0, *range(num_nodes + 1)])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -74,7 +74,7 @@ def test_erdos_renyi_at_its_extremes_is_empty_or_complete():
     complete = erdos_renyi_dag(6, 1.0, seed=0)
     assert complete.num_edges == 15
     assert all(complete.is_adjacent(a, b) for a, b in combinations(complete.nodes, 2))
-    with pytest.raises(InvalidArgument, match="edge_probability=1.5"):
+    with pytest.raises(InvalidArgument, match=r"edge_probability=1\.5"):
         erdos_renyi_dag(3, 1.5)
 
 
@@ -97,7 +97,7 @@ def test_uniform_graphs_hit_all_25_dags_of_three_nodes_equally_often():
     rng = np.random.default_rng(0)
     support = list(all_dags(("A", "B", "C")))
     assert len(support) == 25
-    assert is_uniform([uniform_dag(3, nodes="ABC", seed=rng) for _ in range(5000)], support)
+    assert is_uniform([uniform_dag(3, nodes=list("ABC"), seed=rng) for _ in range(5000)], support)
 
 
 def test_uniform_graphs_with_one_parent_at_most_are_uniform_over_the_forests():
@@ -105,7 +105,7 @@ def test_uniform_graphs_with_one_parent_at_most_are_uniform_over_the_forests():
     rng = np.random.default_rng(1)
     support = [graph for graph in all_dags(("A", "B", "C")) if all(len(graph.parents(v)) <= 1 for v in "ABC")]
     assert len(support) == 16
-    assert is_uniform([uniform_dag(3, max_parents=1, nodes="ABC", seed=rng) for _ in range(3000)], support)
+    assert is_uniform([uniform_dag(3, max_parents=1, nodes=list("ABC"), seed=rng) for _ in range(3000)], support)
     with pytest.raises(InvalidArgument, match="max_parents=-1"):
         uniform_dag(3, max_parents=-1)
 
@@ -129,15 +129,15 @@ def test_zero_steps_leave_the_empty_graph():
 
 def test_rooted_trees_are_uniform_over_all_labelled_ones():
     """There are n^(n - 1) = 64 of four nodes."""
-    support = [graph for graph in all_dags("ABCD") if graph.num_edges == 3 and graph.is_rooted_tree]
+    support = [graph for graph in all_dags(list("ABCD")) if graph.num_edges == 3 and graph.is_rooted_tree]
     assert len(support) == 64
     rng = np.random.default_rng(3)
-    assert is_uniform([random_tree(4, nodes="ABCD", seed=rng) for _ in range(6400)], support)
+    assert is_uniform([random_tree(4, nodes=list("ABCD"), seed=rng) for _ in range(6400)], support)
 
 
 def test_polytrees_are_uniform_over_all_connected_labelled_ones():
     """There are 2^(n - 1) n^(n - 2) = 12 of three nodes."""
-    support = [graph for graph in all_dags("ABC") if graph.is_connected and graph.is_polytree]
+    support = [graph for graph in all_dags(list("ABC")) if graph.is_connected and graph.is_polytree]
     assert len(support) == 12
     rng = np.random.default_rng(4)
-    assert is_uniform([random_polytree(3, nodes="ABC", seed=rng) for _ in range(3000)], support)
+    assert is_uniform([random_polytree(3, nodes=list("ABC"), seed=rng) for _ in range(3000)], support)

@@ -7,10 +7,10 @@ from itertools import chain, combinations, pairwise
 import networkx as nx
 import numpy as np
 import pytest
-from graph_strategies import dags, node_sets, undirected_graphs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from graph_strategies import dags, node_sets, undirected_graphs
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs.dag import DAG
 from plausible.graphs.random import erdos_renyi_dag
@@ -113,7 +113,7 @@ def test_d_separation_of_sets_equals_the_definition_over_all_trails(graph, data)
 
 @pytest.mark.parametrize("seed", range(12))
 def test_d_separation_of_every_pair_given_every_set_equals_networkx(seed):
-    graph = erdos_renyi_dag(5, 0.5, nodes="ABCDE", seed=seed)
+    graph = erdos_renyi_dag(5, 0.5, nodes=list("ABCDE"), seed=seed)
     other = graph.to_networkx()
     for x, y in combinations(graph.nodes, 2):
         for z in subsets(set(graph.nodes) - {x, y}):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import islice
 
 import pytest
-from graph_strategies import dags, node_sets
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from graph_strategies import dags, node_sets
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs.dag import DAG
 from plausible.graphs.trails import Junction

@@ -12,14 +12,14 @@ import numpy.typing as npt
 
 from plausible.errors import InvalidCPD, NotSupported, UnknownVariable
 from plausible.factors import Factor
-from plausible.factors.alignment import MAX_ENTRIES, check_size, wide
+from plausible.factors.alignment import MAX_ENTRIES, check_size, table_shape, wide
 from plausible.variables import State, Variable
 
 if TYPE_CHECKING:
     from plausible.cpds.table import TableCPD
     from plausible.factors.gaussian import GaussianFactor
 
-__all__ = ["CPD", "Columns"]
+__all__ = ["CPD", "Columns", "slice_at"]
 
 #: For each variable a column of rows: state positions of a discrete one, numbers of a continuous one. Columns may have
 #: any shapes that broadcast against each other.
@@ -53,13 +53,15 @@ class CPD(ABC):
     @property
     def parents(self) -> tuple[Variable, ...]:
         """The parents, in order."""
-        known = tuple(parent for parent in self._known_parents if parent is not None)
-        if len(known) < len(self._known_parents):
+        self._require_bound()
+        return tuple(parent for parent in self._known_parents if parent is not None)
+
+    def _require_bound(self) -> None:
+        if not self.is_bound:
             raise NotSupported(
                 f"The parents of {self.variable.name!r} are known by name only. "
                 "Put the CPD into a network, or give Variable objects as parents."
             )
-        return known
 
     @property
     def scope(self) -> tuple[Variable, ...]:
@@ -121,7 +123,7 @@ class CPD(ABC):
         for place, variable in enumerate(axes):
             columns[variable.name] = np.arange(variable.num_states).reshape(-1, *[1] * (len(axes) - place - 1))
         values = np.exp(self.log_probability(columns))
-        return Factor.from_flat(self.scope, np.broadcast_to(values, [v.num_states for v in axes]).reshape(-1))
+        return Factor.from_flat(self.scope, np.broadcast_to(values, table_shape(self.scope)).reshape(-1))
 
     def _check_table(self, max_entries: int) -> None:
         """Refuse a table that would be too large, or that has a continuous variable."""
@@ -154,7 +156,7 @@ class CPD(ABC):
         """
         cumulative = np.cumsum(self.distribution(columns), axis=-1)
         inner = cumulative[..., :-1] / cumulative[..., -1:]
-        return (np.asarray(levels)[..., None] >= inner).sum(axis=-1)
+        return np.asarray((np.asarray(levels)[..., None] >= inner).sum(axis=-1))
 
     def _column(self, columns: Columns, variable: Variable) -> npt.NDArray[Any]:
         """The column of one variable of the scope."""
@@ -176,8 +178,10 @@ class CPD(ABC):
         context
             c: parents and the states they are in.
         tolerance
-            The change in a probability that counts as none.
+            The change in a probability (in the log-odds of a logistic CPD, in the parameters of a Gaussian one) that
+            counts as none.
         """
+        self._require_bound()
         named = [parents] if isinstance(parents, str) else list(parents)
         axes = {name: axis for axis, name in enumerate(self.parent_names)}
         for name in (*named, *(context or {})):
@@ -194,9 +198,7 @@ class CPD(ABC):
 
     def _ignores(self, free: frozenset[int], fixed: Mapping[int, int], tolerance: float) -> bool:
         """`ignores` by axes: no change along the axes `free` (not empty) where `fixed` ones have their position."""
-        values = self.to_factor().values
-        index = tuple(slice(fixed[axis], fixed[axis] + 1) if axis in fixed else slice(None) for axis in range(values.ndim))
-        part, along = values[index], tuple(free)
+        part, along = slice_at(self.to_factor().values, fixed), tuple(free)
         return bool((part.max(axis=along) - part.min(axis=along)).max() <= tolerance)
 
     # --- files ---
@@ -247,6 +249,11 @@ class CPD(ABC):
     def __repr__(self) -> str:
         given = f" | {', '.join(self.parent_names)}" if self.parent_names else ""
         return f"{type(self).__name__}({self.variable.name}{given})"
+
+
+def slice_at(values: npt.NDArray[Any], fixed: Mapping[int, int]) -> npt.NDArray[Any]:
+    """The part of an array where the fixed axes have their position; they stay as axes of length one."""
+    return values[tuple(slice(fixed[a], fixed[a] + 1) if a in fixed else slice(None) for a in range(values.ndim))]
 
 
 def _states(variable: Variable) -> str:

@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.factors import Factor
-from plausible.factors.alignment import Scope, num_entries
+from plausible.factors.alignment import Scope, num_entries, table_shape
 from plausible.variables import Variable
 
-__all__ = ["Box", "allowed", "box_factors", "box_text", "fill", "index_variable", "varies"]
+__all__ = ["Box", "allowed", "box_factors", "box_table", "box_text", "index_variable", "needs_index", "varies"]
 
 #: Axis -> allowed positions.
 Box: TypeAlias = Mapping[int, frozenset[int]]
@@ -42,7 +42,7 @@ def box_text(scope: Scope, box: Box) -> str:
     )
 
 
-def fill(table: npt.NDArray[np.float64], box: Box, axes: Sequence[int], value: Value) -> None:
+def _fill(table: npt.NDArray[np.float64], box: Box, axes: Sequence[int], value: Value) -> None:
     """Write a value into the part of `table` (over the listed axes of the scope) that the box describes."""
     chosen = [sorted(box[axis]) if axis in box else range(size) for axis, size in zip(axes, table.shape, strict=True)]
     table[np.ix_(*chosen)] = value
@@ -78,11 +78,22 @@ def varies(
 def _meet(box: Box, other: Box, besides: frozenset[int]) -> bool:
     """Whether some assignment lies in both boxes, the axes in `besides` left out of the comparison."""
     return all(
-        not positions.isdisjoint(other[axis]) for axis, positions in box.items() if axis in other and axis not in besides
+        not positions.isdisjoint(other[axis])
+        for axis, positions in box.items()
+        if axis in other and axis not in besides
     )
 
 
 # --- factors ---
+
+
+def box_table(scope: Scope, boxes: Sequence[Box], values: Sequence[Value]) -> Factor:
+    """The function that has `values[i]` in `boxes[i]`, which cover everything, as one table."""
+    axes = [axis for axis, variable in enumerate(scope) if variable.num_states > 1]
+    table = np.empty(table_shape(scope))
+    for box, value in zip(boxes, values, strict=True):
+        _fill(table, box, axes, value)
+    return Factor.from_flat(scope, table.reshape(-1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +121,14 @@ def box_factors(scope: Scope, boxes: Sequence[Box], values: Sequence[Value]) -> 
       values over (B, X): linear in axes and boxes, however long the contexts are. As one box holds at a time, the
       auxiliary may be maximised out as well as summed out.
     """
-    groups = _groups(scope, boxes, values)
-    if uses_index(scope, boxes, values):
+    if needs_index(scope, boxes, values):
         return _indexed(scope, boxes, values)
+    groups = _groups(scope, boxes, values)
     return tuple(_group_factor(scope, group, boxes, values) for group in groups)
 
 
-def uses_index(scope: Scope, boxes: Sequence[Box], values: Sequence[Value]) -> bool:
-    """Whether `box_factors` needs the auxiliary variable."""
+def needs_index(scope: Scope, boxes: Sequence[Box], values: Sequence[Value]) -> bool:
+    """Whether the second form of `box_factors` is the smaller one."""
     tables = sum(num_entries(_of(scope, group.axes)) for group in _groups(scope, boxes, values))
     axes = {axis for box in boxes for axis in box} | {len(scope) - 1}
     return tables > len(boxes) * sum(scope[axis].num_states for axis in axes)
@@ -130,7 +141,9 @@ def _of(scope: Scope, axes: Sequence[int]) -> Scope:
 def _groups(scope: Scope, boxes: Sequence[Box], values: Sequence[Value]) -> list[_Group]:
     """Widest scopes first; a box joins the first group whose axes hold its own."""
     last = len(scope) - 1
-    mentioned = [frozenset(box) | ({last} if np.ndim(value) else set()) for box, value in zip(boxes, values, strict=True)]
+    mentioned = [
+        frozenset(box) | ({last} if np.ndim(value) else set()) for box, value in zip(boxes, values, strict=True)
+    ]
     members: dict[frozenset[int], list[int]] = {}
     for position in sorted(range(len(boxes)), key=lambda position: -len(mentioned[position])):
         home = next((axes for axes in members if mentioned[position] <= axes), mentioned[position])
@@ -142,7 +155,7 @@ def _group_factor(scope: Scope, group: _Group, boxes: Sequence[Box], values: Seq
     variables = _of(scope, group.axes)
     table = np.ones([variable.num_states for variable in variables])
     for member in group.members:
-        fill(table, boxes[member], group.axes, values[member])
+        _fill(table, boxes[member], group.axes, values[member])
     return Factor(variables, table)
 
 

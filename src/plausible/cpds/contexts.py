@@ -83,6 +83,7 @@ def find_leaves(root: Node, columns: Sequence[npt.NDArray[Any]], sizes: Sequence
     """The leaf of each row; `columns` hold positions for each axis and broadcast. O(rows × depth)."""
     shape = np.broadcast_shapes(*(column.shape for column in columns)) if columns else ()
     leaves = np.zeros(shape, dtype=np.intp).reshape(-1)
+    flat: dict[int, npt.NDArray[Any]] = {}
     waiting: list[tuple[Node, npt.NDArray[np.intp]]] = [(root, np.arange(leaves.size))]
     while waiting:
         node, rows = waiting.pop()
@@ -92,6 +93,8 @@ def find_leaves(root: Node, columns: Sequence[npt.NDArray[Any]], sizes: Sequence
         branch_of = np.zeros(sizes[node.axis], dtype=np.intp)
         for number, (positions, _) in enumerate(node.branches):
             branch_of[list(positions)] = number
-        taken = branch_of[np.broadcast_to(columns[node.axis], shape).reshape(-1)[rows]]
+        if node.axis not in flat:
+            flat[node.axis] = np.broadcast_to(columns[node.axis], shape).reshape(-1)
+        taken = branch_of[flat[node.axis][rows]]
         waiting += [(below, rows[taken == number]) for number, (_, below) in enumerate(node.branches)]
     return leaves.reshape(shape)

@@ -86,9 +86,7 @@ def normalized_rows(
         rows, rounding = checked_rows(values)
     except BadRow as error:
         where = place(error.row)
-        raise InvalidCPD(
-            f"The row of {variable.name!r}{f' for {where}' if where else ''} {error.problem}."
-        ) from None
+        raise InvalidCPD(f"The row of {variable.name!r}{f' for {where}' if where else ''} {error.problem}.") from None
     if rounding is not None:
         warn_rounding(variable, rounding, place(rounding.row))
     rows.setflags(write=False)

@@ -163,8 +163,7 @@ class TableCPD(CPD):
 
     def distribution(self, columns: Columns) -> npt.NDArray[np.float64]:
         """The row of each row of parents: shape `(*rows, states)`."""
-        index = tuple(self._column(columns, parent) for parent in self.parents)
-        return self.values[index]
+        return np.asarray(self.values[tuple(self._column(columns, parent) for parent in self.parents)])
 
     # --- files and equality ---
 
@@ -205,7 +204,7 @@ def _as_array(name: str, values: Any) -> npt.NDArray[np.float64]:
     return array
 
 
-def _plain(name: str, rows: Mapping[Any, Row]) -> dict[Any, Row]:
+def _plain(name: str, rows: Mapping[Any, Any]) -> dict[Any, Row]:
     """A copy of keyed rows that compares by content."""
     if not rows:
         raise InvalidCPD(f"The table of {name!r} has no rows.")

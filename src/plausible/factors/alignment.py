@@ -6,17 +6,34 @@ table that fits in memory has fewer than 64 of them, which is as many as NumPy a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import prod
+from itertools import groupby
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from plausible.errors import InvalidFactor, TooLarge
-from plausible.variables import Variable
+from plausible.variables import Assignment, State, Variable
 
-__all__ = ["MAX_ENTRIES", "Scope", "Table", "align", "check_size", "combine", "num_entries", "union_scope", "wide"]
+__all__ = [
+    "MAX_ENTRIES",
+    "Scope",
+    "Table",
+    "align",
+    "assignment_at",
+    "axes_of",
+    "check_size",
+    "combine",
+    "num_entries",
+    "read_scope",
+    "reduce_axes",
+    "scope_text",
+    "table_shape",
+    "union_scope",
+    "wide",
+]
 
 Scope: TypeAlias = tuple[Variable, ...]
 Table: TypeAlias = npt.NDArray[np.float64]
@@ -25,14 +42,53 @@ Table: TypeAlias = npt.NDArray[np.float64]
 MAX_ENTRIES = 2**28
 
 
+def read_scope(scope: Iterable[Variable] | Mapping[str, Iterable[State] | int]) -> Scope:
+    """Variables from whatever a caller gave, each once and discrete."""
+    if isinstance(scope, Mapping):
+        listed: tuple[Variable, ...] = tuple(Variable(name, states) for name, states in scope.items())
+    else:
+        listed = (scope,) if isinstance(scope, Variable) else tuple(scope)
+    seen: set[str] = set()
+    for variable in listed:
+        if not isinstance(variable, Variable):
+            raise InvalidFactor(
+                f"A scope holds Variable objects, not {variable!r}; or give a mapping from names to states."
+            )
+        if variable.is_continuous:
+            raise InvalidFactor(f"{variable.name!r} is continuous: a table can't hold it; see GaussianFactor.")
+        if variable.name in seen:
+            raise InvalidFactor(f"{variable.name!r} stands twice in the scope.")
+        seen.add(variable.name)
+    return listed
+
+
+def scope_text(scope: Scope) -> str:
+    """The names of a scope for messages, cut short where there are many."""
+    return "(" + ", ".join(variable.name for variable in scope[:8]) + (", ..." if len(scope) > 8 else "") + ")"
+
+
 def wide(scope: Iterable[Variable]) -> Scope:
     """The variables of a scope that have an axis of their own: those with two or more states."""
     return tuple(variable for variable in scope if variable.num_states > 1)
 
 
+def table_shape(scope: Iterable[Variable]) -> tuple[int, ...]:
+    """The shape of a table over the wide axes of a scope."""
+    return tuple(variable.num_states for variable in scope if variable.num_states > 1)
+
+
+def assignment_at(scope: Scope, position: int) -> Assignment:
+    """The assignment at a position in row-major order."""
+    states: dict[str, State] = {}
+    for variable in reversed(scope):
+        position, index = divmod(position, variable.num_states)
+        states[variable.name] = (variable.states or ())[index]
+    return Assignment(dict(reversed(states.items())))
+
+
 def num_entries(scope: Iterable[Variable]) -> int:
     """The number of assignments to the scope; exact, however large."""
-    return prod(variable.num_states for variable in scope)
+    return math.prod(variable.num_states for variable in scope)
 
 
 def check_size(scope: Sequence[Variable], what: str = "This table", limit: int = MAX_ENTRIES) -> None:
@@ -41,9 +97,17 @@ def check_size(scope: Sequence[Variable], what: str = "This table", limit: int =
     if entries > limit:
         names = ", ".join(variable.name for variable in scope[:6]) + (", ..." if len(scope) > 6 else "")
         raise TooLarge(
-            f"{what} over {len(scope)} variables ({names}) would have {entries:.3g} entries "
-            f"({entries * 8 / 2**30:.3g} GiB); the limit is {limit:.3g}."
+            f"{what} over {len(scope)} variables ({names}) would have {_approximate(entries)} entries "
+            f"({_approximate(entries * 8 // 2**30)} GiB); the limit is {_approximate(limit)}."
         )
+
+
+def _approximate(number: int) -> str:
+    """Three digits of a whole number that may be too large for a float."""
+    if number < 10**6:
+        return str(number)
+    exponent = int(math.log10(number))
+    return f"{number // 10 ** (exponent - 2) / 100:.3g}e+{exponent:02d}"
 
 
 def union_scope(scopes: Iterable[Scope]) -> Scope:
@@ -54,13 +118,13 @@ def union_scope(scopes: Iterable[Scope]) -> Scope:
             known = found.setdefault(variable.name, variable)
             if known is not variable and known != variable:
                 raise InvalidFactor(
-                    f"{variable.name!r} has the states {_states(known)} in one factor, {_states(variable)} in another."
+                    f"{variable.name!r} {_states(known)} in one factor and {_states(variable)} in another."
                 )
     return tuple(found.values())
 
 
 def _states(variable: Variable) -> str:
-    return "of a real number" if variable.states is None else str(list(variable.states))
+    return "is continuous" if variable.states is None else f"has the states {list(variable.states)}"
 
 
 def align(table: Table, scope: Scope, target: Scope) -> Table:
@@ -73,15 +137,63 @@ def align(table: Table, scope: Scope, target: Scope) -> Table:
 
 
 def combine(
-    operation: Callable[[Table, Table], Table], left: Table, left_scope: Scope, right: Table, right_scope: Scope
+    operation: Callable[..., Table], left: Table, left_scope: Scope, right: Table, right_scope: Scope
 ) -> tuple[Scope, Table]:
-    """Apply a binary operation over the union of two scopes."""
+    """Apply a binary operation, which writes into `out=`, over the union of two scopes."""
     scope = union_scope((left_scope, right_scope))
     check_size(scope, "The result")
-    table = operation(align(left, left_scope, scope), align(right, right_scope, scope))
-    return scope, np.array(np.broadcast_to(table, [variable.num_states for variable in wide(scope)]), order="C")
+    table = np.empty(table_shape(scope))
+    # A copy in the order of the result costs less than striding through an operand in another order.
+    above, below = (np.asarray(align(*side, scope), order="C") for side in ((left, left_scope), (right, right_scope)))
+    try:
+        with np.errstate(invalid="raise"):
+            _apply(operation, above, below, table)
+    except FloatingPointError:
+        raise InvalidFactor(
+            f"The operation on {scope_text(left_scope)} and {scope_text(right_scope)} meets infinities that cancel "
+            "(0 · inf, inf - inf or inf / inf)."
+        ) from None
+    return scope, table
+
+
+def _apply(operation: Callable[..., Table], left: Table, right: Table, out: Table) -> None:
+    """The operation by columns of the last axis where that is short and one side lacks it; else in one go."""
+    if out.size < 4096 or out.shape[-1] > 8 or left.shape[-1] == right.shape[-1]:
+        operation(left, right, out=out)
+        return
+    for column in range(out.shape[-1]):
+        sides = (side[..., min(column, side.shape[-1] - 1)] for side in (left, right))
+        operation(*sides, out=out[..., column])
 
 
 def axes_of(scope: Scope, names: Mapping[str, object] | set[str]) -> tuple[int, ...]:
     """The positions, among the wide axes of `scope`, of the variables in `names`."""
     return tuple(axis for axis, variable in enumerate(wide(scope)) if variable.name in names)
+
+
+def reduce_axes(operation: np.ufunc, table: Table, axes: tuple[int, ...]) -> Table:
+    """Reduce some axes of a C-ordered table, such as `np.add` or `np.maximum` over them.
+
+    NumPy's own reduction is fast along long runs of memory only, and factors have many axes of two or three states.
+    So neighbouring axes that share their fate are merged, and each run of them is reduced by itself.
+    """
+    runs = [(fate, list(group)) for fate, group in groupby(range(table.ndim), key=set(axes).__contains__)]
+    sizes = [math.prod(table.shape[axis] for axis in group) for _, group in runs]
+    kept = [size for size, axis in zip(table.shape, range(table.ndim), strict=True) if axis not in set(axes)]
+    for place, (reduced, _) in enumerate(runs):
+        if reduced:
+            inner = math.prod(sizes[place + 1 :])
+            table = _reduce_middle(operation, table.reshape(-1, sizes[place], inner))
+            sizes[place] = 1
+    return table.reshape(kept)
+
+
+def _reduce_middle(operation: np.ufunc, table: Table) -> Table:
+    outer, size, inner = table.shape
+    if size * inner > 64 or outer < 64:
+        return np.asarray(operation.reduce(table, axis=1))
+    result = np.array(table[:, 0, :], order="C")
+    for column in range(inner):
+        for row in range(1, size):
+            operation(result[:, column], table[:, row, column], out=result[:, column])
+    return result

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import product as cartesian
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from plausible.errors import InvalidFactor, MissingDependency, UnknownVariable
-from plausible.factors.alignment import Scope, Table, num_entries
+from plausible.factors.alignment import Scope, Table, check_size, num_entries
 from plausible.variables import State, Variable
 
 if TYPE_CHECKING:
@@ -31,16 +32,20 @@ def to_dict(scope: Scope, flat: Table) -> dict[Any, float]:
 
 def from_dict(scope: Scope, values: Mapping[Any, float]) -> Table:
     """Numbers in row-major order; a missing or unknown assignment is an error."""
+    check_size(scope)
     flat = np.full(num_entries(scope), np.nan)
-    shape = tuple(variable.num_states for variable in scope)
     for key, value in values.items():
-        states = (key,) if len(scope) == 1 and scope[0].has_state(key) else key
+        bare = len(scope) == 1 and (scope[0].has_state(key) or not isinstance(key, tuple))
+        states = (key,) if bare else key
         if not isinstance(states, tuple) or len(states) != len(scope):
             raise InvalidFactor(f"The key {key!r} does not give one state for each of {[v.name for v in scope]}.")
         position = 0
-        for variable, state, size in zip(scope, states, shape, strict=True):
-            position = position * size + variable.index(state)
-        flat[position] = value
+        for variable, state in zip(scope, states, strict=True):
+            position = position * variable.num_states + variable.index(state)
+        try:
+            flat[position] = value
+        except (TypeError, ValueError):
+            raise InvalidFactor(f"The value at {key!r} is {value!r}: expected a number.") from None
     return _complete(scope, flat, "The mapping")
 
 
@@ -56,12 +61,13 @@ def to_series(scope: Scope, flat: Table) -> pd.Series[float]:
     """A series indexed by states: a plain index for one variable, a MultiIndex for more."""
     import pandas as pd
 
-    if len(scope) == 1:
-        return pd.Series(flat, index=pd.Index(list(scope[0].states or ()), name=scope[0].name), name="value")
     if not scope:
         return pd.Series(flat, name="value")
-    levels = [list(variable.states or ()) for variable in scope]
-    index = pd.MultiIndex.from_product(levels, names=[variable.name for variable in scope])
+    levels: list[Any] = [_states_index(variable) for variable in scope]
+    if len(scope) == 1:
+        return pd.Series(flat, index=levels[0], name="value")
+    codes: list[Any] = [*_positions(scope)]
+    index = pd.MultiIndex(levels=levels, codes=codes, names=[variable.name for variable in scope])
     return pd.Series(flat, index=index, name="value")
 
 
@@ -71,17 +77,48 @@ def to_frame(scope: Scope, flat: Table, value: str) -> pd.DataFrame:
 
     if any(variable.name == value for variable in scope):
         raise InvalidFactor(f"A variable is already called {value!r}; choose another name for the numbers: value=...")
-    columns = dict(zip([v.name for v in scope], zip(*_states(scope), strict=True), strict=True)) if scope else {}
-    return pd.DataFrame({**{name: list(states) for name, states in columns.items()}, value: flat})
+    columns = {v.name: _states_index(v).take(codes) for v, codes in zip(scope, _positions(scope), strict=True)}
+    return pd.DataFrame({**columns, value: flat})
+
+
+def _states_index(variable: Variable) -> pd.Index[Any]:
+    """The states as an index of the type they share; as plain objects where that would change one of them."""
+    import pandas as pd
+
+    states = variable.states or ()
+    kind = None if _is_uniform(states) else object
+    return pd.Index(list(states), name=variable.name, dtype=kind, tupleize_cols=False)
+
+
+def _is_uniform(states: Sequence[State]) -> bool:
+    """Whether an array can hold the states without changing the type of any."""
+    kinds = set(map(type, states))
+    return len(kinds) == 1 and kinds <= {bool, int, float, str}
+
+
+def _positions(scope: Scope) -> list[npt.NDArray[np.int64]]:
+    """For each variable, the position of its state in every row."""
+    size = num_entries(scope)
+    codes = []
+    repeats = size
+    for variable in scope:
+        repeats //= variable.num_states
+        cycle = np.repeat(np.arange(variable.num_states), repeats)
+        codes.append(np.tile(cycle, size // len(cycle)))
+    return codes
 
 
 def from_frame(frame: pd.DataFrame, value: str, states: Mapping[str, Iterable[State]]) -> tuple[Scope, Table]:
     """States come from `states`, else from a categorical column, else in order of appearance."""
     if value not in frame.columns:
         raise UnknownVariable.named(value, frame.columns, "this frame")
-    names = [str(name) for name in frame.columns if name != value]
-    scope = tuple(Variable(name, states.get(name, _column_states(frame[name]))) for name in names)
-    keys = [tuple(row) for row in frame[names].itertuples(index=False, name=None)]
+    labels = {str(label): label for label in frame.columns if label != value}
+    for name in states:
+        if name not in labels:
+            raise UnknownVariable.named(name, labels, "this frame")
+    columns = {name: frame[label] for name, label in labels.items()}
+    scope = tuple(Variable(name, states.get(name, _column_states(column))) for name, column in columns.items())
+    keys = list(zip(*(column.tolist() for column in columns.values()), strict=True)) if columns else [()] * len(frame)
     if len(set(keys)) < len(keys):
         raise InvalidFactor("An assignment stands twice in the frame.")
     return scope, from_dict(scope, dict(zip(keys, frame[value].tolist(), strict=True)))
@@ -99,14 +136,27 @@ def to_xarray(scope: Scope, values: Table) -> xr.DataArray:
         import xarray as xr
     except ImportError:
         raise MissingDependency.extra("xarray", "xarray") from None
-    coordinates = {variable.name: list(variable.states or ()) for variable in scope}
+    coordinates = {variable.name: _coordinate(variable.states or ()) for variable in scope}
     return xr.DataArray(values.copy(), dims=[variable.name for variable in scope], coords=coordinates)
+
+
+def _coordinate(states: Sequence[State]) -> npt.NDArray[Any]:
+    if _is_uniform(states):
+        return np.array(states)
+    objects = np.empty(len(states), dtype=object)
+    objects[:] = states
+    return objects
 
 
 def from_xarray(array: xr.DataArray) -> tuple[Scope, Table]:
     """A dimension without coordinates has the states 0, 1, ..."""
     scope = tuple(
-        Variable(str(name), array.coords[name].values.tolist() if name in array.coords else size)
+        Variable(str(name), _coordinate_states(array.coords[name].values) if name in array.coords else size)
         for name, size in array.sizes.items()
     )
     return scope, np.asarray(array.values, dtype=np.float64)
+
+
+def _coordinate_states(values: npt.NDArray[Any]) -> list[State]:
+    """Plain Python values, but for times, which `tolist` would turn into numbers."""
+    return list(values) if values.dtype.kind in "mM" else values.tolist()

@@ -22,16 +22,20 @@ class TextTable:
     more: int = 0
 
     def __str__(self) -> str:
-        widths = [max(map(len, column)) for column in zip(self.header, *self.rows, strict=True)]
+        widths = [max(len(_one_line(cell)) for cell in column) for column in zip(self.header, *self.rows, strict=True)]
         lines = [self._line(self.header, widths), "-+-".join("-" * width for width in widths)]
         lines += [self._line(row, widths) for row in self.rows]
         if self.more:
-            lines.append(f"... {self.more} more rows")
+            lines.append(self._rest)
         return "\n".join(lines)
+
+    @property
+    def _rest(self) -> str:
+        return f"... {self.more} more row{'' if self.more == 1 else 's'}"
 
     def _line(self, cells: Sequence[str], widths: Sequence[int]) -> str:
         padded = [
-            cell.ljust(width) if column < self.num_labels else cell.rjust(width)
+            _one_line(cell).ljust(width) if column < self.num_labels else _one_line(cell).rjust(width)
             for column, (cell, width) in enumerate(zip(cells, widths, strict=True))
         ]
         return " | ".join(padded).rstrip()
@@ -40,7 +44,7 @@ class TextTable:
         """An HTML table, every cell escaped."""
         head = "".join(f"<th>{html.escape(cell)}</th>" for cell in self.header)
         body = "".join(f"<tr>{self._html_row(row)}</tr>" for row in self.rows)
-        more = f'<tr><td colspan="{len(self.header)}">... {self.more} more rows</td></tr>' if self.more else ""
+        more = f'<tr><td colspan="{len(self.header)}">{self._rest}</td></tr>' if self.more else ""
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}{more}</tbody></table>"
 
     def _html_row(self, row: Sequence[str]) -> str:
@@ -74,6 +78,11 @@ def _row_labels(labels: Sequence[Variable], row: int) -> list[str]:
         row, index = divmod(row, variable.num_states)
         texts.append(str((variable.states or ())[index]))
     return texts[::-1]
+
+
+def _one_line(text: str) -> str:
+    """Text whose line breaks, tabs and other control characters are written out, so that a row stays a row."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def format_number(number: float) -> str:

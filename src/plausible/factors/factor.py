@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,10 +16,15 @@ from plausible.factors.alignment import (
     Scope,
     Table,
     align,
+    assignment_at,
     axes_of,
     check_size,
     combine,
     num_entries,
+    read_scope,
+    reduce_axes,
+    scope_text,
+    table_shape,
     union_scope,
     wide,
 )
@@ -61,7 +67,11 @@ class Factor:
     wrong |  0.45
     """
 
-    __slots__ = ("_scope", "_table", "info")
+    __slots__ = ("_info", "_scope", "_table")
+
+    # NumPy leaves products such as np.float64(2) * factor to the factor, and nobody iterates over states by number.
+    __array_ufunc__ = None
+    __iter__ = None
 
     def __init__(
         self,
@@ -70,18 +80,17 @@ class Factor:
         *,
         info: object | None = None,
     ) -> None:
-        self._scope = read_scope(scope)
-        shape = tuple(variable.num_states for variable in self._scope)
-        try:
-            array = np.array(values, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InvalidFactor(f"The values of the factor over {_names(self._scope)} are not numbers.") from None
+        ordered = read_scope(scope)
+        shape = tuple(variable.num_states for variable in ordered)
+        array = _numbers(ordered, values)
         if array.shape != shape:
+            hint = "" if len(shape) <= _MAX_AXES else f" For more than {_MAX_AXES} axes use Factor.from_flat."
             raise InvalidFactor(
-                f"The factor over {_names(self._scope)} needs values of shape {shape}, not {array.shape}."
+                f"The factor over {scope_text(ordered)} needs values of shape {shape}, not {array.shape}.{hint}"
             )
-        self._table = _checked(array.reshape([size for size in shape if size > 1]), self._scope)
-        self.info = info
+        self._scope = ordered
+        self._table = _checked(array.reshape(table_shape(ordered)), ordered)
+        self._info = info
 
     @classmethod
     def from_flat(cls, scope: Iterable[Variable], values: npt.ArrayLike) -> Factor:
@@ -91,20 +100,20 @@ class Factor:
         7.0
         """
         ordered = read_scope(scope)
-        flat = np.array(values, dtype=np.float64)
+        flat = _numbers(ordered, values)
         if flat.shape != (num_entries(ordered),):
             raise InvalidFactor(
-                f"The factor over {_names(ordered)} needs {num_entries(ordered)} numbers in a row, "
+                f"The factor over {scope_text(ordered)} needs {num_entries(ordered)} numbers in a row, "
                 f"not an array of shape {flat.shape}."
             )
-        return cls._of(ordered, _checked(flat.reshape([variable.num_states for variable in wide(ordered)]), ordered))
+        return cls._of(ordered, _checked(flat.reshape(table_shape(ordered)), ordered))
 
     @classmethod
     def _of(cls, scope: Scope, table: Table, info: object | None = None) -> Factor:
         """From parts already checked: `table` has the wide axes of `scope` and belongs to the new factor."""
         factor = object.__new__(cls)
         table.setflags(write=False)
-        factor._scope, factor._table, factor.info = scope, table, info
+        factor._scope, factor._table, factor._info = scope, table, info
         return factor
 
     @classmethod
@@ -125,6 +134,15 @@ class Factor:
     def scope(self) -> Scope:
         """The variables, in axis order."""
         return self._scope
+
+    @property
+    def info(self) -> Any:
+        """How the numbers were got, where they answer a query; else None."""
+        return self._info
+
+    def with_info(self, info: object) -> Factor:
+        """The same numbers with a note on how they were got."""
+        return Factor._of(self._scope, self._table, info)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -181,7 +199,7 @@ class Factor:
             single = len(self._scope) == 1 and self._scope[0].has_state(key)
             states = [key] if single or not isinstance(key, tuple) else list(key)
             if len(states) != len(self._scope):
-                raise InvalidFactor(f"{key!r} has {len(states)} states; the scope is {_names(self._scope)}.")
+                raise InvalidFactor(f"{key!r} has {len(states)} states; the scope is {scope_text(self._scope)}.")
         positions = [variable.index(state) for variable, state in zip(self._scope, states, strict=True)]
         return tuple(p for p, variable in zip(positions, self._scope, strict=True) if variable.num_states > 1)
 
@@ -200,49 +218,47 @@ class Factor:
         return self._binary(np.subtract, other)
 
     def __truediv__(self, other: Factor | float) -> Factor:
-        """The quotient with 0/0 = 0; any other division by zero is an error that names the place."""
-        return self._binary(np.divide, other) if not isinstance(other, Factor) and other else self._divide(other)
+        """The quotient with 0/0 = 0; any other division by zero is an error that names the place.
+
+        >>> (Factor({"A": 2}, [0.0, 6.0]) / Factor({"A": 2}, [0.0, 3.0])).values
+        array([0., 2.])
+        """
+        return self._binary(_divide, other)
 
     __rmul__ = __mul__
     __radd__ = __add__
 
-    def _binary(self, operation: Callable[[Table, Table], Table], other: Factor | float) -> Factor:
-        if isinstance(other, Factor):
-            return Factor._of(*combine(operation, self._table, self._scope, other._table, other._scope))
+    def __rsub__(self, other: float) -> Factor:
+        return (self * -1.0)._binary(np.add, other)
+
+    def __neg__(self) -> Factor:
+        return self * -1.0
+
+    def _binary(self, operation: Callable[..., Table], other: Factor | float) -> Factor:
         if isinstance(other, (int, float, np.number)):
-            return Factor._of(self._scope, np.asarray(operation(self._table, np.asarray(other, dtype=np.float64))))
-        return NotImplemented
-
-    def _divide(self, other: Factor | float) -> Factor:
-        divisor = other if isinstance(other, Factor) else Factor.scalar(other)
-
-        def divide(above: Table, below: Table) -> Table:
-            above, below = np.broadcast_arrays(above, below)
-            return np.divide(above, below, out=np.zeros(above.shape), where=(above != 0) | (below != 0))
-
-        with np.errstate(divide="ignore"):
-            scope, table = combine(divide, self._table, self._scope, divisor._table, divisor._scope)
-        quotient = Factor._of(scope, table)
-        if np.isinf(table).any() and not np.isinf(self._table).any():
-            where = _assignment(scope, int(np.argmax(np.isinf(table))))
+            other = Factor.scalar(other)
+        if not isinstance(other, Factor):
+            return NotImplemented
+        scope, table = combine(operation, self._table, self._scope, other._table, other._scope)
+        if operation is _divide and not other._table.all() and np.isnan(table).any():
+            where = assignment_at(scope, int(np.argmax(np.isnan(table))))
             raise InvalidFactor(f"Division of a non-zero number by zero at {dict(where)!r}.")
-        return quotient
+        return Factor._of(scope, table)
 
     # --- reducing the scope ---
 
     def marginalize(self, names: str | Iterable[str]) -> Factor:
         """Sum variables out: Σ_Y φ(X, Y)."""
-        return self._without(names, np.add.reduce)
+        return self._without(names, np.add)
 
     def maximize(self, names: str | Iterable[str]) -> Factor:
         """Maximise variables out: max_Y φ(X, Y)."""
-        return self._without(names, np.maximum.reduce)
+        return self._without(names, np.maximum)
 
-    def _without(self, names: str | Iterable[str], reduction: Callable[..., Any]) -> Factor:
+    def _without(self, names: str | Iterable[str], operation: np.ufunc) -> Factor:
         gone = self._known(names)
         scope = tuple(variable for variable in self._scope if variable.name not in gone)
-        axes = axes_of(self._scope, gone)
-        return Factor._of(scope, np.asarray(reduction(self._table, axis=axes)) if axes else self._table)
+        return Factor._of(scope, reduce_axes(operation, self._table, axes_of(self._scope, gone)))
 
     def marginal(self, names: str | Iterable[str]) -> Factor:
         """Sum out everything but `names`; the axes come in the order asked for."""
@@ -260,14 +276,17 @@ class Factor:
     def reorder(self, names: Sequence[str]) -> Factor:
         """The same function with its axes in the order of `names`."""
         order = self._known(names)
-        if len(order) != len(self._scope):
-            raise InvalidFactor(f"{list(names)!r} is not an order of the scope {_names(self._scope)}.")
+        if len(order) != len(self._scope) or (len(names) > len(order) and not isinstance(names, str)):
+            raise InvalidFactor(f"{list(names)!r} is not an order of the scope {scope_text(self._scope)}.")
         scope = tuple(self.variable(name) for name in order)
         return Factor._of(scope, np.asarray(align(self._table, self._scope, scope), order="C"), self.info)
 
     def extend(self, variables: Iterable[Variable]) -> Factor:
         """The same function over a larger scope, constant in the new variables."""
-        return self * Factor._of(scope := read_scope(variables), np.ones([v.num_states for v in wide(scope)]))
+        scope = union_scope((self._scope, read_scope(variables)))
+        check_size(scope, "The extended factor")
+        table = np.broadcast_to(align(self._table, self._scope, scope), table_shape(scope))
+        return Factor._of(scope, np.array(table, order="C"))
 
     def rename(self, names: Mapping[str, str]) -> Factor:
         """The same numbers with some variables renamed."""
@@ -298,11 +317,11 @@ class Factor:
 
     def argmax(self) -> Assignment:
         """The first assignment, in row-major order, with the largest entry."""
-        return _assignment(self._scope, int(self._table.argmax()))
+        return assignment_at(self._scope, int(self._table.argmax()))
 
     def argmin(self) -> Assignment:
         """The first assignment, in row-major order, with the smallest entry."""
-        return _assignment(self._scope, int(self._table.argmin()))
+        return assignment_at(self._scope, int(self._table.argmin()))
 
     def normalize(self, over: str | Iterable[str] | None = None) -> Factor:
         """Divide by the total; with `over`, make it the conditional distribution of those variables given the rest.
@@ -314,9 +333,9 @@ class Factor:
         totals = self.marginalize(self.names if over is None else over)
         if over is None and not 0 < totals.sum() < math.inf:
             raise InvalidFactor(
-                f"The factor over {_names(self._scope)} sums to {totals.sum()}: it can't be normalised."
+                f"The factor over {scope_text(self._scope)} sums to {totals.sum()}: it can't be normalised."
             )
-        return self._divide(totals)
+        return self / totals
 
     def is_distribution(self, tolerance: float = 1e-9) -> bool:
         """Whether all entries are non-negative and they sum to one."""
@@ -324,12 +343,15 @@ class Factor:
 
     def log(self) -> Factor:
         """The natural logarithm of each entry; log 0 = -inf."""
+        if self.min() < 0:
+            raise InvalidFactor(f"The logarithm of {self.min():g}, at {dict(self.argmin())!r}, does not exist.")
         with np.errstate(divide="ignore"):
-            return Factor._of(self._scope, _checked(np.log(self._table), self._scope))
+            return Factor._of(self._scope, np.log(self._table))
 
     def exp(self) -> Factor:
-        """The exponential of each entry."""
-        return Factor._of(self._scope, np.exp(self._table))
+        """The exponential of each entry; infinite where that is too large for a float."""
+        with np.errstate(over="ignore"):
+            return Factor._of(self._scope, np.exp(self._table))
 
     def expectation(self, function: Factor | str | Callable[[Assignment], float]) -> float:
         """E[f] under this distribution.
@@ -348,6 +370,7 @@ class Factor:
         outside = [name for name in values.names if name not in self.names]
         if outside:
             raise UnknownVariable.named(outside[0], self.names, "this distribution")
+        union_scope((self._scope, values._scope))
         return _dot(self.marginal(values.names)._table, values._table)
 
     def _as_factor(self, function: Factor | str | Callable[[Assignment], float]) -> Factor:
@@ -356,12 +379,12 @@ class Factor:
         if isinstance(function, str):
             variable = self.variable(function)
             try:
-                return Factor((variable,), np.array(variable.states, dtype=np.float64))
-            except ValueError:
+                return Factor((variable,), [float(state) for state in variable.states or ()])  # type: ignore[arg-type]
+            except (TypeError, ValueError):
                 raise InvalidFactor(
                     f"The states of {function!r} are not numbers; give a factor or a function."
                 ) from None
-        values = [function(_assignment(self._scope, position)) for position in range(self.size)]
+        values = [function(assignment_at(self._scope, position)) for position in range(self.size)]
         return Factor.from_flat(self._scope, values)
 
     # --- as a value ---
@@ -372,7 +395,7 @@ class Factor:
         return self._scope == other._scope and np.array_equal(self._table, other._table)
 
     def __hash__(self) -> int:
-        return hash((self._scope, self._table.tobytes()))
+        return hash((self._scope, (self._table + 0.0).tobytes()))  # -0.0 equals 0.0
 
     def is_close(self, other: Factor, tolerance: float = 1e-9) -> bool:
         """Whether both are the same function up to `tolerance` in every entry, whatever the order of the axes."""
@@ -449,7 +472,8 @@ class Factor:
         return cls(scope, values)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Factor._of, (self._scope, np.array(self._table), self.info)
+        """Pickle by a constructor, so that the table comes back read-only."""
+        return Factor._of, (self._scope, np.array(self._table), self._info)
 
 
 def product(factors: Iterable[Factor]) -> Factor:
@@ -459,47 +483,16 @@ def product(factors: Iterable[Factor]) -> Factor:
     1.0
     """
     listed = list(factors)
-    scope = union_scope(factor.scope for factor in listed)
-    check_size(scope, "The product")
-    table = np.ones([variable.num_states for variable in wide(scope)])
-    for factor in listed:
-        table *= align(factor._table, factor.scope, scope)
-    return Factor._of(scope, table)
-
-
-def read_scope(scope: Iterable[Variable] | Mapping[str, Iterable[State] | int]) -> Scope:
-    """Variables from whatever a caller gave, each once and discrete."""
-    if isinstance(scope, Mapping):
-        return tuple(Variable(name, states) for name, states in scope.items())
-    ordered = (scope,) if isinstance(scope, Variable) else tuple(scope)
-    seen: set[str] = set()
-    for variable in ordered:
-        if not isinstance(variable, Variable):
-            raise InvalidFactor(
-                f"A scope holds Variable objects, not {variable!r}; or give a mapping from names to states."
-            )
-        if variable.is_continuous:
-            raise InvalidFactor(f"{variable.name!r} is continuous: a table can't hold it; see GaussianFactor.")
-        if variable.name in seen:
-            raise InvalidFactor(f"{variable.name!r} stands twice in the scope.")
-        seen.add(variable.name)
-    return ordered
+    check_size(union_scope(factor.scope for factor in listed), "The product")
+    return reduce(Factor.__mul__, listed) if listed else Factor.scalar(1.0)
 
 
 def _checked(table: Table, scope: Scope) -> Table:
     if np.isnan(table).any():
-        where = _assignment(scope, int(np.argmax(np.isnan(table))))
-        raise InvalidFactor(f"The factor over {_names(scope)} is not a number at {dict(where)!r}.")
+        where = assignment_at(scope, int(np.argmax(np.isnan(table))))
+        raise InvalidFactor(f"The factor over {scope_text(scope)} is not a number at {dict(where)!r}.")
     table.setflags(write=False)
     return table
-
-
-def _assignment(scope: Scope, position: int) -> Assignment:
-    states: dict[str, State] = {}
-    for variable in reversed(scope):
-        position, index = divmod(position, variable.num_states)
-        states[variable.name] = (variable.states or ())[index]
-    return Assignment(dict(reversed(states.items())))
 
 
 def _dot(weights: Table, values: Table) -> float:
@@ -507,5 +500,18 @@ def _dot(weights: Table, values: Table) -> float:
     return float(np.sum(np.multiply(weights, values, out=np.zeros(weights.shape), where=weights != 0)))
 
 
-def _names(scope: Scope) -> str:
-    return "(" + ", ".join(variable.name for variable in scope[:8]) + (", ..." if len(scope) > 8 else "") + ")"
+def _numbers(scope: Scope, values: npt.ArrayLike) -> Table:
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidFactor(f"The values of the factor over {scope_text(scope)} are not numbers.") from None
+
+
+def _divide(above: Table, below: Table, out: Table) -> Table:
+    """The quotient with 0/0 = 0; NaN marks any other division by zero."""
+    zero = below == 0
+    if not zero.any():
+        return np.divide(above, below, out=out)
+    np.divide(above, np.where(zero, 1.0, below), out=out)
+    out[np.broadcast_to(zero, out.shape) & (out != 0)] = np.nan
+    return out

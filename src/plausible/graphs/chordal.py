@@ -97,7 +97,10 @@ def maximum_cardinality_search(graph: UndirectedGraph) -> tuple[Node, ...]:
 
 
 def _search(neighbors: Sequence[set[int]]) -> list[int]:
-    """Maximum cardinality search with one stack for each count; stale entries are passed over when they surface."""
+    """Maximum cardinality search with one stack for each count.
+
+    A node stays in the stacks of the counts it had before; by the time it surfaces there, it has been visited.
+    """
     counts = [0] * len(neighbors)
     stacks: list[list[int]] = [[] for _ in neighbors]
     if stacks:
@@ -109,7 +112,7 @@ def _search(neighbors: Sequence[set[int]]) -> list[int]:
         while not stacks[highest]:
             highest -= 1
         node = stacks[highest].pop()
-        if visited[node] or counts[node] != highest:
+        if visited[node]:
             continue
         visited[node] = True
         visits.append(node)

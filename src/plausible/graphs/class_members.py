@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 
-from plausible.errors import CyclicGraph, InvalidGraph
+from plausible.errors import InvalidGraph
+from plausible.graphs.consistent_extension import consistent_extension
 from plausible.graphs.dag import DAG
-from plausible.graphs.equivalence import essential_graph, immoralities
+from plausible.graphs.equivalence import essential_graph
 from plausible.graphs.meek import Orientation
 from plausible.graphs.pdag import PDAG
 
@@ -17,9 +18,9 @@ def class_members(graph: DAG | PDAG) -> Iterator[DAG]:
     """All DAGs that are equivalent to a DAG, or that a PDAG stands for, each once.
 
     A PDAG stands for the DAGs with its skeleton, its directions and exactly its immoralities; there may be none. An
-    undirected edge is tried in both directions, each followed by Meek's rules. For an essential graph, with or
-    without further directions, every try leads to a member, so each costs at most edges times one closure. The number
-    of members can be exponential: `class_size` counts them first.
+    undirected edge is tried in both directions, each followed by Meek's rules. As these are complete, every try leads
+    to a member, so the time between two members is at most one closure for every edge. There can be exponentially
+    many: `class_size` counts them first.
 
     Parameters
     ----------
@@ -35,42 +36,37 @@ def class_members(graph: DAG | PDAG) -> Iterator[DAG]:
     B -> A; C -> B
     """
     pdag = essential_graph(graph) if isinstance(graph, DAG) else graph
-    wanted = set(immoralities(pdag))
-    for state in _completions(Orientation(pdag)):
-        member = _as_dag(pdag, state)
-        if member is not None and set(immoralities(member)) == wanted:
-            yield member
-
-
-def _completions(start: Orientation) -> Iterator[Orientation]:
-    """The states without undirected edges that Meek's rules do not refuse."""
-    stack = [start] if _closes(start, None) else []
-    while stack:
-        state = stack.pop()
-        edge = next(((a, min(row)) for a, row in enumerate(state.neighbors) if row), None)
-        if edge is None:
-            yield state
-            continue
-        a, b = edge
-        for source, target in ((b, a), (a, b)):
-            branch = state.copy()
-            branch.orient(source, target)
-            if _closes(branch, (source, target)):
-                stack.append(branch)
-
-
-def _closes(state: Orientation, fresh: tuple[int, int] | None) -> bool:
     try:
-        state.close(fresh)
+        consistent_extension(pdag)
     except InvalidGraph:
-        return False
-    return True
-
-
-def _as_dag(pdag: PDAG, state: Orientation) -> DAG | None:
-    """The completed state as a DAG; a PDAG that is no class may lead to a cycle that the rules did not see."""
+        return
+    state = Orientation(pdag)
+    state.close()
     nodes = pdag.nodes
-    try:
-        return DAG([(nodes[a], nodes[b]) for a, row in enumerate(state.children) for b in sorted(row)], nodes=nodes)
-    except CyclicGraph:
-        return None
+    for children in _completions(state):
+        pairs = [(nodes[a], nodes[b]) for a, row in enumerate(children) for b in sorted(row)]
+        yield DAG(pairs, nodes=nodes)
+
+
+def _completions(state: Orientation) -> Iterator[Sequence[Set[int]]]:
+    """The children of every node in each completion of a closed state, which is changed on the way."""
+    directed: list[tuple[int, int]] = []
+    # For each edge that was tried one way only: how much was directed before it, and the way that is still to try.
+    open_choices: list[tuple[int, tuple[int, int]]] = []
+    while True:
+        while edge := next(((a, min(row)) for a, row in enumerate(state.neighbors) if row), None):
+            open_choices.append((len(directed), edge[::-1]))
+            directed += _direct(state, edge)
+        yield state.children
+        if not open_choices:
+            return
+        num_before, other_way = open_choices.pop()
+        while len(directed) > num_before:
+            state.undo(*directed.pop())
+        directed += _direct(state, other_way)
+
+
+def _direct(state: Orientation, edge: tuple[int, int]) -> list[tuple[int, int]]:
+    """Direct an edge and what follows from it; all edges directed."""
+    state.orient(*edge)
+    return [edge, *state.close(fresh=edge)]

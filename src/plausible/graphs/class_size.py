@@ -48,6 +48,8 @@ def _count(neighbors: Sequence[set[int]], part: frozenset[int], counts: dict[fro
     Cliques that come first for one and the same orientation are told apart by a clique tree: it counts for the one
     nearest to the root. So orders of a clique that begin with its separator towards the root are left out.
     """
+    if sum(len(neighbors[node] & part) for node in part) == 2 * len(part) - 2:
+        return len(part)  # in a tree, any node can be the root and decides the rest
     if part not in counts:
         counts[part] = sum(
             _num_orders(len(clique), prefixes)

@@ -115,12 +115,10 @@ def absorbing_steps(run: Elimination) -> tuple[int, ...]:
     """For each step of a complete elimination a step with a maximal clique that holds its clique; itself if maximal.
 
     The clique of a step, without the node that goes, lies in the clique of the step that it enters. So that one is
-    not maximal if the two have the same size; and if it is not maximal, some step that enters it shows this.
+    not maximal if the two sets have the same size; and if it is not maximal, some step that enters it shows this.
     """
     absorbers = list(range(len(run.order)))
     for step, following in enumerate(next_steps(run)):
-        if following is None or absorbers[following] != following:
-            continue
-        if len(run.cliques[step]) == len(run.cliques[following]) + 1:
+        if following is not None and len(run.cliques[step]) == len(run.cliques[following]) + 1:
             absorbers[following] = absorbers[step]
     return tuple(absorbers)

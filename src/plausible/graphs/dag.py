@@ -47,15 +47,14 @@ class DAG:
     def __init__(self, edges: str | Iterable[Any] | nx.DiGraph[Any] | DAG = (), nodes: Iterable[Node] = ()) -> None:
         found, pairs = _read(edges)
         self._index = NodeIndex(nodes, found)
-        parents: list[dict[int, None]] = [{} for _ in self._index]
-        children: list[dict[int, None]] = [{} for _ in self._index]
         positions = self._index.positions
-        for source, target in pairs:
-            a, b = positions[source], positions[target]
-            parents[b][a] = None
-            children[a][b] = None
-        self._parents = tuple(tuple(row) for row in parents)
-        self._children = tuple(tuple(row) for row in children)
+        parents: list[list[int]] = [[] for _ in self._index]
+        children: list[list[int]] = [[] for _ in self._index]
+        for a, b in dict.fromkeys((positions[source], positions[target]) for source, target in pairs):
+            parents[b].append(a)
+            children[a].append(b)
+        self._parents = tuple(map(tuple, parents))
+        self._children = tuple(map(tuple, children))
         self._order = topological_order(self._index, self._parents, self._children)
         self._ball = BayesBall(self._parents, self._children)
 

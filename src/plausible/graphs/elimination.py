@@ -198,8 +198,8 @@ def elimination_order(
 
     Notes
     -----
-    Scores are updated, not computed again: a fill edge costs the neighbours of its two ends, an elimination the
-    neighbours of its neighbours. The best order of all is NP-hard to find.
+    Scores are updated, not computed again: a fill edge costs the neighbours that its two ends share, an elimination
+    the pairs of neighbours of the node. The best order of all is NP-hard to find.
 
     Examples
     --------

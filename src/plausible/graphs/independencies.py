@@ -107,7 +107,7 @@ def separation_oracle(graph: NodeGraph) -> IndependenceOracle:
     distribution over the graph has these independencies; special numbers may give it more (soundness without
     completeness), a faithful one has no other.
 
-    >>> separation_oracle(UndirectedGraph("A - B - C"))("A", "C", "B")
+    >>> separation_oracle(UndirectedGraph("A - B - C"))(("A",), ("C",), ("B",))
     True
     """
     for method in ("d_separated", "m_separated", "separated"):
@@ -123,8 +123,8 @@ def separation_oracle(graph: NodeGraph) -> IndependenceOracle:
 def local_independencies(graph: DAG | UndirectedGraph) -> tuple[Independence, ...]:
     """The local Markov property, one statement for each node about which there is something to say.
 
-    In a DAG, X ⟂ nondescendants | parents (the parents left out on the left): together these imply every
-    d-separation, for any distribution. In an undirected graph, X ⟂ rest | neighbours.
+    In a DAG, X ⟂ nondescendants other than the parents | parents: together these imply every d-separation, for any
+    distribution. In an undirected graph, X ⟂ rest | neighbours.
 
     >>> for statement in local_independencies(DAG("D -> G <- I -> S; G -> L")):
     ...     print(statement)

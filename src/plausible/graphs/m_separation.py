@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from plausible.graphs.marked import MarkedGraph
-from plausible.graphs.marks import Mark
 from plausible.graphs.nodes import Node, Nodes
-from plausible.graphs.walks import closure, walk_reach
+from plausible.graphs.walks import walk_reach
 
 __all__ = ["SeparationGraph"]
 
@@ -29,14 +28,9 @@ class SeparationGraph(MarkedGraph):
         observed = set(self._index.select(given))
         starts = set(self._index.select(x)) - observed
         targets = set(self._index.select(y)) - observed
-        has_observed_descendant = observed | closure(self._incident, observed, Mark.ARROW, Mark.TAIL)
-        size = len(self._index)
-        reached = walk_reach(
-            self._incident,
-            starts,
-            passes_collider=[node in has_observed_descendant for node in range(size)],
-            passes_other=[node not in observed for node in range(size)],
-        )
+        is_observed = [node in observed for node in range(len(self._index))]
+        # A walk passes a collider with an observed descendant by going down to that one and back.
+        reached = walk_reach(self._incident, starts, is_observed, [not seen for seen in is_observed])
         return not targets & (starts | reached)
 
     def markov_blanket(self, node: Node) -> tuple[Node, ...]:

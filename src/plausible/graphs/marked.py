@@ -49,7 +49,7 @@ class MarkedGraph(ABC):
         nodes: Iterable[Node] = (),
     ) -> None:
         found, given = (edges.nodes, edges.edges) if isinstance(edges, MarkedGraph) else read_edges(edges)
-        self._index = NodeIndex((*nodes, *found))
+        self._index = NodeIndex(nodes, found)
         self._edges = tuple(dict.fromkeys(self._arranged(edge) for edge in given))
         self._incident = self._incidence()
         self._check()
@@ -154,7 +154,11 @@ class MarkedGraph(ABC):
     @property
     def districts(self) -> tuple[frozenset[Node], ...]:
         """The partition of the nodes into districts, ordered by each one's first node."""
-        return tuple(dict.fromkeys(map(self.district, self.nodes)))
+        found: dict[Node, frozenset[Node]] = {}
+        for node in self.nodes:
+            if node not in found:
+                found |= dict.fromkeys(district := self.district(node), district)
+        return tuple(dict.fromkeys(found[node] for node in self.nodes))
 
     @property
     def topological_order(self) -> tuple[Node, ...]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from collections.abc import Iterator
 
-from plausible.errors import InvalidGraph
+from plausible.errors import CyclicGraph, InvalidGraph
+from plausible.graphs.immoralities import immoralities
 from plausible.graphs.marks import Edge
 from plausible.graphs.nodes import Node, NodeIndex
 from plausible.graphs.pdag import PDAG
+from plausible.graphs.text import quote
 
 __all__ = ["Orientation", "apply_meek_rules"]
 
@@ -22,15 +24,14 @@ def apply_meek_rules(pdag: PDAG) -> PDAG:
     3. `A - B`, `A - C -> B`, `A - D -> B`, C and D not adjacent: `A -> B`.
     4. `A - B`, `A - D -> C -> B`, A and C adjacent, D and B not: `A -> B`.
 
-    They are sound for every PDAG, and complete if all its immoralities are directed: for a skeleton with immoralities
-    and any further directions known beforehand (where rule 4 is needed) exactly the edges that stay undirected occur
-    in both directions among the DAGs of the class. Each direction found makes the rules look again at the edges of
-    its two ends, so sparse graphs cost little more than their edges.
+    They find all such edges: those that stay undirected occur in both directions among the DAGs that the PDAG stands
+    for. Rule 4 is only needed if more is directed than immoralities and what follows from them, as with background
+    knowledge. Each directed edge is looked at once, with the nodes around it, so sparse graphs cost little.
 
     Raises
     ------
     InvalidGraph
-        If both directions of an edge are excluded: then no DAG fits.
+        If the rules lead to a cycle or to a new immorality: then no DAG fits.
 
     References
     ----------
@@ -43,7 +44,15 @@ def apply_meek_rules(pdag: PDAG) -> PDAG:
     """
     work = Orientation(pdag)
     work.close()
-    return work.to_pdag()
+    try:
+        closed = work.to_pdag()
+    except CyclicGraph as error:
+        cycle = " -> ".join(map(quote, (*error.cycle, error.cycle[0])))
+        raise InvalidGraph(f"No DAG fits this PDAG: its directions force the cycle {cycle}.") from None
+    new = set(immoralities(closed)).difference(immoralities(pdag))
+    if new:
+        raise InvalidGraph(f"No DAG fits this PDAG: its directions force the new immorality '{min(map(str, new))}'.")
+    return closed
 
 
 class Orientation:
@@ -78,15 +87,6 @@ class Orientation:
             (self.children if edge.is_directed else self.neighbors)[a].add(b)
             (self.parents if edge.is_directed else self.neighbors)[b].add(a)
 
-    def copy(self) -> Orientation:
-        """A state that can go another way."""
-        twin = object.__new__(Orientation)
-        twin._nodes, twin.adjacent = self._nodes, self.adjacent
-        twin.parents = [set(row) for row in self.parents]
-        twin.children = [set(row) for row in self.children]
-        twin.neighbors = [set(row) for row in self.neighbors]
-        return twin
-
     def undirected_edges(self) -> list[tuple[int, int]]:
         """The edges without direction, each once."""
         return [(a, b) for a, row in enumerate(self.neighbors) for b in sorted(row) if a < b]
@@ -98,39 +98,41 @@ class Orientation:
         self.children[source].add(target)
         self.parents[target].add(source)
 
-    def close(self, fresh: tuple[int, int] | None = None) -> None:
-        """Apply the rules until they find nothing more; `fresh` is the only edge directed since the last time."""
-        waiting = self.undirected_edges() if fresh is None else self._touched(*fresh)
+    def undo(self, source: int, target: int) -> None:
+        """Take the direction of `source -> target` back."""
+        self.children[source].remove(target)
+        self.parents[target].remove(source)
+        self.neighbors[source].add(target)
+        self.neighbors[target].add(source)
+
+    def close(self, fresh: tuple[int, int] | None = None) -> list[tuple[int, int]]:
+        """Apply the rules until they find nothing more; the edges that they directed.
+
+        `fresh` is the only edge directed since the last time; without it all directed edges are looked at.
+        """
+        waiting = [(a, b) for a, row in enumerate(self.children) for b in sorted(row)] if fresh is None else [fresh]
+        found: list[tuple[int, int]] = []
         while waiting:
-            a, b = waiting.pop()
-            if b not in self.neighbors[a]:
-                continue
-            forward, backward = self._is_forced(a, b), self._is_forced(b, a)
-            if forward and backward:
-                raise InvalidGraph(
-                    f"No DAG fits this PDAG: both directions of {self._nodes[a]!r} - {self._nodes[b]!r} would make a "
-                    "directed cycle or a new immorality."
-                )
-            if forward or backward:
-                source, target = (a, b) if forward else (b, a)
-                self.orient(source, target)
-                waiting += self._touched(source, target)
+            for source, target in list(self._consequences(*waiting.pop())):
+                if target in self.neighbors[source]:
+                    self.orient(source, target)
+                    found.append((source, target))
+                    waiting.append((source, target))
+        return found
 
-    def _is_forced(self, a: int, b: int) -> bool:
-        """Whether one of the rules directs `a - b` from a to b."""
-        if not self.parents[a] <= self.adjacent[b] or self.children[a] & self.parents[b]:
-            return True  # rules 1 and 2
-        inner = self.neighbors[a] & self.parents[b]
-        if any(d not in self.adjacent[c] for c, d in combinations(inner, 2)):
-            return True  # rule 3
-        between = self.adjacent[a] & self.parents[b]
-        return any((self.parents[c] & self.neighbors[a]) - self.adjacent[b] for c in between)  # rule 4
-
-    def _touched(self, source: int, target: int) -> list[tuple[int, int]]:
-        """The undirected edges that a rule may now see differently: those at both ends, and of rule 4 with `d -> c`."""
-        edges = [(end, other) for end in (source, target) for other in self.neighbors[end]]
-        around = self.neighbors[source]
-        return edges + [(a, b) for b in self.children[target] for a in self.neighbors[b] & around]
+    def _consequences(self, a: int, b: int) -> Iterator[tuple[int, int]]:
+        """The directions that a rule derives from `a -> b` and other edges."""
+        around_a, around_b = self.neighbors[a], self.neighbors[b]
+        yield from ((b, x) for x in around_b - self.adjacent[a])  # rule 1
+        yield from ((a, x) for x in around_a & self.children[b])  # rule 2, as its first edge
+        yield from ((x, b) for x in around_b & self.parents[a])  # rule 2, as its second edge
+        for x in around_b & self.adjacent[a]:
+            other_sides = (self.neighbors[x] & self.parents[b]) - self.adjacent[a] - {a}
+            before = (self.neighbors[x] & self.parents[a]) - self.adjacent[b]
+            if (x in around_a and other_sides) or before:
+                yield x, b  # rule 3; rule 4, as its second edge
+        for y in self.children[b] - self.adjacent[a]:
+            yield from ((x, y) for x in around_a & self.neighbors[y] & self.adjacent[b])  # rule 4, as its first edge
 
     def to_pdag(self) -> PDAG:
         """The state as a graph."""

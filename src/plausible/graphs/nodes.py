@@ -56,7 +56,7 @@ class NodeIndex:
             pass
         if isinstance(nodes, str) or not isinstance(nodes, Iterable):
             raise UnknownVariable.named(nodes, self.nodes, "this graph")
-        return list(dict.fromkeys(self.position(node) for node in nodes))
+        return list(dict.fromkeys(map(self.position, nodes)))
 
     def names(self, positions: Iterable[int]) -> tuple[Node, ...]:
         """The nodes at these positions, in the order given."""
@@ -70,13 +70,16 @@ def is_networkx(graph: object) -> bool:
 
 def edge_pairs(edges: Iterable[Any], directed: bool = False) -> list[tuple[Node, Node]]:
     """Check that every item is a pair of different nodes; a set will do where the edge has no direction."""
-    pairs: list[tuple[Node, Node]] = []
-    for edge in edges:
-        if isinstance(edge, str) or not isinstance(edge, Iterable) or len(pair := tuple(edge)) != 2:
-            raise InvalidGraph(f"{edge!r} is not an edge: expected a pair of nodes, such as ('A', 'B').")
-        if directed and isinstance(edge, AbstractSet):
-            raise InvalidGraph(f"The set {edge!r} has no direction. Write the edge as a pair (parent, child).")
-        if pair[0] == pair[1]:
-            raise InvalidGraph(f"The edge from {pair[0]!r} to itself is not allowed.")
-        pairs.append((pair[0], pair[1]))
+    pairs = [edge if type(edge) is tuple and len(edge) == 2 else _read_pair(edge, directed) for edge in edges]
+    for a, b in pairs:
+        if a == b:
+            raise InvalidGraph(f"The edge from {a!r} to itself is not allowed.")
     return pairs
+
+
+def _read_pair(edge: Any, directed: bool) -> tuple[Node, Node]:
+    if isinstance(edge, str) or not isinstance(edge, Iterable) or len(pair := tuple(edge)) != 2:
+        raise InvalidGraph(f"{edge!r} is not an edge: expected a pair of nodes, such as ('A', 'B').")
+    if directed and isinstance(edge, AbstractSet):
+        raise InvalidGraph(f"The set {edge!r} has no direction. Write the edge as a pair (parent, child).")
+    return pair

@@ -44,46 +44,43 @@ class BayesBall:
         self._is_large = len(parents) + sum(map(len, parents)) >= KERNEL_SIZE
         self._compressed: tuple[CompressedRows, CompressedRows] | None = None
 
-    def reached(self, starts: Iterable[int], observed: Collection[int]) -> list[int]:
+    def reached(self, starts: Sequence[int], observed: Sequence[int]) -> list[int]:
         """The unobserved positions that an active trail leads to, the unobserved starts included; in order."""
-        starts = sorted(set(starts).difference(observed))
         if self._is_large:
-            _, visited = self._roll(starts, (), observed)
+            _, visited = self._roll_in_kernel(starts, (), observed)
             visited[list(observed)] = 0
             positions: list[int] = np.flatnonzero(visited).tolist()
             return positions
-        _, visits = roll(self._parents, self._children, starts, frozenset(), frozenset(observed))
-        return sorted(visits.keys() - set(observed))
+        seen = frozenset(observed)
+        _, visits = roll(self._parents, self._children, starts, frozenset(), seen)
+        return sorted(visits.keys() - seen)
 
-    def meets(self, starts: Iterable[int], targets: Iterable[int], observed: Collection[int]) -> bool:
+    def meets(self, starts: Sequence[int], targets: Sequence[int], observed: Sequence[int]) -> bool:
         """Whether an active trail leads from a start to a target; observed starts and targets do not count."""
-        starts = sorted(set(starts).difference(observed))
-        targets = set(targets).difference(observed)
-        if not starts or not targets:
-            return False
         if self._is_large:
-            return self._roll(starts, targets, observed)[0]
-        return roll(self._parents, self._children, starts, targets, frozenset(observed))[0]
+            return self._roll_in_kernel(starts, targets, observed)[0]
+        seen = frozenset(observed)
+        return roll(self._parents, self._children, starts, set(targets) - seen, seen)[0]
 
-    def _roll(
-        self, starts: list[int], targets: Collection[int], observed: Collection[int]
+    def _roll_in_kernel(
+        self, starts: Sequence[int], targets: Sequence[int], observed: Sequence[int]
     ) -> tuple[bool, NDArray[np.uint8]]:
-        """The kernel's answer and its visits."""
+        """Whether the ball met a target, and where it came."""
         from plausible.kernels.reachability import bayes_ball  # loads the compiler
 
         if self._compressed is None:
             self._compressed = compress(self._parents), compress(self._children)
         parents, children = self._compressed
         size = len(self._parents)
-        visited = np.zeros(size, dtype=np.uint8)
+        seen, visited = _flags(observed, size), np.zeros(size, dtype=np.uint8)
         met = bayes_ball(
             parents.offsets,
             parents.items,
             children.offsets,
             children.items,
             np.array(starts, dtype=np.int32),
-            _flags(observed, size),
-            _flags(targets, size),
+            seen,
+            _flags(targets, size) & (1 - seen),
             visited,
             np.empty(2 * size, dtype=np.int32),
         )

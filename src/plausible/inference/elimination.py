@@ -2,49 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from math import prod
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TypeAlias
 
 import numpy as np
 
-from plausible.errors import ImpossibleEvidence, NotSupported
+from plausible.errors import InvalidArgument, NotSupported, TooLarge
 from plausible.factors import Factor, product
+from plausible.factors.alignment import MAX_ENTRIES, union_scope
+from plausible.graphs.elimination import eliminate, elimination_order
+from plausible.graphs.nodes import Node
+from plausible.graphs.undirected import UndirectedGraph
+from plausible.inference.info import QueryInfo
 from plausible.variables import Evidence
 
-__all__ = ["absorb", "eliminate", "greedy_order", "sum_product"]
+__all__ = ["SumProduct", "absorb", "finite_peaks", "log_marginalize", "sum_product"]
+
+_Step: TypeAlias = Callable[[Sequence[Factor], Sequence[str]], tuple[Factor, int]]
 
 
-def eliminate(factors: Sequence[Factor], variable: str) -> list[Factor]:
-    """Sum-product elimination of one variable (Koller & Friedman 2009, algorithm 9.1)."""
-    touching = [factor for factor in factors if variable in factor.names]
-    untouched = [factor for factor in factors if variable not in factor.names]
-    return [*untouched, product(touching).marginalize(variable)] if touching else untouched
+@dataclass(frozen=True, slots=True)
+class SumProduct:
+    """Σ Π φ as `factor` times exp(`log_scale`), and what it cost.
 
-
-def greedy_order(scopes: Iterable[Iterable[str]], variables: Iterable[str], sizes: Mapping[str, int]) -> list[str]:
-    """An order in which each step builds the smallest table (min-weight), ties by the order of `variables`.
-
-    >>> greedy_order([["A", "B"], ["B", "C"], ["B", "D"]], ["A", "B", "C", "D"], dict(A=2, B=2, C=2, D=2))
-    ['A', 'C', 'B', 'D']
+    Attributes
+    ----------
+    factor
+        Over the targets, in their order; its largest entry is near one, or all are zero.
+    log_scale
+        The natural logarithm of the factor taken out; results far below the smallest float come out right.
+    info
+        The cost.
     """
-    neighbors: dict[str, set[str]] = {}
-    for scope in map(set, scopes):
-        for name in scope:
-            neighbors.setdefault(name, set()).update(scope - {name})
-    waiting = dict.fromkeys(variables)
-    weights = {name: prod(sizes[other] for other in neighbors.get(name, ())) * sizes[name] for name in waiting}
-    order: list[str] = []
-    while waiting:
-        best = min(waiting, key=weights.__getitem__)
-        del waiting[best]
-        order.append(best)
-        around = neighbors.pop(best, set())
-        for name in around:
-            neighbors[name] |= around - {name}
-            neighbors[name].discard(best)
-        for name in around & waiting.keys():
-            weights[name] = prod(sizes[other] for other in neighbors[name]) * sizes[name]
-    return order
+
+    factor: Factor
+    log_scale: float
+    info: QueryInfo
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether no assignment has a positive product."""
+        return self.factor.max() == 0
+
+    @property
+    def log_total(self) -> float:
+        """The logarithm of the sum of all entries; -inf for zero."""
+        return -math.inf if self.is_zero else math.log(self.factor.sum()) + self.log_scale
 
 
 def absorb(factors: Iterable[Factor], evidence: Evidence) -> list[Factor]:
@@ -54,34 +60,137 @@ def absorb(factors: Iterable[Factor], evidence: Evidence) -> list[Factor]:
     listed = list(factors)
     variables = {variable.name: variable for factor in listed for variable in factor.scope}
     hard = {name: (variables[name].states or ())[i] for name, i in evidence.hard.items() if name in variables}
-    soft = [Factor((variables[name],), weights) for name, weights in evidence.soft.items()]
-    return [factor.reduce(hard) for factor in (*listed, *soft)]
+    soft = [Factor((variables[name],), weights) for name, weights in evidence.soft.items() if name in variables]
+    return [factor.reduce(hard) for factor in listed] + soft
 
 
 def sum_product(
-    factors: Iterable[Factor], targets: Sequence[str], order: Sequence[str] | None = None
-) -> tuple[Factor, float]:
-    """Σ over all variables but `targets` of the product of the factors.
+    factors: Iterable[Factor],
+    targets: Sequence[str],
+    order: Sequence[str] | None = None,
+    max_entries: int = MAX_ENTRIES,
+) -> SumProduct:
+    """Σ over all variables but `targets` of the product of the factors (bucket elimination, Dechter 1999).
 
-    Returns the factor over `targets`, scaled to a largest entry of one, and the natural logarithm of the scale, so that
-    products far below the smallest float come out right.
+    Tables are scaled by powers of two on the way, which rounds nothing. Where numbers underflow all the same, the
+    elimination is run again on logarithms, so a zero answer is a true zero.
+
+    Parameters
+    ----------
+    factors
+        Non-negative factors.
+    targets
+        The variables to keep; each must be in some factor.
+    order
+        All other variables in the order in which to eliminate them; greedy (weighted min-fill) where left out.
+    max_entries
+        A product with more entries is refused, before any work is done.
+
+    Examples
+    --------
+    >>> coin = Factor({"coin": ["heads", "tails"]}, [0.5, 0.5])
+    >>> call = Factor({"coin": ["heads", "tails"], "call": ["right", "wrong"]}, [[0.9, 0.1], [0.2, 0.8]])
+    >>> result = sum_product([coin, call], ["call"])
+    >>> result.factor.values
+    array([0.55, 0.45])
+    >>> result.info.cost
+    6
     """
-    remaining = list(factors)
-    sizes = {variable.name: variable.num_states for factor in remaining for variable in factor.scope}
+    listed = list(factors)
+    sizes = {variable.name: variable.num_states for variable in union_scope(factor.scope for factor in listed)}
+    graph = UndirectedGraph((pair for factor in listed for pair in combinations(factor.names, 2)), nodes=sizes)
+    hidden = _read_order(order, graph, targets, sizes)
+    info = _price(graph, hidden, targets, sizes, max_entries)
+    try:
+        with np.errstate(under="raise"):
+            answer, exponent = _run(listed, hidden, _linear_step)
+        return SumProduct(answer.reorder(targets), exponent * math.log(2), info)
+    except FloatingPointError:
+        answer, _ = _run([factor.log() for factor in listed], hidden, _log_step)
+    peak = answer.max() if answer.max() > -math.inf else 0.0
+    return SumProduct((answer - peak).exp().reorder(targets), peak, info)
+
+
+def _read_order(
+    order: Sequence[str] | None, graph: UndirectedGraph, targets: Sequence[str], sizes: Mapping[str, int]
+) -> list[str]:
     if order is None:
-        hidden = [name for name in sizes if name not in set(targets)]
-        order = greedy_order((factor.names for factor in remaining), hidden, sizes)
-    log_scale = 0.0
-    for name in order:
-        remaining = eliminate(remaining, name)
-        remaining[-1], shift = _rescaled(remaining[-1])
-        log_scale += shift
-    answer, shift = _rescaled(product(remaining).reorder(targets))
-    return answer, log_scale + shift
+        cardinalities: dict[Node, int] = dict(sizes.items())
+        chosen = elimination_order(graph, "weighted-min-fill", cardinalities=cardinalities, keep=targets)
+        return [str(name) for name in chosen]
+    if missing := [name for name in sizes if name not in {*order, *targets}]:
+        raise InvalidArgument(f"The elimination order lacks {missing[0]!r}, which is not a target either.")
+    if kept := [name for name in order if name in set(targets)]:
+        raise InvalidArgument(f"The elimination order has {kept[0]!r}, which is a target.")
+    return [name for name in order if name in sizes]
 
 
-def _rescaled(factor: Factor) -> tuple[Factor, float]:
-    peak = max(factor.max(), -factor.min())
-    if peak == 0:
-        raise ImpossibleEvidence("The evidence has probability zero: no assignment to the other variables allows it.")
-    return factor / peak, float(np.log(peak))
+def _price(
+    graph: UndirectedGraph, hidden: Sequence[str], targets: Sequence[str], sizes: Mapping[str, int], limit: int
+) -> QueryInfo:
+    """The cost of the order, known before a table is touched."""
+    cliques = [*eliminate(graph, hidden).cliques, tuple(targets)]
+    entries = [math.prod(sizes[str(name)] for name in clique) for clique in cliques]
+    largest = max(entries)
+    if largest > limit:
+        clique = ", ".join(map(str, cliques[entries.index(largest)][:8]))
+        raise TooLarge(
+            f"Variable elimination would build a table over ({clique}{', ...' if clique.count(',') > 6 else ''}) with "
+            f"{largest:.3g} entries ({largest * 8 / 2**30:.3g} GiB); the limit is {limit:.3g}. Ask for fewer variables "
+            "at once, or give more evidence."
+        )
+    return QueryInfo(engine="variable elimination", cost=sum(entries), largest_table=largest)
+
+
+def _run(factors: Sequence[Factor], order: Sequence[str], step: _Step) -> tuple[Factor, int]:
+    """Put each factor into the bucket of the first variable to go; empty the buckets in turn."""
+    rank = {name: place for place, name in enumerate(order)}
+    buckets: list[list[Factor]] = [[] for _ in range(len(order) + 1)]
+    exponent = 0
+
+    def put(factor: Factor) -> None:
+        buckets[min((rank[name] for name in factor.names if name in rank), default=len(order))].append(factor)
+
+    for factor in factors:
+        put(factor)
+    for place, name in enumerate(order):
+        message, shift = step(buckets[place], [name])
+        buckets[place] = []
+        exponent += shift
+        put(message)
+    answer, shift = step(buckets[-1], [])
+    return answer, exponent + shift
+
+
+def _linear_step(factors: Sequence[Factor], hidden: Sequence[str]) -> tuple[Factor, int]:
+    """Multiply, sum out, and take out powers of two."""
+    scaled = [_scaled(factor) for factor in factors]
+    message, exponent = _scaled(product(factor for factor, _ in scaled).marginalize(hidden))
+    return message, exponent + sum(shift for _, shift in scaled)
+
+
+def _scaled(factor: Factor) -> tuple[Factor, int]:
+    """The factor with its largest entry brought between a half and one, and the exponent of two taken out."""
+    exponent = max(math.frexp(factor.max())[1], -1000)  # the scale itself must not overflow
+    return (factor * 2.0**-exponent if exponent else factor), exponent
+
+
+def _log_step(factors: Sequence[Factor], hidden: Sequence[str]) -> tuple[Factor, int]:
+    """Add logarithms, then log Σ exp over `hidden`."""
+    return log_marginalize(sum(factors, start=Factor.scalar(0.0)), hidden), 0
+
+
+def log_marginalize(factor: Factor, names: str | Sequence[str]) -> Factor:
+    """log Σ exp over the named variables, of a factor of logarithms.
+
+    >>> round(log_marginalize(Factor({"A": 2}, [-1000.0, -1000.0]), "A").sum(), 6)
+    -999.306853
+    """
+    peaks = finite_peaks(factor, names)
+    return (factor - peaks).exp().marginalize(names).log() + peaks
+
+
+def finite_peaks(factor: Factor, names: str | Sequence[str]) -> Factor:
+    """The maximum over the named variables, and zero where that is -inf: safe to subtract before exp."""
+    peaks = factor.maximize(names)
+    return Factor.from_flat(peaks.scope, np.where(np.isneginf(peaks.flat), 0.0, peaks.flat))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
@@ -13,24 +14,54 @@ import numpy.typing as npt
 
 from plausible.cpds import CPD, TableCPD
 from plausible.cpds.rows import Rounding
-from plausible.errors import FormatError, PlausibleError, RoundedProbabilities, UnknownVariable, suggestion
+from plausible.errors import CyclicGraph, FormatError, PlausibleError, RoundedProbabilities, suggestion
 from plausible.models import BayesianNetwork, Notes, VariableNotes
 from plausible.variables import State, Variable
 
-__all__ = ["Assembly", "Place"]
+__all__ = ["MAX_AXES", "Assembly", "Place"]
+
+#: NumPy's limit on the axes of an array.
+MAX_AXES = 64
 
 
-@dataclass(frozen=True, slots=True)
 class Place:
-    """A line and a column of the text that is read, both counted from one."""
+    """A line and a column of the text that is read, both counted from one.
 
-    line: int
-    column: int
+    A place made by `at` counts the lines before it only when an error asks for them.
+
+    >>> place = Place.at("net {\\n  nodde", 8)
+    >>> place.line, place.column
+    (2, 3)
+    """
+
+    __slots__ = ("_found", "_offset", "_text")
+
+    def __init__(self, line: int, column: int) -> None:
+        self._found: tuple[int, int] | None = (line, column)
+        self._text, self._offset = "", 0
 
     @classmethod
     def at(cls, text: str, offset: int) -> Place:
         """The place of a character."""
-        return cls(text.count("\n", 0, offset) + 1, offset - (text.rfind("\n", 0, offset) + 1) + 1)
+        place = object.__new__(cls)
+        place._found, place._text, place._offset = None, text, offset
+        return place
+
+    @property
+    def line(self) -> int:
+        """The line, counted from one."""
+        return self._line_and_column()[0]
+
+    @property
+    def column(self) -> int:
+        """The column, counted from one."""
+        return self._line_and_column()[1]
+
+    def _line_and_column(self) -> tuple[int, int]:
+        if self._found is None:
+            start_of_line = self._text.rfind("\n", 0, self._offset) + 1
+            self._found = self._text.count("\n", 0, start_of_line) + 1, self._offset - start_of_line + 1
+        return self._found
 
     def error(self, problem: str) -> FormatError:
         """The error for a problem at this place."""
@@ -72,6 +103,11 @@ class Assembly:
         if notes is not None and notes != VariableNotes():
             self._variable_notes[name] = notes
 
+    def add_property(self, name: str, key: str, value: str) -> None:
+        """One more property in the notes on a variable."""
+        notes = self._variable_notes.get(name, VariableNotes())
+        self._variable_notes[name] = replace(notes, properties=MappingProxyType({**notes.properties, key: value}))
+
     def add_table(self, child: str, parents: Sequence[str], values: npt.NDArray[np.float64], place: Place) -> None:
         """A table: numbers in a row, parents in order, the child's state changing fastest."""
 
@@ -79,6 +115,8 @@ class Assembly:
             shape = [parent.num_states for parent in given] + [variable.num_states]
             if values.size != prod(shape):
                 raise place.error(f"The table of {child!r} needs {prod(shape)} numbers; the file has {values.size}.")
+            if len(shape) > MAX_AXES:
+                raise place.error(f"{child!r} has {len(given)} parents; a table has at most {MAX_AXES - 1}.")
             return TableCPD.from_rows(variable, given, values.reshape(shape))
 
         self.add_distribution(child, parents, make, place)
@@ -129,7 +167,7 @@ class Assembly:
             raise self._places[name].error(f"The variable {name!r} has no distribution.")
         distribution = self._distributions[name]
         parents = self.parents(name, distribution.parents, distribution.place)
-        repeated = [p for p in distribution.parents if distribution.parents.count(p) > 1 or p == name]
+        repeated = [parent for parent, count in Counter((name, *distribution.parents)).items() if count > 1]
         if repeated:
             raise distribution.place.error(f"{repeated[0]!r} stands twice in the distribution of {name!r}.")
         try:
@@ -143,10 +181,8 @@ class Assembly:
         notes = replace(self.notes, variables=MappingProxyType(self._variable_notes))
         try:
             return BayesianNetwork(*cpds, notes=notes)
-        except UnknownVariable:
-            raise
-        except PlausibleError as error:
-            raise FormatError(str(error)) from None
+        except CyclicGraph as error:
+            raise self._distributions[str(error.cycle[0])].place.error(str(error)) from None
 
 
 def _rounding_text(roundings: list[tuple[str, Rounding]]) -> str:

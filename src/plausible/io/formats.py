@@ -1,4 +1,4 @@
-"""The record of a file format, and the text that goes through it."""
+"""The record of a file format, and the checks that writers share."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from plausible.cpds import CPD, TableCPD
+from plausible.errors import NotRepresentable, TooLarge
 from plausible.models import BayesianNetwork, MarkovNetwork
 
-__all__ = ["Format", "Model"]
+__all__ = ["Format", "Model", "discrete_network", "table_of"]
 
 Model: TypeAlias = BayesianNetwork | MarkovNetwork
 
@@ -33,3 +35,27 @@ class Format:
     extensions: tuple[str, ...]
     parse: Callable[[str], Model]
     write: Callable[[Model], str] | None
+
+
+def discrete_network(model: Model, format: str) -> BayesianNetwork:
+    """The model, for a format that holds Bayesian networks over variables with states, and no others."""
+    if not isinstance(model, BayesianNetwork):
+        raise NotRepresentable(f"{format} files hold Bayesian networks. Save this {type(model).__name__} as .json.")
+    if model.inputs:
+        raise NotRepresentable(
+            f"{format} files have no place for inputs, and {model.inputs[0]!r} is one. Save as .json, or give it a CPD."
+        )
+    for name, variable in model.variables.items():
+        if variable.is_continuous:
+            raise NotRepresentable(f"{format} files hold variables with states; {name!r} is continuous. Save as .json.")
+    return model
+
+
+def table_of(cpd: CPD, format: str) -> TableCPD:
+    """The table of a CPD, for a format without its kind."""
+    try:
+        return cpd.to_table()
+    except TooLarge as error:
+        raise NotRepresentable(
+            f"{format} files hold the CPD of {cpd.variable.name!r} as a table only. {error} Save as .json."
+        ) from None

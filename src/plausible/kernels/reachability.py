@@ -35,7 +35,8 @@ def bayes_ball(
     from a parent. Each state is entered once, so the cost is linear in the edges.
 
     `observed`, `target` and `visited` have length n, `stack` has 2 n. `visited` comes in as zeros; it leaves with
-    bit 1 set where the ball came from a child and bit 2 where it came from a parent. Starts are not observed.
+    bit 1 set where the ball came from a child and bit 2 where it came from a parent. From an observed start
+    the ball goes nowhere.
     """
     top = 0
     for start in starts:

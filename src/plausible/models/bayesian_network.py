@@ -14,10 +14,15 @@ from plausible.cpds import CPD, TableCPD
 from plausible.data import encode_columns
 from plausible.errors import ImpossibleEvidence, InvalidModel, NotSupported, UnknownVariable
 from plausible.factors import Factor, product
-from plausible.factors.alignment import MAX_ENTRIES, check_size
+from plausible.factors.alignment import MAX_ENTRIES, check_size, num_entries
 from plausible.graphs import DAG
+from plausible.inference.contradiction import impossible_evidence
 from plausible.inference.elimination import absorb, sum_product
+from plausible.inference.posterior import posterior, read_targets
+from plausible.models.factor_graph import FactorGraph
+from plausible.models.markov_network import MarkovNetwork
 from plausible.models.notes import Notes
+from plausible.models.rebuilding import conditional_table, rebuilt, renamed_variables, with_new_states
 from plausible.variables import Evidence, EvidenceLike, State, Variable
 
 if TYPE_CHECKING:
@@ -92,6 +97,12 @@ class BayesianNetwork:
         return sum(cpd.num_parameters for cpd in self._cpds.values())
 
     @property
+    def num_joint_parameters(self) -> int:
+        """The number of independent parameters that a table of the whole joint would need."""
+        given = num_entries(self._inputs)
+        return num_entries(self._variables.values()) - given
+
+    @property
     def is_discrete(self) -> bool:
         """Whether every variable has states."""
         return not any(variable.is_continuous for variable in self._variables.values())
@@ -111,9 +122,12 @@ class BayesianNetwork:
 
     def factors(self) -> tuple[Factor, ...]:
         """The compact factors of all distributions; their product, auxiliaries summed out, is the joint."""
+        return self._factors(self._cpds)
+
+    def _factors(self, names: Iterable[str]) -> tuple[Factor, ...]:
         factors: list[Factor] = []
-        for name, cpd in self._cpds.items():
-            for factor in cpd.to_factors():
+        for name in names:
+            for factor in self._cpds[name].to_factors():
                 if not isinstance(factor, Factor):
                     raise NotSupported(f"{name!r} is continuous: this question needs a discrete network.")
                 factors.append(factor)
@@ -125,7 +139,11 @@ class BayesianNetwork:
         """The whole joint distribution as one table; refused when it would have more than `max_entries`."""
         variables = tuple(self._variables.values())
         check_size(variables, "The joint distribution", max_entries)
-        return product(cpd.to_factor() for cpd in self._cpds.values()).reorder([v.name for v in variables])
+        inputs = Factor.scalar(1.0).extend(self._inputs)
+        return product((inputs, *self._tables())).reorder([variable.name for variable in variables])
+
+    def _tables(self) -> list[Factor]:
+        return [cpd.to_factor() for cpd in self._cpds.values()]
 
     def query(
         self,
@@ -133,52 +151,67 @@ class BayesianNetwork:
         evidence: EvidenceLike | None = None,
         do: Mapping[str, State] | None = None,
     ) -> Factor:
-        """P(targets | evidence, do), by variable elimination on the relevant part of the network."""
-        answer, _ = self._sum_product(targets, evidence, do)
-        return answer.normalize()
+        """P(targets | evidence, do), by variable elimination on the relevant part of the network.
+
+        Parameters
+        ----------
+        targets
+            The name of a variable or several; the answer's axes come in their order.
+        evidence
+            Name -> a state, a collection of states, `likelihood(...)` or, for one variable, `jeffrey(...)`.
+        do
+            Name -> state that an intervention sets; see `intervene`.
+
+        Returns
+        -------
+        Factor
+            Normalised; its `.info` says how it was got and what it cost.
+        """
+        if do:
+            return self.intervene(do).query(targets, evidence)
+        wanted = read_targets(targets, self._variables, "this network")
+        found = Evidence.read(evidence, self._variables, "this network")
+        relevant = self._relevant([*found.names, *(variable.name for variable in wanted)], found)
+        try:
+            return posterior(self._factors(relevant), wanted, found)
+        except ImpossibleEvidence as error:
+            raise self._contradiction(evidence or {}) or error from None
 
     def log_probability(self, evidence: EvidenceLike, do: Mapping[str, State] | None = None) -> float:
         """log P(evidence), natural; -inf for impossible evidence.
+
+        Where all ancestors of the findings are observed too, as in a complete assignment, this is a sum of look-ups,
+        and the findings may be numbers of continuous variables: then it is a log-density.
 
         >>> net = BayesianNetwork(TableCPD("coin", [0.5, 0.5]))
         >>> round(math.exp(net.log_probability({"coin": 1})), 12)
         0.5
         """
-        try:
-            _, log_scale = self._sum_product((), evidence, do)
-        except ImpossibleEvidence:
-            return -math.inf
-        return log_scale
-
-    def _sum_product(
-        self, targets: str | Iterable[str], evidence: EvidenceLike | None, do: Mapping[str, State] | None
-    ) -> tuple[Factor, float]:
         if do:
-            return self.intervene(do)._sum_product(targets, evidence, None)
-        wanted = [targets] if isinstance(targets, str) else list(dict.fromkeys(targets))
-        for name in wanted:
-            self._check(name)
+            return self.intervene(do).log_probability(evidence)
         found = Evidence.read(evidence, self._variables, "this network")
-        for name in (*wanted, *found.names):
-            if name in self.inputs and name not in found.hard:
-                raise InvalidModel(f"{name!r} is an input: give it a state as evidence.")
-        relevant: set[Any] = {*wanted, *found.names}
-        relevant |= self._graph.ancestors(relevant)
-        factors = [factor for name in self._cpds if name in relevant for factor in self._relevant_factors(name)]
-        kept = [name for name in wanted if name not in found.hard]
-        answer, log_scale = sum_product(absorb(factors, found), kept)
-        observed = [
-            Factor.indicator(v := self._variables[n], (v.states or ())[found.hard[n]])
-            for n in wanted
-            if n in found.hard
-        ]
-        return product((answer, *observed)).reorder(wanted), log_scale + 0.0
+        if found.jeffrey:
+            raise NotSupported("jeffrey evidence has no probability: it replaces a belief. See likelihood(...).")
+        relevant = self._relevant(found.names, found)
+        observed = {**found.hard, **found.values}
+        if all(name in observed for name in relevant):
+            columns = {name: np.array([value]) for name, value in observed.items()}
+            return float(sum(self._cpds[name].log_probability(columns)[0] for name in relevant))
+        return sum_product(absorb(self._factors(relevant), found), ()).log_total
 
-    def _relevant_factors(self, name: str) -> Iterable[Factor]:
-        for factor in self._cpds[name].to_factors():
-            if not isinstance(factor, Factor):
-                raise NotSupported(f"{name!r} is continuous: this question needs a discrete network.")
-            yield factor
+    def _relevant(self, names: Iterable[str], evidence: Evidence) -> list[str]:
+        """The named variables and their ancestors: all others are barren. Inputs among them must be observed."""
+        asked = set(names)
+        kept = asked | self._graph.ancestors(asked)
+        for name in self.inputs:
+            if name in kept and name not in evidence.hard and name not in evidence.values:
+                raise InvalidModel(f"{name!r} is an input of this network: give it a state as evidence.")
+        return [name for name in self._cpds if name in kept]
+
+    def _contradiction(self, evidence: EvidenceLike) -> ImpossibleEvidence | None:
+        inputs = {name: evidence[name] for name in self.inputs if name in evidence}
+        findings = {name: finding for name, finding in evidence.items() if name not in inputs}
+        return impossible_evidence(findings, lambda some: self.log_probability({**inputs, **some}) > -math.inf)
 
     def log_likelihood(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]]) -> npt.NDArray[np.float64]:
         """log P(row) of each complete row of a data frame, by one look-up in each distribution."""
@@ -188,6 +221,34 @@ class BayesianNetwork:
         for cpd in self._cpds.values():
             total += cpd.log_probability(columns)
         return total
+
+    # --- other models ---
+
+    def to_markov_network(self) -> MarkovNetwork:
+        """The same joint as a Markov network: a factor for each family, over the moral graph.
+
+        >>> alarm = BayesianNetwork(
+        ...     TableCPD("B", [0.99, 0.01]), TableCPD("E", [0.98, 0.02]),
+        ...     TableCPD("A", [[[0.9, 0.1], [0.7, 0.3]], [[0.1, 0.9], [0.05, 0.95]]], parents=["B", "E"]),
+        ... )
+        >>> alarm.to_markov_network().graph == alarm.graph.moralize()
+        True
+        """
+        self._refuse_inputs("a Markov network")
+        return MarkovNetwork(self._tables(), variables=self._variables.values(), notes=self.notes)
+
+    def to_factor_graph(self) -> FactorGraph:
+        """The factor graph with a factor P(X | U) for each family."""
+        self._refuse_inputs("a factor graph")
+        factors = {_written(cpd): cpd.to_factor() for cpd in self._cpds.values()}
+        return FactorGraph(factors, variables=self._variables.values(), notes=self.notes)
+
+    def _refuse_inputs(self, other: str) -> None:
+        if self._inputs:
+            raise InvalidModel(
+                f"{self._inputs[0].name!r} is an input without a distribution: P(rest | inputs) is not {other}. "
+                "Give the inputs CPDs first: with_cpd(...)."
+            )
 
     # --- edits ---
 
@@ -203,6 +264,24 @@ class BayesianNetwork:
             raise InvalidModel(f"{name!r} has the children {list(children)}; remove or change their CPDs first.")
         cpds = {other: cpd for other, cpd in self._cpds.items() if other != name}
         return self._with(cpds, [v for v in self._inputs if v.name != name])
+
+    def subnetwork(self, names: str | Iterable[str]) -> BayesianNetwork:
+        """The network of some variables and their ancestors: exactly their marginal distribution.
+
+        >>> chain = BayesianNetwork(
+        ...     TableCPD("A", [0.5, 0.5]),
+        ...     TableCPD("B", [[0.5, 0.5], [0.1, 0.9]], parents=["A"]),
+        ...     TableCPD("C", [[0.5, 0.5], [0.1, 0.9]], parents=["B"]),
+        ... )
+        >>> chain.subnetwork("B").graph
+        DAG('A -> B')
+        """
+        wanted = [names] if isinstance(names, str) else list(names)
+        for name in wanted:
+            self._check(name)
+        kept = {*wanted, *self._graph.ancestors(wanted)}
+        cpds = {name: cpd for name, cpd in self._cpds.items() if name in kept}
+        return self._with(cpds, [v for v in self._inputs if v.name in kept])
 
     def with_edge(self, source: str, target: str) -> BayesianNetwork:
         """This network with one more edge: the same distribution, the target's table now listing `source` too."""
@@ -221,9 +300,7 @@ class BayesianNetwork:
             raise InvalidModel(f"There is no edge {source!r} -> {target!r} to remove.")
         others = [parent for parent in cpd.parents if parent.name != source]
         family = self.query([*(parent.name for parent in others), target])
-        rows = family.normalize(over=target).values.copy()
-        rows[family.marginalize(target).values == 0] = 1.0 / cpd.variable.num_states
-        return self.with_cpd(TableCPD(cpd.variable, rows, others))
+        return self.with_cpd(conditional_table(family, target))
 
     def intervene(self, do: Mapping[str, State]) -> BayesianNetwork:
         """The mutilated network of do(X = x): the named variables lose their parents and are fixed."""
@@ -233,12 +310,36 @@ class BayesianNetwork:
             cpds[name] = TableCPD(self._variables[name], Factor.indicator(self._variables[name], state).values)
         return self._with(cpds, [v for v in self._inputs if v.name not in do])
 
+    def renamed(self, names: Mapping[str, str]) -> BayesianNetwork:
+        """This network with some variables renamed, its notes too; all at once, so that names can be swapped.
+
+        >>> BayesianNetwork(TableCPD("X", [0.5, 0.5])).renamed({"X": "coin"}).graph
+        DAG('coin')
+        """
+        return self._rebuilt(renamed_variables(self._variables, names), self.notes.renamed(names))
+
+    def with_states_renamed(self, name: str, states: Mapping[State, State]) -> BayesianNetwork:
+        """This network with some states of a variable renamed; their order and probabilities stay.
+
+        >>> net = BayesianNetwork(TableCPD("coin", [0.5, 0.5])).with_states_renamed("coin", {0: "heads", 1: "tails"})
+        >>> net.variables["coin"].states
+        ('heads', 'tails')
+        """
+        self._check(name)
+        variables = {**self._variables, name: with_new_states(self._variables[name], states)}
+        return self._rebuilt(variables, self.notes)
+
     def with_notes(self, notes: Notes) -> BayesianNetwork:
         """This network with other notes."""
         return BayesianNetwork(*self._cpds.values(), inputs=self._inputs, notes=notes)
 
     def _with(self, cpds: Mapping[str, CPD], inputs: Iterable[Variable]) -> BayesianNetwork:
         return BayesianNetwork(*cpds.values(), inputs=inputs, notes=self.notes)
+
+    def _rebuilt(self, variables: Mapping[str, Variable], notes: Notes) -> BayesianNetwork:
+        """This network over other variables with as many states; `variables` is keyed by the old names."""
+        cpds = [rebuilt(cpd, variables) for cpd in self._cpds.values()]
+        return BayesianNetwork(cpds, inputs=[variables[name] for name in self.inputs], notes=notes)
 
     def _check(self, name: str) -> None:
         if name not in self._variables:
@@ -264,6 +365,11 @@ class BayesianNetwork:
         title = f" {self.notes.name!r}" if self.notes.name else ""
         edges = "1 edge" if self._graph.num_edges == 1 else f"{self._graph.num_edges} edges"
         return f"<BayesianNetwork{title}: {len(self)} variables, {edges}, {self.num_parameters} parameters>"
+
+
+def _written(cpd: CPD) -> str:
+    given = f" | {', '.join(cpd.parent_names)}" if cpd.parent_names else ""
+    return f"P({cpd.variable.name}{given})"
 
 
 def _flat(cpds: Sequence[CPD | Iterable[CPD]]) -> list[CPD]:

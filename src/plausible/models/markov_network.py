@@ -2,21 +2,41 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
-from plausible.errors import InvalidModel
-from plausible.factors import Factor
+import numpy as np
+import numpy.typing as npt
+
+from plausible.data import encode_columns
+from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidEvidence, InvalidModel, NotSupported
+from plausible.factors import Factor, product
+from plausible.factors.alignment import MAX_ENTRIES, check_size
 from plausible.graphs import UndirectedGraph
+from plausible.graphs.cliques import is_clique, maximal_cliques
+from plausible.graphs.cluster_graph import ClusterGraph, assign_factors
+from plausible.inference.contradiction import impossible_evidence
+from plausible.inference.elimination import absorb, sum_product
+from plausible.inference.posterior import posterior, read_targets
 from plausible.models.notes import Notes
-from plausible.variables import Variable
+from plausible.models.rebuilding import renamed_variables
+from plausible.variables import Evidence, EvidenceLike, State, Variable
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame
+
+    from plausible.models.factor_graph import FactorGraph
 
 __all__ = ["MarkovNetwork"]
 
 
 class MarkovNetwork:
     """P(X) = Π φ_i(D_i) / Z, a Gibbs distribution: an immutable value; edits return new networks.
+
+    Potentials say how well states go together; they are neither marginals nor conditional distributions.
 
     Parameters
     ----------
@@ -29,9 +49,15 @@ class MarkovNetwork:
 
     Examples
     --------
-    >>> net = MarkovNetwork(Factor({"A": 2, "B": 2}, [[30, 5], [1, 10]]), Factor({"B": 2, "C": 2}, [[100, 1], [1, 100]]))
+    >>> net = MarkovNetwork(
+    ...     Factor({"A": 2, "B": 2}, [[30, 5], [1, 10]]), Factor({"B": 2, "C": 2}, [[100, 1], [1, 100]])
+    ... )
     >>> net.graph
-    UndirectedGraph('A - B - C')
+    UndirectedGraph('A - B; B - C')
+    >>> round(math.exp(net.log_partition()))
+    4646
+    >>> net.query("A", evidence={"C": 1}).values.round(4)
+    array([0.3462, 0.6538])
     """
 
     __slots__ = ("_factors", "_graph", "_variables", "notes")
@@ -62,11 +88,184 @@ class MarkovNetwork:
         """The undirected graph in which the variables of each factor are joined with each other."""
         return self._graph
 
+    @property
+    def is_pairwise(self) -> bool:
+        """Whether no factor has more than two variables."""
+        return all(len(factor.scope) <= 2 for factor in self._factors)
+
+    def factorizes_over(self, graph: UndirectedGraph) -> bool:
+        """Whether the scope of every factor is a clique of `graph`: then the graph's separations are independencies.
+
+        >>> chain = MarkovNetwork(Factor({a: 2, b: 2}, [[2, 1], [1, 2]]) for a, b in ("AB", "BC"))
+        >>> chain.factorizes_over(UndirectedGraph("A - B - C"))
+        True
+        >>> chain.factorizes_over(UndirectedGraph("A - C - B"))
+        False
+        """
+        return all(is_clique(graph, factor.names) for factor in self._factors)
+
     def __len__(self) -> int:
         return len(self._variables)
 
     def __contains__(self, name: object) -> bool:
         return name in self._variables
+
+    # --- the measure ---
+
+    def energy(self, assignment: Mapping[str, State]) -> float:
+        """-Σ ln φ_i of a complete assignment, infinite where a factor is zero: P = exp(-energy) / Z."""
+        self._complete(assignment)
+        values = [factor[assignment] for factor in self._factors]
+        return math.inf if 0.0 in values else -math.fsum(map(math.log, values))
+
+    def measure(self, assignment: Mapping[str, State]) -> float:
+        """Π φ_i of a complete assignment: its probability but for the constant Z.
+
+        >>> MarkovNetwork(Factor({"A": 2, "B": 2}, [[30, 5], [1, 10]])).measure({"A": 0, "B": 1})
+        5.0
+        """
+        self._complete(assignment)
+        return math.prod(factor[assignment] for factor in self._factors)
+
+    def log_measures(self, columns: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.float64]:
+        """Σ ln φ_i of each row, -inf where a factor is zero; `columns` hold the positions of states."""
+        num_rows = len(next(iter(columns.values()))) if columns else 0
+        total = np.zeros(num_rows)
+        for factor in self._factors:
+            place: npt.NDArray[Any] = np.zeros(num_rows, dtype=np.intp)
+            for variable in factor.scope:
+                place = place * variable.num_states + columns[variable.name]
+            total += factor.log().flat[place]
+        return total
+
+    def log_partition(self, evidence: EvidenceLike | None = None) -> float:
+        """log Z(e), natural: the logarithm of the measure of all assignments that agree with the evidence.
+
+        Without evidence it must be finite: a network in which no assignment has positive measure is no distribution.
+        """
+        found = Evidence.read(evidence, self._variables, "this network")
+        if found.jeffrey:
+            raise NotSupported("jeffrey evidence has no probability: it replaces a belief. See likelihood(...).")
+        total = sum_product(absorb(self._all_factors(), found), ()).log_total
+        if total == -math.inf and not found:
+            raise InvalidModel(
+                "The partition function is zero: the factors rule out every assignment, so there is no distribution."
+            )
+        return total
+
+    def _all_factors(self) -> list[Factor]:
+        """The factors, and a constant one for each variable that is in none of them."""
+        seen = {variable.name for factor in self._factors for variable in factor.scope}
+        lonely = [variable for name, variable in self._variables.items() if name not in seen]
+        return [*self._factors, *(Factor((variable,), np.ones(variable.num_states)) for variable in lonely)]
+
+    def _complete(self, assignment: Mapping[str, State]) -> None:
+        hard = Evidence.read(assignment, self._variables, "this network").hard
+        if missing := [name for name in self._variables if name not in hard]:
+            raise InvalidEvidence(f"The assignment gives no state to {missing[0]!r}; it must be complete.")
+
+    # --- questions ---
+
+    def joint(self, max_entries: int = MAX_ENTRIES) -> Factor:
+        """The whole distribution as one table; refused when it would have more than `max_entries`."""
+        check_size(tuple(self._variables.values()), "The joint distribution", max_entries)
+        result = sum_product(self._all_factors(), list(self._variables), max_entries=max_entries)
+        if result.is_zero:
+            self.log_partition()
+        return result.factor.normalize()
+
+    def query(self, targets: str | Iterable[str], evidence: EvidenceLike | None = None) -> Factor:
+        """P(targets | evidence), by variable elimination.
+
+        Parameters
+        ----------
+        targets
+            The name of a variable or several; the answer's axes come in their order.
+        evidence
+            Name -> a state, a collection of states, `likelihood(...)` or, for one variable, `jeffrey(...)`.
+
+        Returns
+        -------
+        Factor
+            Normalised; its `.info` says how it was got and what it cost.
+        """
+        wanted = read_targets(targets, self._variables, "this network")
+        found = Evidence.read(evidence, self._variables, "this network")
+        try:
+            return posterior(self._all_factors(), wanted, found)
+        except ImpossibleEvidence as error:
+            self.log_partition()
+            better = impossible_evidence(evidence or {}, lambda some: self.log_partition(some) > -math.inf)
+            raise better or error from None
+
+    def log_probability(self, evidence: EvidenceLike) -> float:
+        """log P(evidence) = log Z(e) - log Z, natural; -inf for impossible evidence."""
+        return self.log_partition(evidence) - self.log_partition()
+
+    def log_likelihood(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]]) -> npt.NDArray[np.float64]:
+        """log P(row) of each complete row of a data frame: one look-up in each factor, and log Z once."""
+        return self.log_measures(encode_columns(frame, self._variables)) - self.log_partition()
+
+    # --- other forms ---
+
+    def clique_potentials(self) -> tuple[Factor, ...]:
+        """One factor for each maximal clique of the graph, with the same product; which factors there were is lost.
+
+        >>> loop = [Factor({a: 2, b: 2}, [[2, 1], [1, 2]]) for a, b in ("AB", "BC", "CA")]
+        >>> [factor.names for factor in MarkovNetwork(loop).clique_potentials()]
+        [('A', 'B', 'C')]
+        """
+        cliques = maximal_cliques(self._graph)
+        places = assign_factors(ClusterGraph(cliques, (), ()), (factor.names for factor in self._factors))
+        potentials = [
+            product(factor for factor, place in zip(self._factors, places, strict=True) if place == number)
+            .extend(self._variables[str(name)] for name in clique)
+            .reorder([str(name) for name in clique])
+            for number, clique in enumerate(cliques)
+        ]
+        return tuple(potentials)
+
+    def reduce(self, evidence: EvidenceLike) -> MarkovNetwork:
+        """The network of the other variables given evidence: its Z is Z(e), its distribution P(rest | e).
+
+        Observed variables disappear; soft findings become factors.
+        """
+        found = Evidence.read(evidence, self._variables, "this network")
+        left = [variable for name, variable in self._variables.items() if name not in found.hard]
+        return MarkovNetwork(absorb(self._all_factors(), found), variables=left, notes=self.notes)
+
+    def to_factor_graph(self) -> FactorGraph:
+        """The bipartite graph of variables and factors; the factors are called f0, f1, ..."""
+        from plausible.models.factor_graph import FactorGraph  # the two kinds turn into each other
+
+        return FactorGraph(self._factors, variables=self._variables.values(), notes=self.notes)
+
+    # --- edits ---
+
+    def with_factor(self, factor: Factor) -> MarkovNetwork:
+        """This network and one more factor."""
+        return self._with((*self._factors, factor))
+
+    def without_factor(self, number: int) -> MarkovNetwork:
+        """This network without the factor at a position; its variables stay."""
+        if not 0 <= number < len(self._factors):
+            raise InvalidArgument(f"There is no factor {number}: this network has {len(self._factors)}, from 0.")
+        return self._with(self._factors[:number] + self._factors[number + 1 :])
+
+    def renamed(self, names: Mapping[str, str]) -> MarkovNetwork:
+        """This network with some variables renamed, its notes too."""
+        variables = renamed_variables(self._variables, names)
+        factors = [Factor.from_flat([variables[name] for name in f.names], f.flat) for f in self._factors]
+        return MarkovNetwork(factors, variables=variables.values(), notes=self.notes.renamed(names))
+
+    def with_notes(self, notes: Notes) -> MarkovNetwork:
+        """This network with other notes."""
+        return MarkovNetwork(self._factors, variables=self._variables.values(), notes=notes)
+
+    def _with(self, factors: Iterable[Factor]) -> MarkovNetwork:
+        return MarkovNetwork(factors, variables=self._variables.values(), notes=self.notes)
+
+    # --- as a value ---
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, MarkovNetwork):
@@ -76,6 +275,25 @@ class MarkovNetwork:
     def __hash__(self) -> int:
         return hash((frozenset(self._variables.items()), self._factors))
 
+    def is_close(self, other: MarkovNetwork, tolerance: float = 1e-6) -> bool:
+        """Whether both are the same distribution, whatever their factors, up to a Hellinger distance of `tolerance`.
+
+        H² = 1 - Σ √(P Q), and the sum is that of a product of factors again, so no joint table is built. Rounding
+        makes H appear as large as about 1e-7.
+        """
+        if set(self._variables.values()) != set(other._variables.values()):
+            return False
+        roots = [
+            Factor.from_flat(factor.scope, np.sqrt(factor.flat))
+            for factor in (*self._all_factors(), *other._all_factors())
+        ]
+        log_affinity = sum_product(roots, ()).log_total - (self.log_partition() + other.log_partition()) / 2
+        return math.sqrt(max(0.0, 1.0 - math.exp(log_affinity))) <= tolerance
+
+    def __repr__(self) -> str:
+        title = f" {self.notes.name!r}" if self.notes.name else ""
+        return f"<MarkovNetwork{title}: {len(self)} variables, {len(self._factors)} factors>"
+
 
 def _flat(factors: Sequence[Factor | Iterable[Factor]]) -> tuple[Factor, ...]:
     listed = list(factors[0]) if len(factors) == 1 and not isinstance(factors[0], Factor) else list(factors)
@@ -83,7 +301,7 @@ def _flat(factors: Sequence[Factor | Iterable[Factor]]) -> tuple[Factor, ...]:
     for number, factor in enumerate(listed):
         if not isinstance(factor, Factor):
             raise InvalidModel(f"A MarkovNetwork is made of factors, not of {factor!r}.")
-        if not (factor.min() >= 0 and factor.max() < float("inf")):
+        if not (factor.min() >= 0 and factor.max() < math.inf):
             place = factor.argmin() if factor.min() < 0 else factor.argmax()
             raise InvalidModel(
                 f"Factor {number} over ({', '.join(factor.names)}) is {factor[place]:g} at {dict(place)!r}: "

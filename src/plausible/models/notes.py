@@ -16,7 +16,14 @@ class VariableNotes:
     label: str = ""
     description: str = ""
     position: tuple[float, float] | None = None
-    properties: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "properties", MappingProxyType(dict(self.properties)))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by the constructor: a mapping proxy can't be pickled."""
+        return VariableNotes, (self.label, self.description, self.position, dict(self.properties))
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +38,12 @@ class Notes:
     name: str = ""
     description: str = ""
     reference: str = ""
-    properties: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    variables: Mapping[str, VariableNotes] = field(default_factory=lambda: MappingProxyType({}))
+    properties: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, VariableNotes] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "properties", MappingProxyType(dict(self.properties)))
+        object.__setattr__(self, "variables", MappingProxyType(dict(self.variables)))
 
     def of(self, name: str) -> VariableNotes:
         """The notes on a variable; empty ones where there are none."""
@@ -40,4 +51,12 @@ class Notes:
 
     def with_variable(self, name: str, notes: VariableNotes) -> Notes:
         """These notes with those on one variable replaced."""
-        return replace(self, variables=MappingProxyType({**self.variables, name: notes}))
+        return replace(self, variables={**self.variables, name: notes})
+
+    def renamed(self, names: Mapping[str, str]) -> Notes:
+        """These notes with some variables renamed."""
+        return replace(self, variables={names.get(name, name): notes for name, notes in self.variables.items()})
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by the constructor: a mapping proxy can't be pickled."""
+        return Notes, (self.name, self.description, self.reference, dict(self.properties), dict(self.variables))

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.errors import InvalidEvidence, UnknownVariable
-from plausible.variables.variable import State, Variable
+from plausible.variables.variable import State, Variable, is_missing
 
 __all__ = ["Evidence", "EvidenceLike", "Jeffrey", "Likelihood", "jeffrey", "likelihood"]
 
@@ -26,26 +26,47 @@ Weights: TypeAlias = Sequence[float] | npt.NDArray[np.float64] | Mapping[State, 
 EvidenceLike: TypeAlias = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class Likelihood:
-    """Virtual evidence: one weight for each state, in state order or keyed by state; only their ratios matter."""
+    """Virtual evidence: one weight for each state, in state order or keyed by state; only their ratios matter.
 
-    weights: Weights
+    `states` names the state of each weight, or is None where the weights come in state order.
+    """
+
+    weights: tuple[float, ...]
+    states: tuple[State, ...] | None
+
+    def __init__(self, weights: Weights) -> None:
+        states, numbers = _split("likelihood", weights)
+        object.__setattr__(self, "weights", numbers)
+        object.__setattr__(self, "states", states)
 
     def vector(self, variable: Variable) -> npt.NDArray[np.float64]:
         """The weights in state order, checked."""
-        return _weights(variable, self.weights, "likelihood")
+        return _vector("likelihood", variable, self.states, self.weights)
+
+    def __repr__(self) -> str:
+        return f"likelihood({_shown(self.states, self.weights)})"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class Jeffrey:
-    """The posterior marginal of a variable: probabilities in state order or keyed by state, with sum one."""
+    """The posterior marginal of a variable: probabilities in state order or keyed by state, with sum one.
 
-    probabilities: Weights
+    `states` names the state of each probability, or is None where they come in state order.
+    """
+
+    probabilities: tuple[float, ...]
+    states: tuple[State, ...] | None
+
+    def __init__(self, probabilities: Weights) -> None:
+        states, numbers = _split("jeffrey", probabilities)
+        object.__setattr__(self, "probabilities", numbers)
+        object.__setattr__(self, "states", states)
 
     def vector(self, variable: Variable) -> npt.NDArray[np.float64]:
         """The probabilities in state order, checked."""
-        vector = _weights(variable, self.probabilities, "jeffrey")
+        vector = _vector("jeffrey", variable, self.states, self.probabilities)
         if abs(vector.sum() - 1) > 1e-9:
             raise InvalidEvidence(
                 f"jeffrey evidence for {variable.name!r} sums to {vector.sum():.10g}, not to one. "
@@ -53,12 +74,15 @@ class Jeffrey:
             )
         return vector
 
+    def __repr__(self) -> str:
+        return f"jeffrey({_shown(self.states, self.probabilities)})"
+
 
 def likelihood(weights: Weights) -> Likelihood:
     """Virtual evidence: P(what was observed | state), up to a factor.
 
-    >>> likelihood([0.8, 0.1])
-    Likelihood(weights=[0.8, 0.1])
+    >>> likelihood([0.8, 0.1]).vector(Variable("rain", ["no", "yes"]))
+    array([0.8, 0.1])
     """
     return Likelihood(weights)
 
@@ -66,13 +90,13 @@ def likelihood(weights: Weights) -> Likelihood:
 def jeffrey(probabilities: Weights) -> Jeffrey:
     """Jeffrey's rule: the variable's posterior marginal shall be exactly this.
 
-    >>> jeffrey({"yes": 0.7, "no": 0.3})
-    Jeffrey(probabilities={'yes': 0.7, 'no': 0.3})
+    >>> jeffrey({"yes": 0.7, "no": 0.3}).vector(Variable("rain", ["no", "yes"]))
+    array([0.3, 0.7])
     """
     return Jeffrey(probabilities)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
     """Evidence checked against the variables of a model and sorted by kind.
 
@@ -111,6 +135,8 @@ class Evidence:
             if name not in variables:
                 raise UnknownVariable.named(name, variables, place)
             variable = variables[name]
+            if isinstance(finding, np.ndarray) and finding.ndim == 0:
+                finding = finding.item()
             if variable.is_continuous:
                 values[name] = _number(variable, finding)
             elif isinstance(finding, Likelihood):
@@ -131,20 +157,45 @@ class Evidence:
     def __bool__(self) -> bool:
         return bool(self.names)
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Evidence):
+            return NotImplemented
+        same = self.hard == other.hard and self.values == other.values
+        return same and _equal(self.soft, other.soft) and _equal(self.jeffrey, other.jeffrey)
+
+    def __hash__(self) -> int:
+        return hash((self.names, frozenset(self.hard.items()), frozenset(self.values.items())))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle as plain dictionaries: read-only views of mappings can't be."""
+        return _evidence, (dict(self.hard), dict(self.soft), dict(self.jeffrey), dict(self.values))
+
+
+def _evidence(*kinds: dict[str, Any]) -> Evidence:
+    for vector in (*kinds[1].values(), *kinds[2].values()):
+        vector.setflags(write=False)
+    return Evidence(*(MappingProxyType(kind) for kind in kinds))
+
+
+def _equal(left: Mapping[str, npt.NDArray[np.float64]], right: Mapping[str, npt.NDArray[np.float64]]) -> bool:
+    return left.keys() == right.keys() and all(np.array_equal(vector, right[name]) for name, vector in left.items())
+
 
 def _is_collection(finding: object) -> bool:
-    return isinstance(finding, (Collection, np.ndarray)) and not isinstance(finding, (str, bytes, Mapping))
+    return isinstance(finding, Collection) and not isinstance(finding, (str, bytes, Mapping))
 
 
 def _state(variable: Variable, finding: Any) -> int:
-    if finding is None or finding != finding:
-        raise InvalidEvidence(f"The evidence for {variable.name!r} is {finding!r}; leave out what is not observed.")
+    if variable.has_state(finding):
+        return variable.index(finding)
     if isinstance(finding, Mapping):
         raise InvalidEvidence(
             f"A mapping as evidence for {variable.name!r} is ambiguous: "
             "wrap it in likelihood(...) for virtual evidence or in jeffrey(...) for a posterior marginal."
         )
-    return variable.index(finding)
+    if finding is None or is_missing(finding):
+        raise InvalidEvidence(f"The evidence for {variable.name!r} is {finding!r}; leave out what is not observed.")
+    raise variable.unknown_state(finding)
 
 
 def _one_of(variable: Variable, states: Iterable[State]) -> npt.NDArray[np.float64]:
@@ -166,26 +217,46 @@ def _number(variable: Variable, finding: Any) -> float:
     return number
 
 
-def _weights(variable: Variable, weights: Weights, kind: str) -> npt.NDArray[np.float64]:
-    if isinstance(weights, Mapping):
-        vector = np.zeros(variable.num_states)
-        for state, weight in weights.items():
-            vector[variable.index(state)] = weight
-        missing = [state for state in variable.states or () if state not in weights]
+def _split(kind: str, weights: Weights) -> tuple[tuple[State, ...] | None, tuple[float, ...]]:
+    """States and numbers of weights keyed by state; None and numbers of weights in state order."""
+    keyed = isinstance(weights, Mapping)
+    numbers = list(weights.values()) if isinstance(weights, Mapping) else weights
+    try:
+        vector = np.array(numbers, dtype=np.float64)
+    except (TypeError, ValueError):
+        vector = np.zeros(())
+    if vector.ndim != 1:
+        raise InvalidEvidence(f"{kind} evidence is a list with one number for each state, not {weights!r}.")
+    return tuple(weights) if keyed else None, tuple(vector.tolist())
+
+
+def _vector(
+    kind: str, variable: Variable, states: tuple[State, ...] | None, numbers: tuple[float, ...]
+) -> npt.NDArray[np.float64]:
+    """The numbers in the order of the variable's states: finite, non-negative, not all zero."""
+    if variable.states is None:
+        raise InvalidEvidence(f"{variable.name!r} is continuous: expected a number, not {kind} evidence.")
+    vector = np.array(numbers)
+    if states is not None:
+        given = {variable.index(state): number for state, number in zip(states, numbers, strict=True)}
+        missing = [state for position, state in enumerate(variable.states) if position not in given]
         if missing:
             raise InvalidEvidence(f"{kind} evidence for {variable.name!r} has no weight for {missing[0]!r}.")
-    else:
-        vector = np.array(weights, dtype=np.float64)
-    if vector.shape != (variable.num_states,):
+        vector = np.array([given[position] for position in range(variable.num_states)])
+    if len(vector) != variable.num_states:
         raise InvalidEvidence(
             f"{kind} evidence for {variable.name!r} needs {variable.num_states} numbers, one for each state "
-            f"of {list(variable.states or ())!r}; it has shape {vector.shape}."
+            f"of {list(variable.states)!r}; it has {len(vector)}."
         )
     if not np.all(np.isfinite(vector)) or np.any(vector < 0) or not np.any(vector > 0):
         raise InvalidEvidence(
             f"{kind} evidence for {variable.name!r} must be finite, non-negative and not all zero: {vector.tolist()}."
         )
     return _read_only(vector)
+
+
+def _shown(states: tuple[State, ...] | None, numbers: tuple[float, ...]) -> str:
+    return repr(list(numbers)) if states is None else repr(dict(zip(states, numbers, strict=True)))
 
 
 def _read_only(vector: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

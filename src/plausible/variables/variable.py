@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Set
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from numbers import Integral
 from typing import TypeAlias
 
 from plausible.errors import InvalidVariable, NotSupported, UnknownState, suggestion
 
-__all__ = ["State", "Variable"]
+__all__ = ["State", "Variable", "is_missing"]
 
 #: Any hashable value: text, a number, a boolean, a tuple, an enum member ...
 State: TypeAlias = Hashable
@@ -108,10 +108,11 @@ class Variable:
         return Variable, (self.name, self.states)
 
 
-def _ordered(name: str, states: Iterable[State] | int) -> tuple[State, ...]:
-    if isinstance(states, Integral) and not isinstance(states, bool):
+def _ordered(name: str, states: object) -> tuple[State, ...]:
+    no_list = isinstance(states, (bool, str, bytes, set, frozenset))
+    if not no_list and isinstance(states, Integral):
         return tuple(range(int(states)))
-    if isinstance(states, (str, bytes, Set)) or not isinstance(states, Iterable):
+    if no_list or not isinstance(states, Iterable):
         raise InvalidVariable(
             f"The states of {name!r} are a list in a fixed order, such as ['low', 'high'], or their number; "
             f"not {states!r}."
@@ -126,7 +127,7 @@ def _positions(name: str, states: tuple[State, ...]) -> dict[State, int]:
     for position, state in enumerate(states):
         if not _is_hashable(state):
             raise InvalidVariable(f"The state {state!r} of {name!r} can't be hashed; use text, a number or a tuple.")
-        if _is_missing(state):
+        if is_missing(state):
             raise InvalidVariable(f"{state!r} can't be a state of {name!r}: it does not equal itself.")
         if positions.setdefault(state, position) != position:
             raise InvalidVariable(f"The state {state!r} of {name!r} stands twice (1, 1.0 and True count as equal).")
@@ -141,7 +142,7 @@ def _is_hashable(state: object) -> bool:
     return True
 
 
-def _is_missing(state: object) -> bool:
+def is_missing(state: object) -> bool:
     """Whether the value is NaN or its like: one that does not equal itself, or that can't tell (pandas' NA)."""
     try:
         return bool(state != state)

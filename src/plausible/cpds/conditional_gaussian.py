@@ -1,0 +1,250 @@
+"""Conditional linear Gaussian CPDs: a linear Gaussian for each assignment to the discrete parents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible.cpds.base import CPD, Columns, slice_at
+from plausible.cpds.linear_gaussian import LinearGaussianCPD, log_density, normal_quantile
+from plausible.cpds.reading import (
+    VariableLike,
+    name_of,
+    numbers,
+    read_continuous_child,
+    read_parents,
+    record_field,
+)
+from plausible.errors import InvalidCPD, NotSupported, UnknownVariable
+from plausible.factors.alignment import num_entries
+from plausible.factors.gaussian import GaussianFactor
+from plausible.variables import State, Variable
+
+__all__ = ["ConditionalGaussianCPD"]
+
+
+class ConditionalGaussianCPD(CPD):
+    """Y ~ N(β_0(a) + Σ β_i(a) z_i, σ²(a)), for discrete parents A and continuous parents Z (Lauritzen 1992).
+
+    Parameters
+    ----------
+    variable
+        The child: its name or a continuous `Variable`.
+    intercept
+        β_0: one axis for each discrete parent, in their order; a single number holds for all of their states.
+    coefficients
+        Continuous parent -> β_i, shaped like the intercept. The parents without coefficients are the discrete ones.
+    variance
+        σ², shaped like the intercept. Zero makes Y a function there, as in `LinearGaussianCPD`.
+    parents
+        Names or `Variable` objects, discrete and continuous in any order.
+
+    Examples
+    --------
+    >>> height = ConditionalGaussianCPD("height", intercept=[70.0, 75.0], coefficients={"age": [4.0, 3.5]},
+    ...                                 variance=25.0, parents=[Variable("sex", ["f", "m"]), Variable("age")])
+    >>> height.mean({"sex": np.array([0, 1]), "age": np.array([10.0, 10.0])})
+    array([110., 110.])
+    >>> height.given({"sex": "m"}).coefficients
+    array([3.5])
+    """
+
+    __slots__ = ("_coefficients", "_intercept", "_variance", "continuous_names", "discrete_names")
+
+    kind: ClassVar[str] = "conditional-gaussian"
+    discrete_names: tuple[str, ...]
+    continuous_names: tuple[str, ...]
+    _intercept: npt.NDArray[np.float64]
+    #: One array for each continuous parent.
+    _coefficients: tuple[npt.NDArray[np.float64], ...]
+    _variance: npt.NDArray[np.float64]
+
+    def __init__(
+        self,
+        variable: VariableLike,
+        intercept: npt.ArrayLike,
+        coefficients: Mapping[str, npt.ArrayLike],
+        variance: npt.ArrayLike,
+        parents: VariableLike | Iterable[VariableLike],
+    ) -> None:
+        name = name_of(variable)
+        self.variable = read_continuous_child(variable)
+        self.parent_names, self._known_parents = read_parents(name, parents)
+        for parent in coefficients:
+            if parent not in self.parent_names:
+                raise UnknownVariable.named(parent, self.parent_names, f"the parents of {name!r}")
+        self.continuous_names = tuple(parent for parent in self.parent_names if parent in coefficients)
+        self.discrete_names = tuple(parent for parent in self.parent_names if parent not in coefficients)
+        self._intercept = numbers(intercept, f"The intercept of {name!r}")
+        self._coefficients = tuple(
+            numbers(coefficients[parent], f"The coefficients of {parent!r} for {name!r}")
+            for parent in self.continuous_names
+        )
+        self._variance = numbers(variance, f"The variance of {name!r}")
+        if (self._variance < 0).any():
+            raise InvalidCPD(f"The variance of {name!r} is {self._variance.min():g} somewhere; it can't be negative.")
+        self._settle()
+
+    def _settle(self) -> None:
+        for parent in self._known_parents:
+            if parent is not None and parent.is_continuous != (parent.name in self.continuous_names):
+                problem = "is continuous and needs" if parent.is_continuous else "has states and can't have"
+                raise InvalidCPD(f"The parent {parent.name!r} of {self.variable.name!r} {problem} coefficients.")
+        if self.is_bound:
+            self._intercept = self._shaped(self._intercept, "intercept")
+            pairs = zip(self.continuous_names, self._coefficients, strict=True)
+            self._coefficients = tuple(self._shaped(array, f"coefficients of {parent!r}") for parent, array in pairs)
+            self._variance = self._shaped(self._variance, "variance")
+
+    def _shaped(self, array: npt.NDArray[np.float64], what: str) -> npt.NDArray[np.float64]:
+        """An array over the discrete parents, from one or from a single number."""
+        shape = tuple(parent.num_states for parent in self.discrete_parents)
+        if array.ndim and array.shape != shape:
+            axes = ", ".join(self.discrete_names)
+            raise InvalidCPD(
+                f"The {what} of {self.variable.name!r} has axes ({axes}) and needs shape {shape}, not {array.shape}."
+            )
+        return np.broadcast_to(array, shape)
+
+    # --- what is there ---
+
+    @property
+    def discrete_parents(self) -> tuple[Variable, ...]:
+        """The parents with states, in order: the axes of all arrays."""
+        return tuple(parent for parent in self.parents if parent.name in self.discrete_names)
+
+    @property
+    def continuous_parents(self) -> tuple[Variable, ...]:
+        """The parents with coefficients, in order."""
+        return tuple(parent for parent in self.parents if parent.name in self.continuous_names)
+
+    @property
+    def intercept(self) -> npt.NDArray[np.float64]:
+        """β_0 for each assignment to the discrete parents, read-only."""
+        return self._intercept
+
+    @property
+    def coefficients(self) -> Mapping[str, npt.NDArray[np.float64]]:
+        """Continuous parent -> β_i for each assignment to the discrete parents, read-only."""
+        return dict(zip(self.continuous_names, self._coefficients, strict=True))
+
+    @property
+    def variance(self) -> npt.NDArray[np.float64]:
+        """σ² for each assignment to the discrete parents, read-only."""
+        return self._variance
+
+    def given(self, assignment: Mapping[str, State]) -> LinearGaussianCPD:
+        """The linear Gaussian CPD where every discrete parent has a state; other names are ignored."""
+        missing = [name for name in self.discrete_names if name not in assignment]
+        if missing:
+            raise InvalidCPD(f"The CPD of {self.variable.name!r} needs a state of its discrete parent {missing[0]!r}.")
+        place = tuple(parent.index(assignment[parent.name]) for parent in self.discrete_parents)
+        return LinearGaussianCPD(
+            self.variable,
+            float(self._intercept[place]),
+            [float(array[place]) for array in self._coefficients],
+            float(self._variance[place]),
+            self.continuous_parents,
+        )
+
+    # --- numbers ---
+
+    @property
+    def num_parameters(self) -> int:
+        """For each assignment to the discrete parents an intercept, the coefficients and a variance."""
+        return num_entries(self.discrete_parents) * (2 + len(self.continuous_names))
+
+    def _place(self, columns: Columns) -> tuple[npt.NDArray[Any], ...]:
+        return tuple(self._column(columns, parent) for parent in self.discrete_parents)
+
+    def mean(self, columns: Columns) -> npt.NDArray[np.float64]:
+        """E[Y | a, z] of each row of parents."""
+        place = self._place(columns)
+        total = np.asarray(self._intercept[place])
+        for parent, array in zip(self.continuous_parents, self._coefficients, strict=True):
+            total = total + array[place] * self._column(columns, parent)
+        return total
+
+    def log_probability(self, columns: Columns) -> npt.NDArray[np.float64]:
+        """The log-density of each row."""
+        child, variance = self._column(columns, self.variable), np.asarray(self._variance[self._place(columns)])
+        return log_density(child, self.mean(columns), variance)
+
+    def quantile(self, columns: Columns, levels: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """The value that Y stays below with probability `levels` (in (0, 1)): uniform levels give a sample."""
+        variance = np.asarray(self._variance[self._place(columns)])
+        return normal_quantile(self.mean(columns), variance, levels)
+
+    def to_factors(self) -> tuple[GaussianFactor, ...]:
+        """The density in canonical form, where the discrete parents leave no choice; otherwise refused."""
+        if num_entries(self.discrete_parents) > 1:
+            wide = next(parent.name for parent in self.discrete_parents if parent.num_states > 1)
+            raise NotSupported(
+                f"The CPD of {self.variable.name!r} is a different Gaussian for each state of {wide!r}, and their "
+                "mixture is no single factor. Fix the discrete parents with given(...), or use log_probability()."
+            )
+        return self.given({parent.name: (parent.states or ())[0] for parent in self.discrete_parents}).to_factors()
+
+    def _ignores(self, free: frozenset[int], fixed: Mapping[int, int], tolerance: float) -> bool:
+        axes = {name: axis for axis, name in enumerate(self.discrete_names)}
+        here = {axes[name]: p for a, p in fixed.items() if (name := self.parent_names[a]) in axes}
+        along = tuple(axes[name] for a in free if (name := self.parent_names[a]) in axes)
+        coefficients = {name: slice_at(array, here) for name, array in self.coefficients.items()}
+        arrays = [slice_at(self._intercept, here), slice_at(self._variance, here), *coefficients.values()]
+        same = all(bool((a.max(axis=along) - a.min(axis=along)).max() <= tolerance) for a in arrays)
+        named = [self.parent_names[a] for a in free if self.parent_names[a] in coefficients]
+        return same and all(bool(np.abs(coefficients[name]).max() <= tolerance) for name in named)
+
+    # --- files and equality ---
+
+    def to_record(self) -> dict[str, Any]:
+        """All arrays in a row, the last discrete parent's state changing fastest."""
+        self._require_bound()
+        return {
+            "intercept": self._intercept.ravel().tolist(),
+            "coefficients": [array.ravel().tolist() for array in self._coefficients],
+            "variance": self._variance.ravel().tolist(),
+        }
+
+    @classmethod
+    def from_record(cls, variable: Variable, parents: tuple[Variable, ...], record: Mapping[str, Any]) -> Self:
+        """The inverse of `to_record`."""
+        shape = tuple(parent.num_states for parent in parents if not parent.is_continuous)
+        continuous = [parent.name for parent in parents if parent.is_continuous]
+        listed = record_field(variable, record, "coefficients")
+        if len(listed) != len(continuous):
+            raise InvalidCPD(f"The record of {variable.name!r} needs coefficients for {continuous}.")
+        arrays = [
+            _reshaped(variable, values, shape)
+            for values in (
+                record_field(variable, record, "intercept"),
+                *listed,
+                record_field(variable, record, "variance"),
+            )
+        ]
+        return cls(variable, arrays[0], dict(zip(continuous, arrays[1:-1], strict=True)), arrays[-1], parents)
+
+    def _content(self) -> object:
+        arrays = (self._intercept, *self._coefficients, self._variance)
+        return self.continuous_names, [array.tolist() for array in arrays]
+
+    def _is_close(self, other: CPD, tolerance: float) -> bool:
+        if isinstance(other, LinearGaussianCPD):
+            coefficients = dict(zip(other.parent_names, other.coefficients.tolist(), strict=True))
+            other = ConditionalGaussianCPD(other.variable, other.intercept, coefficients, other.variance, other.parents)
+        if not isinstance(other, ConditionalGaussianCPD):
+            return False
+        order = [other.discrete_names.index(name) for name in self.discrete_names]
+        pairs = [(self._intercept, other._intercept), (self._variance, other._variance)]
+        pairs += [(array, other.coefficients[name]) for name, array in self.coefficients.items()]
+        return all(np.allclose(mine, its.transpose(order), rtol=0, atol=tolerance) for mine, its in pairs)
+
+
+def _reshaped(variable: Variable, values: Any, shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
+    array = numbers(values, f"The record of {variable.name!r}")
+    if array.shape != (int(np.prod(shape)),):
+        raise InvalidCPD(f"The record of {variable.name!r} needs {int(np.prod(shape))} numbers, not {array.shape}.")
+    return array.reshape(shape)

@@ -1,0 +1,181 @@
+"""Linear Gaussian CPDs: a mean that is linear in continuous parents, and a constant variance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible.cpds.base import CPD, Columns
+from plausible.cpds.reading import (
+    VariableLike,
+    name_of,
+    numbers,
+    read_continuous_child,
+    read_parents,
+    record_field,
+    values_by_parent,
+)
+from plausible.errors import InvalidCPD, NotSupported
+from plausible.factors.gaussian import GaussianFactor, linear_gaussian
+from plausible.variables import Variable
+
+__all__ = ["LinearGaussianCPD", "log_density", "normal_quantile"]
+
+
+class LinearGaussianCPD(CPD):
+    """Y ~ N(β_0 + Σ β_i x_i, σ²): all variables are continuous, the variance does not depend on the parents.
+
+    Parameters
+    ----------
+    variable
+        The child: its name or a continuous `Variable`.
+    intercept
+        β_0.
+    coefficients
+        β_i for each parent: a mapping by name, or a list in the order of `parents`.
+    variance
+        σ². Zero makes Y a function of its parents: samples work, but there is no density, so that `log_probability` is
+        +inf where y is exactly the mean and -inf elsewhere, and `to_factors` is refused.
+    parents
+        Names or continuous `Variable` objects; the names in `coefficients`, in their order, where left out.
+
+    Examples
+    --------
+    >>> speed = LinearGaussianCPD("speed", intercept=1.0, coefficients={"slope": 2.0}, variance=4.0)
+    >>> speed.mean({"slope": np.array([0.0, 3.0])})
+    array([1., 7.])
+    >>> speed.to_factors()[0].names
+    ('slope', 'speed')
+    """
+
+    __slots__ = ("coefficients", "intercept", "variance")
+
+    kind: ClassVar[str] = "linear-gaussian"
+    #: β_0.
+    intercept: float
+    #: β_i of each parent, read-only.
+    coefficients: npt.NDArray[np.float64]
+    #: σ².
+    variance: float
+
+    def __init__(
+        self,
+        variable: VariableLike,
+        intercept: float = 0.0,
+        coefficients: Mapping[str, float] | Iterable[float] = (),
+        variance: float = 1.0,
+        parents: VariableLike | Iterable[VariableLike] | None = None,
+    ) -> None:
+        name = name_of(variable)
+        self.variable = read_continuous_child(variable)
+        if parents is None:
+            parents = tuple(coefficients) if isinstance(coefficients, Mapping) else ()
+        self.parent_names, known = read_parents(name, parents)
+        # All parents are continuous, so that a name says everything.
+        self._known_parents = tuple(p or Variable(n) for n, p in zip(self.parent_names, known, strict=True))
+        listed = values_by_parent(name, "coefficients", self.parent_names, coefficients)
+        self.intercept = _number(intercept, f"The intercept of {name!r}")
+        pairs = zip(self.parent_names, listed, strict=True)
+        self.coefficients = np.array([_number(x, f"The coefficient of {p!r} for {name!r}") for p, x in pairs])
+        self.coefficients.setflags(write=False)
+        self.variance = _number(variance, f"The variance of {name!r}")
+        if self.variance < 0:
+            raise InvalidCPD(f"The variance of {name!r} is {self.variance:g}; it can't be negative.")
+        self._settle()
+
+    def _settle(self) -> None:
+        for parent in self.parents:
+            if not parent.is_continuous:
+                raise InvalidCPD(
+                    f"The parent {parent.name!r} of {self.variable.name!r} has states; see ConditionalGaussianCPD."
+                )
+
+    # --- numbers ---
+
+    @property
+    def num_parameters(self) -> int:
+        """The intercept, a coefficient for each parent, and the variance."""
+        return 2 + len(self.parent_names)
+
+    def mean(self, columns: Columns) -> npt.NDArray[np.float64]:
+        """E[Y | x] of each row of parents."""
+        total = np.asarray(self.intercept)
+        for parent, coefficient in zip(self.parents, self.coefficients, strict=True):
+            total = total + coefficient * self._column(columns, parent)
+        return total
+
+    def log_probability(self, columns: Columns) -> npt.NDArray[np.float64]:
+        """The log-density of each row."""
+        child = self._column(columns, self.variable)
+        return log_density(child, self.mean(columns), np.asarray(self.variance))
+
+    def quantile(self, columns: Columns, levels: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """The value that Y stays below with probability `levels` (in (0, 1)): uniform levels give a sample."""
+        return normal_quantile(self.mean(columns), np.asarray(self.variance), levels)
+
+    def to_factors(self) -> tuple[GaussianFactor, ...]:
+        """The density in canonical form, over `(*parents, variable)`."""
+        if not self.variance:
+            raise NotSupported(
+                f"{self.variable.name!r} has variance zero: it is a function of its parents and has no density. "
+                "Give it a small variance, or write it out of the model."
+            )
+        return (linear_gaussian(self.variable, self.parents, self.intercept, self.coefficients, self.variance),)
+
+    def _ignores(self, free: frozenset[int], fixed: Mapping[int, int], tolerance: float) -> bool:
+        return all(abs(float(self.coefficients[axis])) <= tolerance for axis in free)
+
+    # --- files and equality ---
+
+    def to_record(self) -> dict[str, Any]:
+        """Intercept, coefficients in the order of the parents, variance."""
+        return {
+            "intercept": self.intercept,
+            "coefficients": self.coefficients.tolist(),
+            "variance": self.variance,
+        }
+
+    @classmethod
+    def from_record(cls, variable: Variable, parents: tuple[Variable, ...], record: Mapping[str, Any]) -> Self:
+        """The inverse of `to_record`."""
+        fields = ("intercept", "coefficients", "variance")
+        intercept, coefficients, variance = (record_field(variable, record, field) for field in fields)
+        return cls(variable, intercept, coefficients, variance, parents)
+
+    def _is_close(self, other: CPD, tolerance: float) -> bool:
+        if not isinstance(other, LinearGaussianCPD):
+            return other._is_close(self, tolerance)
+        mine, its = (dict(zip(c.parent_names, c.coefficients.tolist(), strict=True)) for c in (self, other))
+        pairs = [(self.intercept, other.intercept), (self.variance, other.variance)]
+        pairs += [(mine[name], its[name]) for name in mine]
+        return all(abs(one - two) <= tolerance for one, two in pairs)
+
+
+def _number(value: Any, what: str) -> float:
+    array = numbers(value, what)
+    if array.ndim:
+        raise InvalidCPD(f"{what}: expected a number, not {value!r}.")
+    return float(array)
+
+
+def log_density(
+    values: npt.NDArray[Any], mean: npt.NDArray[np.float64], variance: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """log N(y; mean, variance) = -½ (log 2πσ² + (y - mean)²/σ²); the point mass of variance zero is ±inf."""
+    distance = np.asarray(values - mean)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        density = -0.5 * (np.log(2 * math.pi * variance) + distance**2 / variance)
+    return np.where(variance > 0, density, np.where(distance == 0, np.inf, -np.inf))
+
+
+def normal_quantile(
+    mean: npt.NDArray[np.float64], variance: npt.NDArray[np.float64], levels: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """The inverse distribution function of N(mean, variance)."""
+    from scipy.special import ndtri
+
+    return np.asarray(mean + np.where(variance > 0, np.sqrt(variance) * ndtri(levels), 0.0))

@@ -1,0 +1,232 @@
+"""Noisy-max: graded causes of a graded effect, of which the strongest wins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import accumulate, pairwise
+from typing import Any, ClassVar, Self, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible.cpds.base import CPD, Columns
+from plausible.cpds.causal_independence import log_complement, max_factors, threshold_variable
+from plausible.cpds.reading import (
+    VariableLike,
+    check_discrete,
+    name_of,
+    read_child,
+    read_parents,
+    record_field,
+    values_by_parent,
+)
+from plausible.cpds.rows import Row, keyed_rows, normalized_rows, read_row
+from plausible.errors import InvalidCPD
+from plausible.factors import Factor
+from plausible.variables import State, Variable
+
+__all__ = ["NoisyMax"]
+
+#: Rows of shape (states of the parent, states of the child), or keyed by the parent's states.
+Effect: TypeAlias = npt.ArrayLike | Mapping[Any, Row]
+
+
+class NoisyMax(CPD):
+    """P(Y ≤ y | x) = Π_{i ≥ 0} P(Y_i ≤ y | x_i): Y is the largest of effects that each parent has on its own.
+
+    The states of Y are graded, from the first (no effect) to the last (Henrion 1989; Díez 1993). A noisy-or is the
+    case of two states. Cost: linear in the number of parents, see `to_factors`.
+
+    Parameters
+    ----------
+    variable
+        The child: its name (then see `states`) or a `Variable`.
+    parents
+        Names or `Variable` objects.
+    effects
+        P(Y_i | x_i) for each parent, by name or as a list in their order: an array of shape `(states of the parent,
+        states of the child)`, or rows keyed by the parent's states. Usually the neutral state of a parent has the
+        effect [1, 0, ...], but it need not.
+    leak
+        P(Y_0): the effect of everything that is no parent; none where left out.
+    states
+        The child's states; 0, 1, ... where left out.
+
+    Examples
+    --------
+    >>> pain = NoisyMax("pain", parents=[Variable("injury", ["no", "yes"]), Variable("flu", ["no", "mild", "bad"])],
+    ...                 states=["none", "some", "strong"], leak=[0.9, 0.1, 0.0],
+    ...                 effects={"injury": [[1, 0, 0], [0.1, 0.3, 0.6]],
+    ...                          "flu": {"no": [1, 0, 0], "mild": [0.5, 0.5, 0], "bad": [0.2, 0.6, 0.2]}})
+    >>> print(pain.to_factor().reduce({"injury": "yes", "flu": "mild"}))
+    pain   | value
+    -------+------
+    none   | 0.045
+    some   | 0.355
+    strong |   0.6
+    """
+
+    __slots__ = ("_effects", "_given", "_leak")
+
+    kind: ClassVar[str] = "noisy-max"
+    _given: tuple[Any, ...] | None
+    _effects: tuple[npt.NDArray[np.float64], ...]
+    _leak: npt.NDArray[np.float64]
+
+    def __init__(
+        self,
+        variable: VariableLike,
+        parents: VariableLike | Iterable[VariableLike],
+        effects: Mapping[str, Effect] | Iterable[Effect],
+        leak: Row | None = None,
+        states: Iterable[State] | int | None = None,
+    ) -> None:
+        name = name_of(variable)
+        self.parent_names, self._known_parents = read_parents(name, parents)
+        listed = values_by_parent(name, "effects", self.parent_names, effects)
+        self._given = tuple(
+            _copied(name, parent, effect) for parent, effect in zip(self.parent_names, listed, strict=True)
+        )
+        self.variable = read_child(variable, states, _num_states(self._given, leak))
+        no_effect = np.eye(1, self.variable.num_states)[0]
+        self._leak = no_effect if leak is None else read_row(self.variable, "leak", leak)
+        self._settle()
+
+    def _settle(self) -> None:
+        """All rows, the leak's first, are checked as one table: so there is one warning at most."""
+        check_discrete(self.variable, self._known_parents, "A noisy-max")
+        if not self.is_bound or self._given is None:
+            return
+        blocks = [self._effect(parent, given) for parent, given in zip(self.parents, self._given, strict=True)]
+        ends = list(accumulate((len(block) for block in blocks), initial=1))
+        names = ["the leak", *(f"{p.name}={state}" for p in self.parents for state in p.states or ())]
+        rows = normalized_rows(self.variable, np.vstack([self._leak, *blocks]), lambda row: names[row[0]])
+        self._leak = rows[0]
+        self._effects = tuple(rows[start:end] for start, end in pairwise(ends))
+        self._given = None
+
+    def _effect(self, parent: Variable, given: Any) -> npt.NDArray[np.float64]:
+        if isinstance(given, Mapping):
+            return keyed_rows(self.variable, (parent,), given)
+        wanted = (parent.num_states, self.variable.num_states)
+        if given.shape != wanted:
+            raise InvalidCPD(
+                f"The effect of {parent.name!r} on {self.variable.name!r} needs shape {wanted}, not {given.shape}: "
+                f"a row for each state of {parent.name!r}."
+            )
+        return np.asarray(given)
+
+    # --- numbers ---
+
+    @property
+    def effects(self) -> Mapping[str, npt.NDArray[np.float64]]:
+        """Parent -> P(Y_i | x_i), read-only arrays of shape `(states of the parent, states of the child)`."""
+        self._require_bound()
+        return dict(zip(self.parent_names, self._effects, strict=True))
+
+    @property
+    def leak(self) -> npt.NDArray[np.float64]:
+        """P(Y_0), read-only."""
+        return self._leak
+
+    @property
+    def num_parameters(self) -> int:
+        """(states - 1) for the leak and for each state of each parent."""
+        return (1 + sum(parent.num_states for parent in self.parents)) * (self.variable.num_states - 1)
+
+    def log_probability(self, columns: Columns) -> npt.NDArray[np.float64]:
+        """log P(y | x) of each row; exact also where it is tiny. O(rows × parents).
+
+        With C = Π_i C_i(y): P(y) = C(y) (1 - C(y-1) / C(y)), and the logarithm of each ratio is log(1 - p_i / C_i).
+        """
+        child = self._column(columns, self.variable)
+        below, step = (table[child] for table in _log_tables(self._leak))
+        for parent, effect in zip(self.parents, self._effects, strict=True):
+            logs, steps = _log_tables(effect)
+            at = self._column(columns, parent)
+            below, step = below + logs[at, child], step + steps[at, child]
+        return np.asarray(below + log_complement(step))
+
+    def to_factors(self) -> tuple[Factor, ...]:
+        """A factor over (X_i, T) for each parent and one over (T, Y), T being auxiliary: linear in the parents.
+
+        See `plausible.cpds.causal_independence.max_factors`: one factor has negative entries.
+        """
+        tables = [_cumulative(effect) for effect in self.effects.values()]
+        return max_factors(self.variable, self.parents, tables, _cumulative(self._leak))
+
+    @property
+    def auxiliaries(self) -> tuple[Variable, ...]:
+        """The threshold T of `to_factors`."""
+        return (threshold_variable(self.variable, self.parents),)
+
+    def _ignores(self, free: frozenset[int], fixed: Mapping[int, int], tolerance: float) -> bool:
+        """P(Y ≤ y) changes most where the other open parents allow most of it."""
+        rest, most, least = _cumulative(self._leak), np.ones(1), np.ones(1)
+        for axis, effect in enumerate(self._effects):
+            table = _cumulative(effect)
+            if axis in free:
+                most, least = most * table.max(axis=0), least * table.min(axis=0)
+            else:
+                rest = rest * (table[fixed[axis]] if axis in fixed else table.max(axis=0))
+        return bool((rest * (most - least)).max() <= tolerance)
+
+    # --- files ---
+
+    def to_record(self) -> dict[str, Any]:
+        """The effects, as rows for the states of each parent, and the leak."""
+        return {"effects": [effect.tolist() for effect in self.effects.values()], "leak": self._leak.tolist()}
+
+    @classmethod
+    def from_record(cls, variable: Variable, parents: tuple[Variable, ...], record: Mapping[str, Any]) -> Self:
+        """The inverse of `to_record`."""
+        effects, leak = (record_field(variable, record, field) for field in ("effects", "leak"))
+        return cls(variable, parents, effects, leak)
+
+    def _content(self) -> object:
+        if self._given is None:
+            return self.to_record()
+        plain = [given.tolist() if isinstance(given, np.ndarray) else given for given in self._given]
+        return plain, self._leak.tolist()
+
+
+def _copied(child: str, parent: str, effect: Any) -> npt.NDArray[np.float64] | dict[Any, Any]:
+    """A copy of what the caller gave, as far as it can be checked without the parent's states."""
+    what = f"The effect of {parent!r} on {child!r}"
+    if isinstance(effect, Mapping):
+        if not effect or not all(hasattr(row, "__len__") for row in effect.values()):
+            raise InvalidCPD(f"{what} needs a row of probabilities for each state of {parent!r}.")
+        return {state: dict(row) if isinstance(row, Mapping) else tuple(row) for state, row in effect.items()}
+    try:
+        array = np.array(effect, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidCPD(f"{what} is not a regular array of numbers; are all rows equally long?") from None
+    if array.ndim != 2:
+        raise InvalidCPD(f"{what} needs rows of probabilities, one for each state of {parent!r}.")
+    return array
+
+
+def _num_states(effects: Iterable[Any], leak: Any) -> int | None:
+    """The number of states of the child, from the first row at hand."""
+    for effect in effects:
+        return len(next(iter(effect.values()))) if isinstance(effect, Mapping) else int(effect.shape[1])
+    return None if leak is None else len(leak)
+
+
+def _cumulative(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """P(Y_i ≤ y), the last one exactly."""
+    sums = np.minimum(np.cumsum(rows, axis=-1), 1.0)
+    sums[..., -1] = 1.0
+    return sums
+
+
+def _log_tables(rows: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """log C(y) and log(C(y-1) / C(y)), for C(y) = P(Y_i ≤ y); the second is 0 where C(y) = 0."""
+    below = _cumulative(rows)
+    above = np.zeros_like(rows)
+    above[..., :-1] = np.cumsum(rows[..., :0:-1], axis=-1)[..., ::-1]
+    with np.errstate(divide="ignore"):
+        logs = np.where(above < 0.5, np.log1p(-np.minimum(above, 0.5)), np.log(below))
+        share = np.divide(rows, below, out=np.zeros_like(rows), where=below > 0)
+        share[..., 0] = below[..., 0] > 0
+        return logs, np.log1p(-np.minimum(share, 1.0))

@@ -1,0 +1,191 @@
+"""Noisy-or: each active cause brings the effect about on its own, unless it is inhibited."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible.cpds.base import CPD, Columns
+from plausible.cpds.causal_independence import log_complement, max_factors, threshold_variable
+from plausible.cpds.reading import (
+    VariableLike,
+    check_discrete,
+    name_of,
+    read_child,
+    read_parents,
+    record_field,
+    states_at,
+    values_by_parent,
+)
+from plausible.cpds.rows import probability
+from plausible.errors import InvalidCPD, UnknownVariable
+from plausible.factors import Factor
+from plausible.variables import State, Variable
+
+__all__ = ["NoisyOr"]
+
+
+class NoisyOr(CPD):
+    """P(Y = off | x) = (1 - λ_0) Π_{i ≥ 1} (1 - λ_i)^{x_i} (Pearl 1988), where x_i is 1 if parent i is active, else 0.
+
+    The same as Y = OR of noisy copies of the parents, each active parent passing with probability λ_i, and of a leak
+    that is on with probability λ_0. Cost: linear in the number of parents, see `to_factors`.
+
+    Parameters
+    ----------
+    variable
+        The child: its name (then see `states`) or a `Variable`. Its first state is "off", its second "on".
+    parents
+        Names or `Variable` objects. The last of two states is the active one; see `active_states`. A parent with one
+        state is always active.
+    activation
+        λ_i for each parent: a mapping by name, or a list in their order.
+    leak
+        λ_0: the probability that the effect comes about without any active parent.
+    states
+        The two states of the child; False and True where left out.
+    active_states
+        Parent -> its active state, where it is not the last of two; its other states are all inactive.
+
+    Examples
+    --------
+    >>> fever = NoisyOr("fever", parents=[Variable("flu", 2), Variable("cold", 2)],
+    ...                 activation={"flu": 0.8, "cold": 0.5}, leak=0.1)
+    >>> print(fever.to_table())
+    flu | cold | fever=False | fever=True
+    ----+------+-------------+-----------
+    0   | 0    |         0.9 |        0.1
+    0   | 1    |        0.45 |       0.55
+    1   | 0    |        0.18 |       0.82
+    1   | 1    |        0.09 |       0.91
+    """
+
+    __slots__ = ("_active_states", "_activity", "activation", "leak")
+
+    kind: ClassVar[str] = "noisy-or"
+    #: λ_i of each parent, read-only.
+    activation: npt.NDArray[np.float64]
+    #: λ_0.
+    leak: float
+    _active_states: Mapping[str, State]
+    #: The position of the active state of each parent.
+    _activity: tuple[int, ...]
+
+    def __init__(
+        self,
+        variable: VariableLike,
+        parents: VariableLike | Iterable[VariableLike],
+        activation: Mapping[str, float] | Iterable[float],
+        leak: float = 0.0,
+        states: Iterable[State] | None = None,
+        active_states: Mapping[str, State] | None = None,
+    ) -> None:
+        name = name_of(variable)
+        self.parent_names, self._known_parents = read_parents(name, parents)
+        default = (False, True) if states is None and not isinstance(variable, Variable) else states
+        self.variable = read_child(variable, default)
+        if self.variable.num_states != 2:
+            raise InvalidCPD(
+                f"The noisy-or {name!r} needs two states, off and on, not {list(self.variable.states or ())}. "
+                "For more see NoisyMax."
+            )
+        listed = values_by_parent(name, "activation", self.parent_names, activation)
+        pairs = zip(self.parent_names, listed, strict=True)
+        self.activation = np.array([probability(x, f"The activation of {name!r} by {p!r}") for p, x in pairs])
+        self.activation.setflags(write=False)
+        self.leak = probability(leak, f"The leak of {name!r}")
+        self._active_states = dict(active_states or {})
+        for parent in self._active_states:
+            if parent not in self.parent_names:
+                raise UnknownVariable.named(parent, self.parent_names, f"the parents of {name!r}")
+        self._settle()
+
+    def _settle(self) -> None:
+        check_discrete(self.variable, self._known_parents, "A noisy-or")
+        if self.is_bound:
+            self._activity = tuple(self._active_position(parent) for parent in self.parents)
+            self._active_states = {}
+
+    def _active_position(self, parent: Variable) -> int:
+        if parent.name in self._active_states:
+            return parent.index(self._active_states[parent.name])
+        if parent.num_states > 2:
+            raise InvalidCPD(
+                f"The parent {parent.name!r} of the noisy-or {self.variable.name!r} has {parent.num_states} states; "
+                "say in active_states= which one is active, or use NoisyMax."
+            )
+        return parent.num_states - 1
+
+    # --- numbers ---
+
+    @property
+    def active_states(self) -> Mapping[str, State]:
+        """Parent -> its active state."""
+        pairs = zip(self.parents, self._activity, strict=True)
+        return {parent.name: (parent.states or ())[position] for parent, position in pairs}
+
+    @property
+    def num_parameters(self) -> int:
+        """The leak and one activation for each parent."""
+        return 1 + len(self.parent_names)
+
+    def log_probability(self, columns: Columns) -> npt.NDArray[np.float64]:
+        """log P(y | x) of each row; exact also where P(on) is tiny. O(rows × parents)."""
+        with np.errstate(divide="ignore"):
+            inhibited, log_off = np.log1p(-self.activation), np.log1p(-np.asarray(self.leak))
+        for parent, position, step in zip(self.parents, self._activity, inhibited, strict=True):
+            log_off = log_off + np.where(self._column(columns, parent) == position, step, 0.0)
+        return np.where(self._column(columns, self.variable) == 0, log_off, log_complement(log_off))
+
+    def to_factors(self) -> tuple[Factor, ...]:
+        """A factor over (X_i, T) for each parent and one over (T, Y), T being auxiliary: linear in the parents.
+
+        See `plausible.cpds.causal_independence.max_factors`: one factor has negative entries.
+        """
+        tables = []
+        for parent, position, chance in zip(self.parents, self._activity, self.activation, strict=True):
+            table = np.ones((parent.num_states, 2))
+            table[position, 0] = 1.0 - chance
+            tables.append(table)
+        return max_factors(self.variable, self.parents, tables, np.array([1.0 - self.leak, 1.0]))
+
+    @property
+    def auxiliaries(self) -> tuple[Variable, ...]:
+        """The threshold T of `to_factors`."""
+        return (threshold_variable(self.variable, self.parents),)
+
+    def _ignores(self, free: frozenset[int], fixed: Mapping[int, int], tolerance: float) -> bool:
+        """P(off) changes most where the other free parents are inactive, if they can be."""
+        rest, most, least = 1.0 - self.leak, 1.0, 1.0
+        for axis, parent in enumerate(self.parents):
+            passes = 1.0 - float(self.activation[axis])
+            if axis in free:
+                most *= 1.0 if parent.num_states > 1 else passes
+                least *= passes
+            elif parent.num_states == 1 or fixed.get(axis) == self._activity[axis]:
+                rest *= passes
+        return rest * (most - least) <= tolerance
+
+    # --- files ---
+
+    def to_record(self) -> dict[str, Any]:
+        """The activations, the leak and the positions of the active states."""
+        self._require_bound()
+        return {"activation": self.activation.tolist(), "leak": self.leak, "active": list(self._activity)}
+
+    @classmethod
+    def from_record(cls, variable: Variable, parents: tuple[Variable, ...], record: Mapping[str, Any]) -> Self:
+        """The inverse of `to_record`."""
+        positions = values_by_parent(
+            variable.name, "active positions", tuple(p.name for p in parents), record_field(variable, record, "active")
+        )
+        check_discrete(variable, parents, "A noisy-or")
+        active = {p.name: states_at(p, (position,))[0] for p, position in zip(parents, positions, strict=True)}
+        activation, leak = (record_field(variable, record, field) for field in ("activation", "leak"))
+        return cls(variable, parents, activation, leak, active_states=active)
+
+    def _content(self) -> object:
+        return self.to_record() if self.is_bound else (self.activation.tolist(), self.leak, self._active_states)

@@ -1,0 +1,269 @@
+"""Rules: a probability for each of some contexts, which may speak of the child as well."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible.cpds.base import CPD, Columns
+from plausible.cpds.boxes import Box, box_factors, box_table, box_text, index_variable, needs_index, varies
+from plausible.cpds.contexts import Context, Node, describe, find_leaves, leaf_boxes
+from plausible.cpds.partition import partition
+from plausible.cpds.reading import (
+    VariableLike,
+    check_discrete,
+    name_of,
+    read_child,
+    read_parents,
+    record_field,
+    states_at,
+)
+from plausible.cpds.rows import normalized_rows, probability
+from plausible.cpds.tree import TreeCPD
+from plausible.errors import InvalidCPD, UnknownVariable
+from plausible.factors import Factor
+from plausible.factors.alignment import MAX_ENTRIES, Scope
+from plausible.variables import State, Variable
+
+__all__ = ["Rule", "RuleCPD"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """⟨context; p⟩: wherever the context holds, P(x | u) = p.
+
+    Parameters
+    ----------
+    context
+        Parents, and the child unless p holds for all its states -> a state, or a collection of states ("one of").
+    probability
+        p.
+    """
+
+    context: Mapping[str, Any]
+    probability: float
+
+
+class RuleCPD(CPD):
+    """P(X | U) as rules, of which exactly one holds at each assignment to X and U (Poole & Zhang 2003).
+
+    Rules can say more than a tree: different states of X may depend on different parents.
+
+    Parameters
+    ----------
+    variable
+        The child: its name (then see `states`) or a `Variable`.
+    rules
+        `Rule` objects, or pairs `(context, probability)`. They must exclude each other, cover every case, and sum to
+        one over the child's states in each context of the parents.
+    parents
+        Names or `Variable` objects.
+    states
+        The child's states; needed where `variable` is a name.
+
+    Examples
+    --------
+    >>> both = RuleCPD("X", parents=[Variable("Z", 2), Variable("Y", 2)], states=[0, 1], rules=[
+    ...     Rule({"Z": 0, "X": 0}, 1.0), Rule({"Z": 0, "X": 1}, 0.0),
+    ...     Rule({"Z": 1, "Y": 0, "X": 0}, 1.0), Rule({"Z": 1, "Y": 0, "X": 1}, 0.0),
+    ...     Rule({"Z": 1, "Y": 1, "X": 0}, 0.0), Rule({"Z": 1, "Y": 1, "X": 1}, 1.0)])
+    >>> both.ignores("Y", {"Z": 0}), both.ignores("Y", {"Z": 1})
+    (True, False)
+    """
+
+    __slots__ = ("_boxes", "_given", "_members", "_probabilities", "_root")
+
+    kind: ClassVar[str] = "rules"
+    _given: tuple[Rule, ...] | None
+    #: The contexts, over the axes of the scope.
+    _boxes: tuple[Box, ...]
+    _probabilities: npt.NDArray[np.float64]
+    _root: Node
+    #: Leaf of the tree of contexts, state of the child -> the rule that holds.
+    _members: npt.NDArray[np.intp]
+
+    def __init__(
+        self,
+        variable: VariableLike,
+        rules: Iterable[Rule | tuple[Mapping[str, Any], float]],
+        parents: VariableLike | Iterable[VariableLike],
+        states: Iterable[State] | int | None = None,
+    ) -> None:
+        self.parent_names, self._known_parents = read_parents(name_of(variable), parents)
+        self.variable = read_child(variable, states)
+        self._given = tuple(self._rule(rule) for rule in rules)
+        self._settle()
+
+    @classmethod
+    def from_tree(cls, tree: TreeCPD) -> RuleCPD:
+        """A rule for each leaf and each state of the child."""
+        rules = [
+            Rule({**{name: frozenset(s) for name, s in context.states.items()}, tree.variable.name: state}, number)
+            for context in tree.contexts()
+            for state, number in zip(tree.variable.states or (), context.probabilities, strict=True)
+        ]
+        return cls(tree.variable, rules, tree.parents)
+
+    def to_tree(self) -> TreeCPD:
+        """The tree of the contexts that the rules make; it may have many more leaves than there are rules."""
+        return TreeCPD._of(self.variable, self.parents, self._root, self._rows)
+
+    def _rule(self, rule: Any) -> Rule:
+        """A rule with its names and its probability checked."""
+        if not isinstance(rule, Rule):
+            try:
+                context, number = rule
+            except (TypeError, ValueError):
+                raise InvalidCPD(
+                    f"A rule of {self.variable.name!r} is Rule(context, probability), not {rule!r}."
+                ) from None
+            rule = Rule(context, number)
+        if not isinstance(rule.context, Mapping):
+            raise InvalidCPD(f"The context of a rule of {self.variable.name!r} is a mapping, not {rule.context!r}.")
+        names = (*self.parent_names, self.variable.name)
+        for name in rule.context:
+            if name not in names:
+                raise UnknownVariable.named(name, names, f"the CPD of {self.variable.name!r}")
+        what = f"The rule {dict(rule.context)!r} of {self.variable.name!r}"
+        return Rule(dict(rule.context), probability(rule.probability, what))
+
+    def _settle(self) -> None:
+        check_discrete(self.variable, self._known_parents, "A rule CPD")
+        if not self.is_bound or self._given is None:
+            return
+        self._boxes = tuple(_box(self.scope, rule.context) for rule in self._given)
+        self._probabilities = np.array([rule.probability for rule in self._given])
+        parts = partition(self.scope, self._boxes)
+        self._root, self._members = parts.root, np.array(parts.members, dtype=np.intp)
+        self._given = None
+        places = [box_text(self.parents, box) for box in leaf_boxes(self._root)]
+        exact = normalized_rows(self.variable, self._rows, lambda row: places[row[0]])
+        self._rescale(exact)
+        for array in (self._probabilities, self._members):
+            array.setflags(write=False)
+
+    def _rescale(self, exact: npt.NDArray[np.float64]) -> None:
+        """Take over the rows that sum to one; a rule stands in several, which must ask for the same number."""
+        low, high = np.full(len(self._boxes), np.inf), np.full(len(self._boxes), -np.inf)
+        np.minimum.at(low, self._members, exact)
+        np.maximum.at(high, self._members, exact)
+        if np.any(high - low > 1e-12):
+            rule = int(np.argmax(high - low))
+            case = box_text(self.scope, self._boxes[rule]) or "all cases"
+            raise InvalidCPD(
+                f"The rule for {case} of {self.variable.name!r} stands in rows whose sums miss one differently: "
+                f"it would have to be {low[rule]:.6g} and {high[rule]:.6g}."
+            )
+        self._probabilities = low
+
+    # --- numbers ---
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules, by name; every context value is a tuple of states."""
+        if self._given is not None:
+            return self._given
+        return tuple(
+            Rule(
+                {self.scope[axis].name: states_at(self.scope[axis], sorted(box[axis])) for axis in sorted(box)}, number
+            )
+            for box, number in zip(self._boxes, self._probabilities.tolist(), strict=True)
+        )
+
+    @property
+    def _rows(self) -> npt.NDArray[np.float64]:
+        """The distribution in each context: shape `(contexts, states)`."""
+        self._require_bound()
+        return self._probabilities[self._members]
+
+    @property
+    def num_parameters(self) -> int:
+        """The number of rules less the rank of the constraints "each row sums to one"."""
+        self._require_bound()
+        constraints = np.zeros((len(self._members), len(self._boxes)))
+        np.add.at(constraints, (np.arange(len(self._members))[:, None], self._members), 1.0)
+        return len(self._boxes) - int(np.linalg.matrix_rank(np.unique(constraints, axis=0)))
+
+    def contexts(self) -> tuple[Context, ...]:
+        """The contexts of the parents that the rules make, the parents that drop out, and the distributions."""
+        return describe(self.parents, leaf_boxes(self._root), self._rows)
+
+    def log_probability(self, columns: Columns) -> npt.NDArray[np.float64]:
+        """log P(x | u) of each row of state positions, by a walk down the tree of contexts."""
+        parents = [self._column(columns, parent) for parent in self.parents]
+        leaves = find_leaves(self._root, parents, [parent.num_states for parent in self.parents])
+        with np.errstate(divide="ignore"):
+            logs = np.log(self._probabilities)
+        return np.asarray(logs[self._members[leaves, self._column(columns, self.variable)]])
+
+    def to_factor(self, max_entries: int = MAX_ENTRIES) -> Factor:
+        """The whole table: each rule's probability written into its part."""
+        self._check_table(max_entries)
+        return box_table(self.scope, self._boxes, self._probabilities.tolist())
+
+    def to_factors(self) -> tuple[Factor, ...]:
+        """One factor for each scope that rules speak of, or factors with the number of the rule as auxiliary.
+
+        See `plausible.cpds.boxes.box_factors`: whichever form has fewer entries.
+        """
+        return box_factors(self.scope, self._boxes, self._probabilities.tolist())
+
+    @property
+    def auxiliaries(self) -> tuple[Variable, ...]:
+        """The number of the rule, where `to_factors` uses it."""
+        indexed = needs_index(self.scope, self._boxes, self._probabilities.tolist())
+        return (index_variable(self.scope, len(self._boxes)),) if indexed else ()
+
+    def _ignores(self, free: frozenset[int], fixed: Mapping[int, int], tolerance: float) -> bool:
+        return not varies(self._boxes, self._probabilities.tolist(), free, fixed, tolerance)
+
+    # --- files and equality ---
+
+    def to_record(self) -> dict[str, Any]:
+        """For each rule its context, as pairs of axis (the child's is the last) and positions, and its probability."""
+        self._require_bound()
+        return {
+            "rules": [
+                {"context": [[axis, sorted(box[axis])] for axis in sorted(box)], "probability": number}
+                for box, number in zip(self._boxes, self._probabilities.tolist(), strict=True)
+            ]
+        }
+
+    @classmethod
+    def from_record(cls, variable: Variable, parents: tuple[Variable, ...], record: Mapping[str, Any]) -> Self:
+        """The inverse of `to_record`."""
+        scope = (*parents, variable)
+        rules = []
+        for rule in record_field(variable, record, "rules"):
+            context = {}
+            for axis, positions in record_field(variable, rule, "context"):
+                if not isinstance(axis, int) or not 0 <= axis < len(scope):
+                    raise InvalidCPD(f"A rule of {variable.name!r} speaks of axis {axis!r}; there are {len(scope)}.")
+                context[scope[axis].name] = frozenset(states_at(scope[axis], positions))
+            rules.append(Rule(context, record_field(variable, rule, "probability")))
+        return cls(variable, rules, parents)
+
+    def _content(self) -> object:
+        return self.to_record() if self.is_bound else self._given
+
+
+def _box(scope: Scope, context: Mapping[str, Any]) -> Box:
+    """A context by position; an axis of which all positions are allowed is left out."""
+    box = {}
+    for axis, variable in enumerate(scope):
+        if variable.name not in context:
+            continue
+        value = context[variable.name]
+        several = (
+            isinstance(value, Collection) and not isinstance(value, (str, bytes)) and not variable.has_state(value)
+        )
+        positions = frozenset(variable.index(state) for state in (value if several else (value,)))
+        if not positions:
+            raise InvalidCPD(f"A rule of {scope[-1].name!r} allows no state of {variable.name!r}.")
+        if len(positions) < variable.num_states:
+            box[axis] = positions
+    return box

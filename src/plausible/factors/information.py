@@ -1,0 +1,301 @@
+"""Information theory on distributions in factors: entropy, mutual information, divergence, distances.
+
+Everything is in nats unless `base` says otherwise (2 for bits), and 0 log 0 = 0. Distributions are compared by the
+names of their variables, whatever the order of the axes. Gaussians have the like as methods of `MomentGaussian`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from plausible.errors import InvalidArgument, InvalidFactor
+from plausible.factors.alignment import Table, scope_text
+from plausible.factors.factor import Factor
+
+__all__ = [
+    "DistanceAxioms",
+    "check_distance_axioms",
+    "conditional_entropy",
+    "conditional_kl",
+    "cross_entropy",
+    "distinguishing_event",
+    "entropy",
+    "hellinger_distance",
+    "jensen_shannon_divergence",
+    "kl_chain",
+    "kl_divergence",
+    "l1_distance",
+    "l2_distance",
+    "linf_distance",
+    "mutual_information",
+    "pinsker_bound",
+    "total_variation",
+]
+
+Point = TypeVar("Point")
+Names = str | Iterable[str]
+
+
+# --- entropy ---
+
+
+def entropy(distribution: Factor, names: Names | None = None, base: float = math.e) -> float:
+    """H(X) = Σ P(x) log 1/P(x), of all variables jointly, or of `names`; 0 ≤ H ≤ log of the number of assignments.
+
+    No decodable code has a shorter expected word, in digits of base `base` (Shannon 1948).
+
+    >>> entropy(Factor({"X": 4}, [1 / 2, 1 / 4, 1 / 8, 1 / 8]), base=2)
+    1.75
+    """
+    unit = _unit(base)
+    return _entropy(_distribution(distribution), distribution.names if names is None else names) / unit
+
+
+def conditional_entropy(distribution: Factor, x: Names, given: Names, base: float = math.e) -> float:
+    """H(X | Y) = H(X, Y) - H(Y) = E[log 1/P(X | Y)]; at most H(X).
+
+    >>> joint = Factor({"X": 2, "Y": 2}, [[0.25, 0.25], [0.0, 0.5]])
+    >>> round(conditional_entropy(joint, "X", given="Y", base=2), 6)
+    0.688722
+    """
+    unit = _unit(base)
+    _distribution(distribution)
+    return max(_entropy(distribution, _union(x, given)) - _entropy(distribution, given), 0.0) / unit
+
+
+def mutual_information(distribution: Factor, x: Names, y: Names, given: Names = (), base: float = math.e) -> float:
+    """I(X; Y | Z) = H(X | Z) - H(X | Y, Z): what Y tells about X once Z is known; zero iff X ⟂ Y | Z.
+
+    >>> joint = Factor({"X": 2, "Y": 2}, [[0.25, 0.25], [0.0, 0.5]])
+    >>> round(mutual_information(joint, "X", "Y", base=2), 6)
+    0.311278
+    """
+    unit = _unit(base)
+    _distribution(distribution)
+    both = _entropy(distribution, _union(x, given)) + _entropy(distribution, _union(y, given))
+    nats = both - _entropy(distribution, given) - _entropy(distribution, _union(x, y, given))
+    return max(nats, 0.0) / unit
+
+
+def _entropy(distribution: Factor, names: Names) -> float:
+    values = distribution.marginal(names).flat
+    positive = values[values > 0]
+    return max(-float(positive @ np.log(positive)), 0.0)
+
+
+def _union(*groups: Names) -> list[str]:
+    return [name for group in groups for name in ((group,) if isinstance(group, str) else group)]
+
+
+# --- divergence ---
+
+
+def cross_entropy(p: Factor, q: Factor, base: float = math.e) -> float:
+    """E_P[log 1/Q(x)]: the expected word length when data from P is coded as if it came from Q; may be infinite."""
+    unit = _unit(base)
+    left, right = _pair(p, q)
+    return _expected_log(left, 1.0, right) / unit
+
+
+def kl_divergence(p: Factor, q: Factor, base: float = math.e) -> float:
+    """The relative entropy D(P ‖ Q) = E_P[log P(x)/Q(x)]: what coding P as Q costs beyond the entropy of P.
+
+    Not negative; zero iff P = Q; infinite iff some x has P(x) > 0 = Q(x); neither symmetric nor a metric.
+
+    >>> fair, loaded = Factor({"X": 2}, [0.5, 0.5]), Factor({"X": 2}, [0.75, 0.25])
+    >>> round(kl_divergence(fair, loaded, base=2), 6), round(kl_divergence(loaded, fair, base=2), 6)
+    (0.207519, 0.188722)
+    """
+    unit = _unit(base)
+    left, right = _pair(p, q)
+    return max(_expected_log(left, left, right), 0.0) / unit
+
+
+def conditional_kl(p: Factor, q: Factor, x: Names, given: Names = (), base: float = math.e) -> float:
+    """D(P(X | Y) ‖ Q(X | Y)) = Σ_y P(y) D(P(X | y) ‖ Q(X | y)).
+
+    Infinite also where P(y) > 0 = Q(y): Q says nothing about X there.
+    """
+    unit = _unit(base)
+    _pair(p, q)
+    child = [name for name in _union(x) if name not in set(_union(given))]
+    joint = p.marginal([*child, *_union(given)])
+    other = q.marginal(joint.names)
+    above, below = joint.normalize(over=child).flat, other.normalize(over=child).flat
+    return max(_expected_log(joint.flat, above, below), 0.0) / unit
+
+
+def kl_chain(p: Factor, q: Factor, order: Sequence[str] | None = None, base: float = math.e) -> dict[str, float]:
+    """The chain rule D(P ‖ Q) = Σ_i D(P(X_i | X_1..i-1) ‖ Q(X_i | X_1..i-1)): the term of each variable.
+
+    The first k terms sum to the divergence of the marginals over the first k variables, which therefore grows with k.
+    """
+    names = list(p.names if order is None else order)
+    if len(set(names)) < len(names) or set(names) != set(p.names):
+        raise InvalidArgument(f"{names} is not an order of the variables {list(p.names)}.")
+    return {name: conditional_kl(p, q, name, names[:place], base) for place, name in enumerate(names)}
+
+
+def jensen_shannon_divergence(p: Factor, q: Factor, base: float = math.e) -> float:
+    """½ D(P ‖ M) + ½ D(Q ‖ M) with M = ½ (P + Q): symmetric and at most log 2; its square root is a metric."""
+    middle = (p + q) * 0.5
+    return 0.5 * (kl_divergence(p, middle, base) + kl_divergence(q, middle, base))
+
+
+def pinsker_bound(divergence: float, base: float = math.e) -> float:
+    """The largest L1 distance that D(P ‖ Q), measured in `base`, allows: sqrt(2 ln(base) D); half of it bounds the
+    variational distance (Pinsker's inequality).
+
+    >>> round(pinsker_bound(0.207519, base=2), 5)
+    0.53636
+    """
+    if not divergence >= 0:
+        raise InvalidArgument(f"A divergence can't be {divergence}: it is zero or more.")
+    return math.sqrt(2 * _unit(base) * divergence)
+
+
+def _expected_log(weights: Table, above: Table | float, below: Table) -> float:
+    """Σ w log(a / b), where terms with w = 0 count zero; infinite where b = 0 < w."""
+    live = weights > 0
+    if np.any(below[live] == 0):
+        return math.inf
+    numerator = np.log(above[live]) if isinstance(above, np.ndarray) else math.log(above)
+    return float(weights[live] @ (numerator - np.log(below[live])))
+
+
+# --- distances ---
+
+
+def l1_distance(p: Factor, q: Factor) -> float:
+    """Σ |P(x) - Q(x)|."""
+    return float(np.abs(_difference(p, q)).sum())
+
+
+def l2_distance(p: Factor, q: Factor) -> float:
+    """The Euclidean distance sqrt Σ (P(x) - Q(x))²."""
+    return float(np.linalg.norm(_difference(p, q)))
+
+
+def linf_distance(p: Factor, q: Factor) -> float:
+    """max_x |P(x) - Q(x)|."""
+    return float(np.abs(_difference(p, q)).max())
+
+
+def total_variation(p: Factor, q: Factor) -> float:
+    """The variational distance: max over events α of |P(α) - Q(α)|, which is half the L1 distance."""
+    return l1_distance(p, q) / 2
+
+
+def distinguishing_event(p: Factor, q: Factor) -> Factor:
+    """The event {x: P(x) > Q(x)}, which attains the variational distance, as an indicator factor.
+
+    >>> fair, loaded = Factor({"X": 2}, [0.5, 0.5]), Factor({"X": 2}, [0.75, 0.25])
+    >>> distinguishing_event(fair, loaded).values
+    array([0., 1.])
+    """
+    return Factor.from_flat(p.scope, _difference(p, q) > 0)
+
+
+def hellinger_distance(p: Factor, q: Factor) -> float:
+    """sqrt(½ Σ (√P(x) - √Q(x))²): a metric between 0 and 1."""
+    left, right = _pair(p, q)
+    return float(np.linalg.norm(np.sqrt(left) - np.sqrt(right))) / math.sqrt(2)
+
+
+def _difference(p: Factor, q: Factor) -> Table:
+    left, right = _pair(p, q)
+    return left - right
+
+
+@dataclass(frozen=True, slots=True)
+class DistanceAxioms:
+    """Which axioms of a distance hold on some points; each field is None or the positions of points that break it.
+
+    Attributes
+    ----------
+    positivity
+        (i, j) with d(i, j) < 0, or zero although the points differ, or not zero although they are the same.
+    symmetry
+        (i, j) with d(i, j) ≠ d(j, i).
+    triangle
+        (i, j, k) with d(i, k) > d(i, j) + d(j, k).
+    """
+
+    positivity: tuple[int, int] | None
+    symmetry: tuple[int, int] | None
+    triangle: tuple[int, int, int] | None
+
+    @property
+    def is_metric(self) -> bool:
+        """Whether no axiom is broken on these points."""
+        return self.positivity is None and self.symmetry is None and self.triangle is None
+
+
+def check_distance_axioms(
+    distance: Callable[[Point, Point], float], points: Iterable[Point], tolerance: float = 1e-9
+) -> DistanceAxioms:
+    """Test positivity, symmetry and the triangle inequality on all pairs and triples of points.
+
+    >>> coins = [Factor({"X": 2}, [1 - p, p]) for p in (0.5, 0.25, 0.05)]
+    >>> check_distance_axioms(kl_divergence, coins)
+    DistanceAxioms(positivity=None, symmetry=(0, 1), triangle=(0, 1, 2))
+    >>> check_distance_axioms(total_variation, coins).is_metric
+    True
+    """
+    listed = list(points)
+    table = np.array([[distance(a, b) for b in listed] for a in listed]).reshape(len(listed), len(listed))
+    same = np.array([[a == b for b in listed] for a in listed], dtype=bool).reshape(table.shape)
+    through = table[:, :, None] + table[None, :, :]  # d(i, j) + d(j, k)
+    slack = tolerance * (1 + np.abs(np.where(np.isfinite(table), table, 0.0)))
+    with np.errstate(invalid="ignore"):
+        skewed = ~((table == table.T) | (np.abs(table - table.T) <= slack))
+    i, j, k = _first(table[:, None, :] > through + slack[:, None, :], 3)
+    return DistanceAxioms(
+        positivity=_witness(np.where(same, np.abs(table) > tolerance, table <= tolerance)),
+        symmetry=_witness(skewed),
+        triangle=None if i < 0 else (i, j, k),
+    )
+
+
+def _witness(broken: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> tuple[int, int] | None:
+    i, j = _first(broken, 2)
+    return None if i < 0 else (i, j)
+
+
+def _first(broken: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], axes: int) -> tuple[int, ...]:
+    found = np.argwhere(broken)
+    return tuple(int(place) for place in found[0]) if len(found) else (-1,) * axes
+
+
+# --- arguments ---
+
+
+def _distribution(factor: Factor) -> Factor:
+    if not factor.is_distribution():
+        least = f" and has the entry {factor.min():g}" if factor.min() < 0 else ""
+        raise InvalidFactor(
+            f"This needs a distribution; the factor over {scope_text(factor.scope)} sums to {factor.sum():.10g}"
+            f"{least}. See normalize()."
+        )
+    return factor
+
+
+def _pair(p: Factor, q: Factor) -> tuple[Table, Table]:
+    """The numbers of two distributions over the same variables, in the same order."""
+    if set(p.scope) != set(q.scope):
+        raise InvalidFactor(
+            f"The distributions are over different variables or states: {scope_text(p.scope)} and "
+            f"{scope_text(q.scope)}. Take marginals over the same ones."
+        )
+    return _distribution(p).flat, _distribution(q).reorder(p.names).flat
+
+
+def _unit(base: float) -> float:
+    if not 0 < base < math.inf or base == 1:
+        raise InvalidArgument(f"The base of a logarithm is positive and not one; it can't be {base}.")
+    return math.log(base)

@@ -1,0 +1,35 @@
+"""How an answer was got: the record that a query's Factor carries as `.info`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["QueryInfo"]
+
+
+@dataclass(frozen=True, slots=True)
+class QueryInfo:
+    """How an answer was got, whether it can be trusted, and what it cost.
+
+    Attributes
+    ----------
+    engine
+        The name of the method.
+    exact
+        Whether the answer is exact up to rounding.
+    converged
+        Whether the method came to its end; always true for exact ones.
+    error
+        An estimate of, or a bound on, the absolute error of each number; zero for exact methods, `None` if unknown.
+    cost
+        The table entries built, all tables together.
+    largest_table
+        The entries of the largest table.
+    """
+
+    engine: str
+    exact: bool = True
+    converged: bool = True
+    error: float | None = 0.0
+    cost: int = 0
+    largest_table: int = 0

@@ -1,0 +1,131 @@
+"""The conditional query P(targets | evidence) over a set of factors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, UnknownVariable
+from plausible.factors import Factor, product
+from plausible.inference.elimination import SumProduct, absorb, sum_product
+from plausible.variables import Evidence, Variable
+
+__all__ = ["posterior", "read_targets"]
+
+
+def read_targets(targets: str | Iterable[str], variables: Mapping[str, Variable], place: str) -> list[Variable]:
+    """One name or several as discrete variables, without repeats; an unknown name is an error with close matches."""
+    found: list[Variable] = []
+    for name in dict.fromkeys([targets] if isinstance(targets, str) else targets):
+        if not isinstance(name, str):
+            raise InvalidArgument(f"A target is the name of a variable, not {name!r}.")
+        if name not in variables:
+            raise UnknownVariable.named(name, variables, place)
+        if variables[name].is_continuous:
+            raise NotSupported(f"{name!r} is continuous: this question needs discrete targets.")
+        found.append(variables[name])
+    return found
+
+
+def posterior(factors: Iterable[Factor], targets: Sequence[Variable], evidence: Evidence) -> Factor:
+    """P(targets | evidence), normalised, where the product of the factors is the joint up to a constant.
+
+    Parts of the model that the evidence cuts off from the targets are not summed up, unless zeros in them could make
+    the evidence impossible.
+
+    Parameters
+    ----------
+    factors
+        Non-negative factors that mention all targets and all variables of the evidence.
+    targets
+        The variables of the answer, in its order; they may be observed.
+    evidence
+        States, soft findings, and at most one Jeffrey finding.
+
+    Returns
+    -------
+    Factor
+        With `.info`, a `QueryInfo`.
+
+    Raises
+    ------
+    ImpossibleEvidence
+        Where no assignment with a positive product agrees with the evidence.
+    """
+    if evidence.jeffrey:
+        return _jeffrey(factors, targets, evidence)
+    observed = [variable for variable in targets if variable.name in evidence.hard]
+    free = [variable.name for variable in targets if variable.name not in evidence.hard]
+    result = _relevant_sum(absorb(factors, evidence), free)
+    known = [Factor.indicator(v, (v.states or ())[evidence.hard[v.name]]) for v in observed]
+    answer = product((result.factor.normalize(), *known)).reorder([variable.name for variable in targets])
+    return answer.with_info(result.info)
+
+
+def _relevant_sum(factors: Sequence[Factor], targets: Sequence[str]) -> SumProduct:
+    """The sum-product over the components with targets; the others are only checked for being possible."""
+    components = _components(factors)
+    relevant: list[Factor] = []
+    for component in components:
+        names = {name for factor in component for name in factor.names}
+        if names & set(targets):
+            relevant.extend(component)
+        elif any(factor.min() == 0 for factor in component):
+            _check_possible(sum_product(component, ()))
+    result = sum_product(relevant, targets)
+    _check_possible(result)
+    return result
+
+
+def _check_possible(result: SumProduct) -> None:
+    if result.is_zero:
+        raise ImpossibleEvidence("The evidence has probability zero: no assignment to the other variables allows it.")
+
+
+def _components(factors: Iterable[Factor]) -> list[list[Factor]]:
+    """The factors grouped so that different groups share no variable."""
+    groups: dict[int, tuple[set[str], list[Factor]]] = {}
+    home: dict[str, int] = {}
+    for number, factor in enumerate(factors):
+        names, members = set(factor.names), [factor]
+        for other in {home[name] for name in names if name in home}:
+            more_names, more_members = groups.pop(other)
+            names |= more_names
+            members = more_members + members
+        groups[number] = (names, members)
+        home.update(dict.fromkeys(names, number))
+    return [members for _, members in groups.values()]
+
+
+# --- Jeffrey's rule ---
+
+
+def _jeffrey(factors: Iterable[Factor], targets: Sequence[Variable], evidence: Evidence) -> Factor:
+    """P'(t) = Σ_x q(x) P(t | x, e): the belief about X is replaced, what follows from X is kept (Jeffrey 1965)."""
+    if len(evidence.jeffrey) > 1:
+        raise NotSupported(
+            f"Jeffrey evidence on several variables ({', '.join(evidence.jeffrey)}) is not supported: the answer "
+            "would depend on their order. Give likelihood(...) for all but one."
+        )
+    listed = list(factors)
+    (name, wanted), *_ = evidence.jeffrey.items()
+    variable = next(variable for factor in listed for variable in factor.scope if variable.name == name)
+    asked = [variable.name for variable in targets]
+    both = targets if name in asked else [*targets, variable]
+    joint = posterior(listed, both, replace(evidence, jeffrey={}))
+    weights = Factor((variable,), wanted)
+    _check_support(joint.marginal(name), weights)
+    others = [other for other in asked if other != name]
+    mixture = joint.normalize(over=others) * weights if others else weights
+    return mixture.marginal(asked).with_info(joint.info)
+
+
+def _check_support(before: Factor, after: Factor) -> None:
+    for place in np.flatnonzero((after.flat > 0) & (before.flat == 0)):
+        state = (before.scope[0].states or ())[int(place)]
+        raise ImpossibleEvidence(
+            f"jeffrey evidence gives {before.names[0]}={state!r} the probability {after.flat[place]:g}, "
+            "but the model and the other evidence rule that state out."
+        )

@@ -1,0 +1,213 @@
+"""Reading BIF, the interchange format for Bayesian networks (version 0.15), in the dialects that programs write."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import chain
+from typing import Final
+
+from plausible.errors import suggestion
+from plausible.io.assembly import Assembly, Place
+from plausible.io.bif_notes import legal, network_notes, properties_of, variable_notes
+from plausible.io.bif_tables import Family, read_table, skip_body
+from plausible.io.identifiers import restore_name, restore_states
+from plausible.io.scanner import blank_comments, shown, split_at_blanks, split_at_commas, split_items
+from plausible.models import BayesianNetwork
+
+__all__ = ["parse_bif"]
+
+_COMMENTS: Final = re.compile(r'"[^"\n]*"|\bproperty\b[^;]*;|(?P<comment>//[^\n]*|/\*(?s:.*?)(?:\*/|\Z))')
+_KEYWORDS: Final = ("network", "variable", "probability")
+_BLOCK: Final = re.compile(r"\s*(?:([^\s(){}\[\];\"|,#]+)|(#[^\n]*)|\Z)")
+_HEAD: Final = re.compile(r'\s*((?:[^"{};]|"[^"\n]*")*+)\{')
+_STATEMENT: Final = re.compile(r"\s*(?:(property\b)([^;]*);|(type\b)|(\}))")
+_TYPE: Final = re.compile(
+    r'\s*(?:(discrete)\s*(?:\[\s*(\d{1,9})\s*\])?|([^\s{;\[]+)[^{;]*)\s*(?:\{((?:[^"{}]|"[^"\n]*")*+)\})?\s*;?'
+)
+_FAMILY: Final = re.compile(r"\s*\(((?s:.*))\)\s*")
+_BAR: Final = re.compile(r'"[^"\n]*"|(\|)')
+_BLANKS: Final = re.compile(r"\s*")
+
+
+@dataclass(slots=True)
+class _Probability:
+    """A probability block: the text between the parentheses of its head, and the span of its body."""
+
+    head: str
+    place: Place
+    body: tuple[int, int]
+
+
+def parse_bif(text: str) -> BayesianNetwork:
+    """The network in a BIF text.
+
+    Names may be quoted; commas and `|` separate like blanks; blocks come in any order. A `table` lists the child's
+    states slowest, as the format's document says, unless its numbers are distributions only the other way round.
+
+    >>> network = parse_bif('''
+    ... network rain {}
+    ... variable rain { type discrete [ 2 ] { no, yes }; }
+    ... variable grass { type discrete [ 2 ] { dry, wet }; }
+    ... probability ( rain ) { table 0.8, 0.2; }
+    ... probability ( grass | rain ) { (no) 0.9, 0.1; default 0.1, 0.9; }
+    ... ''')
+    >>> network.cpd("grass").values.tolist()
+    [[0.9, 0.1], [0.1, 0.9]]
+    """
+    return _Parser(blank_comments(text, _COMMENTS, ("//", "/*"))).network()
+
+
+class _Parser:
+    """The state of reading one text: what was found in its blocks so far."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.assembly = Assembly()
+        self.has_network = False
+        self.names: dict[str, str] = {}  # as written -> as meant
+        self.states: dict[str, list[str]] = {}  # as written, by written name
+        self.probabilities: list[_Probability] = []
+
+    def network(self) -> BayesianNetwork:
+        self._read_blocks()
+        for block in self.probabilities:
+            self._read_probability(block)
+        return self.assembly.network()
+
+    # --- blocks ---
+
+    def _read_blocks(self) -> None:
+        position = 0
+        while position < len(self.text):
+            match = _BLOCK.match(self.text, position)
+            start = _after_blanks(self.text, position)
+            keyword = match[1] if match else None
+            if match is not None and keyword is None:
+                position = match.end()
+            elif keyword in _KEYWORDS:
+                position = self._read_block(str(keyword), start)
+            else:
+                found = shown(self.text[start : start + 100])
+                hint = suggestion(keyword, _KEYWORDS) if keyword else " Known: 'network', 'variable', 'probability'."
+                raise self._place(start).error(f"Expected a block, not {found}.{hint}")
+        if not (self.has_network or self.names or self.probabilities):
+            raise Place(1, 1).error("Expected 'network', 'variable' or 'probability'; the file has no block.")
+
+    def _read_block(self, keyword: str, start: int) -> int:
+        match = _HEAD.match(self.text, start + len(keyword))
+        if match is None:
+            raise self._place(start).error(f"Expected '{{' after the head of this {keyword} block.")
+        head = match[1].strip()
+        if keyword == "network":
+            return self._read_network(head, start, match.end())
+        if keyword == "variable":
+            return self._read_variable(head, start, match.end())
+        end = skip_body(self.text, match.end())
+        self.probabilities.append(_Probability(head, self._place(start), (match.end(), end)))
+        return end
+
+    def _read_network(self, head: str, start: int, position: int) -> int:
+        if self.has_network:
+            raise self._place(start).error("The file has two network blocks.")
+        self.has_network = True
+        texts: list[str] = []
+        while not (match := self._statement("network", position))[4]:
+            if match[3]:
+                raise self._place(match.start(3)).error("A network block holds properties only, and no 'type'.")
+            texts.append(match[2])
+            position = match.end()
+        self.assembly.notes = network_notes(head, properties_of(texts))
+        return match.end()
+
+    def _read_variable(self, head: str, start: int, position: int) -> int:
+        written = self._name(head, start)
+        if written in self.names:
+            raise self._place(start).error(f"The variable {written!r} is declared twice.")
+        texts: list[str] = []
+        states: list[str] | None = None
+        while not (match := self._statement("variable", position))[4]:
+            position = match.end()
+            if match[1]:
+                texts.append(match[2])
+            elif states is not None:
+                raise self._place(match.start(3)).error(f"The variable {written!r} has two types.")
+            else:
+                states, position = self._read_type(written, match.start(3), position)
+        if states is None:
+            raise self._place(start).error(f"The variable {written!r} has no 'type discrete [...] {{...}};'.")
+        properties = properties_of(texts)
+        name = restore_name(written, properties.pop("plausible_name", None), legal)
+        meant = restore_states(states, properties.pop("plausible_states", None), legal)
+        self.assembly.add_variable(name, meant, self._place(start), variable_notes(properties))
+        self.names[written], self.states[written] = name, states
+        return match.end()
+
+    def _statement(self, block: str, position: int) -> re.Match[str]:
+        match = _STATEMENT.match(self.text, position)
+        if match is None:
+            start = _after_blanks(self.text, position)
+            expected = "'property ...;' or '}'" if block == "network" else "'type ...;', 'property ...;' or '}'"
+            found = shown(self.text[start : start + 100]) if start < len(self.text) else "the end of the file"
+            raise self._place(start).error(f"Expected {expected} in this {block} block, not {found}.")
+        return match
+
+    def _read_type(self, name: str, start: int, position: int) -> tuple[list[str], int]:
+        match = _TYPE.match(self.text, position)
+        if match is not None and match[3]:
+            raise self._place(match.start(3)).error(f"{name!r} is of type {match[3]!r}; only 'discrete' can be read.")
+        if match is None or match[4] is None:
+            raise self._place(start).error(f"Expected 'type discrete [ n ] {{ ... }};' for {name!r}.")
+        count = None if match[2] is None else int(match[2])
+        states = split_items(match[4], count)
+        if states is None:
+            counted = len(split_items(match[4], None) or ())
+            raise self._place(start).error(f"{name!r} should have {count} states, but {counted} are listed.")
+        if not match.group().endswith(";"):
+            raise self._place(match.end() - 1).error(f"Expected ';' after the states of {name!r}.")
+        return states, match.end()
+
+    # --- probabilities ---
+
+    def _read_probability(self, block: _Probability) -> None:
+        written = self._family(block)
+        child, parents = written[0], written[1:]
+        for name in chain([child], parents):
+            if name not in self.names:
+                known = suggestion(name, self.names)
+                raise block.place.error(f"{name!r}, in this probability block, is not declared.{known}")
+        family = Family(child, self.states[child], parents, [self.states[parent] for parent in parents])
+        table = read_table(self.text, *block.body, family)
+        name = self.names[child]
+        self.assembly.add_table(name, [self.names[parent] for parent in parents], table.values, block.place)
+        for key, value in properties_of(table.properties).items():
+            self.assembly.add_property(name, f"probability.{key}", value)
+
+    def _family(self, block: _Probability) -> list[str]:
+        """The written names of the child and its parents: between bars and commas or, failing that, blanks."""
+        match = _FAMILY.fullmatch(block.head)
+        if match is None:
+            raise block.place.error("Expected 'probability ( child | parents )'.")
+        listed = _BAR.sub(lambda bar: "," if bar[1] else bar.group(), match[1])
+        names, words = split_at_commas(listed), split_at_blanks(listed)
+        if not words:
+            raise block.place.error("Expected the name of a variable in 'probability ( ... )'.")
+        if names is None or (not self.names.keys() >= set(names) and self.names.keys() >= set(words)):
+            return words
+        return names
+
+    # --- small things ---
+
+    def _name(self, head: str, start: int) -> str:
+        name = head[1:-1] if len(head) >= 2 and head[0] == head[-1] == '"' else head
+        if not name or '"' in name:
+            raise self._place(start).error("Expected the name of the variable between 'variable' and '{'.")
+        return name
+
+    def _place(self, offset: int) -> Place:
+        return Place.at(self.text, offset)
+
+
+def _after_blanks(text: str, position: int) -> int:
+    match = _BLANKS.match(text, position)
+    return match.end() if match else position

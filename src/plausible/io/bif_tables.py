@@ -1,0 +1,295 @@
+"""The bodies of BIF's probability blocks: rows keyed by parent states, a default row, or one table.
+
+A body whose rows are all there and well formed, in whatever order, is read in bulk; any other is read statement by
+statement, so that an error can say where it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain, product
+from math import prod
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible.cpds.rows import MAX_ROUNDING
+from plausible.io.assembly import Place
+from plausible.io.scanner import is_numeric, read_numbers, shown, split_items
+
+__all__ = ["Body", "Family", "read_table", "skip_body"]
+
+#: A default row may fill tables of up to this many numbers.
+MAX_DEFAULT_ENTRIES: Final = 2**24
+
+_ROW: Final = re.compile(r"\s*\(([^()]*)\)([^();]*);")
+_TABLE: Final = re.compile(r"\s*table\b([^;]*);\s*")
+_STATEMENT: Final = re.compile(r"\s*(?:(property\b)|(table\b|default\b)|(\()|(\}))", re.DOTALL)
+_PARENTHESIS: Final = re.compile(r'"[^"\n]*"|[(){};]')
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A child and its parents as the file writes them: the name of the child, and the states of each."""
+
+    child: str
+    states: Sequence[str]
+    parents: Sequence[str]
+    parent_states: Sequence[Sequence[str]]
+
+    @property
+    def num_rows(self) -> int:
+        """The number of assignments to the parents."""
+        return prod(len(states) for states in self.parent_states)
+
+    def row_text(self, row: int) -> str:
+        """`A=a, B=b` for the row at a position, the last parent's state changing fastest."""
+        chosen = []
+        for states in reversed(self.parent_states):
+            row, position = divmod(row, len(states))
+            chosen.append(states[position])
+        return ", ".join(f"{name}={state}" for name, state in zip(self.parents, reversed(chosen), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What a body holds: numbers in a row, the child's state changing fastest, and the texts of its properties."""
+
+    values: npt.NDArray[np.float64]
+    properties: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Statement:
+    """One statement of a body: its keyword, the text of its row label, and the span of what follows."""
+
+    kind: str
+    label: str
+    start: int
+    span: tuple[int, int]
+
+
+def skip_body(text: str, start: int) -> int:
+    """The end of a body that starts after `{`: the position after its `}`."""
+    end = text.find("}", start)
+    if end >= 0 and '"' not in (body := text[start:end]) and "property" not in body:
+        return end + 1
+    return _statements(text, start)[1]
+
+
+def read_table(text: str, start: int, end: int, family: Family) -> Body:
+    """The numbers and properties of the body `text[start:end]`, which ends with `}`."""
+    body = text[start : end - 1]
+    table = _TABLE.fullmatch(body)
+    if table is not None:
+        values = read_numbers(text, start + table.start(1), start + table.end(1))
+        return Body(_reordered(values, family, Place.at(text, start + table.start(1))))
+    rows = _rows_in_bulk(body, family)
+    return _read_one_by_one(text, start, family) if rows is None else Body(rows)
+
+
+# --- in bulk ---
+
+
+def _rows_in_bulk(body: str, family: Family) -> npt.NDArray[np.float64] | None:
+    """The rows of a body that has one for every assignment to the parents; None where anything is irregular."""
+    pieces = _ROW.split(body)
+    labels, rows = pieces[1::3], pieces[2::3]
+    width = len(family.states)
+    if not labels or len(labels) != family.num_rows or "".join(pieces[::3]).strip():
+        return None
+    values = _bulk_numbers(rows, width)
+    order = _row_positions(labels, family)
+    if values is None or order is None:
+        return None
+    if not (values.min() >= 0 and np.abs(values.sum(axis=1) - 1.0).max() <= MAX_ROUNDING):
+        return None
+    ordered = np.empty_like(values)
+    ordered[order] = values
+    return ordered.ravel()
+
+
+def _bulk_numbers(rows: list[str], width: int) -> npt.NDArray[np.float64] | None:
+    """Rows of `width` numbers each, separated by single commas throughout, or by blanks throughout."""
+    listed = ",".join(rows)
+    if not is_numeric(listed):
+        return None
+    if listed.count(",") < len(rows):
+        words = [row.split() for row in rows]
+        sizes = {len(row) for row in words}
+        flat = list(chain.from_iterable(words))
+    else:
+        sizes = {row.count(",") + 1 for row in rows}
+        flat = listed.split(",")
+    try:
+        return np.array(list(map(float, flat))).reshape(-1, width) if sizes == {width} else None
+    except ValueError:
+        return None
+
+
+def _row_positions(labels: list[str], family: Family) -> list[int] | None:
+    """Where each label's row belongs; None unless they name every assignment exactly once."""
+    separator = ", " if ", " in labels[0] else ","
+    positions = {key: row for row, key in enumerate(map(separator.join, product(*family.parent_states)))}
+    try:
+        order = [positions[label] for label in labels]
+    except KeyError:
+        return None
+    return order if len(set(order)) == len(labels) == len(positions) else None
+
+
+def _reordered(values: npt.NDArray[np.float64], family: Family, place: Place) -> npt.NDArray[np.float64]:
+    """Numbers of a `table` statement with the child's state changing fastest.
+
+    The format's document lists the child first, so that its state changes slowest. Programs that write it last are
+    found out by their rows: theirs sum to one only that way.
+    """
+    width = len(family.states)
+    if values.size != family.num_rows * width:
+        raise place.error(
+            f"The table of {family.child!r} needs {family.num_rows * width} numbers; the file has {values.size}."
+        )
+    documented = values.reshape(width, -1).T
+    other = values.reshape(-1, width)
+    return (other if _sums_to_one(other) and not _sums_to_one(documented) else documented).ravel()
+
+
+def _sums_to_one(rows: npt.NDArray[np.float64]) -> bool:
+    return bool(np.all(np.abs(rows.sum(axis=1) - 1.0) <= MAX_ROUNDING))
+
+
+# --- one by one ---
+
+
+def _statements(text: str, start: int) -> tuple[list[_Statement], int]:
+    """The statements of a body, and the position after its `}`."""
+    found: list[_Statement] = []
+    position = start
+    while True:
+        match = _STATEMENT.match(text, position)
+        if match is None:
+            raise _unexpected(text, position)
+        if match[4]:
+            return found, match.end()
+        begin = match.start(match.lastindex or 0)
+        label, after = _label(text, begin) if match[3] else ("", match.end())
+        end = text.find(";", after)
+        if end < 0:
+            raise Place.at(text, begin).error("This statement has no end: expected ';'.")
+        found.append(_Statement(match[1] or match[2] or "row", label, begin, (after, end)))
+        position = end + 1
+
+
+def _unexpected(text: str, position: int) -> Exception:
+    rest = text[position : position + 200]
+    blank = len(rest) - len(rest.lstrip())
+    place = Place.at(text, position + blank)
+    if not rest.strip():
+        return place.error("The file ends inside a probability block: expected '}'.")
+    return place.error(f"Expected a row '(...) ...;', 'table', 'default', 'property' or '}}', not {shown(rest)}.")
+
+
+def _label(text: str, start: int) -> tuple[str, int]:
+    """The text between parentheses, which may hold balanced ones, and the position after it."""
+    depth = 0
+    for match in _PARENTHESIS.finditer(text, start):
+        mark = match.group()
+        if mark in "{};":
+            break
+        depth += (mark == "(") - (mark == ")")
+        if depth == 0:
+            return text[start + 1 : match.start()], match.end()
+    raise Place.at(text, start).error("This parenthesis is not closed: expected ')'.")
+
+
+def _read_one_by_one(text: str, start: int, family: Family) -> Body:
+    statements = _statements(text, start)[0]
+    properties = [text[slice(*statement.span)] for statement in statements if statement.kind == "property"]
+    numeric = [statement for statement in statements if statement.kind != "property"]
+    tables = [statement for statement in numeric if statement.kind == "table"]
+    if not tables:
+        return Body(_rows_one_by_one(text, start, numeric, family), properties)
+    place = Place.at(text, tables[0].start)
+    if len(numeric) > 1:
+        raise place.error(f"The block of {family.child!r} has other rows beside this table.")
+    return Body(_reordered(read_numbers(text, *tables[0].span), family, place), properties)
+
+
+def _rows_one_by_one(
+    text: str, start: int, statements: Sequence[_Statement], family: Family
+) -> npt.NDArray[np.float64]:
+    rows: dict[int, npt.NDArray[np.float64]] = {}
+    default: npt.NDArray[np.float64] | None = None
+    positions = [{state: i for i, state in enumerate(states)} for states in family.parent_states]
+    for statement in statements:
+        place = Place.at(text, statement.start)
+        values = read_numbers(text, *statement.span)
+        _check_row(values, family, place)
+        if statement.kind == "default":
+            if default is not None:
+                raise place.error(f"{family.child!r} has two default rows.")
+            default = values
+            continue
+        row = _row_position(statement.label, family, positions, place)
+        if row in rows:
+            raise place.error(f"{family.child!r} has two rows for {family.row_text(row) or 'no parents'}.")
+        rows[row] = values
+    return _filled(rows, default, family, Place.at(text, start))
+
+
+def _row_position(label: str, family: Family, positions: Sequence[dict[str, int]], place: Place) -> int:
+    items = split_items(label, len(family.parents))
+    if items is None:
+        raise place.error(
+            f"This row of {family.child!r} needs a state of each of its {len(family.parents)} parents, "
+            f"not {shown(f'({label})')}."
+        )
+    row = 0
+    for name, known, item in zip(family.parents, positions, items, strict=True):
+        if item not in known:
+            raise place.error(f"{item!r} is not a state of {name!r}, which has {list(known)[:8]}.")
+        row = row * len(known) + known[item]
+    return row
+
+
+def _check_row(values: npt.NDArray[np.float64], family: Family, place: Place) -> None:
+    if values.size != len(family.states):
+        raise place.error(
+            f"This row of {family.child!r} has {values.size} numbers; it needs {len(family.states)}, one a state."
+        )
+    if not (values.min() >= 0 and values.max() < np.inf):
+        wrong = values[~((values >= 0) & (values < np.inf))][0]
+        raise place.error(f"This row of {family.child!r} has the entry {wrong:g}, which is no probability.")
+    if abs(values.sum() - 1.0) > MAX_ROUNDING:
+        raise place.error(f"This row of {family.child!r} sums to {values.sum():.10g}, not to one.")
+
+
+def _filled(
+    rows: dict[int, npt.NDArray[np.float64]],
+    default: npt.NDArray[np.float64] | None,
+    family: Family,
+    place: Place,
+) -> npt.NDArray[np.float64]:
+    """All rows in order; those that the file leaves out are the default."""
+    num_rows, width = family.num_rows, len(family.states)
+    if len(rows) < num_rows:
+        if default is None:
+            missing = next(row for row in range(num_rows) if row not in rows)
+            where = family.row_text(missing)
+            raise place.error(
+                f"The table of {family.child!r} has no row{f' for {where}' if where else ''}, nor a default."
+            )
+        if num_rows * width > MAX_DEFAULT_ENTRIES:
+            raise place.error(
+                f"The table of {family.child!r} would have {num_rows * width:.3g} numbers, most of them the default; "
+                f"the limit is {MAX_DEFAULT_ENTRIES:.3g}."
+            )
+    values = np.empty((num_rows, width))
+    if default is not None:
+        values[:] = default
+    for row, numbers_of_row in rows.items():
+        values[row] = numbers_of_row
+    return values.ravel()

@@ -1,0 +1,241 @@
+"""Texts made of blocks and fields: `head { name = value; head { ... } }`, as NET, DNE and DSL files are.
+
+The tree that comes out has values as they are written; what they mean is for each format to say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible.errors import FormatError
+from plausible.io.assembly import Place
+from plausible.io.scanner import is_numeric, shown
+
+__all__ = ["MAX_DEPTH", "Block", "Value", "parse_blocks", "unescaped"]
+
+#: Blocks may be nested this deeply.
+MAX_DEPTH: Final = 50
+
+_HEAD: Final = re.compile(r'\s*([^{}=;"]*)([{}=;"]|\Z)')
+_SIMPLE: Final = re.compile(r'\s*([^;{}"]*);')
+_QUOTED: Final = re.compile(r'\s*("(?:[^"\\]|\\.)*+")\s*;', re.DOTALL)
+_STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_MARK: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|[(){};"]', re.DOTALL)
+_ITEM: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|[(),]|[^\s(),"]+', re.DOTALL)
+_BLANKS: Final = re.compile(r"\s*")
+_EMPTY_ENTRY: Final = re.compile(r"[,(]\s*,")
+_WORD: Final = re.compile(r"[^\s(),]+")
+_ESCAPE: Final = re.compile(r"\\(?:(\r?\n[ \t]*)|(.))", re.DOTALL)
+_ESCAPED: Final = {"n": "\n", "t": "\t", '"': '"', "\\": "\\"}
+_SPACED: Final = str.maketrans("(,", "  ")
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """The value of a field: a span of the text or, where it is in braces, a block."""
+
+    source: str = field(repr=False)
+    start: int
+    end: int
+    block: Block | None = None
+
+    @property
+    def raw(self) -> str:
+        """The value as it is written."""
+        return self.source[self.start : self.end]
+
+    @property
+    def is_quoted(self) -> bool:
+        """Whether the value is one string in quotation marks."""
+        match = _STRING.match(self.source, self.start, self.end)
+        return match is not None and match.end() == self.end
+
+    @property
+    def place(self) -> Place:
+        """Where the value begins."""
+        return Place.at(self.source, self.start)
+
+    def text(self) -> str:
+        """What a string says; any other value as it is written."""
+        return unescaped(self.raw[1:-1]) if self.is_quoted else self.raw
+
+    def items(self) -> list[str]:
+        """The entries of a list `(a b)` or `(a, b)`, strings without their marks; nested lists are an error.
+
+        An empty entry, as between two commas, is an empty text.
+        """
+        marks = list(_ITEM.finditer(self.source, self.start, self.end))
+        words = [mark.group() for mark in marks]
+        if len(words) < 2 or words[0] != "(" or words[-1] != ")":
+            raise self.place.error(f"Expected a list in parentheses, not {shown(self.raw)}.")
+        found: list[str] = []
+        after_comma = False
+        for mark, word in zip(marks[1:-1], words[1:-1], strict=True):
+            if word in "()":
+                raise Place.at(self.source, mark.start()).error("Expected no list inside of this list.")
+            if word == ",":
+                if after_comma or not found:
+                    found.append("")
+                after_comma = True
+            else:
+                found.append(unescaped(word[1:-1]) if word.startswith('"') else word)
+                after_comma = False
+        return found
+
+    def numbers(self, width: int | None = None) -> npt.NDArray[np.float64]:
+        """All numbers of a list that may be nested; innermost lists have `width` numbers, or there is only one list."""
+        raw = self.raw
+        _check_parentheses(raw, self.place)
+        if (empty := _EMPTY_ENTRY.search(raw)) is not None:
+            raise Place.at(self.source, self.start + empty.start()).error("Expected a number; this entry is empty.")
+        flat = raw.translate(_SPACED)
+        rows = [words for piece in flat.split(")") if (words := piece.split())]
+        if width is not None and len(rows) > 1:
+            wrong = next((row for row in rows if len(row) != width), None)
+            if wrong is not None:
+                raise self.place.error(f"Expected {width} numbers in each innermost list, not {len(wrong)}.")
+        try:
+            if not is_numeric(flat.replace(")", " ")):
+                raise ValueError
+            return np.array([float(word) for row in rows for word in row], dtype=np.float64)
+        except ValueError:
+            raise self._not_a_number() from None
+
+    def words(self) -> Iterator[re.Match[str]]:
+        """The words of a list that may be nested, without parentheses and commas."""
+        return _WORD.finditer(self.source, self.start, self.end)
+
+    def _not_a_number(self) -> FormatError:
+        for word in self.words():
+            try:
+                if is_numeric(word.group()):
+                    float(word.group())
+                    continue
+            except ValueError:
+                pass
+            return Place.at(self.source, word.start()).error(f"Expected a number, not {shown(word.group())}.")
+        return self.place.error("Expected a list of numbers.")
+
+
+@dataclass(slots=True)
+class Block:
+    """A block: its head, its fields in order, and the blocks inside of it."""
+
+    head: str
+    place: Place
+    fields: list[tuple[str, Value]] = field(default_factory=list)
+    blocks: list[Block] = field(default_factory=list)
+
+    def get(self, name: str) -> Value | None:
+        """The value of a field that may stand there once."""
+        found = [value for known, value in self.fields if known == name]
+        if len(found) > 1:
+            raise found[1].place.error(f"{name!r} stands twice in {shown(self.head)}.")
+        return found[0] if found else None
+
+    def text(self, name: str) -> str:
+        """The text of a field; empty where there is none."""
+        value = self.get(name)
+        return "" if value is None else value.text()
+
+    def inner(self, name: str) -> Block:
+        """The block that is the value of a field; an empty one where there is none."""
+        value = self.get(name)
+        return value.block if value is not None and value.block is not None else Block(name, self.place)
+
+
+def parse_blocks(text: str) -> Block:
+    """The tree of a text from which comments have been taken out.
+
+    >>> tree = parse_blocks('node rain { states = ("no" "yes"); }')
+    >>> tree.blocks[0].head, tree.blocks[0].get("states").items()
+    ('node rain', ['no', 'yes'])
+    """
+    root = Block("", Place.at(text, 0))
+    end = _read_into(root, text, 0, 0)
+    if end < len(text):
+        raise Place.at(text, end).error("This '}' closes nothing.")
+    return root
+
+
+def unescaped(text: str) -> str:
+    """The text inside of quotation marks with its escapes resolved; an unknown one stays as it is.
+
+    >>> print(unescaped(r'say \\"hi\\" in C:\\dir'))
+    say "hi" in C:\\dir
+    """
+
+    def resolve(match: re.Match[str]) -> str:
+        return "" if match[1] else _ESCAPED.get(match[2], match.group())
+
+    return _ESCAPE.sub(resolve, text) if "\\" in text else text
+
+
+def _read_into(block: Block, text: str, position: int, depth: int) -> int:
+    """Read fields and blocks up to the `}` that ends `block`; its position."""
+    if depth > MAX_DEPTH:
+        raise block.place.error(f"Blocks are nested more than {MAX_DEPTH} deep.")
+    while True:
+        match = _HEAD.match(text, position)
+        assert match is not None
+        head, mark, start = match[1].strip(), match[2], match.start(1)
+        if mark == "=" and head:
+            value, position = _read_value(head, text, match.end(), depth)
+            block.fields.append((head, value))
+        elif mark == "{" and head:
+            inner = Block(" ".join(head.split()), Place.at(text, start))
+            position = _closed(inner, text, match.end(), depth)
+            block.blocks.append(inner)
+        elif mark == ";" and not head:
+            position = match.end()
+        elif mark in ("", "}") and not head:
+            return match.start(2)
+        else:
+            found = shown(text[start : match.end() + 20]) if start < len(text) else "the end of the file"
+            raise Place.at(text, start).error(f"Expected 'name = value;' or 'head {{ ... }}', not {found}.")
+
+
+def _closed(block: Block, text: str, position: int, depth: int) -> int:
+    """Read a block from after its `{`; the position after its `}`."""
+    end = _read_into(block, text, position, depth + 1)
+    if end >= len(text):
+        raise block.place.error(f"The block {shown(block.head)} is not closed: expected '}}'.")
+    return end + 1
+
+
+def _read_value(name: str, text: str, position: int, depth: int) -> tuple[Value, int]:
+    match = _SIMPLE.match(text, position) or _QUOTED.match(text, position)
+    if match is not None:
+        start = match.start(1)
+        return Value(text, start, start + len(match[1].rstrip())), match.end()
+    blanks = _BLANKS.match(text, position)
+    start = blanks.end() if blanks else position
+    level = 0
+    for mark in _MARK.finditer(text, position):
+        symbol = mark.group()
+        if symbol == '"':
+            raise Place.at(text, mark.start()).error("This string is not closed: expected '\"'.")
+        if symbol == ";" and level == 0:
+            return Value(text, start, start + len(text[start : mark.start()].rstrip())), mark.end()
+        if symbol == "{" and level == 0:
+            inner = Block(name, Place.at(text, start))
+            end = _closed(inner, text, mark.end(), depth)
+            return Value(text, start, end, inner), end
+        if symbol in "{};":
+            break
+        level += (symbol == "(") - (symbol == ")")
+    missing = ")" if level > 0 else ";"
+    raise Place.at(text, start).error(f"The value of {name!r} has no end: expected '{missing}'.")
+
+
+def _check_parentheses(raw: str, place: Place) -> None:
+    marks = np.frombuffer(re.sub("[^()]", "", raw).encode("ascii"), dtype=np.uint8)
+    depths = np.cumsum(np.where(marks == ord("("), 1, -1))
+    if not raw.startswith("(") or not marks.size or depths.min() < 0 or depths[-1] != 0 or (depths[:-1] == 0).any():
+        raise place.error(f"Expected a list in balanced parentheses, not {shown(raw)}.")

@@ -1,0 +1,193 @@
+"""Reading Hugin's NET files: discrete nodes with tables, continuous ones with conditional Gaussians."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+from plausible.cpds import CPD
+from plausible.cpds.rows import Rounding
+from plausible.errors import suggestion
+from plausible.io.assembly import Assembly, Place
+from plausible.io.blocks import Block, Value, parse_blocks
+from plausible.io.hugin_gaussians import gaussian_cpd
+from plausible.io.identifiers import restore_name, restore_states
+from plausible.io.scanner import blank_comments, shown
+from plausible.models import BayesianNetwork, Notes, VariableNotes
+from plausible.variables import Variable
+
+__all__ = ["KEYWORDS", "legal", "parse_hugin"]
+
+#: Words that can't be the name of a node.
+KEYWORDS: Final = frozenset(
+    ("net", "class", "node", "discrete", "continuous", "decision", "utility", "function", "potential", "normal")
+)
+
+_COMMENTS: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|(?P<comment>%[^\n]*)', re.DOTALL)
+_NODE: Final = re.compile(r"(?:(discrete|continuous) )?node (\S+)")
+_OTHER: Final = re.compile(r"(?:(?:discrete|continuous) )?(decision|utility|function|class|instance|object)\b")
+_POTENTIAL: Final = re.compile(r"potential ?\(([^|()]*)(?:\|([^|()]*))?\)")
+_NAMES: Final = re.compile(r"[^\s,]+")
+
+
+def legal(name: str) -> str:
+    """A C identifier, as NET wants it, that looks like the name.
+
+    >>> legal("5-year survival"), legal("rain")
+    ('_5_year_survival', 'rain')
+    """
+    text = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    return f"_{text}" if not text or text[0].isdigit() or text in KEYWORDS else text
+
+
+def parse_hugin(text: str) -> BayesianNetwork:
+    """The network in a text of Hugin's NET language.
+
+    Tables list parents in the order of the potential's head, the child's state changing fastest.
+
+    >>> network = parse_hugin('''
+    ... net { }
+    ... node rain { states = ("no" "yes"); }
+    ... node grass { states = ("dry" "wet"); label = "the lawn"; }
+    ... potential ( rain ) { data = ( 0.8 0.2 ); }
+    ... potential ( grass | rain ) { data = ((0.9 0.1)   % rain = no
+    ...                                      (0.1 0.9)); }
+    ... ''')
+    >>> network.cpd("grass").values.tolist()
+    [[0.9, 0.1], [0.1, 0.9]]
+    """
+    tree = parse_blocks(blank_comments(text, _COMMENTS, "%"))
+    if tree.fields:
+        raise tree.fields[0][1].place.error(f"The field {tree.fields[0][0]!r} stands outside of any block.")
+    if not tree.blocks:
+        raise Place(1, 1).error("Expected 'net', 'node' or 'potential'; the file has no block.")
+    assembly = Assembly()
+    names: dict[str, str] = {}
+    for block in _of_kind(tree, "net")[:1]:
+        assembly.notes = _network_notes(block)
+    for block in tree.blocks:
+        if (node := _NODE.fullmatch(block.head)) is not None:
+            _add_node(assembly, block, node[2], node[1] == "continuous", names)
+        elif not block.head.startswith("potential") and block.head != "net":
+            raise _not_known(block)
+    for block in _of_kind(tree, "potential"):
+        _add_potential(assembly, block, names)
+    return assembly.network()
+
+
+def _of_kind(tree: Block, kind: str) -> list[Block]:
+    found = [block for block in tree.blocks if block.head == kind or (kind != "net" and block.head.startswith(kind))]
+    if kind == "net" and len(found) > 1:
+        raise found[1].place.error("The file has two 'net' blocks.")
+    return found
+
+
+def _not_known(block: Block) -> Exception:
+    other = _OTHER.match(block.head)
+    if other is None:
+        word = block.head.split()[0]
+        hint = suggestion(word, ("net", "node", "discrete node", "continuous node", "potential"))
+        return block.place.error(f"Expected 'net', 'node' or 'potential', not {shown(block.head)}.{hint}")
+    if other[1] in ("decision", "utility"):
+        return block.place.error(
+            f"{shown(block.head)} makes this an influence diagram; only Bayesian networks are read from NET files."
+        )
+    return block.place.error(f"{shown(block.head)}: {other[1]} blocks are not supported here.")
+
+
+# --- nodes ---
+
+
+def _add_node(assembly: Assembly, block: Block, written: str, is_continuous: bool, names: dict[str, str]) -> None:
+    if written in names:
+        raise block.place.error(f"The node {written!r} is declared twice.")
+    name = restore_name(written, json.dumps(block.text("plausible_name")), legal)
+    states = block.get("states")
+    if is_continuous:
+        if states is not None:
+            raise states.place.error(f"The continuous node {written!r} can't have states.")
+        assembly.add_variable(name, None, block.place, _node_notes(block))
+    else:
+        if states is None:
+            raise block.place.error(f"The node {written!r} has no states.")
+        meant = restore_states(states.items(), block.text("plausible_states") or None, str)
+        assembly.add_variable(name, meant, block.place, _node_notes(block))
+    names[written] = name
+
+
+def _node_notes(block: Block) -> VariableNotes:
+    known = ("states", "label", "HR_Desc", "position", "plausible_name", "plausible_states", "plausible_properties")
+    position = block.get("position")
+    return VariableNotes(
+        label=block.text("label"),
+        description=block.text("HR_Desc"),
+        position=None if position is None else _position(position),
+        properties=_properties(block, known),
+    )
+
+
+def _position(value: Value) -> tuple[float, float]:
+    numbers = value.numbers()
+    if numbers.size != 2:
+        raise value.place.error("Expected 'position = (x y)'.")
+    return float(numbers[0]), float(numbers[1])
+
+
+def _network_notes(block: Block) -> Notes:
+    known = ("name", "HR_Desc", "reference", "plausible_properties")
+    return Notes(block.text("name"), block.text("HR_Desc"), block.text("reference"), _properties(block, known))
+
+
+def _properties(block: Block, known: Sequence[str]) -> Mapping[str, str]:
+    """All other fields; one that is repeated has its values on lines of their own."""
+    found: dict[str, str] = {}
+    for key, value in block.fields:
+        if key not in known:
+            text = value.text()
+            found[key] = f"{found[key]}\n{text}" if key in found else text
+    try:
+        exact = json.loads(block.text("plausible_properties") or "{}")
+    except (ValueError, RecursionError):
+        exact = None
+    if isinstance(exact, dict) and all(isinstance(text, str) for text in exact.values()):
+        found |= exact
+    return MappingProxyType(found)
+
+
+# --- potentials ---
+
+
+def _add_potential(assembly: Assembly, block: Block, names: Mapping[str, str]) -> None:
+    head = _POTENTIAL.fullmatch(block.head)
+    if head is None:
+        raise block.place.error(f"Expected 'potential ( child | parents )', not {shown(block.head)}.")
+    children, parents = _NAMES.findall(head[1]), _NAMES.findall(head[2] or "")
+    if len(children) != 1:
+        raise block.place.error("Expected one node before the bar: a potential over several is no distribution.")
+    for name in (*children, *parents):
+        if name not in names:
+            raise block.place.error(f"{name!r}, in this potential, is not declared.{suggestion(name, names)}")
+    child = names[children[0]]
+    data = block.get("data")
+    if data is None:
+        model = "; expressions ('model_data') are not supported here" if block.get("model_data") else ""
+        raise block.place.error(f"The potential of {child!r} has no 'data'{model}.")
+    if assembly.variables[child].is_continuous:
+        _add_gaussian(assembly, child, parents, data, names)
+    else:
+        values = data.numbers(assembly.variables[child].num_states)
+        assembly.add_table(child, [names[parent] for parent in parents], values, data.place)
+    for key, text in _properties(block, ("data",)).items():
+        assembly.add_property(child, f"potential.{key}", text)
+
+
+def _add_gaussian(
+    assembly: Assembly, child: str, parents: Sequence[str], data: Value, names: Mapping[str, str]
+) -> None:
+    def make(variable: Variable, given: tuple[Variable, ...]) -> tuple[CPD, Rounding | None]:
+        return gaussian_cpd(variable, dict(zip(parents, given, strict=True)), data), None
+
+    assembly.add_distribution(child, [names[parent] for parent in parents], make, data.place)

@@ -1,0 +1,158 @@
+"""Conditional random fields: Markov networks of some variables given others that are always observed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible.data import encode_columns
+from plausible.errors import InvalidModel, UnknownVariable
+from plausible.factors import Factor
+from plausible.graphs import UndirectedGraph
+from plausible.models.markov_network import MarkovNetwork
+from plausible.models.notes import Notes
+from plausible.variables import Evidence, EvidenceLike, State, Variable
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame
+
+__all__ = ["ConditionalRandomField"]
+
+
+class ConditionalRandomField:
+    """P(Y | X) = Π φ_i(D_i) / Z(X): nothing is said about the inputs X, which may depend on each other in any way.
+
+    Parameters
+    ----------
+    factors
+        Non-negative factors, none of them over inputs alone: such a one would cancel in P(Y | X).
+    inputs
+        The names of the variables X.
+    variables
+        Variables that come first in the variable order; the way to add variables that are in no factor.
+    notes
+        Name, description, positions and the like.
+
+    References
+    ----------
+    Lafferty, McCallum & Pereira (2001), Conditional random fields.
+
+    Examples
+    --------
+    >>> seen = Factor({"X": 2, "Y": 2}, [[4, 1], [1, 4]])
+    >>> field = ConditionalRandomField(seen, inputs=["X"])
+    >>> field.query("Y", evidence={"X": 1}).values
+    array([0.2, 0.8])
+    """
+
+    __slots__ = ("_inputs", "_network")
+
+    def __init__(
+        self,
+        *factors: Factor | Iterable[Factor],
+        inputs: Iterable[str],
+        variables: Iterable[Variable] = (),
+        notes: Notes | None = None,
+    ) -> None:
+        self._network = MarkovNetwork(*factors, variables=variables, notes=notes)
+        self._inputs = tuple(dict.fromkeys(inputs))
+        if not self._inputs:
+            raise InvalidModel("A conditional random field has inputs; without any it is a MarkovNetwork.")
+        for name in self._inputs:
+            if name not in self._network:
+                raise UnknownVariable.named(name, self._network.variables, "this network")
+        for number, factor in enumerate(self._network.factors):
+            if set(factor.names) <= set(self._inputs):
+                raise InvalidModel(
+                    f"Factor {number} over ({', '.join(factor.names)}) has no output variable: it cancels in P(Y | X)."
+                )
+
+    # --- what is there ---
+
+    @property
+    def variables(self) -> Mapping[str, Variable]:
+        """Name -> variable, inputs and outputs, in the order given."""
+        return self._network.variables
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The names of the variables that are always observed."""
+        return self._inputs
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The names of all other variables."""
+        return tuple(name for name in self.variables if name not in self._inputs)
+
+    @property
+    def factors(self) -> tuple[Factor, ...]:
+        """The factors, in the order given."""
+        return self._network.factors
+
+    @property
+    def graph(self) -> UndirectedGraph:
+        """The undirected graph in which the variables of each factor are joined with each other."""
+        return self._network.graph
+
+    @property
+    def notes(self) -> Notes:
+        """Name, description, positions and the like."""
+        return self._network.notes
+
+    # --- questions ---
+
+    def given(self, inputs: Mapping[str, State]) -> MarkovNetwork:
+        """The Markov network of the outputs for one state of each input."""
+        observed = Evidence.read(inputs, self.variables, "this network").hard
+        for name in self._inputs:
+            if name not in observed:
+                raise InvalidModel(f"{name!r} is an input of this network: give it a state.")
+        return self._network.reduce({name: inputs[name] for name in self._inputs})
+
+    def log_partition(self, inputs: Mapping[str, State]) -> float:
+        """log Z(x), natural, for one state of each input; an input that rules out every output is an error."""
+        return self.given(inputs).log_partition()
+
+    def query(self, targets: str | Iterable[str], evidence: EvidenceLike) -> Factor:
+        """P(targets | evidence); the evidence has a state for each input, and anything about the outputs."""
+        network, findings = self._split(evidence)
+        return network.query(targets, findings)
+
+    def log_probability(self, evidence: EvidenceLike) -> float:
+        """log P(findings on outputs | states of the inputs), natural; -inf where they are impossible."""
+        network, findings = self._split(evidence)
+        return network.log_probability(findings)
+
+    def _split(self, evidence: EvidenceLike) -> tuple[MarkovNetwork, dict[str, Any]]:
+        network = self.given({name: evidence[name] for name in self._inputs if name in evidence})
+        return network, {name: finding for name, finding in evidence.items() if name not in self._inputs}
+
+    def log_likelihood(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]]) -> npt.NDArray[np.float64]:
+        """log P(y | x) of each complete row of a data frame; Z(x) is computed once for each different x."""
+        columns = encode_columns(frame, self.variables)
+        measures = self._network.log_measures(columns)
+        inputs = np.stack([columns[name] for name in self._inputs], axis=1)
+        kinds, kind_of_row = np.unique(inputs, axis=0, return_inverse=True)
+        totals = np.array([self.log_partition(self._states(kind)) for kind in kinds], dtype=np.float64)
+        return measures - totals[kind_of_row.reshape(-1)]
+
+    def _states(self, positions: Sequence[int]) -> dict[str, State]:
+        pairs = zip(self._inputs, positions, strict=True)
+        return {name: (self.variables[name].states or ())[int(position)] for name, position in pairs}
+
+    # --- as a value ---
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ConditionalRandomField):
+            return NotImplemented
+        return self._network == other._network and set(self._inputs) == set(other._inputs)
+
+    def __hash__(self) -> int:
+        return hash((self._network, frozenset(self._inputs)))
+
+    def __repr__(self) -> str:
+        title = f" {self.notes.name!r}" if self.notes.name else ""
+        return f"<ConditionalRandomField{title}: {len(self.outputs)} outputs, {len(self._inputs)} inputs>"
