@@ -37,9 +37,13 @@ def test_building_and_asking_a_network_loads_no_heavy_library():
 
 
 def test_all_lists_exactly_the_public_names():
-    """`__all__` is sorted, complete and importable."""
-    assert list(plausible.__all__) == sorted(plausible.__all__)
-    assert all(hasattr(plausible, name) for name in plausible.__all__)
+    """`__all__` has no repeats, and leaves out nothing that is there without an underscore."""
+    listed = set(plausible.__all__)
+    assert len(listed) == len(plausible.__all__)
+    rooms_for_machines = {"kernels", "cli"}
+    assert {name for name in vars(plausible) if not name.startswith("_")} - rooms_for_machines == listed - {
+        "__version__"
+    }
 
 
 @pytest.mark.parametrize("name", PUBLIC)

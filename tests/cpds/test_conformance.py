@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import itertools
 import json
 import math
 import pickle
+import random
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -112,6 +115,9 @@ DISCRETE = [
         lambda p: TreeCPD("X", Split("one", {"only": Split("A", {"a0": [1], "a1": [1]})}), p),
         0,
     ),
+    Case("tree-trivial", (), lambda p: TreeCPD("X", [1.0], p), 0),
+    Case("rules-trivial", (), lambda p: RuleCPD("X", [({}, 1.0)], p, states=1), 0),
+    Case("table-trivial", (ONE,), lambda p: TableCPD("X", [[1.0]], p), 0),
     Case("tree-deep", MANY, lambda p: TreeCPD("X", deep_tree(8), p), 9),
     Case("rules-and", (A, C), lambda p: RuleCPD("X", AND_RULES, p, states=2), 3),
     Case("rules-shared", (A, B), lambda p: RuleCPD("X", SHARED_RULES, p, states=["x", "y", "z"]), 3),
@@ -425,6 +431,29 @@ def test_a_record_with_a_missing_field_is_named(case: Case) -> None:
 
 
 @named(EVERY)
+def test_a_mangled_record_is_refused_with_an_error_of_ours(case: Case) -> None:
+    """Wrong types, lengths and numbers anywhere in a record: the library's own errors, or a valid CPD."""
+    cpd, rng = case.bound(), random.Random(case.name)
+    for _ in range(100):
+        record = mangled(rng, cpd.to_record())
+        if isinstance(record, dict):
+            with contextlib.suppress(PlausibleError), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                again = type(cpd).from_record(cpd.variable, cpd.parents, record)
+                assert again.to_record() is not None
+
+
+def mangled(rng: random.Random, value: Any) -> Any:
+    if isinstance(value, dict) and value and rng.random() < 0.8:
+        key = rng.choice(list(value))
+        return {**value, key: mangled(rng, value[key])}
+    if isinstance(value, list) and value and rng.random() < 0.8:
+        place = rng.randrange(len(value))
+        return [*value[:place], *([] if rng.random() < 0.2 else [mangled(rng, value[place])]), *value[place + 1 :]]
+    return rng.choice([None, "text", -1, 7, 1.5, [], {}, [[]], True, math.nan, {"a": 1}])
+
+
+@named(EVERY)
 def test_equality_is_by_content(case: Case) -> None:
     one, two = case.bound(), case.bound()
     assert one == two
@@ -478,6 +507,23 @@ def test_is_close_looks_at_the_distribution_whatever_kind_and_order(case: Case) 
         far = TableCPD(cpd.variable, blurred, [case.parents[i] for i in order])
         same = np.allclose(blurred, table, rtol=0, atol=1e-9)
         assert cpd.is_close(far) == same
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda by, p: NoisyOr("X", p, [0.1 + by] * 40, 0.2),
+        lambda by, p: NoisyMax("X", p, [[[1, 0], [0.9 - by, 0.1 + by]]] * 40),
+        lambda by, p: TreeCPD("X", Split("P0", {0: [0.4 + by, 0.6 - by], 1: Split("P39", {0: [1, 0], 1: [0, 1]})}), p),
+        lambda by, p: RuleCPD("X", [({"X": 0}, 0.4 + by), ({"X": 1}, 0.6 - by)], p, states=2),
+        lambda by, p: LogisticCPD("X", p, [1.0 + by] * 40),
+    ],
+    ids=["noisy-or", "noisy-max", "tree", "rules", "logistic"],
+)
+def test_is_close_compares_parameters_where_tables_would_not_fit(build: Callable[..., CPD]) -> None:
+    parents = [Variable(f"P{i}", 2) for i in range(40)]
+    assert build(0.0, parents).is_close(build(1e-12, parents))
+    assert not build(0.0, parents).is_close(build(1e-3, parents))
 
 
 @named(EVERY)

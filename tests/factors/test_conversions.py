@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import math
 
 import pandas as pd
@@ -20,7 +20,7 @@ STATES = {
     "mixed": [1, "1", 2.5],
     "none among them": [None, "x"],
     "tuples": [("a", 1), ("b", 2)],
-    "dates": [datetime.date(2020, 1, 2), datetime.date(2020, 1, 1)],
+    "dates": [dt.date(2020, 1, 2), dt.date(2020, 1, 1)],
     "sets": [frozenset({1}), frozenset()],
     "one": ["only"],
     "awkward text": ["<b>&", "", "two\nlines"],
@@ -47,7 +47,8 @@ def test_dictionaries_frames_and_xarrays_round_trip(states):
     for factor in _factors(states):
         _same(Factor.from_dict(factor.scope, factor.to_dict()), factor)
         _same(Factor.from_frame(factor.to_frame()), factor)
-        _same(Factor.from_xarray(factor.to_xarray()), factor)
+        if None not in states:  # xarray, and a MultiIndex of pandas, show None as missing
+            _same(Factor.from_xarray(factor.to_xarray()), factor)
 
 
 def test_the_empty_scope_round_trips():
@@ -68,8 +69,8 @@ def test_series_list_the_assignments_in_row_major_order(states):
         series = factor.to_series()
         assert series.tolist() == factor.flat.tolist()
         assert list(series.index.names) == list(factor.names)
-        if None not in states:  # a MultiIndex shows None as missing
-            assert [key for key in series.index] == list(factor.to_dict())
+        if None not in states:
+            assert list(series.index) == list(factor.to_dict())
 
 
 def test_frames_have_a_column_for_each_variable():

@@ -217,7 +217,7 @@ def test_independence_refuses_a_variable_on_both_sides(joint):
 def test_a_factor_combines_with_factors_and_numbers_only():
     """Anything else is a TypeError; NaN is no number."""
     f = Factor({"X": 2}, [1.0, 2.0])
-    for operation in (lambda: f * "x", lambda: f / None, lambda: f + [1, 2], lambda: list(f), lambda: 1.0 in f):
+    for operation in (lambda: f * "x", lambda: f / None, lambda: f - (1, 2), lambda: list(f), lambda: 1.0 in f):
         with pytest.raises(TypeError):
             operation()
     with pytest.raises(InvalidFactor):

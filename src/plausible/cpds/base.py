@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from plausible.errors import InvalidCPD, NotSupported, UnknownVariable
 from plausible.factors import Factor
-from plausible.factors.alignment import MAX_ENTRIES, check_size, table_shape, wide
+from plausible.factors.alignment import MAX_ENTRIES, check_size, num_entries, table_shape, wide
 from plausible.variables import State, Variable
 
 if TYPE_CHECKING:
@@ -221,7 +221,9 @@ class CPD(ABC):
         return self == other or self._is_close(other, tolerance)
 
     def _is_close(self, other: CPD, tolerance: float) -> bool:
-        """`is_close` for a CPD over the same variables."""
+        """`is_close` for a CPD over the same variables: by tables, or by parameters where these would be too large."""
+        if num_entries(self.scope) > MAX_ENTRIES and type(self) is type(other):
+            return self.parent_names == other.parent_names and _nearly(self.to_record(), other.to_record(), tolerance)
         return self.to_factor().is_close(other.to_factor(), tolerance)
 
     def __eq__(self, other: object) -> bool:
@@ -254,6 +256,17 @@ class CPD(ABC):
 def slice_at(values: npt.NDArray[Any], fixed: Mapping[int, int]) -> npt.NDArray[Any]:
     """The part of an array where the fixed axes have their position; they stay as axes of length one."""
     return values[tuple(slice(fixed[a], fixed[a] + 1) if a in fixed else slice(None) for a in range(values.ndim))]
+
+
+def _nearly(one: Any, two: Any, tolerance: float) -> bool:
+    """Whether two records have the same form and nearly the same numbers."""
+    if isinstance(one, dict) and isinstance(two, dict):
+        return one.keys() == two.keys() and all(_nearly(one[key], two[key], tolerance) for key in one)
+    if isinstance(one, list) and isinstance(two, list):
+        return len(one) == len(two) and all(_nearly(a, b, tolerance) for a, b in zip(one, two, strict=True))
+    if isinstance(one, float) and isinstance(two, float):
+        return abs(one - two) <= tolerance
+    return bool(one == two)
 
 
 def _states(variable: Variable) -> str:

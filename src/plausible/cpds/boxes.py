@@ -45,7 +45,8 @@ def box_text(scope: Scope, box: Box) -> str:
 def _fill(table: npt.NDArray[np.float64], box: Box, axes: Sequence[int], value: Value) -> None:
     """Write a value into the part of `table` (over the listed axes of the scope) that the box describes."""
     chosen = [sorted(box[axis]) if axis in box else range(size) for axis, size in zip(axes, table.shape, strict=True)]
-    table[np.ix_(*chosen)] = value
+    # A child with one state may have no axis here: its row of one number is then a number.
+    table[np.ix_(*chosen)] = np.squeeze(value) if np.size(value) == 1 else value
 
 
 # --- independence in a context ---

@@ -17,6 +17,7 @@ from plausible.cpds.reading import (
     read_continuous_child,
     read_parents,
     record_field,
+    record_list,
 )
 from plausible.errors import InvalidCPD, NotSupported, UnknownVariable
 from plausible.factors.alignment import num_entries
@@ -214,7 +215,7 @@ class ConditionalGaussianCPD(CPD):
         """The inverse of `to_record`."""
         shape = tuple(parent.num_states for parent in parents if not parent.is_continuous)
         continuous = [parent.name for parent in parents if parent.is_continuous]
-        listed = record_field(variable, record, "coefficients")
+        listed = record_list(variable, record, "coefficients")
         if len(listed) != len(continuous):
             raise InvalidCPD(f"The record of {variable.name!r} needs coefficients for {continuous}.")
         arrays = [

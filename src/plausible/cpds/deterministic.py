@@ -16,7 +16,7 @@ from plausible.cpds.reading import (
     name_of,
     read_child,
     read_parents,
-    record_field,
+    record_list,
     states_at,
 )
 from plausible.cpds.rows import place_text
@@ -147,7 +147,7 @@ class DeterministicCPD(CPD):
     def from_record(cls, variable: Variable, parents: tuple[Variable, ...], record: Mapping[str, Any]) -> Self:
         """The inverse of `to_record`."""
         check_discrete(variable, parents, "A deterministic CPD")
-        results = states_at(variable, record_field(variable, record, "positions"))
+        results = states_at(variable, record_list(variable, record, "positions"))
         if len(results) != num_entries(parents):
             raise InvalidCPD(
                 f"The record of {variable.name!r} needs {num_entries(parents)} positions, not {len(results)}."

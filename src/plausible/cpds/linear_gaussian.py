@@ -178,4 +178,4 @@ def normal_quantile(
     """The inverse distribution function of N(mean, variance)."""
     from scipy.special import ndtri
 
-    return np.asarray(mean + np.where(variance > 0, np.sqrt(variance) * ndtri(levels), 0.0))
+    return np.asarray(mean + np.sqrt(variance) * np.where(variance > 0, ndtri(levels), 0.0))

@@ -15,7 +15,7 @@ from plausible.cpds.reading import (
     numbers,
     read_child,
     read_parents,
-    record_field,
+    record_list,
     values_by_parent,
 )
 from plausible.errors import InvalidCPD, NotSupported, UnknownVariable
@@ -229,7 +229,7 @@ class LogisticCPD(CPD):
     def from_record(cls, variable: Variable, parents: tuple[Variable, ...], record: Mapping[str, Any]) -> Self:
         """The inverse of `to_record`."""
         names = tuple(parent.name for parent in parents)
-        intercept, weights, codes = (record_field(variable, record, f) for f in ("intercept", "weights", "codes"))
+        intercept, weights, codes = (record_list(variable, record, f) for f in ("intercept", "weights", "codes"))
         arrays = [numbers(weight, f"A weight in the record of {variable.name!r}") for weight in weights]
         listed = values_by_parent(variable.name, "codes", names, codes)
         return cls(

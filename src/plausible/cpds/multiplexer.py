@@ -15,7 +15,7 @@ from plausible.cpds.reading import (
     name_of,
     read_child,
     read_parents,
-    record_field,
+    record_list,
     states_at,
 )
 from plausible.errors import InvalidCPD, UnknownState
@@ -156,9 +156,10 @@ class Multiplexer(CPD):
         cpd = object.__new__(cls)
         cpd.variable, cpd.parent_names, cpd._known_parents = variable, tuple(p.name for p in parents), parents
         check_discrete(variable, parents, "A multiplexer")
-        listed = record_field(variable, record, "copies")
+        listed = record_list(variable, record, "copies")
         cpd._check_selector()
-        if [len(positions) for positions in listed] != [parent.num_states for parent in parents[1:]]:
+        counts = [len(positions) if isinstance(positions, list) else None for positions in listed]
+        if counts != [parent.num_states for parent in parents[1:]]:
             raise InvalidCPD(f"The record of {variable.name!r} needs a position for each state of each input.")
         for positions in listed:
             states_at(variable, positions)

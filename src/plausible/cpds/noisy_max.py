@@ -210,7 +210,7 @@ def _num_states(effects: Iterable[Any], leak: Any) -> int | None:
     """The number of states of the child, from the first row at hand."""
     for effect in effects:
         return len(next(iter(effect.values()))) if isinstance(effect, Mapping) else int(effect.shape[1])
-    return None if leak is None else len(leak)
+    return len(leak) if hasattr(leak, "__len__") else None
 
 
 def _cumulative(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

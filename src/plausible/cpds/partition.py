@@ -1,4 +1,4 @@
-"""From overlapping-free boxes to the tree of contexts they make, which is how their partition is checked."""
+"""From boxes to the tree of contexts that they make; on the way it shows whether they partition the assignments."""
 
 from __future__ import annotations
 

@@ -20,6 +20,7 @@ __all__ = [
     "read_continuous_child",
     "read_parents",
     "record_field",
+    "record_list",
     "states_at",
     "values_by_parent",
 ]
@@ -72,9 +73,7 @@ def check_discrete(child: Variable, parents: Iterable[Variable | None], what: st
             raise InvalidCPD(f"{what} can't have the continuous parent {parent.name!r} (child {child.name!r}).")
 
 
-def values_by_parent(
-    child: str, what: str, parent_names: tuple[str, ...], values: Mapping[str, Any] | Iterable[Any]
-) -> tuple[Any, ...]:
+def values_by_parent(child: str, what: str, parent_names: tuple[str, ...], values: Any) -> tuple[Any, ...]:
     """One value for each parent, in their order: from a mapping by name, or from a list."""
     if isinstance(values, Mapping):
         for name in values:
@@ -84,6 +83,8 @@ def values_by_parent(
         if missing:
             raise InvalidCPD(f"The {what} of {child!r} lacks its parent {missing[0]!r}.")
         return tuple(values[name] for name in parent_names)
+    if not isinstance(values, Iterable):
+        raise InvalidCPD(f"The {what} of {child!r} must be a list or a mapping by parent, not {values!r}.")
     listed = tuple(values)
     if len(listed) != len(parent_names):
         raise InvalidCPD(
@@ -105,18 +106,28 @@ def numbers(values: Any, what: str) -> npt.NDArray[np.float64]:
     return array
 
 
-def record_field(variable: Variable, record: Mapping[str, Any], field: str) -> Any:
+def record_field(variable: Variable, record: Any, field: str) -> Any:
     """A field of a CPD's record in a file."""
-    if field not in record:
+    if not isinstance(record, Mapping) or field not in record:
         raise InvalidCPD(f"The record of the CPD of {variable.name!r} has no field {field!r}.")
     return record[field]
 
 
-def states_at(variable: Variable, positions: Iterable[Any]) -> tuple[State, ...]:
+def record_list(variable: Variable, record: Any, field: str, length: int | None = None) -> list[Any]:
+    """A field that holds a list; with `length`, a list of lists of that length."""
+    values = record_field(variable, record, field)
+    if not isinstance(values, list):
+        raise InvalidCPD(f"The field {field!r} of the CPD of {variable.name!r} must be a list, not {values!r}.")
+    if length is not None and any(not isinstance(value, list) or len(value) != length for value in values):
+        raise InvalidCPD(f"The field {field!r} of the CPD of {variable.name!r} must list {length} things at a time.")
+    return values
+
+
+def states_at(variable: Variable, positions: Any) -> tuple[State, ...]:
     """The states at some positions, as a file lists them."""
     states = variable.states or ()
     found = []
-    for position in positions:
+    for position in positions if isinstance(positions, (list, tuple)) else (positions,):
         if not isinstance(position, int) or not 0 <= position < len(states):
             raise InvalidCPD(f"{variable.name!r} has {len(states)} states; {position!r} is not the position of one.")
         found.append(states[position])

@@ -88,12 +88,12 @@ def normalized_rows(
         where = place(error.row)
         raise InvalidCPD(f"The row of {variable.name!r}{f' for {where}' if where else ''} {error.problem}.") from None
     if rounding is not None:
-        warn_rounding(variable, rounding, place(rounding.row))
+        _warn_rounding(variable, rounding, place(rounding.row))
     rows.setflags(write=False)
     return rows
 
 
-def warn_rounding(variable: Variable, rounding: Rounding, place: str) -> None:
+def _warn_rounding(variable: Variable, rounding: Rounding, place: str) -> None:
     """The one warning for all rows of a CPD that were renormalised."""
     worst = f" (worst: {place})" if place else ""
     was = "1 row" if rounding.num_rows == 1 else f"{rounding.num_rows} rows"
@@ -141,7 +141,8 @@ def keyed_rows(variable: Variable, parents: Sequence[Variable], rows: Mapping[An
     array = np.full((*shape, variable.num_states), np.nan)
     seen = np.zeros(shape, dtype=bool)
     for key, row in rows.items():
-        states = (key,) if len(parents) == 1 and parents[0].has_state(key) else key
+        single = len(parents) == 1 and (parents[0].has_state(key) or not isinstance(key, tuple))
+        states = (key,) if single else key
         if not isinstance(states, tuple) or len(states) != len(parents):
             wanted = [parent.name for parent in parents]
             raise InvalidCPD(f"The row {key!r} of {variable.name!r} must be keyed by a state of each parent {wanted}.")

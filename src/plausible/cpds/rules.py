@@ -20,6 +20,7 @@ from plausible.cpds.reading import (
     read_child,
     read_parents,
     record_field,
+    record_list,
     states_at,
 )
 from plausible.cpds.rows import normalized_rows, probability
@@ -238,9 +239,9 @@ class RuleCPD(CPD):
         """The inverse of `to_record`."""
         scope = (*parents, variable)
         rules = []
-        for rule in record_field(variable, record, "rules"):
+        for rule in record_list(variable, record, "rules"):
             context = {}
-            for axis, positions in record_field(variable, rule, "context"):
+            for axis, positions in record_list(variable, rule, "context", 2):
                 if not isinstance(axis, int) or not 0 <= axis < len(scope):
                     raise InvalidCPD(f"A rule of {variable.name!r} speaks of axis {axis!r}; there are {len(scope)}.")
                 context[scope[axis].name] = frozenset(states_at(scope[axis], positions))

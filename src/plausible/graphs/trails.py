@@ -100,7 +100,7 @@ class SeparationExplanation:
         If connected, one active trail, of the shortest ones. If separated, the trails from `x` to `y`, shortest first,
         each with what blocks it.
     complete
-        Whether `trails` lists every trail (a separated pair may have more than were asked for).
+        Whether `trails` lists every trail; a separated pair may have more than were asked for.
     """
 
     x: tuple[Node, ...]
@@ -118,9 +118,9 @@ class SeparationExplanation:
             lines.append(f"  {trail} is {'active' if trail.is_active else 'blocked'}")
             told = trail.blockers or trail.junctions
             lines += [f"    {junction}" for junction in told]
-        return "\n".join(
-            lines if self.complete or not self.separated else [*lines, "  ... and more trails, all blocked"]
-        )
+        if self.separated and not self.complete:
+            lines.append("  ... and more trails, all blocked")
+        return "\n".join(lines)
 
 
 def active_trails(graph: DAG, x: Nodes, y: Nodes, given: Nodes = (), limit: int | None = 100) -> Iterator[Trail]:

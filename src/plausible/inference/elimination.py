@@ -78,7 +78,8 @@ def sum_product(
     Parameters
     ----------
     factors
-        Non-negative factors.
+        Factors with a non-negative product. Single ones may have negative entries, as those of noisy-or CPDs do; then
+        there are no logarithms to fall back on.
     targets
         The variables to keep; each must be in some factor.
     order
@@ -101,12 +102,16 @@ def sum_product(
     graph = UndirectedGraph((pair for factor in listed for pair in combinations(factor.names, 2)), nodes=sizes)
     hidden = _read_order(order, graph, targets, sizes)
     info = _price(graph, hidden, targets, sizes, max_entries)
-    try:
-        with np.errstate(under="raise"):
-            answer, exponent = _run(listed, hidden, _linear_step)
+    if any(factor.min() < 0 for factor in listed):  # differences, as of noisy-or: what is below zero is rounding
+        answer, exponent = _run(listed, hidden, _linear_step)
+        clipped = Factor.from_flat(answer.scope, np.maximum(answer.flat, 0.0))
+        return SumProduct(clipped.reorder(targets), exponent * math.log(2), info)
+    underflows: list[str] = []
+    with np.errstate(under="call", call=lambda kind, flag: underflows.append(kind)):
+        answer, exponent = _run(listed, hidden, _linear_step)
+    if not underflows:
         return SumProduct(answer.reorder(targets), exponent * math.log(2), info)
-    except FloatingPointError:
-        answer, _ = _run([factor.log() for factor in listed], hidden, _log_step)
+    answer, _ = _run([factor.log() for factor in listed], hidden, _log_step)
     peak = answer.max() if answer.max() > -math.inf else 0.0
     return SumProduct((answer - peak).exp().reorder(targets), peak, info)
 
@@ -171,7 +176,8 @@ def _linear_step(factors: Sequence[Factor], hidden: Sequence[str]) -> tuple[Fact
 
 def _scaled(factor: Factor) -> tuple[Factor, int]:
     """The factor with its largest entry brought between a half and one, and the exponent of two taken out."""
-    exponent = max(math.frexp(factor.max())[1], -1000)  # the scale itself must not overflow
+    peak = max(factor.max(), -factor.min())
+    exponent = max(math.frexp(peak)[1], -1000)  # the scale itself must not overflow
     return (factor * 2.0**-exponent if exponent else factor), exponent
 
 

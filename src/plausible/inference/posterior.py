@@ -38,7 +38,7 @@ def posterior(factors: Iterable[Factor], targets: Sequence[Variable], evidence: 
     Parameters
     ----------
     factors
-        Non-negative factors that mention all targets and all variables of the evidence.
+        Factors with a non-negative product that mention all targets that are not observed.
     targets
         The variables of the answer, in its order; they may be observed.
     evidence
@@ -72,7 +72,7 @@ def _relevant_sum(factors: Sequence[Factor], targets: Sequence[str]) -> SumProdu
         names = {name for factor in component for name in factor.names}
         if names & set(targets):
             relevant.extend(component)
-        elif any(factor.min() == 0 for factor in component):
+        elif any(factor.min() <= 0 for factor in component):
             _check_possible(sum_product(component, ()))
     result = sum_product(relevant, targets)
     _check_possible(result)

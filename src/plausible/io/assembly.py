@@ -12,7 +12,7 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from plausible.cpds import CPD, TableCPD
+from plausible.cpds import CPD, DeterministicCPD, TableCPD
 from plausible.cpds.rows import Rounding
 from plausible.errors import CyclicGraph, FormatError, PlausibleError, RoundedProbabilities, suggestion
 from plausible.models import BayesianNetwork, Notes, VariableNotes
@@ -115,9 +115,20 @@ class Assembly:
             shape = [parent.num_states for parent in given] + [variable.num_states]
             if values.size != prod(shape):
                 raise place.error(f"The table of {child!r} needs {prod(shape)} numbers; the file has {values.size}.")
-            if len(shape) > MAX_AXES:
-                raise place.error(f"{child!r} has {len(given)} parents; a table has at most {MAX_AXES - 1}.")
+            _check_axes(child, given, place)
             return TableCPD.from_rows(variable, given, values.reshape(shape))
+
+        self.add_distribution(child, parents, make, place)
+
+    def add_function(self, child: str, parents: Sequence[str], positions: Sequence[int], place: Place) -> None:
+        """A deterministic distribution: positions of the child's states, the last parent's state changing fastest."""
+
+        def make(variable: Variable, given: tuple[Variable, ...]) -> tuple[CPD, Rounding | None]:
+            num_rows = prod(parent.num_states for parent in given)
+            if len(positions) != num_rows:
+                raise place.error(f"The function of {child!r} needs {num_rows} states; the file has {len(positions)}.")
+            _check_axes(child, given, place)
+            return DeterministicCPD.from_record(variable, given, {"positions": list(positions)}), None
 
         self.add_distribution(child, parents, make, place)
 
@@ -183,6 +194,11 @@ class Assembly:
             return BayesianNetwork(*cpds, notes=notes)
         except CyclicGraph as error:
             raise self._distributions[str(error.cycle[0])].place.error(str(error)) from None
+
+
+def _check_axes(child: str, parents: Sequence[Variable], place: Place) -> None:
+    if len(parents) >= MAX_AXES:
+        raise place.error(f"{child!r} has {len(parents)} parents; a table has at most {MAX_AXES - 1}.")
 
 
 def _rounding_text(roundings: list[tuple[str, Rounding]]) -> str:

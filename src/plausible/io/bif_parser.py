@@ -164,7 +164,7 @@ class _Parser:
             counted = len(split_items(match[4], None) or ())
             raise self._place(start).error(f"{name!r} should have {count} states, but {counted} are listed.")
         if not match.group().endswith(";"):
-            raise self._place(match.end() - 1).error(f"Expected ';' after the states of {name!r}.")
+            raise self._place(match.end()).error(f"Expected ';' after the states of {name!r}.")
         return states, match.end()
 
     # --- probabilities ---

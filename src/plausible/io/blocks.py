@@ -17,7 +17,7 @@ from plausible.errors import FormatError
 from plausible.io.assembly import Place
 from plausible.io.scanner import is_numeric, shown
 
-__all__ = ["MAX_DEPTH", "Block", "Value", "parse_blocks", "unescaped"]
+__all__ = ["MAX_DEPTH", "Block", "Value", "parse_blocks", "sole_block", "unescaped"]
 
 #: Blocks may be nested this deeply.
 MAX_DEPTH: Final = 50
@@ -162,6 +162,20 @@ def parse_blocks(text: str) -> Block:
     if end < len(text):
         raise Place.at(text, end).error("This '}' closes nothing.")
     return root
+
+
+def sole_block(tree: Block, kind: str) -> Block:
+    """The one block, of head `kind` or `kind name`, that a file consists of."""
+    if tree.fields:
+        raise tree.fields[0][1].place.error(f"The field {tree.fields[0][0]!r} stands outside of the {kind} block.")
+    if not tree.blocks:
+        raise Place(1, 1).error(f"Expected '{kind} name {{ ... }}'; the file has no block.")
+    for block in tree.blocks:
+        if block.head.split()[0] != kind:
+            raise block.place.error(f"Expected '{kind} name {{ ... }}', not {shown(block.head)}.")
+    if len(tree.blocks) > 1:
+        raise tree.blocks[1].place.error(f"The file has two {kind} blocks.")
+    return tree.blocks[0]
 
 
 def unescaped(text: str) -> str:

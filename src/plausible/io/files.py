@@ -6,6 +6,7 @@ import codecs
 import gzip
 import os
 import re
+import shutil
 import zlib
 from pathlib import Path
 from typing import TypeAlias
@@ -14,7 +15,7 @@ from plausible.errors import FormatError, InvalidArgument, NotRepresentable, sug
 from plausible.io.formats import Format, Model
 from plausible.io.registry import FORMATS
 
-__all__ = ["MAX_BYTES", "load", "save"]
+__all__ = ["MAX_BYTES", "load", "parse", "save", "to_text"]
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
@@ -22,10 +23,17 @@ PathLike: TypeAlias = str | os.PathLike[str]
 MAX_BYTES = 2**30
 
 _XML_ENCODING = re.compile(rb"""^\s*<\?xml[^>]*encoding=["']([A-Za-z0-9._-]+)["']""")
+# Encodings in which the declaration itself is readable as ASCII; Python knows others, some slow, that no file is in.
+_DECLARABLE = re.compile(
+    r"utf-?8|(us-)?ascii|iso-8859-\d+|latin-?\d|(windows-|cp)125\d|koi8-[ru]|gb\w+|big5|\w+jis|euc-\w+"
+)
+_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
 
 def load(path: PathLike, format: str | None = None) -> Model:
     """The model in a file.
+
+    Text is UTF-8, what a byte-order mark or an XML declaration says, or else, as in old files, Windows-1252.
 
     Parameters
     ----------
@@ -33,38 +41,102 @@ def load(path: PathLike, format: str | None = None) -> Model:
         A file whose ending names a format that can be read, also with `.gz` after it.
     format
         The name of the format, such as `"bif"`, where the ending does not tell.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from plausible.cpds import TableCPD
+    >>> from plausible.models import BayesianNetwork
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(BayesianNetwork(TableCPD("coin", [0.5, 0.5])), f"{folder}/coin.json.gz")
+    ...     load(f"{folder}/coin.json.gz").cpd("coin")
+    TableCPD(coin)
     """
-    chosen = _choose(path, format)
-    text = _decode(_read_bytes(Path(path)))
+    chosen = _by_ending(path) if format is None else _by_name(format)
     try:
-        return chosen.parse(text)
+        return _parse(_decode(_read_bytes(Path(path))), chosen)
     except FormatError as error:
         raise error.in_file(os.fspath(path)) from None
+
+
+def parse(text: str, format: str) -> Model:
+    """The model in a text, by the name of its format.
+
+    >>> parse("MARKOV 1  2  1  1 0  2 0.5 1.5", "UAI").variables["0"].states
+    ('0', '1')
+    """
+    return _parse(text, _by_name(format))
+
+
+def _parse(text: str, format: Format) -> Model:
+    try:
+        return format.parse(text)
     except RecursionError:
-        raise FormatError("the file is nested too deeply.", file=os.fspath(path)) from None
+        raise FormatError("The file is nested too deeply.") from None
 
 
 def save(model: Model, path: PathLike, format: str | None = None) -> None:
-    """Write a model to a file, in the format that its ending names; the file is replaced only once all is written."""
-    chosen = _choose(path, format)
-    if chosen.write is None:
-        writable = ", ".join(known.name for known in FORMATS if known.write is not None)
-        raise NotRepresentable(f"{chosen.name} files can be read but not written. Choose one of: {writable}.")
-    data = chosen.write(model).encode("utf-8")
-    target = Path(path)
-    if target.suffix == ".gz":
+    """Write a model to a file, in the format that its ending names; the file is replaced only once all is written.
+
+    Parameters
+    ----------
+    model
+        The model; one that the format can't hold is `NotRepresentable`.
+    path
+        A file whose ending names a format that can be written, also with `.gz` after it.
+    format
+        The name of the format, such as `"bif"`, where the ending does not tell.
+    """
+    chosen = _by_ending(path) if format is None else _by_name(format)
+    try:
+        data = _write(model, chosen).encode("utf-8")
+    except UnicodeEncodeError:
+        raise NotRepresentable(
+            "A name or note has half of a surrogate pair, which UTF-8 can't hold. Save as .json."
+        ) from None
+    target = Path(path).resolve()
+    if target.suffix.lower() == ".gz":
         data = gzip.compress(data, mtime=0)
-    partial = target.with_name(target.name + ".partial")
-    partial.write_bytes(data)
-    partial.replace(target)
+    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    try:
+        partial.write_bytes(data)
+        if target.exists():
+            shutil.copymode(target, partial)
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
-def _choose(path: PathLike, name: str | None) -> Format:
+def to_text(model: Model, format: str) -> str:
+    """A model as the text of a file, by the name of its format.
+
+    >>> from plausible.factors import Factor
+    >>> from plausible.models import MarkovNetwork
+    >>> to_text(MarkovNetwork(Factor({"A": 2}, [0.5, 1.5])), "uai").split()
+    ['MARKOV', '1', '2', '1', '1', '0', '2', '0.5', '1.5']
+    """
+    return _write(model, _by_name(format))
+
+
+def _write(model: Model, format: Format) -> str:
+    if format.write is None:
+        writable = ", ".join(known.name for known in FORMATS if known.write is not None)
+        raise NotRepresentable(f"{format.name} files can be read but not written. Choose one of: {writable}.")
+    return format.write(model)
+
+
+# --- which format ---
+
+
+def _by_name(name: str) -> Format:
     by_name = {known.name.lower(): known for known in FORMATS}
-    if name is not None:
-        if name.lower() not in by_name:
-            raise InvalidArgument(f"{name!r} is not a file format.{suggestion(name, by_name)}")
-        return by_name[name.lower()]
+    if name.lower() not in by_name:
+        names = [known.name for known in FORMATS]
+        raise InvalidArgument(f"{name!r} is not a file format.{suggestion(name, names)}")
+    return by_name[name.lower()]
+
+
+def _by_ending(path: PathLike) -> Format:
     file = Path(path)
     ending = Path(file.stem).suffix if file.suffix.lower() == ".gz" else file.suffix
     for known in FORMATS:
@@ -72,40 +144,47 @@ def _choose(path: PathLike, name: str | None) -> Format:
             return known
     endings = " ".join(extension for known in FORMATS for extension in known.extensions)
     raise InvalidArgument(
-        f"The ending of {os.fspath(path)!r} names no format; known are {endings} (and .gz after them)."
+        f"The ending of {os.fspath(path)!r} names no format; known are {endings} (and .gz after them). "
+        "Or name the format: format=."
     )
+
+
+# --- bytes ---
 
 
 def _read_bytes(path: Path) -> bytes:
     if path.suffix.lower() != ".gz":
         if path.stat().st_size > MAX_BYTES:
-            raise FormatError(f"the file has more than {MAX_BYTES} bytes.", file=os.fspath(path))
+            raise FormatError(f"The file has more than {MAX_BYTES} bytes.")
         return path.read_bytes()
-    try:
-        with gzip.open(path) as stream:
-            data = stream.read(MAX_BYTES + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
-            raise
-        raise FormatError(f"this is no complete gzip file ({error}).", file=os.fspath(path)) from None
+    with path.open("rb") as stream:
+        try:
+            data = gzip.GzipFile(fileobj=stream).read(MAX_BYTES + 1)
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise FormatError(f"This is no complete gzip file ({error}).") from None
     if len(data) > MAX_BYTES:
-        raise FormatError(f"the file unpacks to more than {MAX_BYTES} bytes.", file=os.fspath(path))
+        raise FormatError(f"The file unpacks to more than {MAX_BYTES} bytes.")
     return data
 
 
 def _decode(data: bytes) -> str:
     """Text by byte-order mark, XML declaration or UTF-8; old files in none of these are Windows-1252 or Latin-1."""
-    for mark, encoding in (
-        (codecs.BOM_UTF8, "utf-8"),
-        (codecs.BOM_UTF16_LE, "utf-16"),
-        (codecs.BOM_UTF16_BE, "utf-16"),
-    ):
+    for mark, encoding in _MARKS:
         if data.startswith(mark):
-            return data.decode(encoding, errors="replace").removeprefix("\ufeff")
+            try:
+                return _lines(data.decode(encoding).removeprefix("\ufeff"))
+            except UnicodeDecodeError as error:
+                raise FormatError(f"Byte {error.start} is not {encoding.upper()}, as its mark says.") from None
     declared = _XML_ENCODING.match(data)
-    for encoding in ([declared.group(1).decode("ascii")] if declared else []) + ["utf-8", "cp1252"]:
+    named = declared.group(1).decode("ascii").lower() if declared else ""
+    for encoding in ([named] if _DECLARABLE.fullmatch(named) else []) + ["utf-8", "cp1252"]:
         try:
-            return data.decode(encoding)
+            return _lines(data.decode(encoding))
         except (UnicodeDecodeError, LookupError):
             continue
-    return data.decode("latin-1")
+    return _lines(data.decode("latin-1"))
+
+
+def _lines(text: str) -> str:
+    """The text with its lines ended as everywhere in Python."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")

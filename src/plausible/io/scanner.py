@@ -13,6 +13,7 @@ from plausible.errors import FormatError
 from plausible.io.assembly import Place
 
 __all__ = [
+    "C_COMMENTS",
     "blank_comments",
     "is_numeric",
     "numbers",
@@ -22,6 +23,9 @@ __all__ = [
     "split_at_commas",
     "split_items",
 ]
+
+#: Comments as in C++, and the strings that may hold their marks.
+C_COMMENTS: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|(?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z))', re.DOTALL)
 
 _NUMERIC: Final = b"0123456789+-.eE, \t\r\n"
 _WORD: Final = re.compile(r"[^\s,]+")

@@ -109,7 +109,7 @@ def variable_notes(
     no_position
         The position that stands for none.
     """
-    exact, exact_properties = _exact(properties)
+    exact, exact_properties = _exact(properties, {"label", "description", "position"})
     notes: dict[str, Any] = {}
     for key, value in node.attributes.items():
         if key != "id":
@@ -141,7 +141,7 @@ def network_notes(root: Element) -> Notes:
         for key, value in user_properties(block).items():
             _add(properties, key, value)
     properties.pop(AUTOMATIC, None)
-    exact, exact_properties = _exact(properties)
+    exact, exact_properties = _exact(properties, {"name", "description", "reference"})
     notes: dict[str, Any] = {"name": root.attributes.get("id", ""), "reference": properties.pop("reference", "")}
     _add_attributes(properties, "smile", root, ("version", "id"))
     for child in root.children:
@@ -179,21 +179,22 @@ def genie_nodes(root: Element) -> dict[str, tuple[Element, str]]:
     return found
 
 
-def _exact(properties: dict[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
+def _exact(properties: dict[str, str], allowed: set[str]) -> tuple[dict[str, Any], dict[str, str]]:
     """Notes and properties that could not be written literally; taken out of `properties`, where they are sound."""
     try:
         notes = json.loads(properties[_EXACT])
-        exact_properties = notes.pop("properties", {})
-        corner = notes.pop("position", None)
-        position = {} if corner is None else {"position": (float(corner[0]), float(corner[1]))}
-        texts = [*notes.values(), *exact_properties.values()]
-    except (ValueError, RecursionError, TypeError, KeyError, AttributeError, IndexError):
+        exact_properties = notes.get("properties", {})
+        texts = {key: value for key, value in notes.items() if key not in ("properties", "position")}
+        sound = all(isinstance(value, str) for value in (*texts.values(), *exact_properties.values()))
+        if "position" in notes:
+            left, top = notes["position"]
+            notes["position"] = float(left), float(top)
+    except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
         return {}, {}
-    allowed = {"name", "label", "description", "reference"}
-    if not all(isinstance(value, str) for value in texts) or not notes.keys() <= allowed:
+    if not sound or not notes.keys() <= {*allowed, "properties"}:
         return {}, {}
     del properties[_EXACT]
-    return notes | position, exact_properties
+    return {key: value for key, value in notes.items() if key != "properties"}, exact_properties
 
 
 def _corners(position: Element) -> tuple[float, ...] | None:
@@ -320,7 +321,7 @@ def genie_lines(notes: VariableNotes, names: tuple[str, str], no_position: tuple
         attributes = _attributes({key: drawing[key] for key in drawing if f"_{tag}_" in key}, f"genie_{tag}_")
         if attributes:
             yield f"        <{tag}{attributes} />"
-    left, top = (round(coordinate) for coordinate in (notes.position or no_position))
+    left, top = (round(coordinate) for coordinate in _corner(notes, no_position))
     width, height = _size(notes)
     yield f"        <position>{left} {top} {left + width} {top + height}</position>"
     if notes.description:
@@ -353,6 +354,12 @@ def _native(properties: Mapping[str, str], defaults: Mapping[str, str | None]) -
 def _attributes(values: Mapping[str, str | None], prefix: str) -> str:
     given = {key.removeprefix(prefix): value for key, value in values.items() if value is not None}
     return "".join(f" {key}={quoteattr(value)}" for key, value in given.items())
+
+
+def _corner(notes: VariableNotes, no_position: tuple[float, float]) -> tuple[float, float]:
+    """Where a node is drawn; not outside of all windows."""
+    position = notes.position or no_position
+    return position if all(abs(coordinate) < 1e8 for coordinate in position) else no_position
 
 
 def _is_whole(position: tuple[float, float]) -> bool:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 from typing import Any
 from xml.sax.saxutils import escape
 
@@ -148,13 +147,13 @@ def _properties(element: Element) -> dict[str, str]:
     return found
 
 
-def _split(properties: dict[str, str], keys: tuple[str, ...]) -> tuple[dict[str, str], Mapping[str, str]]:
+def _split(properties: dict[str, str], keys: tuple[str, ...]) -> tuple[dict[str, str], dict[str, str]]:
     """The notes with these keys, and the properties that are left."""
     exact, exact_properties = _exact(properties.get(_NOTES), keys)
     if exact or exact_properties:
         del properties[_NOTES]
     texts = {key: properties.pop(key) for key in keys if key in properties and key != "name"}
-    return texts | exact, MappingProxyType(properties | exact_properties)
+    return texts | exact, properties | exact_properties
 
 
 def _exact(written: str | None, keys: tuple[str, ...]) -> tuple[dict[str, str], dict[str, str]]:

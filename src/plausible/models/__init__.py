@@ -1,7 +1,38 @@
 """Models: what a distribution over many variables is made of."""
 
 from plausible.models.bayesian_network import BayesianNetwork
+from plausible.models.comparison import NetworkComparison, compare
+from plausible.models.conditional_random_field import ConditionalRandomField
+from plausible.models.conversion import chain_rule_network, factorizes, to_bayesian_network
+from plausible.models.divergence import kl_divergence_networks
+from plausible.models.factor_graph import FactorGraph
+from plausible.models.log_linear import feature, log_linear
 from plausible.models.markov_network import MarkovNetwork
+from plausible.models.naive_bayes import naive_bayes
 from plausible.models.notes import Notes, VariableNotes
+from plausible.models.pairwise import boltzmann_machine, grid, ising, metric_network
+from plausible.models.satisfiability import CNF, Literal
 
-__all__ = ["BayesianNetwork", "MarkovNetwork", "Notes", "VariableNotes"]
+__all__ = [
+    "CNF",
+    "BayesianNetwork",
+    "ConditionalRandomField",
+    "FactorGraph",
+    "Literal",
+    "MarkovNetwork",
+    "NetworkComparison",
+    "Notes",
+    "VariableNotes",
+    "boltzmann_machine",
+    "chain_rule_network",
+    "compare",
+    "factorizes",
+    "feature",
+    "grid",
+    "ising",
+    "kl_divergence_networks",
+    "log_linear",
+    "metric_network",
+    "naive_bayes",
+    "to_bayesian_network",
+]

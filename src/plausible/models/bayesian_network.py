@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from plausible.inference.contradiction import impossible_evidence
 from plausible.inference.elimination import absorb, sum_product
 from plausible.inference.posterior import posterior, read_targets
 from plausible.models.factor_graph import FactorGraph
+from plausible.models.lowering import lower, point_mass
 from plausible.models.markov_network import MarkovNetwork
 from plausible.models.notes import Notes
 from plausible.models.rebuilding import conditional_table, rebuilt, renamed_variables, with_new_states
@@ -122,16 +124,7 @@ class BayesianNetwork:
 
     def factors(self) -> tuple[Factor, ...]:
         """The compact factors of all distributions; their product, auxiliaries summed out, is the joint."""
-        return self._factors(self._cpds)
-
-    def _factors(self, names: Iterable[str]) -> tuple[Factor, ...]:
-        factors: list[Factor] = []
-        for name in names:
-            for factor in self._cpds[name].to_factors():
-                if not isinstance(factor, Factor):
-                    raise NotSupported(f"{name!r} is continuous: this question needs a discrete network.")
-                factors.append(factor)
-        return tuple(factors)
+        return lower(self._cpds.values(), self._variables, {}).factors
 
     # --- questions ---
 
@@ -168,12 +161,14 @@ class BayesianNetwork:
             Normalised; its `.info` says how it was got and what it cost.
         """
         if do:
-            return self.intervene(do).query(targets, evidence)
+            network, findings = self._surgery(do, evidence)
+            return network.query(targets, findings)
         wanted = read_targets(targets, self._variables, "this network")
         found = Evidence.read(evidence, self._variables, "this network")
         relevant = self._relevant([*found.names, *(variable.name for variable in wanted)], found)
+        factors = lower(relevant, self._variables, found.values).factors
         try:
-            return posterior(self._factors(relevant), wanted, found)
+            return posterior(factors, wanted, replace(found, values={}))
         except ImpossibleEvidence as error:
             raise self._contradiction(evidence or {}) or error from None
 
@@ -188,25 +183,44 @@ class BayesianNetwork:
         0.5
         """
         if do:
-            return self.intervene(do).log_probability(evidence)
+            try:
+                network, findings = self._surgery(do, evidence)
+            except ImpossibleEvidence:
+                return -math.inf
+            return network.log_probability(findings)
         found = Evidence.read(evidence, self._variables, "this network")
         if found.jeffrey:
             raise NotSupported("jeffrey evidence has no probability: it replaces a belief. See likelihood(...).")
         relevant = self._relevant(found.names, found)
         observed = {**found.hard, **found.values}
-        if all(name in observed for name in relevant):
+        if all(cpd.variable.name in observed for cpd in relevant):
             columns = {name: np.array([value]) for name, value in observed.items()}
-            return float(sum(self._cpds[name].log_probability(columns)[0] for name in relevant))
-        return sum_product(absorb(self._factors(relevant), found), ()).log_total
+            return float(sum(cpd.log_probability(columns)[0] for cpd in relevant))
+        lowered = lower(relevant, self._variables, found.values)
+        return sum_product(absorb(lowered.factors, replace(found, values={})), ()).log_total + lowered.log_scale
 
-    def _relevant(self, names: Iterable[str], evidence: Evidence) -> list[str]:
-        """The named variables and their ancestors: all others are barren. Inputs among them must be observed."""
+    def _relevant(self, names: Iterable[str], evidence: Evidence) -> list[CPD]:
+        """The CPDs of the named variables and their ancestors: all others are barren. Inputs must be observed."""
         asked = set(names)
         kept = asked | self._graph.ancestors(asked)
         for name in self.inputs:
             if name in kept and name not in evidence.hard and name not in evidence.values:
                 raise InvalidModel(f"{name!r} is an input of this network: give it a state as evidence.")
-        return [name for name in self._cpds if name in kept]
+        return [cpd for name, cpd in self._cpds.items() if name in kept]
+
+    def _surgery(
+        self, do: Mapping[str, State], evidence: EvidenceLike | None
+    ) -> tuple[BayesianNetwork, Mapping[str, Any]]:
+        """The mutilated network and the evidence; continuous variables that are set become inputs, without density."""
+        network, findings = self.intervene(do), dict(evidence or {})
+        numbers = {name: value for name, value in do.items() if self._variables[name].is_continuous}
+        for name, value in numbers.items():
+            if findings.setdefault(name, value) != value:
+                raise ImpossibleEvidence(
+                    f"The evidence {name}={findings[name]!r} contradicts do={{{name!r}: {value!r}}}."
+                )
+        cpds = {name: cpd for name, cpd in network._cpds.items() if name not in numbers}
+        return self._with(cpds, [*network._inputs, *(self._variables[name] for name in numbers)]), findings
 
     def _contradiction(self, evidence: EvidenceLike) -> ImpossibleEvidence | None:
         inputs = {name: evidence[name] for name in self.inputs if name in evidence}
@@ -303,11 +317,13 @@ class BayesianNetwork:
         return self.with_cpd(conditional_table(family, target))
 
     def intervene(self, do: Mapping[str, State]) -> BayesianNetwork:
-        """The mutilated network of do(X = x): the named variables lose their parents and are fixed."""
-        cpds = dict(self._cpds)
-        for name, state in do.items():
+        """The mutilated network of do(X = x): the named variables lose their parents and are fixed.
+
+        A continuous variable becomes a point mass, which can be sampled but has no density.
+        """
+        for name in do:
             self._check(name)
-            cpds[name] = TableCPD(self._variables[name], Factor.indicator(self._variables[name], state).values)
+        cpds = {**self._cpds, **{name: point_mass(self._variables[name], value) for name, value in do.items()}}
         return self._with(cpds, [v for v in self._inputs if v.name not in do])
 
     def renamed(self, names: Mapping[str, str]) -> BayesianNetwork:

@@ -1,0 +1,316 @@
+"""The library's own format: JSON that keeps everything.
+
+    {"format": "plausible", "version": 1, "kind": "bayesian-network",
+     "name": "...", "description": "...", "reference": "...", "properties": {"key": "text"},
+     "variables": [{"name": "rain", "states": ["no", "yes"], "label": "...", "position": [10, 20]},
+                   {"name": "height", "continuous": true}],
+     "inputs": [],
+     "distributions": [{"variable": "rain", "parents": [], "kind": "table", "values": [0.8, 0.2]}]}
+
+A distribution has the fields of its kind, see `CPD.to_record`; tables are numbers in a row, the child's state changing
+fastest. A `"markov-network"` has `"factors": [{"scope": ["A", "B"], "values": [...]}]` instead, the last variable's
+state changing fastest. States are text, numbers, truth values, null, or lists of these, which stand for tuples. Fields
+that are not known are errors, so that nothing is passed over.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible.cpds import CPD, KINDS, LinearGaussianCPD, TableCPD
+from plausible.cpds.rows import Rounding
+from plausible.errors import NotRepresentable, PlausibleError, suggestion
+from plausible.factors import Factor
+from plausible.factors.alignment import num_entries
+from plausible.io.assembly import Assembly
+from plausible.io.formats import Format, Model
+from plausible.io.json_values import JSONValue, parse_values
+from plausible.io.states import from_plain, to_plain
+from plausible.models import BayesianNetwork, MarkovNetwork, Notes, VariableNotes
+from plausible.variables import State, Variable
+
+__all__ = ["FORMAT", "MAX_SCOPE", "VERSION", "format_json", "parse_json"]
+
+#: A factor may be over this many variables.
+MAX_SCOPE = 256
+#: The version that is written, and the only one that is read.
+VERSION = 1
+
+_BAYESIAN, _MARKOV = "bayesian-network", "markov-network"
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_NOTES = ("name", "description", "reference", "properties")
+
+
+# --- reading ---
+
+
+def parse_json(text: str) -> Model:
+    """The model in a text of the library's own format.
+
+    >>> parse_json('''{"format": "plausible", "version": 1, "kind": "bayesian-network",
+    ...   "variables": [{"name": "coin", "states": [false, true]}],
+    ...   "distributions": [{"variable": "coin", "kind": "table", "values": [0.5, 0.5]}]}''')
+    <BayesianNetwork: 1 variables, 0 edges, 1 parameters>
+    """
+    root = parse_values(text)
+    kind = _kind(root)
+    parts = ("inputs", "distributions") if kind == _BAYESIAN else ("factors",)
+    fields = root.fields(("format", "version", "kind", "variables", parts[-1]), (*_NOTES, *parts[:-1]))
+    return _bayesian_network(fields) if kind == _BAYESIAN else _markov_network(fields)
+
+
+def _kind(root: JSONValue) -> str:
+    """The kind of model, once it is sure that the file is of this format."""
+    head = root.fields((), None)
+    if "format" not in head or head["format"].value != "plausible":
+        raise root.error('This is another kind of JSON: expected "format": "plausible".')
+    version = head.get("version", root)
+    if type(version.value) is not int or version.value != VERSION:
+        found = f"This file has version {version.value}" if type(version.value) is int else "This file has no version"
+        raise version.error(f"{found}; version {VERSION} can be read.")
+    kind = head.get("kind", root)
+    if kind.value not in (_BAYESIAN, _MARKOV):
+        hint = suggestion(kind.value, (_BAYESIAN, _MARKOV)) if isinstance(kind.value, str) else ""
+        raise kind.error(f'Expected "kind": "{_BAYESIAN}" or "{_MARKOV}".{hint}')
+    return str(kind.value)
+
+
+def _bayesian_network(fields: Mapping[str, JSONValue]) -> BayesianNetwork:
+    assembly = Assembly(notes=_network_notes(fields))
+    for value in fields["variables"].items():
+        name, states, notes = _variable(value)
+        assembly.add_variable(name, states, value.place, notes)
+    inputs = _inputs(fields, assembly)
+    for value in fields["distributions"].items():
+        child = _add_distribution(assembly, value)
+        if child in inputs:
+            raise value.error(f"{child!r} is an input, and has a distribution.")
+    for name, value in inputs.items():
+        assembly.add_distribution(name, (), _any_distribution, value.place)
+    network = assembly.network()
+    if not inputs:
+        return network
+    cpds = [cpd for name, cpd in network.cpds.items() if name not in inputs]
+    return BayesianNetwork(*cpds, inputs=[network.variables[name] for name in inputs], notes=network.notes)
+
+
+def _any_distribution(variable: Variable, parents: tuple[Variable, ...]) -> tuple[CPD, None]:
+    """Stands in for that of an input until the network is put together."""
+    if variable.is_continuous:
+        return LinearGaussianCPD(variable, 0.0, [], 1.0, ()), None
+    return TableCPD.uniform(variable), None
+
+
+def _inputs(fields: Mapping[str, JSONValue], assembly: Assembly) -> dict[str, JSONValue]:
+    inputs: dict[str, JSONValue] = {}
+    for value in fields["inputs"].items() if "inputs" in fields else ():
+        name = assembly.variable(value.text(), value.place).name
+        if name in inputs:
+            raise value.error(f"{name!r} is listed twice.")
+        inputs[name] = value
+    return inputs
+
+
+def _add_distribution(assembly: Assembly, value: JSONValue) -> str:
+    fields = value.fields(("variable", "kind"), None)
+    kind = fields["kind"].text()
+    if kind not in KINDS:
+        raise fields["kind"].error(f"{kind!r} is not a kind of distribution.{suggestion(kind, KINDS)}")
+    child = assembly.variable(fields["variable"].text(), fields["variable"].place).name
+    parents = fields["parents"].items() if "parents" in fields else []
+    names = [assembly.parents(child, [parent.text()], parent.place)[0].name for parent in parents]
+    record = {key: part for key, part in fields.items() if key not in ("variable", "kind", "parents")}
+    for part in record.values():
+        part.check_numbers()
+
+    def make(variable: Variable, given: tuple[Variable, ...]) -> tuple[CPD, Rounding | None]:
+        return _cpd(KINDS[kind], variable, given, value, record)
+
+    if kind == TableCPD.kind and record.keys() == {"values"}:
+        assembly.add_table(child, names, _numbers(record["values"]), record["values"].place)
+    else:
+        assembly.add_distribution(child, names, make, value.place)
+    return child
+
+
+def _cpd(
+    kind: type[CPD], variable: Variable, given: tuple[Variable, ...], value: JSONValue, record: Mapping[str, JSONValue]
+) -> tuple[CPD, Rounding | None]:
+    try:
+        cpd = kind.from_record(variable, given, {key: part.value for key, part in record.items()})
+    except PlausibleError:
+        raise
+    except (TypeError, ValueError, LookupError, AttributeError, OverflowError, RecursionError) as error:
+        raise value.error(f"The fields don't make a distribution of the kind {kind.kind!r} ({error}).") from None
+    known = cpd.to_record()
+    for key, part in record.items():
+        if key not in known:
+            raise part.error(f"{key!r} is not a field of the kind {kind.kind!r}.{suggestion(key, known)}")
+    return cpd, None
+
+
+def _markov_network(fields: Mapping[str, JSONValue]) -> MarkovNetwork:
+    variables: dict[str, Variable] = {}
+    notes: dict[str, VariableNotes] = {}
+    for value in fields["variables"].items():
+        name, states, on_variable = _variable(value)
+        if name in variables or states is None:
+            raise value.error(f"{name!r} {'is declared twice' if name in variables else 'needs states'}.")
+        try:
+            variables[name] = Variable(name, states)
+        except PlausibleError as error:
+            raise value.error(str(error)) from None
+        notes |= {} if on_variable == VariableNotes() else {name: on_variable}
+    factors = [_factor(value, variables) for value in fields["factors"].items()]
+    return MarkovNetwork(*factors, variables=variables.values(), notes=replace(_network_notes(fields), variables=notes))
+
+
+def _factor(value: JSONValue, variables: Mapping[str, Variable]) -> Factor:
+    fields = value.fields(("scope", "values"), ())
+    scope: dict[str, Variable] = {}
+    for item in fields["scope"].items():
+        name = item.text()
+        if name not in variables or name in scope:
+            problem = (
+                "stands twice in this scope." if name in scope else f"is not declared.{suggestion(name, variables)}"
+            )
+            raise item.error(f"{name!r} {problem}")
+        scope[name] = variables[name]
+    if len(scope) > MAX_SCOPE:
+        raise fields["scope"].error(f"A factor over {len(scope)} variables is not read: the limit is {MAX_SCOPE}.")
+    values = _numbers(fields["values"])
+    if values.size != num_entries(scope.values()):
+        raise fields["values"].error(f"Expected {num_entries(scope.values())} numbers, found {values.size}.")
+    if not (values.min() >= 0 and values.max() < np.inf):
+        number = int(np.argmin((values >= 0) & (values < np.inf)))
+        raise fields["values"].items()[number].error(f"{values[number]:g} is negative or not finite.")
+    return Factor.from_flat(scope.values(), values)
+
+
+def _numbers(value: JSONValue) -> npt.NDArray[np.float64]:
+    """A list of numbers, without lists inside."""
+    for item in value.items() if not set(map(type, value.value)) <= {int, float} else ():
+        if type(item.value) not in (int, float):
+            raise item.error("Expected a number.")
+    try:
+        return np.array(value.value, dtype=np.float64)
+    except OverflowError:
+        raise value.error("A number is too large.") from None
+
+
+# --- variables and notes ---
+
+
+def _variable(value: JSONValue) -> tuple[str, list[State] | None, VariableNotes]:
+    fields = value.fields(("name",), ("states", "continuous", "label", "description", "position", "properties"))
+    name = fields["name"].text()
+    is_continuous = "continuous" in fields and fields["continuous"].value is True
+    if is_continuous == ("states" in fields):
+        raise value.error(f'{name!r} needs either "states": [...] or "continuous": true.')
+    states = None if is_continuous else [_state(item) for item in fields["states"].items()]
+    texts = {key: fields[key].text() for key in ("label", "description") if key in fields}
+    position = _position(fields["position"]) if "position" in fields else None
+    properties = fields["properties"].texts() if "properties" in fields else {}
+    return name, states, VariableNotes(**texts, position=position, properties=properties)
+
+
+def _state(item: JSONValue) -> State:
+    try:
+        return from_plain(item.value)
+    except (TypeError, RecursionError):
+        raise item.error("A state is text, a number, true, false, null, or a list of these.") from None
+
+
+def _position(value: JSONValue) -> tuple[float, float]:
+    value.check_numbers()
+    coordinates = _numbers(value)
+    if coordinates.size != 2 or not np.isfinite(coordinates).all():
+        raise value.error("A position is a list of two numbers.")
+    return float(coordinates[0]), float(coordinates[1])
+
+
+def _network_notes(fields: Mapping[str, JSONValue]) -> Notes:
+    texts = {key: fields[key].text() for key in ("name", "description", "reference") if key in fields}
+    properties = fields["properties"].texts() if "properties" in fields else {}
+    return Notes(texts.get("name", ""), texts.get("description", ""), texts.get("reference", ""), properties)
+
+
+# --- writing ---
+
+
+def format_json(model: Model) -> str:
+    """A model in the library's own format, which keeps every kind of distribution, states, inputs and notes.
+
+    >>> print(format_json(BayesianNetwork(TableCPD("coin", [0.5, 0.5]))))
+    {"format": "plausible", "version": 1, "kind": "bayesian-network",
+    "variables": [
+    {"name": "coin", "states": [0, 1]}
+    ],
+    "distributions": [
+    {"variable": "coin", "parents": [], "kind": "table", "values": [0.5, 0.5]}
+    ]}
+    <BLANKLINE>
+    """
+    is_bayesian = isinstance(model, BayesianNetwork)
+    head: dict[str, Any] = {
+        "format": "plausible",
+        "version": VERSION,
+        "kind": _BAYESIAN if is_bayesian else _MARKOV,
+        **_said(name=model.notes.name, description=model.notes.description, reference=model.notes.reference),
+        **_said(properties=dict(model.notes.properties)),
+    }
+    variables = [_variable_record(variable, model.notes.of(name)) for name, variable in model.variables.items()]
+    blocks: dict[str, list[Any]] = {"variables": variables}
+    if isinstance(model, BayesianNetwork):
+        head |= _said(inputs=list(model.inputs))
+        blocks["distributions"] = [_distribution_record(cpd) for cpd in model.cpds.values()]
+    else:
+        blocks["factors"] = [{"scope": list(f.names), "values": f.flat.tolist()} for f in model.factors]
+    text = _layout(head, blocks, ensure_ascii=False)
+    # Half a surrogate pair can't be encoded, but it can be escaped.
+    return _layout(head, blocks, ensure_ascii=True) if _SURROGATE.search(text) else text
+
+
+def _said(**fields: Any) -> dict[str, Any]:
+    return {key: value for key, value in fields.items() if value}
+
+
+def _variable_record(variable: Variable, notes: VariableNotes) -> dict[str, Any]:
+    kind: dict[str, Any] = (
+        {"continuous": True}
+        if variable.states is None
+        else {"states": [to_plain(state, variable.name) for state in variable.states]}
+    )
+    position = None if notes.position is None else [float(coordinate) for coordinate in notes.position]
+    texts = _said(label=notes.label, description=notes.description, position=position)
+    return {"name": variable.name, **kind, **texts, **_said(properties=dict(notes.properties))}
+
+
+def _distribution_record(cpd: CPD) -> dict[str, Any]:
+    return {"variable": cpd.variable.name, "parents": list(cpd.parent_names), "kind": cpd.kind, **cpd.to_record()}
+
+
+def _layout(head: Mapping[str, Any], blocks: Mapping[str, Iterable[Any]], ensure_ascii: bool) -> str:
+    """The head on one line, then each item of each block on a line of its own."""
+
+    def dumps(value: Any) -> str:
+        try:
+            return json.dumps(value, ensure_ascii=ensure_ascii, allow_nan=False)
+        except ValueError:
+            raise NotRepresentable(f"JSON has no infinite numbers, and this has some: {str(value)[:200]}") from None
+
+    parts = [dumps(head)[:-1]]
+    for name, items in blocks.items():
+        lines = ",\n".join(map(dumps, items))
+        parts.append(f'"{name}": [\n{lines}\n]' if lines else f'"{name}": []')
+    return ",\n".join(parts) + "}\n"
+
+
+FORMAT = Format("JSON", (".json",), parse_json, format_json)

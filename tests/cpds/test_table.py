@@ -1,0 +1,110 @@
+"""Table CPDs: what is accepted, what is repaired with a warning, and what is refused by name."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from plausible.cpds import TableCPD
+from plausible.errors import InvalidCPD, RoundedProbabilities, UnknownState
+from plausible.variables import Variable
+
+G = Variable("G", ["A", "B", "C"])
+I = Variable("I", ["low", "high"])  # noqa: E741 - the name it has in the student network
+
+
+def test_size_is_free_parameters_of_a_row_times_rows() -> None:
+    """(m - 1) n^k for a child of m states and k parents of n states each."""
+    parents = [Variable(f"U{i}", 3) for i in range(4)]
+    assert TableCPD.uniform(Variable("X", 5), parents).num_parameters == 4 * 3**4
+
+
+def test_rows_keyed_by_states_equal_the_array() -> None:
+    array = np.array([[[0.1, 0.9], [0.2, 0.8], [0.3, 0.7]], [[0.4, 0.6], [0.5, 0.5], [1.0, 0.0]]])
+    rows = {(i, g): array[I.index(i), G.index(g)] for g in G.states for i in I.states}
+    assert TableCPD("X", rows, [I, G]) == TableCPD("X", array, [I, G])
+    by_state = {key: {1: row[1], 0: row[0]} for key, row in rows.items()}
+    assert TableCPD("X", by_state, ["I", "G"]).bind({"G": G, "I": I}) == TableCPD("X", array, [I, G])
+
+
+def test_minus_zero_equals_zero() -> None:
+    assert TableCPD("X", [-0.0, 1.0]) == TableCPD("X", [0.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([[0.5, 0.5]], r"needs shape \(3, 2\), not \(1, 2\)"),
+        ([0.5, 0.5], r"has axes \(G, L\) and needs shape \(3, 2\), not \(2,\)"),
+        ([[0.1, 0.4, 0.99], [0.9, 0.6, 0.01]], "last axis, not the first"),
+        ([[0.5, 0.5], [0.5, 0.6], [1, 0]], "The row of 'L' for G=B sums to 1.1, not to one"),
+        ([[0.5, 0.5], [1.5, -0.5], [1, 0]], "for G=B has the entry -0.5, which is no probability"),
+        ([[0.5, 0.5], [0.5, float("nan")], [1, 0]], "for G=B has the entry nan"),
+        ([[0.5, 0.5], [0.5, float("inf")], [1, 0]], "for G=B has the entry inf"),
+        ([[0.5, 0.5], [0.5]], "are all rows equally long"),
+        ("text", "not a regular array of numbers"),
+        (0.5, "one probability for each state"),
+        ({}, "has no rows"),
+        ({"A": [1, 0], "B": [1, 0]}, "has no row for G=C"),
+        ({"A": [1, 0], "B": [1, 0], "C": [1, 0, 0]}, r"The row 'C' of 'L' has shape \(3,\)"),
+        ({"A": [1, 0], "B": [1, 0], "C": ["x", "y"]}, "The row 'C' of 'L' is no list of numbers"),
+        ({"A": [1, 0], "B": [1, 0], "C": 0.5}, "The row 'C' of 'L' is no list of numbers"),
+        ({"A": {"weak": 1}, "B": [1, 0], "C": [1, 0]}, "no probability for 'strong'"),
+        ({("A", "A"): [1, 0]}, "must be keyed by a state of each parent"),
+    ],
+)
+def test_a_wrong_table_is_refused_by_name(values: object, message: str) -> None:
+    with pytest.raises(InvalidCPD, match=message):
+        TableCPD("L", values, [G], states=["weak", "strong"])
+
+
+def test_wrong_states_are_named() -> None:
+    with pytest.raises(UnknownState, match=r"'feeble' is not a state of 'L'"):
+        TableCPD("L", {"A": {"feeble": 1, "strong": 0}}, [G], states=["weak", "strong"])
+    with pytest.raises(UnknownState, match=r"'D' is not a state of 'G'"):
+        TableCPD("L", {"D": [0.5, 0.5]}, ["G"]).bind({"G": G})
+
+
+def test_rounding_is_repaired_with_one_warning() -> None:
+    values = [[0.333, 0.333, 0.333], [0.3335, 0.3335, 0.3335], [0.2, 0.3, 0.5]]
+    with pytest.warns(RoundedProbabilities, match=r"2 rows of 'X' missed one by up to 0.001 \(worst: G=A\)") as caught:
+        cpd = TableCPD("X", values, [G])
+    assert len(caught) == 1
+    np.testing.assert_allclose(cpd.values[:2], 1 / 3, rtol=1e-15)
+    assert cpd.values[2].tolist() == [0.2, 0.3, 0.5], "exact rows are left as they are"
+    assert caught[0].filename == __file__
+
+
+def test_rows_off_by_more_than_rounding_are_an_error() -> None:
+    with pytest.raises(InvalidCPD, match=r"sums to 0\.9985, not to one"):
+        TableCPD("X", [0.4985, 0.5])
+
+
+def test_binary_fractions_are_no_rounding() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        TableCPD("X", [0.1] * 10)
+        TableCPD("X", [1 / 3] * 3)
+
+
+def test_from_rows_reports_rounding_without_a_warning() -> None:
+    table, rounding = TableCPD.from_rows(Variable("X", 2), (I,), np.array([[0.5, 0.5], [0.5, 0.4995]]))
+    assert rounding is not None
+    assert (rounding.num_rows, rounding.row) == (1, (1,))
+    np.testing.assert_allclose(table.values.sum(axis=-1), 1.0, atol=1e-15)
+    with pytest.raises(InvalidCPD, match=r"The row of 'X' for I=high sums to 0\.9"):
+        TableCPD.from_rows(Variable("X", 2), (I,), np.array([[0.5, 0.5], [0.5, 0.4]]))
+
+
+def test_the_callers_array_is_not_shared() -> None:
+    values = np.array([0.5, 0.5])
+    cpd = TableCPD("X", values)
+    values[:] = [0.9, 0.1]
+    assert cpd.values.tolist() == [0.5, 0.5]
+
+
+def test_a_record_of_the_wrong_length_is_refused() -> None:
+    with pytest.raises(InvalidCPD, match="needs 6 numbers in a row"):
+        TableCPD.from_record(Variable("X", 2), (G,), {"values": [0.5, 0.5]})
