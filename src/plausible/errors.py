@@ -3,6 +3,7 @@
 PlausibleError
 ├── UnknownVariable (KeyError)        a name that no variable, node or column carries
 ├── UnknownState (ValueError)         a value that is not a state of its variable
+├── UnknownExample (KeyError)         a name that no shipped example carries
 ├── InvalidVariable (ValueError)      a variable that can't exist (no states, repeated states ...)
 ├── InvalidEvidence (ValueError)      evidence that can't be read
 ├── ImpossibleEvidence (ValueError)   evidence of probability zero

@@ -340,6 +340,21 @@ def test_a_name_edited_elsewhere_wins_over_the_note_on_its_stand_in():
     assert again.variables["greeting"].states == ("quote", "b")
 
 
+@pytest.mark.parametrize(
+    "note",
+    [
+        'plausible_notes = {"notes": {"label": "x"}, "properties": {}}',
+        'plausible_notes = {"notes": {"name": 5}, "properties": {}}',
+        'plausible_notes = {"notes": [], "properties": 3}',
+        "plausible_notes = [",
+        "plausible_notes = " + "[" * 900 + "]" * 900,
+    ],
+)
+def test_a_note_that_makes_no_sense_stays_a_property(note):
+    network = parse_bif(f"network n {{ property {note}; }}")
+    assert list(network.notes.properties) == ["plausible_notes"]
+
+
 def test_structured_distributions_are_written_as_their_tables():
     causes = [TableCPD(name, [0.5, 0.5], states=["no", "yes"]) for name in ("a", "b")]
     network = BayesianNetwork(*causes, NoisyOr("c", ["a", "b"], [0.5, 0.25], leak=0.5))

@@ -3,90 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from text_samples import DNE
 
 from plausible.cpds import DeterministicCPD
 from plausible.errors import FormatError
 from plausible.io.dne import FORMAT, parse_dne
 from plausible.models import VariableNotes
 
-REAL = r"""// ~->[DNET-1]->~
-
-// File written by hand in the manner of the program
-
-bnet Lawn {
-AutoCompile = TRUE;
-whenchanged = 1535042350;
-title = "The lawn";
-comment = "first line\
-\nsecond \"line\"";
-
-visual V1 {
-    defdispform = BELIEFBARS;
-    nodefont = font {shape= "Arial"; size= 9;};
-    windowposn = (78, 78, 1376, 597);
-    NodeSet Nature {BuiltIn = 1; Color = 0x00f8eed2;};
-    };
-
-node Rain {
-    kind = NATURE;
-    discrete = TRUE;
-    chance = CHANCE;
-    states = (none, light, heavy);
-    statetitles = (, , "It pours");
-    parents = ();
-    probs =
-        // none         light        heavy
-          (0.5,         0.25,        0.25);
-    title = "Does it rain?";
-    whenchanged = 1535042350;
-    belief = (0.5, 0.25, 0.25);
-    visual V1 {
-        center = (120, 60.5);
-        height = 2;
-        link 1 { path = ((1, 2), (3, 4)); };
-        };
-    };
-
-node Hose {
-    discrete = TRUE;
-    numstates = 2;
-    probs = (0.75, 0.25);
-    };
-
-node Depth {
-    kind = NATURE;
-    discrete = FALSE;
-    chance = CHANCE;
-    levels = (-INFINITY, 0, 2.5, INFINITY);
-    inputs = (, H);
-    parents = (Rain, Hose);
-    probs =
-        // Rain   Hose
-        (((0.9, 0.1, 0),      // none state0
-          (0.4, 0.5, 0.1)),
-         ((0.3, 0.4, 0.3), (0.2, 0.4, 0.4)),
-         ((0.1, 0.2, 0.7), (0, 0, 1)));
-    };
-
-node Boots {
-    chance = DETERMIN;
-    states = (yes, no);
-    parents = (Rain);
-    functable = (no, #0, yes);
-    };
-
-node TITLE1 {
-    kind = CONSTANT;
-    discrete = FALSE;
-    title = "A title on the canvas";
-    };
-ElimOrder = (Rain, Hose, Depth);
-};
-"""
-
 
 def test_a_file_as_netica_writes_it():
-    network = parse_dne(REAL)
+    network = parse_dne(DNE)
     assert list(network.variables) == ["Rain", "Hose", "Depth", "Boots"]
     assert network.variables["Rain"].states == ("none", "light", "heavy")
     assert network.variables["Hose"].states == ("state0", "state1")
@@ -104,7 +30,7 @@ def test_a_file_as_netica_writes_it():
 
 
 def test_the_notes_of_a_file():
-    notes = parse_dne(REAL).notes
+    notes = parse_dne(DNE).notes
     assert (notes.name, notes.description) == ("The lawn", 'first line\nsecond "line"')
     assert notes.properties["constant.TITLE1"] == "A title on the canvas"
     assert notes.properties["ElimOrder"] == "(Rain, Hose, Depth)"

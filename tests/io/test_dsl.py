@@ -6,75 +6,16 @@ from itertools import product
 
 import numpy as np
 import pytest
+from text_samples import DSL
 
 from plausible.cpds import DeterministicCPD, TableCPD
 from plausible.errors import FormatError
 from plausible.io.dsl import FORMAT, parse_dsl
 from plausible.models import VariableNotes
 
-REAL = r"""
-net Lawn
-{
- HEADER =
-  {
-   ID = Lawn;
-   NAME = "The \"lawn\"";
-   COMMENT = "by hand";
-  };
- CREATION =
-  {
-  };
- NUMSAMPLES = 1000;
- SCREEN = { POSITION = { CENTER_X = 0; CENTER_Y = 0; }; COLOR = 16250597; };
- USER_PROPERTIES = { Author = "nobody; {really}"; };
- DOCUMENTATION = { };
- // property software none
- node Rain
-  {
-   TYPE = CPT;
-   HEADER = { ID = Rain; NAME = "Does it rain?"; COMMENT = ""; };
-   SCREEN =
-    {
-     POSITION = { CENTER_X = 107; CENTER_Y = 255; WIDTH = 83; HEIGHT = 58; };
-     FONT = 1;
-    };
-   USER_PROPERTIES = { };
-   PARENTS = ();
-   DEFINITION = { NAMESTATES = (heavy, light, none); PROBABILITIES = (0.25000000, 0.25, 5e-1); };
-   EXTRA_DEFINITION = { FAULT_NAMES = ("", ""); DOCUMENTATION = { }; DOCUMENTATION = { }; };
-  };
- node Hose
-  {
-   TYPE = CPT;
-   HEADER = { ID = Hose; NAME = "Hose"; };
-   PARENTS = ();
-   DEFINITION = { NAMESTATES = (on, off); PROBABILITIES = (0.5, 0.5); };
-  };
- node Wet
-  {
-   TYPE = CPT;
-   HEADER = { ID = Wet; };
-   PARENTS = (Hose, Rain);
-   DEFINITION =
-    {
-     NAMESTATES = (yes, no);
-     PROBABILITIES = (0.99, 0.01, 0.9, 0.1, /* off */ 0.8, 0.2,
-      0.7, 0.3, 0.6, 0.4, 0, 1);
-    };
-  };
- node Puddle
-  {
-   TYPE = TRUTHTABLE;
-   PARENTS = (Wet, Hose);
-   DEFINITION = { NAMESTATES = (deep, flat); RESULTINGSTATES = (deep, flat, flat, flat); };
-  };
- OBSERVATION_COST = { node Rain { PARENTS = (); COSTS = (0.0); }; };
-};
-"""
-
 
 def test_a_file_as_genie_writes_it():
-    network = parse_dsl(REAL)
+    network = parse_dsl(DSL)
     assert list(network.variables) == ["Rain", "Hose", "Wet", "Puddle"]
     wet = network.cpd("Wet")
     assert wet.parent_names == ("Hose", "Rain")
@@ -93,7 +34,7 @@ def test_a_file_as_genie_writes_it():
 
 
 def test_a_truth_table_may_be_given_by_zeros_and_ones():
-    text = REAL.replace("RESULTINGSTATES = (deep, flat, flat, flat)", "PROBABILITIES = (1, 0, 0, 1, 0, 1, 0, 1)")
+    text = DSL.replace("RESULTINGSTATES = (deep, flat, flat, flat)", "PROBABILITIES = (1, 0, 0, 1, 0, 1, 0, 1)")
     assert parse_dsl(text).cpd("Puddle").to_table().values[:, :, 1].tolist() == [[0, 1], [1, 1]]
 
 
@@ -174,18 +115,18 @@ NODE = (
         ("net a {\n node A { TYPE = CPT; };\n};", (2, 2), "no NAMESTATES"),
         ("net a {\n node A { TYPE = CPT; DEFINITION = { NAMESTATES = (x); }; };\n};", (2, 2), "no PROBABILITIES"),
         (NODE + " node A { TYPE = CPT; DEFINITION = { NAMESTATES = (x); }; };\n};", (3, 2), "declared twice"),
-        (NODE.replace("(1, 0)", "(1, 0, 0)") + "};", (2, 80), "needs 2 numbers; the file has 3"),
-        (NODE.replace("(1, 0)", "(1, zero)") + "};", (2, 84), "not 'zero'"),
-        (NODE.replace("(1, 0)", "(1, , 0)") + "};", (2, 82), "entry is empty"),
-        (NODE.replace("(1, 0)", "(1, 0.5)") + "};", (2, 80), "sums to 1.5"),
-        (NODE.replace("(1, 0)", "1, 0") + "};", (2, 80), "balanced parentheses"),
+        (NODE.replace("(1, 0)", "(1, 0, 0)") + "};", (2, 89), "needs 2 numbers; the file has 3"),
+        (NODE.replace("(1, 0)", "(1, zero)") + "};", (2, 93), "not 'zero'"),
+        (NODE.replace("(1, 0)", "(1, , 0)") + "};", (2, 91), "entry is empty"),
+        (NODE.replace("(1, 0)", "(1, 0.5)") + "};", (2, 89), "sums to 1.5"),
+        (NODE.replace("(1, 0)", "1, 0") + "};", (2, 89), "balanced parentheses"),
         (NODE.replace("PARENTS = ()", "PARENTS = (B)") + "};", (2, 33), "'B', a parent of 'A', is not declared"),
         (NODE.replace("CPT", "TRUTHTABLE").replace("PROBABILITIES = (1, 0)", "RESULTINGSTATES = (x, y)") + "};",
-         (2, 89), "needs 1 states; the file has 2"),
+         (2, 98), "needs 1 states; the file has 2"),
         (NODE.replace("CPT", "TRUTHTABLE").replace("PROBABILITIES = (1, 0)", "RESULTINGSTATES = (z)") + "};",
-         (2, 89), "'z' is not a state of 'A'"),
-        (NODE.replace("PARENTS = ();", "PARENTS = (); SCREEN = { POSITION = { CENTER_X = a; CENTER_Y = 1; }; };") + "};",
-         (2, 72), "Expected a number, not 'a'"),
+         (2, 98), "'z' is not a state of 'A'"),
+        (NODE.replace("PARENTS = ();", "SCREEN = { POSITION = { CENTER_X = a; CENTER_Y = 1; }; };") + "};",
+         (2, 58), "Expected a number, not 'a'"),
     ],
 )  # fmt: skip
 def test_an_error_says_what_is_wrong_and_where(text, place, part):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from benchmark_networks import NAMES, benchmark_text
 from random_networks import NASTY_WORDS, random_network, random_notes
+from text_samples import NET
 
 from plausible.cpds import ConditionalGaussianCPD, LinearGaussianCPD, NoisyOr, TableCPD
 from plausible.errors import FormatError, NotRepresentable
@@ -17,44 +18,11 @@ from plausible.io.hugin import format_hugin, parse_hugin
 from plausible.models import BayesianNetwork, MarkovNetwork, Notes, VariableNotes
 from plausible.variables import Variable
 
-REAL = r"""
-% written by hand in the manner of the program
-net
-{
-    node_size = (80 40);
-    HR_Desc = "Lawns, 100% wet";
-    name = "lawn";
-    HR_Zoom_ZoomFactor = "100";
-}
-
-node Rain
-{
-    label = "does it \"rain\"?";
-    position = (50 150);
-    states = ("no" "yes, \\ of course");
-    HR_State_0 = "";
-}
-discrete node Sprinkler { states = (off on full); subtype = number; state_values = (0 1 2); }
-node Grass { states = ("dry" "wet"); HR_Desc = "a\nb"; }
-
-potential (Rain)   { data = ( 0.8 0.2 ); }
-potential ( Sprinkler | ) { data = (5e-1, .25, 0.25); experience = (10); }
-potential (Grass | Rain Sprinkler)
-{
-    data = (((0.9 0.1)      % Rain=no  Sprinkler=off
-             (0.4 0.6)      % Rain=no  Sprinkler=on
-             (0.3 0.7))     % "(" is not counted here
-            ((0.2 0.8)
-             (0.1 0.9)
-             (0 1)));
-}
-"""
-
 CHILD = [[[0.9, 0.1], [0.4, 0.6], [0.3, 0.7]], [[0.2, 0.8], [0.1, 0.9], [0, 1]]]
 
 
 def test_a_file_as_hugin_writes_it():
-    network = parse_hugin(REAL)
+    network = parse_hugin(NET)
     assert list(network.variables) == ["Rain", "Sprinkler", "Grass"]
     assert network.variables["Rain"].states == ("no", "yes, \\ of course")
     assert network.cpd("Grass").parent_names == ("Rain", "Sprinkler")
@@ -69,11 +37,11 @@ def test_a_file_as_hugin_writes_it():
 
 
 def test_fields_of_the_language_are_written_as_such_and_others_as_strings():
-    text = format_hugin(parse_hugin(REAL))
+    text = format_hugin(parse_hugin(NET))
     assert "node_size = (80 40);" in text
     assert "state_values = (0 1 2);" in text
     assert 'HR_Zoom_ZoomFactor = "100";' in text
-    assert parse_hugin(text).notes == parse_hugin(REAL).notes
+    assert parse_hugin(text).notes == parse_hugin(NET).notes
 
 
 @pytest.mark.parametrize(
@@ -85,8 +53,8 @@ def test_fields_of_the_language_are_written_as_such_and_others_as_strings():
     ],
 )
 def test_nesting_does_not_matter_as_long_as_rows_are_whole(data):
-    start = REAL.index("data = (((")
-    text = f"{REAL[:start]}data = ({data}); }}"
+    start = NET.index("data = (((")
+    text = f"{NET[:start]}data = ({data}); }}"
     assert parse_hugin(text).cpd("Grass").values.tolist() == CHILD
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
-import click
 import typer
 
 from plausible.cli import compare, convert, demo, dsep, independencies, info, show
@@ -15,10 +15,12 @@ from plausible.errors import PlausibleError
 
 __all__ = ["main"]
 
+# ClickException, of the click that typer uses: its own copy or the package, by version.
+_USAGE_ERROR: Any = typer.BadParameter.__mro__[2]
+
 app = typer.Typer(
     name="plausible",
     help="Probabilistic graphical models: inspect, convert, and ask what their structure says.",
-    no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -28,24 +30,28 @@ for command in (info, show, convert, dsep, independencies, compare, demo):
     app.command(name=command.NAME)(command.run)
 
 
-@app.callback()
-def _root() -> None:
+@app.callback(invoke_without_command=True)
+def _root(context: typer.Context) -> None:
     """Probabilistic graphical models: inspect, convert, and ask what their structure says."""
+    if context.invoked_subcommand is None:
+        print_line(context.get_help())
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; a mistake of the user ends in one line on standard error and exit code 2."""
-    warnings.showwarning = _one_line
-    try:
-        code = app(args=None if arguments is None else list(arguments), standalone_mode=False)
-    except click.ClickException as error:
-        _fail(error.format_message())
-    except (PlausibleError, OSError) as error:
-        _fail(str(error))
-    except (click.Abort, KeyboardInterrupt):
-        _fail("interrupted", code=130)
-    else:
-        sys.exit(code if isinstance(code, int) else 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        warnings.showwarning = _one_line
+        try:
+            code = app(args=None if arguments is None else list(arguments), standalone_mode=False)
+        except _USAGE_ERROR as error:
+            _fail(error.format_message())
+        except (PlausibleError, OSError) as error:
+            _fail(str(error))
+        except (typer.Abort, KeyboardInterrupt):
+            _fail("interrupted", code=130)
+        else:
+            sys.exit(code if isinstance(code, int) else 0)
 
 
 def _one_line(message: Warning | str, *_: object, **__: object) -> None:

@@ -64,7 +64,7 @@ def properties_of(texts: Iterable[str]) -> dict[str, str]:
 
 def network_notes(head: str, properties: dict[str, str]) -> Notes:
     """The notes in a network block: its name and its properties."""
-    exact = _take_exact(properties)
+    exact = _take_exact(properties, {"name", "description", "reference"})
     name = "" if head == PLACEHOLDER else unquoted(head)
     notes = Notes(name, properties.pop("description", ""), properties.pop("reference", ""))
     return replace(notes, properties=MappingProxyType(properties), **exact)
@@ -72,7 +72,7 @@ def network_notes(head: str, properties: dict[str, str]) -> Notes:
 
 def variable_notes(properties: dict[str, str]) -> VariableNotes:
     """The notes in a variable block."""
-    exact = _take_exact(properties)
+    exact = _take_exact(properties, {"label", "description"})
     position = _read_position(properties.get("position", ""))
     if position is not None:
         del properties["position"]
@@ -88,7 +88,7 @@ def _read_position(text: str) -> tuple[float, float] | None:
         return None
 
 
-def _take_exact(properties: dict[str, str]) -> dict[str, Any]:
+def _take_exact(properties: dict[str, str], allowed: set[str]) -> dict[str, Any]:
     """What a property could not say literally; taken out of `properties`, where it is sound."""
     try:
         listed = json.loads(properties.get(_EXACT, ""))
@@ -96,7 +96,7 @@ def _take_exact(properties: dict[str, str]) -> dict[str, Any]:
     except (ValueError, RecursionError, TypeError, KeyError):
         return {}
     texts = [*more.values(), *notes.values()]
-    if not all(isinstance(text, str) for text in texts) or not notes.keys() <= {"name", *_RESERVED[:3]}:
+    if not all(isinstance(text, str) for text in texts) or not notes.keys() <= allowed:
         return {}
     del properties[_EXACT]
     properties |= more

@@ -1,0 +1,158 @@
+"""The command line, called as a user calls it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import plausible as pb
+from plausible.cli import main
+
+
+@pytest.fixture
+def plausible(capsys):
+    """Run the program; gives exit code, standard output and standard error."""
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as stop:
+            main(arguments)
+        captured = capsys.readouterr()
+        return int(stop.value.code or 0), captured.out, captured.err
+
+    return run
+
+
+COMMANDS = [
+    ("info", "asia"),
+    ("info", "misconception"),
+    ("info", "gaussian-chain"),
+    ("show", "asia", "dysp"),
+    ("show", "misconception"),
+    ("show", "gaussian-chain"),
+    ("dsep", "asia", "smoke", "tub", "--given", "xray"),
+    ("dsep", "misconception", "A", "C", "--given", "B,D"),
+    ("independencies", "asia"),
+    ("independencies", "A -> B -> C", "--kind", "all"),
+    ("independencies", "A - B - C", "--kind", "pairwise"),
+    ("compare", "burglary", "earthquake"),
+    ("compare", "A -> B -> C", "A -> B <- C"),
+    ("demo",),
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_every_command_prints_text_and_json(plausible, command):
+    """Each command succeeds, says something, and with --json says it as one JSON document."""
+    code, text, errors = plausible(*command)
+    assert (code, errors) == (0, "")
+    assert text.strip()
+    code, text, errors = plausible(*command, "--json")
+    assert (code, errors) == (0, "")
+    assert isinstance(json.loads(text), dict)
+
+
+def test_info_tells_the_size_of_asia(plausible):
+    """Eight variables, eight edges, eighteen parameters."""
+    _, text, _ = plausible("info", "asia", "--json")
+    facts = json.loads(text)
+    assert (facts["variables"], facts["edges"], facts["parameters"]) == (8, 8, 18)
+    assert facts["induced_width"] == 2
+    assert facts["polytree"] is False
+
+
+def test_show_prints_the_table(plausible):
+    """The row of a parent assignment holds the numbers of the network."""
+    _, text, _ = plausible("show", "asia", "xray")
+    assert "yes    |     0.98 |    0.02" in text
+
+
+def test_dsep_gives_the_verdict_and_the_reason(plausible):
+    """A collider opened by its observed descendant."""
+    _, text, _ = plausible("dsep", "asia", "smoke", "tub", "--given", "xray")
+    assert "d-connected" in text
+    assert "either is a collider and its descendant xray is observed" in text
+    _, text, _ = plausible("dsep", "asia", "smoke", "tub", "--json")
+    assert json.loads(text)["separated"] is True
+
+
+@pytest.mark.parametrize("ending", ["bif", "xml", "xdsl", "net", "json", "bif.gz"])
+def test_convert_writes_the_same_model(plausible, tmp_path, ending):
+    """What was converted loads as the network that went in."""
+    target = tmp_path / f"asia.{ending}"
+    code, text, _ = plausible("convert", "asia", str(target))
+    assert code == 0
+    assert "8 variables" in text
+    assert pb.load(target) == pb.examples.load("asia")
+
+
+def test_compare_counts_what_differs(plausible):
+    """One reversed edge: distance one, and not the same class."""
+    _, text, _ = plausible("compare", "A -> B -> C", "A -> B <- C", "--json")
+    found = json.loads(text)
+    assert (found["shd"], found["reversed"], found["i_equivalent"]) == (1, ["B -> C"], False)
+
+
+def test_demo_answers_as_enumeration_does(plausible):
+    """The printed posteriors equal those summed from the joint."""
+    _, text, _ = plausible("demo", "--json")
+    answer = json.loads(text)["answers"][1]["answer"]
+    joint = pb.examples.load("asia").joint().reduce({"dysp": "yes", "xray": "yes"}).marginal("lung").normalize()
+    assert answer["yes"] == pytest.approx(joint["yes"], abs=1e-12)
+
+
+MISTAKES = {
+    "unknown example": (("info", "asai"), "Did you mean 'asia'?"),
+    "missing file": (("info", "nowhere.bif"), "nowhere.bif"),
+    "unknown ending": (("convert", "asia", "asia.doc"), "names no format"),
+    "unknown variable": (("dsep", "asia", "smoke", "tubb"), "Did you mean 'tub'?"),
+    "unknown variable to show": (("show", "asia", "Dysp"), "Did you mean 'dysp'?"),
+    "read-only format": (("convert", "asia", "asia.dne"), "can be read but not written"),
+    "no such command": (("inform", "asia"), "No such command"),
+    "no such option": (("info", "asia", "--jsn"), "No such option"),
+    "missing argument": (("info",), "Missing argument"),
+    "graph text": (("dsep", "A -> ", "A", "B"), "expected a node after '->'"),
+    "a cycle": (("independencies", "A -> B -> A"), "directed cycle"),
+    "different nodes": (("compare", "A -> B", "A -> C"), "lacks 'B'"),
+}
+
+
+@pytest.mark.parametrize("case", MISTAKES)
+def test_a_mistake_is_one_line_and_exit_code_two(plausible, case):
+    """Nothing on standard output, one helpful line on standard error."""
+    arguments, hint = MISTAKES[case]
+    code, text, errors = plausible(*arguments)
+    assert (code, text) == (2, "")
+    assert errors.count("\n") == 1
+    assert hint in errors
+
+
+def test_a_broken_file_is_reported_with_its_place(plausible, tmp_path):
+    """File, line and column."""
+    broken = Path(tmp_path) / "broken.bif"
+    broken.write_text("network x {\n}\nvariable A {\n  type discrete [ 2 ] { a, b }\n}\n")
+    code, _, errors = plausible("info", str(broken))
+    assert code == 2
+    assert f"{broken}:5:1:" in errors or f"{broken}:4:" in errors
+
+
+def test_a_rounded_file_gives_one_line_of_warning(plausible, tmp_path):
+    """A renormalised row is said on standard error, and the command goes on."""
+    rounded = Path(tmp_path) / "rounded.bif"
+    rounded.write_text(
+        "network x {\n}\nvariable A {\n  type discrete [ 3 ] { a, b, c };\n}\n"
+        "probability ( A ) {\n  table 0.333, 0.333, 0.333;\n}\n"
+    )
+    code, text, errors = plausible("info", str(rounded))
+    assert code == 0
+    assert text
+    assert errors.startswith("plausible: warning: ")
+    assert errors.count("\n") == 1
+
+
+def test_no_arguments_shows_help(plausible):
+    """The commands are listed."""
+    _, text, errors = plausible()
+    for command in ("info", "show", "convert", "dsep", "independencies", "compare", "demo"):
+        assert command in text + errors

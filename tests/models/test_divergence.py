@@ -1,0 +1,75 @@
+"""The divergence of networks, family by family, against the joint tables."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from network_oracle import binary, random_network, random_rows
+
+from plausible.cpds import TableCPD
+from plausible.errors import InvalidModel
+from plausible.models import BayesianNetwork, kl_divergence_networks
+from plausible.variables import Variable
+
+
+def _joint_divergence(p, q):
+    """Σ P log P/Q over two tables."""
+    left, right = p.joint(), q.joint().reorder(p.joint().names)
+    total = 0.0
+    for x, y in zip(left.flat, right.flat, strict=True):
+        if x > 0:
+            if y == 0:
+                return math.inf
+            total += x * math.log(x / y)
+    return total
+
+
+def _reparametrised(rng, net, zeros):
+    """Another random graph and tables over the same variables."""
+    variables = list(net.variables.values())
+    rng.shuffle(variables)
+    cpds = []
+    for place, variable in enumerate(variables):
+        parents = [other for other in variables[:place] if rng.random() < 0.4]
+        cpds.append(TableCPD(variable, random_rows(rng, [v.num_states for v in (*parents, variable)], zeros), parents))
+    return BayesianNetwork(cpds)
+
+
+@pytest.mark.parametrize("zeros", [0.0, 0.15])
+@pytest.mark.parametrize("seed", range(20))
+def test_divergence_equals_that_of_the_joints(seed, zeros):
+    """D(P || Q) = Σ P log P/Q, infinite where the support fails."""
+    rng = np.random.default_rng(seed)
+    p = random_network(rng, num_variables=5, zeros=zeros)
+    q = _reparametrised(rng, p, zeros)
+    assert kl_divergence_networks(p, q) == pytest.approx(_joint_divergence(p, q), abs=1e-9)
+    assert kl_divergence_networks(p, p) == 0.0
+
+
+def test_support_decides_between_finite_and_infinite():
+    """Q may allow more than P, but not less."""
+    wide, narrow = (BayesianNetwork(binary("A", x)) for x in (0.5, 1.0))
+    assert kl_divergence_networks(wide, narrow) == math.inf
+    assert kl_divergence_networks(narrow, wide) == pytest.approx(math.log(2))
+
+
+def test_a_long_chain_needs_no_joint():
+    """A hundred variables: the divergence is the sum of its links'."""
+    p, q = (
+        BayesianNetwork(binary("X0", 0.5), *(binary(f"X{i}", [x, 1 - x], [f"X{i - 1}"]) for i in range(1, 100)))
+        for x in (0.1, 0.2)
+    )
+    link = 0.1 * math.log(0.1 / 0.2) + 0.9 * math.log(0.9 / 0.8)
+    assert kl_divergence_networks(p, q) == pytest.approx(99 * link)
+
+
+def test_other_variables_and_inputs_are_refused():
+    """The error names the variable."""
+    with pytest.raises(InvalidModel, match="'A' is not the same variable"):
+        kl_divergence_networks(BayesianNetwork(TableCPD("A", [0.5, 0.5])), BayesianNetwork(TableCPD("A", [1.0])))
+    with pytest.raises(InvalidModel, match="'B' is not the same variable"):
+        kl_divergence_networks(BayesianNetwork(), BayesianNetwork(TableCPD("B", [1.0])))
+    with pytest.raises(InvalidModel, match="inputs"):
+        kl_divergence_networks(BayesianNetwork(inputs=[Variable("A", 2)]), BayesianNetwork(TableCPD("A", [0.5, 0.5])))
