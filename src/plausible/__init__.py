@@ -3,41 +3,45 @@
 >>> import plausible as pb
 >>> net = pb.examples.load("asia")
 >>> print(net.query("lung", evidence={"xray": "yes"}))
-lung | value
+lung |    value
 -----+---------
 yes  | 0.488711
 no   | 0.511289
 """
 
-from plausible import cpds, data, errors, examples, factors, graphs, inference, io, models, variables
-from plausible.cpds import (
-    CPD,
-    ConditionalGaussianCPD,
-    DeterministicCPD,
-    LinearGaussianCPD,
-    LogisticCPD,
-    Multiplexer,
-    NoisyMax,
-    NoisyOr,
-    Rule,
-    RuleCPD,
-    Split,
-    TableCPD,
-    TreeCPD,
-)
-from plausible.errors import PlausibleError, PlausibleWarning
-from plausible.factors import Factor, GaussianFactor
-from plausible.graphs import DAG, MAG, PAG, PDAG, CausalGraph, MixedGraph, UndirectedGraph
-from plausible.io import load, save
-from plausible.models import (
-    BayesianNetwork,
-    ConditionalRandomField,
-    FactorGraph,
-    MarkovNetwork,
-    Notes,
-    VariableNotes,
-)
-from plausible.variables import Assignment, Variable, jeffrey, likelihood
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from plausible import cpds, data, errors, examples, factors, graphs, inference, io, models, variables
+    from plausible.cpds import (
+        CPD,
+        ConditionalGaussianCPD,
+        DeterministicCPD,
+        LinearGaussianCPD,
+        LogisticCPD,
+        Multiplexer,
+        NoisyMax,
+        NoisyOr,
+        Rule,
+        RuleCPD,
+        Split,
+        TableCPD,
+        TreeCPD,
+    )
+    from plausible.errors import PlausibleError, PlausibleWarning
+    from plausible.factors import Factor, GaussianFactor
+    from plausible.graphs import DAG, MAG, PAG, PDAG, CausalGraph, MixedGraph, UndirectedGraph
+    from plausible.io import load, save
+    from plausible.models import (
+        BayesianNetwork,
+        ConditionalRandomField,
+        FactorGraph,
+        MarkovNetwork,
+        Notes,
+        VariableNotes,
+    )
+    from plausible.variables import Assignment, Variable, jeffrey, likelihood
 
 __version__ = "0.1.0"
 
@@ -90,3 +94,24 @@ __all__ = [
     "save",
     "variables",
 ]
+
+_ROOMS = ("cpds", "data", "errors", "examples", "factors", "graphs", "inference", "io", "models", "variables")
+#: The rooms whose names are also names of this module.
+_OPEN_ROOMS = ("errors", "variables", "graphs", "factors", "cpds", "models", "io")
+
+
+def __getattr__(name: str) -> object:
+    """Load a room when it is first asked for, so that `import plausible` itself costs next to nothing."""
+    if name in _ROOMS:
+        return import_module(f"plausible.{name}")
+    if name in __all__:
+        for room in _OPEN_ROOMS:
+            module = import_module(f"plausible.{room}")
+            if name in module.__all__:
+                globals()[name] = getattr(module, name)
+                return globals()[name]
+    raise AttributeError(f"module 'plausible' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -355,6 +355,16 @@ def test_a_note_that_makes_no_sense_stays_a_property(note):
     assert list(network.notes.properties) == ["plausible_notes"]
 
 
+@pytest.mark.parametrize("depth", [1, 10, 500, 5000])
+def test_states_listed_in_a_property_may_not_be_nested_without_end(depth):
+    listed = "[" * depth + "1" + "]" * depth
+    text = (
+        f"variable A {{ type discrete [ 1 ] {{ x }}; property plausible_states = [{listed}]; }}\n"
+        "probability ( A ) { table 1; }"
+    )
+    assert parse_bif(text).variables["A"].states == ("x",)
+
+
 def test_structured_distributions_are_written_as_their_tables():
     causes = [TableCPD(name, [0.5, 0.5], states=["no", "yes"]) for name in ("a", "b")]
     network = BayesianNetwork(*causes, NoisyOr("c", ["a", "b"], [0.5, 0.25], leak=0.5))

@@ -12,8 +12,7 @@ from plausible.errors import NotRepresentable
 from plausible.io.formats import Model, table_of
 from plausible.io.hugin_gaussians import normal_texts
 from plausible.io.hugin_parser import legal
-from plausible.io.identifiers import stand_ins
-from plausible.io.states import state_texts, states_property
+from plausible.io.identifiers import stand_ins, state_stand_ins
 from plausible.models import BayesianNetwork, VariableNotes
 from plausible.variables import Variable
 
@@ -78,8 +77,9 @@ def _network_fields(network: BayesianNetwork) -> Iterator[str]:
 
 
 def _node_fields(variable: Variable, written: str, notes: VariableNotes) -> Iterator[str]:
-    if not variable.is_continuous:
-        yield f"states = ({' '.join(map(_string, state_texts(variable)))})"
+    texts, listed = ([], None) if variable.is_continuous else state_stand_ins(variable, str)
+    if texts:
+        yield f"states = ({' '.join(map(_string, texts))})"
     for key, text in (("label", notes.label), ("HR_Desc", notes.description)):
         if text:
             yield f"{key} = {_string(text)}"
@@ -87,7 +87,7 @@ def _node_fields(variable: Variable, written: str, notes: VariableNotes) -> Iter
         yield f"position = ({' '.join(map(_coordinate, notes.position))})"
     if written != variable.name:
         yield f"plausible_name = {_string(variable.name)}"
-    if (listed := states_property(variable)) is not None:
+    if listed is not None:
         yield f"plausible_states = {_string(listed)}"
     yield from _property_fields(notes.properties)
 

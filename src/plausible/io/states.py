@@ -1,21 +1,20 @@
-"""States that are not text, in formats that know only text.
+"""States that are not text, in files.
 
-A format writes `str(state)`. Where that would lose something (the number 1, the boolean True), it also writes the
-property `plausible_states`, a JSON list that other programs pass over and our readers restore the states from.
+A format that knows only text writes `str(state)`. Where that would lose something (the number 1, the boolean True), it
+also writes the states as a JSON list, from which our readers restore them and which other programs pass over.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from plausible.errors import NotRepresentable
 from plausible.variables import State, Variable
 
-__all__ = ["PROPERTY", "restore_states", "state_texts", "states_property", "to_plain"]
+__all__ = ["MAX_DEPTH", "from_plain", "state_texts", "to_plain"]
 
-PROPERTY = "plausible_states"
+#: Tuples in a state may be nested this deeply.
+MAX_DEPTH: Final = 20
 
 
 def state_texts(variable: Variable) -> list[str]:
@@ -30,48 +29,28 @@ def state_texts(variable: Variable) -> list[str]:
     return texts
 
 
-def states_property(variable: Variable) -> str | None:
-    """The JSON list that restores the states exactly, where their text would not.
-
-    >>> states_property(Variable("X", [0, 1])), states_property(Variable("X", ["0", "1"]))
-    ('[0, 1]', None)
-    """
-    states = variable.states or ()
-    if all(isinstance(state, str) for state in states):
-        return None
-    return json.dumps([to_plain(state, variable.name) for state in states])
-
-
-def to_plain(state: State, name: str) -> Any:
+def to_plain(state: State, name: str, depth: int = 0) -> Any:
     """A state as JSON can hold it: text, number, boolean, null; a tuple becomes a list."""
     if state is None or isinstance(state, (str, bool, int, float)):
         return state
-    if isinstance(state, tuple):
-        return [to_plain(part, name) for part in state]
-    if hasattr(state, "item"):
-        return to_plain(state.item(), name)
+    if isinstance(state, tuple) and depth < MAX_DEPTH:
+        return [to_plain(part, name, depth + 1) for part in state]
+    if hasattr(state, "item") and depth < MAX_DEPTH:
+        return to_plain(state.item(), name, depth + 1)
     raise NotRepresentable(
-        f"The state {state!r} of {name!r} is a {type(state).__name__}: files hold text, numbers, booleans and tuples."
+        f"A state of {name!r} is or holds a {type(state).__name__}, {str(state)[:40]}: files hold text, numbers, "
+        f"booleans and tuples of these, nested at most {MAX_DEPTH} deep."
     )
 
 
-def restore_states(texts: Sequence[str], listed: str) -> list[State] | None:
-    """States from the property, if it is a list that prints as `texts`; None where it does not fit.
+def from_plain(item: Any, depth: int = 0) -> State:
+    """The inverse of `to_plain`; a `TypeError` for what is no state.
 
-    >>> restore_states(["False", "True"], "[false, true]")
-    [False, True]
+    >>> from_plain(to_plain((1, "a"), "X"))
+    (1, 'a')
     """
-    try:
-        states = [from_plain(item) for item in json.loads(listed)]
-    except (ValueError, TypeError, RecursionError):
-        return None
-    return states if [str(state) for state in states] == list(texts) else None
-
-
-def from_plain(item: Any) -> State:
-    """The inverse of `to_plain`."""
-    if isinstance(item, list):
-        return tuple(from_plain(part) for part in item)
-    if isinstance(item, dict):
-        raise TypeError("a state can't be an object")
+    if isinstance(item, list) and depth < MAX_DEPTH:
+        return tuple(from_plain(part, depth + 1) for part in item)
+    if isinstance(item, dict | list):
+        raise TypeError("a state can't be an object, nor a list that is nested more deeply than any that is written")
     return item  # type: ignore[no-any-return]

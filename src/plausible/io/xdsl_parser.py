@@ -63,10 +63,12 @@ def parse_xdsl(text: str) -> BayesianNetwork:
     reader = _Reader(Assembly(notes=network_notes(root)))
     drawn = genie_nodes(root)
     has_grid = AUTOMATIC in (key for block in root.named("properties") for key in user_properties(block))
-    nodes = list(root.one("nodes").children)
-    for number, node in enumerate(nodes):
+    nodes = root.one("nodes")
+    for element in (root, nodes):
+        element.check_no_text()
+    for number, node in enumerate(nodes.children):
         reader.add_variable(node, drawn.get(node.attribute("id")), grid_position(number) if has_grid else None)
-    for node in nodes:
+    for node in nodes.children:
         reader.add_distribution(node)
     for name, (element, _) in drawn.items():
         if name not in reader.names:

@@ -112,8 +112,12 @@ class Element:
         for child in self.children:
             if child.tag not in allowed:
                 raise child.error(f"<{child.tag}> is not expected in <{self.tag}>.{suggestion(child.tag, allowed)}")
-        if allowed and self.text.strip(WHITESPACE):
-            stray = self.words()[0]
+        if allowed:
+            self.check_no_text()
+
+    def check_no_text(self) -> None:
+        """Refuse text, which nobody would read, between the children."""
+        for stray in self.words()[:1]:
             raise self.place_of(stray).error(f"{shown(stray)} is not expected in <{self.tag}>.")
 
     def numbers(self) -> npt.NDArray[np.float64]:

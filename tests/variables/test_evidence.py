@@ -1,0 +1,174 @@
+"""Evidence: four kinds of findings, each read into its own place, and errors that name the fix."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from plausible.errors import InvalidEvidence, UnknownState, UnknownVariable
+from plausible.variables import Evidence, Variable, jeffrey, likelihood
+
+RAIN = Variable("rain", ["no", "light", "heavy"])
+VARIABLES = {
+    "rain": RAIN,
+    "wet": Variable("wet", [False, True]),
+    "pair": Variable("pair", [("a", 1), ("b", 2)]),
+    "gap": Variable("gap", [None, "here"]),
+    "level": Variable("level"),
+}
+
+
+def read(**evidence):
+    return Evidence.read(evidence, VARIABLES)
+
+
+# --- kinds ---
+
+
+def test_a_state_is_hard_evidence():
+    """It is kept as the position of the state; a tuple that is a state is one."""
+    found = read(rain="heavy", wet=np.True_, pair=("b", 2))
+    assert dict(found.hard) == {"rain": 2, "wet": 1, "pair": 1}
+    assert not found.soft
+    assert found.names == {"rain", "wet", "pair"}
+
+
+@pytest.mark.parametrize(
+    "states",
+    [
+        {"light", "heavy"},
+        ["heavy", "light", "heavy"],
+        ("light", "heavy"),
+        np.array(["light", "heavy"]),
+        pd.Series(["light", "heavy"]),
+        {"light": 1, "heavy": 2}.keys(),
+    ],
+    ids=lambda states: type(states).__name__,
+)
+def test_a_collection_of_states_means_one_of_them(states):
+    """One for each state in it, zero elsewhere, in whatever collection they come."""
+    assert read(rain=states).soft["rain"].tolist() == [0.0, 1.0, 1.0]
+
+
+def test_virtual_evidence_multiplies_and_jeffrey_replaces():
+    """Weights in state order or keyed by state; the two kinds are kept apart."""
+    found = read(rain=likelihood([2, 1, 0]), wet=jeffrey({True: 0.7, False: 0.3}))
+    assert found.soft["rain"].tolist() == [2.0, 1.0, 0.0]
+    assert found.jeffrey["wet"].tolist() == [0.3, 0.7]
+    assert read(rain=likelihood({"heavy": 3, "no": 1, "light": 2})).soft["rain"].tolist() == [1.0, 2.0, 3.0]
+    assert read(rain=likelihood(np.array([1.0, 2.0, 3.0]))).soft["rain"].tolist() == [1.0, 2.0, 3.0]
+
+
+def test_a_number_is_the_value_of_a_continuous_variable():
+    """Any finite number, of Python or NumPy."""
+    for number in (3, 3.0, np.float32(3), np.array(3.0)):
+        assert dict(read(level=number).values) == {"level": 3.0}
+
+
+def test_no_evidence_is_empty():
+    """None and an empty mapping say nothing; a finding makes it true."""
+    assert not Evidence.read(None, VARIABLES)
+    assert not Evidence.read({}, VARIABLES)
+    assert read(rain="no")
+
+
+def test_none_is_a_state_where_it_was_declared_one():
+    """Elsewhere it means that nothing was observed."""
+    assert dict(read(gap=None).hard) == {"gap": 0}
+    with pytest.raises(InvalidEvidence, match="leave out what is not observed"):
+        read(rain=None)
+
+
+def test_an_array_without_axes_is_the_value_in_it():
+    """np.array('heavy') is a state, not a collection."""
+    assert dict(read(rain=np.array("heavy")).hard) == {"rain": 2}
+
+
+# --- refusals ---
+
+
+@pytest.mark.parametrize(
+    ("evidence", "error", "message"),
+    [
+        ({"rian": "no"}, UnknownVariable, r"'rian' is not a variable of this model\. Did you mean 'rain'\?"),
+        ({"rain": "hevy"}, UnknownState, r"'hevy' is not a state of 'rain'\. Did you mean 'heavy'\?"),
+        ({"rain": ["light", "hevy"]}, UnknownState, "Did you mean 'heavy'"),
+        ({"rain": []}, InvalidEvidence, "no state is left"),
+        ({"rain": math.nan}, InvalidEvidence, "leave out what is not observed"),
+        ({"rain": pd.NA}, InvalidEvidence, "leave out what is not observed"),
+        ({"rain": pd.NaT}, InvalidEvidence, "leave out what is not observed"),
+        ({"rain": {"no": 0.2, "light": 0.8}}, InvalidEvidence, r"ambiguous.*likelihood.*jeffrey"),
+        ({"rain": likelihood([1, 2])}, InvalidEvidence, "needs 3 numbers"),
+        ({"rain": likelihood([0, 0, 0])}, InvalidEvidence, "not all zero"),
+        ({"rain": likelihood([1, -1, 0])}, InvalidEvidence, "non-negative"),
+        ({"rain": likelihood([1, math.inf, 0])}, InvalidEvidence, "finite"),
+        ({"rain": likelihood({"no": 1, "light": 2})}, InvalidEvidence, "no weight for 'heavy'"),
+        ({"rain": likelihood({"no": 1, "light": 2, "hevy": 3})}, UnknownState, "Did you mean 'heavy'"),
+        ({"rain": jeffrey([0.5, 0.5, 0.5])}, InvalidEvidence, r"sums to 1\.5, not to one.*use likelihood"),
+        ({"level": "high"}, InvalidEvidence, "expected a number, not 'high'"),
+        ({"level": math.inf}, InvalidEvidence, "expected a finite number"),
+        ({"level": math.nan}, InvalidEvidence, "expected a finite number"),
+        ({"level": likelihood([1, 2])}, InvalidEvidence, "expected a number"),
+        ({"level": [1.0, 2.0]}, InvalidEvidence, "expected a number"),
+        ([("rain", "no")], InvalidEvidence, "Evidence is a mapping"),
+        ("rain", InvalidEvidence, "Evidence is a mapping"),
+    ],
+)
+def test_what_is_no_evidence_is_refused(evidence, error, message):
+    """The error names the variable, what was given and what to write instead."""
+    with pytest.raises(error, match=message):
+        Evidence.read(evidence, VARIABLES)
+
+
+@pytest.mark.parametrize("kind", [likelihood, jeffrey])
+@pytest.mark.parametrize("weights", ["ab", ["x", "y"], 3.0, [[1, 2], [3, 4]], {"a": "much"}, None])
+def test_weights_are_numbers_in_a_row(kind, weights):
+    """Text, single numbers and tables are refused when the finding is made."""
+    with pytest.raises(InvalidEvidence, match="one number for each state"):
+        kind(weights)
+
+
+def test_a_vector_for_a_continuous_variable_is_refused():
+    """There are no states to weigh."""
+    with pytest.raises(InvalidEvidence, match="'level' is continuous"):
+        likelihood([1.0]).vector(VARIABLES["level"])
+
+
+# --- values ---
+
+
+def test_findings_are_values():
+    """Equal by content, hashable, unaffected by what happens to the list they came from, and printed as written."""
+    weights = [1.0, 2.0, 3.0]
+    finding = likelihood(weights)
+    weights[0] = 9.0
+    assert finding == likelihood((1, 2, 3)) == likelihood(np.array([1, 2, 3]))
+    assert hash(finding) == hash(likelihood((1, 2, 3)))
+    assert finding != jeffrey([1.0, 2.0, 3.0])
+    assert finding != likelihood({"no": 1, "light": 2, "heavy": 3})
+    for shown in (finding, likelihood({"a": 0.5}), jeffrey([0.25, 0.75]), jeffrey({"a": 1.0})):
+        assert eval(repr(shown)) == shown
+        assert pickle.loads(pickle.dumps(shown)) == shown
+
+
+@pytest.mark.parametrize("clone", [copy.copy, copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))])
+def test_evidence_is_a_frozen_value(clone):
+    """Equal by content, hashable, copied and pickled; neither mappings nor vectors can be changed."""
+    kinds = {"rain": likelihood([2, 1, 0]), "wet": True, "level": 1.5, "pair": jeffrey([0.5, 0.5])}
+    evidence, twin = read(**kinds), clone(read(**kinds))
+    assert twin == evidence
+    assert hash(twin) == hash(evidence)
+    assert evidence != read(**{**kinds, "rain": likelihood([2, 1, 1])})
+    assert evidence != read(**{**kinds, "wet": False})
+    assert evidence != "evidence"
+    with pytest.raises(TypeError):
+        twin.hard["wet"] = 0
+    with pytest.raises(ValueError, match="read-only"):
+        twin.soft["rain"][0] = 7.0
+    with pytest.raises(AttributeError):
+        twin.hard = {}
