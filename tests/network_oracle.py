@@ -1,4 +1,4 @@
-"""Random networks, and what they say by plain enumeration: loops over dictionaries, no code of the library's algebra."""
+"""Random networks, and what they say by plain enumeration: loops over dictionaries, no algebra of the library."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def burglary_network():
 
 
 def asia_network():
-    """Visit to Asia, tuberculosis, smoking, lung cancer, bronchitis, x-ray, dyspnoea (Lauritzen & Spiegelhalter 1988)."""
+    """Visit to Asia, tuberculosis, smoking, cancer, bronchitis, x-ray, dyspnoea (Lauritzen & Spiegelhalter 1988)."""
     return BayesianNetwork(
         binary("V", 0.01),
         binary("S", 0.5),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from itertools import product as cartesian
 
+import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -336,3 +337,35 @@ def test_many_binary_axes_multiply_and_sum_as_flat_arithmetic_says():
         bits = [(row >> (size - 1 - i)) & 1 for i in range(size)]
         other = sum(bit << j for j, bit in enumerate(bits[1::2]))
         assert joint.flat[row] == row * other
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_large_tables_equal_sums_of_products_by_einsum(seed):
+    """Thousands of entries and axes of two to nine states take other paths through memory, not to other numbers."""
+    rng = np.random.default_rng(seed)
+    letters = "abcdefgh"
+    sizes = rng.choice([1, 2, 2, 3, 4, 9], size=len(letters))
+    while sizes.prod() < 10_000:
+        sizes[rng.integers(len(sizes))] += 1
+    variables = [Variable(letter, int(size)) for letter, size in zip(letters, sizes, strict=True)]
+    while math.prod(sizes) > 200_000:
+        sizes, variables, letters = sizes[:-1], variables[:-1], letters[:-1]
+    some = [v for v in rng.permutation(len(letters)) if rng.random() < 0.5]
+    left = Factor.from_flat(variables, rng.integers(0, 5, size=math.prod(sizes)))
+    right = Factor.from_flat([variables[i] for i in some], rng.integers(1, 5, size=math.prod(sizes[some])))
+    other = "".join(letters[i] for i in some)
+    kept = "".join(letter for letter in letters if rng.random() < 0.5)
+    joint, gone = left * right, [letter for letter in letters if letter not in kept]
+    whole = np.einsum(f"{letters},{other}->{letters}", left.values, right.values)
+    assert np.array_equal(joint.values, whole)
+    assert np.array_equal((right * left).reorder(left.names).values, whole)
+    assert np.array_equal(joint.marginalize(gone).values, np.einsum(f"{letters}->{kept}", whole))
+    assert np.array_equal(joint.maximize(gone).values, whole.max(axis=tuple(letters.index(g) for g in gone)))
+    assert np.array_equal((joint / right).values, left.values)
+    assert (
+        (left + 1.0)
+        .normalize(over=letters[-1])
+        .marginalize(letters[-1])
+        .is_close(Factor.scalar(1.0).extend(variables[:-1]), 1e-12)
+    )

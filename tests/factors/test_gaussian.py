@@ -286,6 +286,26 @@ def test_a_singular_covariance_has_no_canonical_form_but_moments():
     assert joint.marginal("y").to_canonical().names == ("y",)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_evidence_that_determines_a_variable_leaves_it_no_variance(seed):
+    """Y a combination of X, Z and U, given these: exactly zero variance, not what rounding left of it."""
+    root = np.random.default_rng(seed).normal(size=(3, 3))
+    base = MomentGaussian(["x", "z", "u"], [0.1, 0.2, 0.3], root @ root.T + 0.1 * np.eye(3))
+    joint = base.with_linear("y", {"x": 0.1, "z": 0.3, "u": -0.7}).with_linear("w", {"y": 1.0}, variance=2.0)
+    known = joint.condition({"x": 0.3, "z": 0.7, "u": 0.9})
+    assert known.variances["y"] == 0.0
+    assert known.covariance[0, 1] == 0.0
+    assert known.variances["w"] == pytest.approx(2.0)
+    assert known.means["y"] == pytest.approx(-0.39)
+
+
+def test_a_sharp_observation_of_a_diffuse_variable_keeps_its_variance():
+    """Prior variance 1e8, noise 1e-4: the posterior variance is 1e-4, not zero."""
+    joint = MomentGaussian(["x"], [0.0], [[1e8]]).with_linear("y", {"x": 1.0}, variance=1e-4)
+    assert joint.condition({"y": 3.0}).variances["x"] == pytest.approx(1e-4, rel=1e-2)
+    assert joint.to_canonical().reduce({"y": 3.0}).to_moments().variances["x"] == pytest.approx(1e-4, rel=1e-2)
+
+
 @CASES
 @given(seeds)
 def test_conditioning_a_degenerate_gaussian_is_conditioning_its_free_part(seed):

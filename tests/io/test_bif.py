@@ -264,12 +264,16 @@ def test_hostile_texts_are_refused_at_once(text):
     assert time.perf_counter() - start < 5.0
 
 
-def test_a_variable_with_many_one_state_parents_is_refused_and_not_crashed_on():
-    names = [f"X{i}" for i in range(80)]
-    text = "".join(f"variable {name} {{ type discrete [ 1 ] {{ x }}; }}\n" for name in names)
-    text += "".join(f"probability ( {name} ) {{ table 1; }}\n" for name in names[1:])
-    with pytest.raises(FormatError, match="79 parents"):
-        parse_bif(text + f"probability ( X0 | {', '.join(names[1:])} ) {{ default 1; }}")
+@pytest.mark.parametrize("num_states", [1, 2])
+@pytest.mark.parametrize("num_parents", [79, 2_000])
+@pytest.mark.parametrize("body", ["default {};", "table {};", ""])
+def test_a_variable_with_more_parents_than_arrays_have_axes_is_refused(num_states, num_parents, body):
+    names = [f"X{i}" for i in range(num_parents + 1)]
+    states, row = ("x", "1") if num_states == 1 else ("x, y", "0.5, 0.5")
+    text = "".join(f"variable {name} {{ type discrete [ {num_states} ] {{ {states} }}; }}\n" for name in names)
+    text += "".join(f"probability ( {name} ) {{ table {row}; }}\n" for name in names[1:])
+    with pytest.raises(FormatError, match=f"{num_parents} parents"):
+        parse_bif(text + f"probability ( X0 | {', '.join(names[1:])} ) {{ {body.format(row)} }}")
 
 
 # --- writing ---

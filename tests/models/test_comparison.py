@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from network_oracle import asia_network, binary
 
+from network_oracle import asia_network, binary
 from plausible.errors import InvalidModel
 from plausible.models import BayesianNetwork, compare
 

@@ -51,9 +51,7 @@ def test_log_likelihood_of_rows():
     rng = np.random.default_rng(1)
     field = _chain(rng)
     rows = {name: rng.integers(variable.num_states, size=50) for name, variable in field.variables.items()}
-    expected = [
-        field.log_probability({name: int(column[i]) for name, column in rows.items()}) for i in range(50)
-    ]
+    expected = [field.log_probability({name: int(column[i]) for name, column in rows.items()}) for i in range(50)]
     np.testing.assert_allclose(field.log_likelihood(rows), expected)
 
 

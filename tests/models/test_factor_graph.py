@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from network_oracle import asia_network, random_markov_network
 
+from network_oracle import asia_network, random_markov_network
 from plausible.errors import InvalidModel, UnknownVariable
 from plausible.factors import Factor
 from plausible.models import BayesianNetwork, FactorGraph, MarkovNetwork, Notes

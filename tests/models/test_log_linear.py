@@ -27,7 +27,11 @@ def test_agreement_feature():
 def test_measure_is_the_exponential_of_the_weighted_sum(sign):
     """exp(sign Σ θ f) at every assignment; features may be negative."""
     rng = np.random.default_rng(0)
-    features = [Factor([A, B], rng.normal(size=(2, 2))), Factor([B, C], rng.normal(size=(2, 3))), Factor([C], [1, 0, -1])]
+    features = [
+        Factor([A, B], rng.normal(size=(2, 2))),
+        Factor([B, C], rng.normal(size=(2, 3))),
+        Factor([C], [1, 0, -1]),
+    ]
     weights = [0.5, -2.0, 1.0]
     net = log_linear(features, weights, sign=sign)
     for a, b, c in product("xy", "xy", range(3)):

@@ -8,6 +8,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+
 from network_oracle import (
     assert_factor_equals,
     measure_of_markov_network,
@@ -16,7 +17,6 @@ from network_oracle import (
     random_markov_network,
     total,
 )
-
 from plausible.errors import ImpossibleEvidence, InvalidEvidence, InvalidModel, NotSupported, TooLarge, UnknownVariable
 from plausible.factors import Factor
 from plausible.graphs import UndirectedGraph

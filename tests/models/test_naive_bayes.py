@@ -6,8 +6,8 @@ from math import prod
 
 import numpy as np
 import pytest
-from network_oracle import random_rows
 
+from network_oracle import random_rows
 from plausible.cpds import ConditionalGaussianCPD, TableCPD
 from plausible.errors import InvalidModel
 from plausible.graphs import DAG

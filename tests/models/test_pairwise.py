@@ -116,9 +116,7 @@ def test_denoising_smooths_a_lonely_pixel():
     """A 3 x 3 image with one wrong pixel: neighbours outvote it, by truncated linear energies."""
     image = np.array([[3, 3, 3], [3, 0, 3], [3, 3, 3]])
     labels = range(4)
-    data = {
-        f"{r}_{c}": [min(abs(label - image[r, c]), 2.0) for label in labels] for r in range(3) for c in range(3)
-    }
+    data = {f"{r}_{c}": [min(abs(label - image[r, c]), 2.0) for label in labels] for r in range(3) for c in range(3)}
     net = metric_network((3, 3), labels, data, weight=1.0, truncation=2.0)
     assert net.query("1_1").argmax()["1_1"] == 3
     assert net.energy(dict.fromkeys(net.variables, 3)) == pytest.approx(2.0)

@@ -62,6 +62,32 @@ def test_count_equals_brute_force_and_the_network(seed):
             assert posterior[model] == pytest.approx(1 / len(expected))
 
 
+def test_random_walks_never_err_on_the_satisfiable_side():
+    """What is found is a model; an unsatisfiable formula is never taken for satisfiable."""
+    found = CNF(THREE_OF_EIGHT).find_model(seed=1)
+    assert CNF(THREE_OF_EIGHT).evaluate(found)
+    assert CNF([*THREE_OF_EIGHT, ["q1"]]).find_model(seed=1) is None
+    assert CNF([[]]).find_model(seed=1) is None
+    assert CNF([]).find_model(seed=1) == {}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_one_walk_finds_half_of_what_is_there_and_more_walks_more(seed):
+    """Two literals a clause: each try succeeds with probability 1/2 or more."""
+    rng = np.random.default_rng(seed)
+    names = [f"v{i}" for i in range(6)]
+    hidden = dict(zip(names, rng.random(6) < 0.5, strict=True))
+    clauses = []
+    for _ in range(9):
+        one, two = rng.permutation(names)[:2]
+        agreeing = ("" if hidden[one] else "~") + one
+        clauses.append([agreeing, ("~" if rng.random() < 0.5 else "") + two])
+    formula = CNF(clauses)
+    once = sum(formula.find_model(tries=1, seed=run) is not None for run in range(60))
+    assert once > 30
+    assert all(formula.find_model(tries=20, seed=run) is not None for run in range(20))
+
+
 def test_inference_goes_where_brute_force_can_not():
     """A chain of implications over a hundred variables has 101 models."""
     formula = CNF([[f"~x{i}", f"x{i + 1}"] for i in range(99)])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import exp
 
 import pytest
-from network_oracle import asia_network, binary, burglary_network, sprinkler_network
 
+from network_oracle import asia_network, binary, burglary_network, sprinkler_network
 from plausible.cpds import TableCPD
 from plausible.models import BayesianNetwork
 
@@ -77,7 +77,10 @@ def test_wet_grass_given_clouds():
 def test_parameters_of_network_and_joint():
     """B -> A <- E -> R with binary variables: 8 independent parameters, 15 for the joint."""
     net = BayesianNetwork(
-        binary("B", 0.01), binary("E", 0.02), binary("A", [[0.1, 0.2], [0.3, 0.4]], ["B", "E"]), binary("R", [0, 1], ["E"])
+        binary("B", 0.01),
+        binary("E", 0.02),
+        binary("A", [[0.1, 0.2], [0.3, 0.4]], ["B", "E"]),
+        binary("R", [0, 1], ["E"]),
     )
     assert net.num_parameters == 8
     assert net.num_joint_parameters == 15

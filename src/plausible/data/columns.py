@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -138,7 +138,7 @@ def _factorize(variable: Variable, column: Any) -> _Factorized:
         series = nw.from_native(column, series_only=True, allow_series=True, pass_through=True)
         if isinstance(series, nw.Series):
             return _factorize_series(variable, series)
-    return _factorize_list(variable, column.tolist() if isinstance(column, np.ndarray) else list(column))
+    return _factorize_list(variable, _as_list(variable, column))
 
 
 def _factorize_series(variable: Variable, series: nw.Series[Any]) -> _Factorized:
@@ -147,7 +147,7 @@ def _factorize_series(variable: Variable, series: nw.Series[Any]) -> _Factorized
         places, values = native.factorize()
         return np.asarray(places, dtype=np.intp), values.tolist()
     if series.is_null().any() or series.dtype.is_nested() or str(series.dtype) in ("Object", "Unknown"):
-        return _factorize_list(variable, series.to_list())
+        return _factorize_list(variable, _as_list(variable, series))
     if series.dtype.is_numeric():
         return _factorize(variable, series.to_numpy())
     import narwhals as nw
@@ -155,6 +155,16 @@ def _factorize_series(variable: Variable, series: nw.Series[Any]) -> _Factorized
     distinct = series.unique().to_list()
     numbered = series.replace_strict(distinct, list(range(len(distinct))), return_dtype=nw.Int64)
     return numbered.to_numpy().astype(np.intp), distinct
+
+
+def _as_list(variable: Variable, column: Any) -> list[Any]:
+    """The values as Python objects, by the column's own method where it has one."""
+    for method in ("tolist", "to_list", "to_pylist"):
+        if hasattr(column, method):
+            column = getattr(column, method)()
+    if not isinstance(column, Iterable):
+        raise InvalidArgument(f"The column {variable.name!r} is {column!r}, not a list of values.")
+    return list(column)
 
 
 def _factorize_list(variable: Variable, values: list[Any]) -> _Factorized:

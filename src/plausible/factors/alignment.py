@@ -184,7 +184,6 @@ def reduce_axes(operation: np.ufunc, table: Table, axes: tuple[int, ...]) -> Tab
         if reduced:
             inner = math.prod(sizes[place + 1 :])
             table = _reduce_middle(operation, table.reshape(-1, sizes[place], inner))
-            sizes[place] = 1
     return table.reshape(kept)
 
 

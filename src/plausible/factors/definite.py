@@ -20,6 +20,7 @@ __all__ = [
     "definite",
     "finite_number",
     "finite_vector",
+    "rounding",
     "semi_definite",
     "symmetric",
 ]
@@ -61,7 +62,7 @@ def definite(matrix: Matrix) -> Definite | None:
         pivots = np.linalg.cholesky(correlation).diagonal()
     except np.linalg.LinAlgError:
         return None
-    if np.min(pivots, initial=1.0) ** 2 <= _rounding(len(pivots)):
+    if np.min(pivots, initial=1.0) ** 2 <= rounding(len(pivots)):
         return None
     return Definite(scale, correlation, 2 * float(np.log(pivots).sum() + np.log(scale).sum()))
 
@@ -119,13 +120,13 @@ def semi_definite(matrix: Matrix) -> SemiDefinite:
     diagonal = matrix.diagonal()
     scale = np.where(diagonal > 0, np.sqrt(np.maximum(diagonal, 0.0)), 1.0)
     eigenvalues, vectors = np.linalg.eigh(matrix / scale[:, None] / scale)
-    kept = eigenvalues > _rounding(len(eigenvalues))
+    kept = eigenvalues > rounding(len(eigenvalues))
     defect = max(0.0, -float(np.min(eigenvalues, initial=0.0)))
     return SemiDefinite(scale, eigenvalues[kept], vectors[:, kept], defect)
 
 
-def _rounding(size: int) -> float:
-    """What an entry of a `size` × `size` correlation matrix may be wrong by."""
+def rounding(size: int) -> float:
+    """What arithmetic may add to an eigenvalue, or to a difference of entries, of a `size` × `size` correlation matrix."""
     return 8 * float(np.finfo(np.float64).eps) * max(size, 1)
 
 

@@ -20,6 +20,7 @@ from plausible.factors.definite import (
     definite,
     finite_number,
     finite_vector,
+    rounding,
     semi_definite,
     symmetric,
 )
@@ -165,7 +166,8 @@ class MomentGaussian:
         cross = self.covariance[np.ix_(kept, seen)]
         mean = self.mean[kept] + cross @ solver.pseudo_solve(surprise)
         prior = self.covariance[np.ix_(kept, kept)]
-        covariance = _settled(prior - cross @ solver.pseudo_solve(np.ascontiguousarray(cross.T)), prior.diagonal())
+        explained = cross @ solver.pseudo_solve(np.ascontiguousarray(cross.T))
+        covariance = _settled(prior - explained, rounding(len(self.scope)) * prior.diagonal())
         scope = tuple(self.scope[axis] for axis in kept)
         log_density = _log_density_on_support(solver, surprise)
         return MomentGaussian.trusted(scope, mean, covariance, self.log_normalizer + log_density)
@@ -399,10 +401,10 @@ def _interval(name: str, interval: tuple[float, float]) -> tuple[float, float]:
     return low, high
 
 
-def _settled(covariance: Matrix, prior: Vector) -> Matrix:
-    """A conditional covariance, exactly symmetric, with zeros where the evidence leaves only rounding of the prior."""
+def _settled(covariance: Matrix, noise: Vector) -> Matrix:
+    """A conditional covariance, exactly symmetric, with zeros where variances are within the noise of rounding."""
     covariance = (covariance + covariance.T) / 2
-    certain = covariance.diagonal() <= 1e-13 * prior
+    certain = covariance.diagonal() <= noise
     covariance[certain, :] = covariance[:, certain] = 0.0
     return covariance
 

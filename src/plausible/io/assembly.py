@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from types import MappingProxyType
@@ -18,7 +18,7 @@ from plausible.errors import CyclicGraph, FormatError, PlausibleError, RoundedPr
 from plausible.models import BayesianNetwork, Notes, VariableNotes
 from plausible.variables import State, Variable
 
-__all__ = ["MAX_AXES", "Assembly", "Place"]
+__all__ = ["MAX_AXES", "Assembly", "Place", "check_axes", "count_text"]
 
 #: NumPy's limit on the axes of an array.
 MAX_AXES = 64
@@ -103,19 +103,21 @@ class Assembly:
         if notes is not None and notes != VariableNotes():
             self._variable_notes[name] = notes
 
-    def add_property(self, name: str, key: str, value: str) -> None:
-        """One more property in the notes on a variable."""
-        notes = self._variable_notes.get(name, VariableNotes())
-        self._variable_notes[name] = replace(notes, properties=MappingProxyType({**notes.properties, key: value}))
+    def add_properties(self, name: str, properties: Mapping[str, str]) -> None:
+        """More properties in the notes on a variable."""
+        if properties:
+            notes = self._variable_notes.get(name, VariableNotes())
+            self._variable_notes[name] = replace(notes, properties={**notes.properties, **properties})
 
     def add_table(self, child: str, parents: Sequence[str], values: npt.NDArray[np.float64], place: Place) -> None:
         """A table: numbers in a row, parents in order, the child's state changing fastest."""
 
         def make(variable: Variable, given: tuple[Variable, ...]) -> tuple[CPD, Rounding | None]:
+            check_axes(child, given, place)
             shape = [parent.num_states for parent in given] + [variable.num_states]
             if values.size != prod(shape):
-                raise place.error(f"The table of {child!r} needs {prod(shape)} numbers; the file has {values.size}.")
-            _check_axes(child, given, place)
+                needed = count_text(prod(shape))
+                raise place.error(f"The table of {child!r} needs {needed} numbers; the file has {values.size}.")
             return TableCPD.from_rows(variable, given, values.reshape(shape))
 
         self.add_distribution(child, parents, make, place)
@@ -124,10 +126,11 @@ class Assembly:
         """A deterministic distribution: positions of the child's states, the last parent's state changing fastest."""
 
         def make(variable: Variable, given: tuple[Variable, ...]) -> tuple[CPD, Rounding | None]:
+            check_axes(child, given, place)
             num_rows = prod(parent.num_states for parent in given)
             if len(positions) != num_rows:
-                raise place.error(f"The function of {child!r} needs {num_rows} states; the file has {len(positions)}.")
-            _check_axes(child, given, place)
+                needed = count_text(num_rows)
+                raise place.error(f"The function of {child!r} needs {needed} states; the file has {len(positions)}.")
             return DeterministicCPD.from_record(variable, given, {"positions": list(positions)}), None
 
         self.add_distribution(child, parents, make, place)
@@ -196,9 +199,19 @@ class Assembly:
             raise self._distributions[str(error.cycle[0])].place.error(str(error)) from None
 
 
-def _check_axes(child: str, parents: Sequence[Variable], place: Place) -> None:
+def check_axes(child: str, parents: Sequence[object], place: Place) -> None:
+    """Refuse a table of more axes than NumPy has."""
     if len(parents) >= MAX_AXES:
         raise place.error(f"{child!r} has {len(parents)} parents; a table has at most {MAX_AXES - 1}.")
+
+
+def count_text(number: int) -> str:
+    """A count for an error message; one that is out of all bounds (and too long to print) is cut short.
+
+    >>> count_text(12), count_text(2**100_000)
+    ('12', 'over 10**30')
+    """
+    return str(number) if number <= 10**30 else "over 10**30"
 
 
 def _rounding_text(roundings: list[tuple[str, Rounding]]) -> str:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
+from plausible.io.scanner import merged
 from plausible.models import Notes, VariableNotes
 
 __all__ = [
@@ -53,13 +54,9 @@ def unquoted(text: str) -> str:
 
 
 def properties_of(texts: Iterable[str]) -> dict[str, str]:
-    """Key -> value; a key that is repeated has its values on lines of their own."""
-    found: dict[str, str] = {}
-    for text in texts:
-        key, _, value = unquoted(text.strip()).partition("=")
-        key, value = key.strip(), value.strip()
-        found[key] = f"{found[key]}\n{value}" if key in found else value
-    return found
+    """Key -> value of `key = value` texts; a key that is repeated has its values on lines of their own."""
+    parts = (unquoted(text.strip()).partition("=") for text in texts)
+    return merged((key.strip(), value.strip()) for key, _, value in parts)
 
 
 def network_notes(head: str, properties: dict[str, str]) -> Notes:
@@ -72,6 +69,8 @@ def network_notes(head: str, properties: dict[str, str]) -> Notes:
 
 def variable_notes(properties: dict[str, str]) -> VariableNotes:
     """The notes in a variable block."""
+    if not properties:
+        return VariableNotes()
     exact = _take_exact(properties, {"label", "description"})
     position = _read_position(properties.get("position", ""))
     if position is not None:

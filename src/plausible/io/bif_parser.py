@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Final
 
 from plausible.errors import suggestion
-from plausible.io.assembly import Assembly, Place
+from plausible.io.assembly import Assembly, Place, check_axes
 from plausible.io.bif_notes import legal, network_notes, properties_of, variable_notes
 from plausible.io.bif_tables import Family, read_table, skip_body
 from plausible.io.identifiers import restore_name, restore_states
@@ -55,7 +55,7 @@ def parse_bif(text: str) -> BayesianNetwork:
     >>> network.cpd("grass").values.tolist()
     [[0.9, 0.1], [0.1, 0.9]]
     """
-    return _Parser(blank_comments(text, _COMMENTS, ("//", "/*"))).network()
+    return _Parser(blank_comments(text, _COMMENTS, ("//", "/*"))).read().network()
 
 
 class _Parser:
@@ -69,11 +69,11 @@ class _Parser:
         self.states: dict[str, list[str]] = {}  # as written, by written name
         self.probabilities: list[_Probability] = []
 
-    def network(self) -> BayesianNetwork:
+    def read(self) -> Assembly:
         self._read_blocks()
         for block in self.probabilities:
             self._read_probability(block)
-        return self.assembly.network()
+        return self.assembly
 
     # --- blocks ---
 
@@ -176,12 +176,13 @@ class _Parser:
             if name not in self.names:
                 known = suggestion(name, self.names)
                 raise block.place.error(f"{name!r}, in this probability block, is not declared.{known}")
+        check_axes(child, parents, block.place)
         family = Family(child, self.states[child], parents, [self.states[parent] for parent in parents])
         table = read_table(self.text, *block.body, family)
         name = self.names[child]
         self.assembly.add_table(name, [self.names[parent] for parent in parents], table.values, block.place)
-        for key, value in properties_of(table.properties).items():
-            self.assembly.add_property(name, f"probability.{key}", value)
+        properties = properties_of(table.properties)
+        self.assembly.add_properties(name, {f"probability.{key}": value for key, value in properties.items()})
 
     def _family(self, block: _Probability) -> list[str]:
         """The written names of the child and its parents: between bars and commas or, failing that, blanks."""
@@ -189,12 +190,13 @@ class _Parser:
         if match is None:
             raise block.place.error("Expected 'probability ( child | parents )'.")
         listed = _BAR.sub(lambda bar: "," if bar[1] else bar.group(), match[1])
-        names, words = split_at_commas(listed), split_at_blanks(listed)
+        names = split_at_commas(listed)
+        if names and all(name in self.names for name in names):
+            return names
+        words = split_at_blanks(listed)
         if not words:
             raise block.place.error("Expected the name of a variable in 'probability ( ... )'.")
-        if names is None or (not self.names.keys() >= set(names) and self.names.keys() >= set(words)):
-            return words
-        return names
+        return words if names is None or all(word in self.names for word in words) else names
 
     # --- small things ---
 

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.cpds.rows import MAX_ROUNDING
-from plausible.io.assembly import Place
-from plausible.io.scanner import is_numeric, read_numbers, shown, split_items
+from plausible.io.assembly import Place, count_text
+from plausible.io.scanner import floats, is_numeric, read_numbers, shown, split_items
 
 __all__ = ["Body", "Family", "read_table", "skip_body"]
 
@@ -125,7 +125,7 @@ def _bulk_numbers(rows: list[str], width: int) -> npt.NDArray[np.float64] | None
         sizes = {row.count(",") + 1 for row in rows}
         flat = listed.split(",")
     try:
-        return np.array(list(map(float, flat))).reshape(-1, width) if sizes == {width} else None
+        return floats(flat).reshape(-1, width) if sizes == {width} else None
     except ValueError:
         return None
 
@@ -135,7 +135,7 @@ def _row_positions(labels: list[str], family: Family) -> list[int] | None:
     separator = ", " if ", " in labels[0] else ","
     positions = {key: row for row, key in enumerate(map(separator.join, product(*family.parent_states)))}
     try:
-        order = [positions[label] for label in labels]
+        order = [positions[label.strip()] for label in labels]
     except KeyError:
         return None
     return order if len(set(order)) == len(labels) == len(positions) else None
@@ -150,8 +150,11 @@ def _reordered(values: npt.NDArray[np.float64], family: Family, place: Place) ->
     width = len(family.states)
     if values.size != family.num_rows * width:
         raise place.error(
-            f"The table of {family.child!r} needs {family.num_rows * width} numbers; the file has {values.size}."
+            f"The table of {family.child!r} needs {count_text(family.num_rows * width)} numbers; "
+            f"the file has {values.size}."
         )
+    if family.num_rows == 1:
+        return values
     documented = values.reshape(width, -1).T
     other = values.reshape(-1, width)
     return (other if _sums_to_one(other) and not _sums_to_one(documented) else documented).ravel()
@@ -284,8 +287,8 @@ def _filled(
             )
         if num_rows * width > MAX_DEFAULT_ENTRIES:
             raise place.error(
-                f"The table of {family.child!r} would have {num_rows * width:.3g} numbers, most of them the default; "
-                f"the limit is {MAX_DEFAULT_ENTRIES:.3g}."
+                f"The table of {family.child!r} would have {count_text(num_rows * width)} numbers, most of them the "
+                f"default; the limit is {MAX_DEFAULT_ENTRIES}."
             )
     values = np.empty((num_rows, width))
     if default is not None:

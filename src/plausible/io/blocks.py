@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from plausible.errors import FormatError
 from plausible.io.assembly import Place
-from plausible.io.scanner import is_numeric, shown
+from plausible.io.scanner import floats, is_numeric, shown
 
 __all__ = ["MAX_DEPTH", "Block", "Value", "parse_blocks", "sole_block", "unescaped"]
 
@@ -103,7 +103,7 @@ class Value:
         try:
             if not is_numeric(flat.replace(")", " ")):
                 raise ValueError
-            return np.array([float(word) for row in rows for word in row], dtype=np.float64)
+            return floats([word for row in rows for word in row])
         except ValueError:
             raise self._not_a_number() from None
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from math import prod
 from types import MappingProxyType
 from typing import Final
 
@@ -18,7 +19,7 @@ import numpy.typing as npt
 from plausible.cpds import CPD, NoisyMax, TableCPD
 from plausible.cpds.rows import Rounding, checked_rows
 from plausible.errors import suggestion
-from plausible.io.assembly import Assembly, Place
+from plausible.io.assembly import Assembly, Place, check_axes, count_text
 from plausible.io.blocks import Block, Value, parse_blocks, sole_block
 from plausible.io.formats import Format
 from plausible.io.scanner import C_COMMENTS, blank_comments, shown
@@ -149,9 +150,16 @@ def _add_noisy_max(
     place: Place,
 ) -> None:
     def make(variable: Variable, given: tuple[Variable, ...]) -> tuple[CPD, Rounding | None]:
+        check_axes(name, given, place)
         wanted = (1 + sum(parent.num_states for parent in given)) * variable.num_states
         if values.size != wanted:
             raise place.error(f"The noisy-max of {name!r} needs {wanted} numbers; the file has {values.size}.")
+        num_entries = prod(parent.num_states for parent in given) * variable.num_states
+        if num_entries > MAX_NOISY_ENTRIES:
+            raise place.error(
+                f"The noisy-max of {name!r} would be a table of {count_text(num_entries)} numbers; "
+                f"the limit is {MAX_NOISY_ENTRIES}."
+            )
         rows, rounding = checked_rows(values.reshape(-1, variable.num_states))
         return noisy_max_table(variable, given, _orders(name, given, strengths), rows), rounding
 
@@ -199,7 +207,7 @@ def noisy_max_table(
         effect[list(order)] = rows[start : start + parent.num_states, ::-1]
         effects.append(effect)
         start += parent.num_states
-    table = NoisyMax(graded, parents, effects, rows[-1, ::-1]).to_table(MAX_NOISY_ENTRIES)
+    table = NoisyMax(graded, parents, effects, rows[-1, ::-1]).to_table()
     return TableCPD.from_rows(variable, parents, np.ascontiguousarray(table.values[..., ::-1]))[0]
 
 

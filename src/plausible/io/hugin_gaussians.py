@@ -11,7 +11,7 @@ import numpy as np
 
 from plausible.cpds import CPD, ConditionalGaussianCPD, LinearGaussianCPD
 from plausible.errors import NotRepresentable
-from plausible.io.assembly import MAX_AXES, Place
+from plausible.io.assembly import Place, check_axes, count_text
 from plausible.io.blocks import Value
 from plausible.io.scanner import numbers, shown
 from plausible.variables import Variable
@@ -34,10 +34,10 @@ def gaussian_cpd(variable: Variable, parents: Mapping[str, Variable], data: Valu
     matches = list(_NORMAL.finditer(data.source, data.start, data.end))
     if _NORMAL.sub("", data.raw).strip("() \t\r\n,") or not matches:
         raise data.place.error(f"Expected 'normal ( mean, variance )' for {variable.name!r}, not {shown(data.raw)}.")
+    check_axes(variable.name, shape, data.place)
     if len(matches) != prod(shape):
-        raise data.place.error(f"{variable.name!r} needs {prod(shape)} normal distributions, not {len(matches)}.")
-    if len(shape) >= MAX_AXES:
-        raise data.place.error(f"{variable.name!r} has {len(shape)} discrete parents; the limit is {MAX_AXES - 1}.")
+        needed = count_text(prod(shape))
+        raise data.place.error(f"{variable.name!r} needs {needed} normal distributions, not {len(matches)}.")
     means = [_mean(match, continuous) for match in matches]
     intercepts, variances = [mean.pop("") for mean in means], [_variance(match) for match in matches]
     if not discrete:

@@ -15,7 +15,7 @@ from plausible.io.assembly import Assembly, Place
 from plausible.io.blocks import Block, Value, parse_blocks
 from plausible.io.hugin_gaussians import gaussian_cpd
 from plausible.io.identifiers import restore_name, restore_states
-from plausible.io.scanner import blank_comments, shown
+from plausible.io.scanner import blank_comments, merged, shown
 from plausible.models import BayesianNetwork, Notes, VariableNotes
 from plausible.variables import Variable
 
@@ -142,12 +142,8 @@ def _network_notes(block: Block) -> Notes:
 
 
 def _properties(block: Block, known: Sequence[str]) -> Mapping[str, str]:
-    """All other fields; one that is repeated has its values on lines of their own."""
-    found: dict[str, str] = {}
-    for key, value in block.fields:
-        if key not in known:
-            text = value.text()
-            found[key] = f"{found[key]}\n{text}" if key in found else text
+    """All other fields."""
+    found = merged((key, value.text()) for key, value in block.fields if key not in known)
     try:
         exact = json.loads(block.text("plausible_properties") or "{}")
     except (ValueError, RecursionError):
@@ -180,8 +176,8 @@ def _add_potential(assembly: Assembly, block: Block, names: Mapping[str, str]) -
     else:
         values = data.numbers(assembly.variables[child].num_states)
         assembly.add_table(child, [names[parent] for parent in parents], values, data.place)
-    for key, text in _properties(block, ("data",)).items():
-        assembly.add_property(child, f"potential.{key}", text)
+    others = _properties(block, ("data",))
+    assembly.add_properties(child, {f"potential.{key}": text for key, text in others.items()})
 
 
 def _add_gaussian(

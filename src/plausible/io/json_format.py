@@ -128,7 +128,7 @@ def _add_distribution(assembly: Assembly, value: JSONValue) -> str:
     names = [assembly.parents(child, [parent.text()], parent.place)[0].name for parent in parents]
     record = {key: part for key, part in fields.items() if key not in ("variable", "kind", "parents")}
     for part in record.values():
-        part.check_numbers()
+        part.check_record()
 
     def make(variable: Variable, given: tuple[Variable, ...]) -> tuple[CPD, Rounding | None]:
         return _cpd(KINDS[kind], variable, given, value, record)
@@ -196,9 +196,9 @@ def _factor(value: JSONValue, variables: Mapping[str, Variable]) -> Factor:
 
 def _numbers(value: JSONValue) -> npt.NDArray[np.float64]:
     """A list of numbers, without lists inside."""
-    for item in value.items() if not set(map(type, value.value)) <= {int, float} else ():
-        if type(item.value) not in (int, float):
-            raise item.error("Expected a number.")
+    if not isinstance(value.value, list) or not set(map(type, value.value)) <= {int, float}:
+        for item in value.items():
+            item.check_number()
     try:
         return np.array(value.value, dtype=np.float64)
     except OverflowError:
@@ -229,7 +229,6 @@ def _state(item: JSONValue) -> State:
 
 
 def _position(value: JSONValue) -> tuple[float, float]:
-    value.check_numbers()
     coordinates = _numbers(value)
     if coordinates.size != 2 or not np.isfinite(coordinates).all():
         raise value.error("A position is a list of two numbers.")

@@ -144,8 +144,13 @@ class JSONValue:
         """An object with strings as its fields."""
         return {key: value.text() for key, value in self.fields((), None).items()}
 
-    def check_numbers(self) -> None:
-        """Refuse anything but numbers, in lists and objects of any depth."""
+    def check_number(self) -> None:
+        """Refuse anything but a number."""
+        if type(self.value) not in (int, float):
+            raise self.error(f"Expected a number, found {_kind(self.value)}.")
+
+    def check_record(self) -> None:
+        """Refuse text and truth values, which some would take for numbers, in lists and objects of any depth."""
         waiting = [self]
         while waiting:
             part = waiting.pop()
@@ -154,8 +159,8 @@ class JSONValue:
                     waiting += part.items()
             elif isinstance(part.value, dict):
                 waiting += part.fields((), None).values()
-            elif type(part.value) not in (int, float):
-                raise part.error(f"Expected a number, found {_kind(part.value)}.")
+            elif part.value is not None:
+                part.check_number()
 
 
 def _kind(value: Any) -> str:

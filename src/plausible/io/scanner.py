@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import numpy as np
@@ -15,7 +15,9 @@ from plausible.io.assembly import Place
 __all__ = [
     "C_COMMENTS",
     "blank_comments",
+    "floats",
     "is_numeric",
+    "merged",
     "numbers",
     "read_numbers",
     "shown",
@@ -75,9 +77,18 @@ def numbers(text: str) -> npt.NDArray[np.float64] | None:
     if not is_numeric(text):
         return None
     try:
-        return np.array(list(map(float, text.replace(",", " ").split())), dtype=np.float64)
+        return floats(text.replace(",", " ").split())
     except ValueError:
         return None
+
+
+def floats(words: Sequence[str]) -> npt.NDArray[np.float64]:
+    """The words as numbers; tables repeat a few of them over and over, which are then read once."""
+    distinct = set(words)
+    if 4 * len(distinct) > len(words):
+        return np.array(list(map(float, words)), dtype=np.float64)
+    known = {word: float(word) for word in distinct}
+    return np.array([known[word] for word in words], dtype=np.float64)
 
 
 def is_numeric(text: str) -> bool:
@@ -116,6 +127,8 @@ def split_items(text: str, count: int | None) -> list[str] | None:
 
 def split_at_commas(text: str) -> list[str] | None:
     """The items between commas, blanks inside of them kept; None where quotation marks are only part of an item."""
+    if '"' not in text:
+        return [stripped for item in text.split(",") if (stripped := item.strip())]
     items = [stripped for item in _BETWEEN_COMMAS.findall(text) if (stripped := item.strip())]
     for item in items:
         if '"' in item and not (item[0] == item[-1] == '"' and item.count('"') == 2):
@@ -130,6 +143,18 @@ def split_at_blanks(text: str) -> list[str]:
 
 def _unquoted(item: str) -> str:
     return item[1:-1] if item.startswith('"') else item
+
+
+def merged(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Key -> value; a key that is repeated has its values on lines of their own.
+
+    >>> merged([("a", "1"), ("b", "2"), ("a", "3")])
+    {'a': '1\\n3', 'b': '2'}
+    """
+    found: dict[str, list[str]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return {key: "\n".join(values) for key, values in found.items()}
 
 
 def shown(text: str, length: int = 30) -> str:

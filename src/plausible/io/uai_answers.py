@@ -142,14 +142,19 @@ def parse_uai_result(text: str, model: Model | None = None) -> UAIResult:
     if task not in _TASKS:
         raise words.error(f"{task[:20]!r} is not a task.{suggestion(task, _TASKS)}", 0)
     start = max((number for number, word in enumerate(words.words) if word == _NEW_SOLUTION), default=0) + 1
-    words.position = start
+    numbering = _Numbering(model)
     try:
-        return _solution(words, task, _Numbering(model))
-    except FormatError as error:
         words.position = start
-        if words.num_left < 2 or words.integer("the number of samples") != 1:
+        return _solution(words, task, numbering)
+    except FormatError as error:
+        # An older dialect has the number of samples, here one, before the solution.
+        if words.words[start : start + 1] != ["1"]:
+            raise
+        try:
+            words.position = start + 1
+            return _solution(words, task, numbering)
+        except FormatError:
             raise error from None
-        return _solution(words, task, _Numbering(model))
 
 
 def _solution(words: Words, task: str, numbering: _Numbering) -> UAIResult:

@@ -1,6 +1,7 @@
 """Models: what a distribution over many variables is made of."""
 
 from plausible.models.bayesian_network import BayesianNetwork
+from plausible.models.canonical import canonical_network
 from plausible.models.comparison import NetworkComparison, compare
 from plausible.models.conditional_random_field import ConditionalRandomField
 from plausible.models.conversion import chain_rule_network, factorizes, to_bayesian_network
@@ -24,6 +25,7 @@ __all__ = [
     "Notes",
     "VariableNotes",
     "boltzmann_machine",
+    "canonical_network",
     "chain_rule_network",
     "compare",
     "factorizes",

@@ -127,6 +127,42 @@ class CNF:
             for number in numbers.tolist()
         ]
 
+    def find_model(self, tries: int = 20, seed: int | np.random.Generator | None = None) -> Assignment | None:
+        """A model by random walks, or `None` if none was found, which proves nothing (Papadimitriou 1991).
+
+        A walk starts anywhere and flips a random variable of a random false clause, 2n² times at most. It never takes
+        a formula for satisfiable that is not. A satisfiable formula with two literals a clause is found so with
+        probability 1/2 or more, so that k tries miss it with probability 2^-k or less; longer clauses have no such
+        promise.
+
+        Parameters
+        ----------
+        tries
+            The number of walks.
+        seed
+            The source of the choices.
+
+        Examples
+        --------
+        >>> formula = CNF([["a", "b"], ["~a", "~b"], ["a", "~b"]])
+        >>> formula.find_model(seed=0)
+        Assignment(a=True, b=False)
+        """
+        generator = np.random.default_rng(seed)
+        for _ in range(tries):
+            values = generator.random(len(self._variables)) < 0.5
+            truth = dict(zip(self._variables, values.tolist(), strict=True))
+            for _ in range(2 * len(truth) ** 2 + 1):
+                false = [clause for clause in self._clauses if not any(literal.holds(truth) for literal in clause)]
+                if not false:
+                    return Assignment(truth)
+                clause = false[generator.integers(len(false))]
+                if not clause:
+                    return None
+                name = clause[generator.integers(len(clause))].name
+                truth[name] = not truth[name]
+        return None
+
     def _truth(self, max_assignments: int) -> npt.NDArray[np.bool_]:
         """The truth value of each assignment, by the number that its bits make, the first variable's bit highest."""
         size = len(self._variables)

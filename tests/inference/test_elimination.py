@@ -1,0 +1,162 @@
+"""Sum-product elimination over bare factors."""
+
+from __future__ import annotations
+
+import math
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+
+from network_oracle import measure_of_markov_network, random_markov_network
+from plausible.errors import InvalidArgument, NotSupported, TooLarge
+from plausible.factors import Factor
+from plausible.inference import absorb, sum_product
+from plausible.inference.elimination import finite_peaks, log_marginalize
+from plausible.variables import Evidence, Variable, jeffrey
+
+
+def _sums(net, targets):
+    table = {}
+    for assignment, weight in measure_of_markov_network(net):
+        key = tuple(assignment[name] for name in targets)
+        table[key] = table.get(key, 0.0) + weight
+    return table
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_any_order_gives_the_same_sums(seed):
+    """Sums commute; factor times scale is the unnormalised marginal."""
+    rng = np.random.default_rng(seed)
+    net = random_markov_network(rng, num_variables=4, num_factors=6)
+    inside = sorted({name for factor in net.factors for name in factor.names})
+    targets = inside[:2]
+    hidden = inside[2:]
+    expected = _sums(net, inside[:2])
+    lonely = math.prod(v.num_states for name, v in net.variables.items() if name not in inside)
+    for order in [None, *permutations(hidden)]:
+        result = sum_product(net.factors, targets, order)
+        assert result.factor.names == tuple(targets)
+        for states, weight in expected.items():
+            value = result.factor[dict(zip(targets, states, strict=True))] * math.exp(result.log_scale)
+            assert value == pytest.approx(weight / lonely)
+        assert result.log_total == pytest.approx(math.log(sum(expected.values()) / lonely))
+
+
+def test_no_factors_and_scalars():
+    """The empty product is one."""
+    assert sum_product([], ()).log_total == 0
+    assert sum_product([Factor.scalar(3.0)], ()).log_total == pytest.approx(math.log(3))
+    assert sum_product([Factor.scalar(0.0)], ()).log_total == -math.inf
+    assert sum_product([Factor.scalar(0.0)], ()).is_zero
+
+
+def test_cost_is_the_sum_of_the_products():
+    """A chain of n binary variables: a product of two variables a step."""
+    chain = [Factor({f"X{i}": 2, f"X{i + 1}": 2}, np.ones((2, 2))) for i in range(10)]
+    info = sum_product(chain, ["X10"]).info
+    assert info.largest_table == 4
+    assert info.cost == 10 * 4 + 2
+    star = [Factor({"C": 2, f"L{i}": 2}, np.ones((2, 2))) for i in range(4)]
+    assert sum_product(star, (), ["C", "L0", "L1", "L2", "L3"]).info.largest_table == 32
+    assert sum_product(star, (), ["L0", "L1", "L2", "L3", "C"]).info.largest_table == 4
+
+
+def test_too_large_is_refused_before_any_work():
+    """The error names the clique and its size."""
+    factors = [Factor({f"X{i}": 2, f"X{j}": 2}, np.ones((2, 2))) for i in range(40) for j in range(i)]
+    with pytest.raises(TooLarge, match=r"a table over \(X1, X0, .*\.\.\.\) with 1.1e\+12 entries"):
+        sum_product(factors, ())
+    with pytest.raises(TooLarge):
+        sum_product([Factor({"A": 4, "B": 4}, np.ones((4, 4)))], (), max_entries=15)
+
+
+def test_orders_are_checked():
+    """A variable left out, a target in the order; names that no factor has are passed over."""
+    factor = Factor({"A": 2, "B": 2}, [[1, 2], [3, 4]])
+    with pytest.raises(InvalidArgument, match="lacks 'B'"):
+        sum_product([factor], ["A"], [])
+    with pytest.raises(InvalidArgument, match="has 'A', which is a target"):
+        sum_product([factor], ["A"], ["A", "B"])
+    assert sum_product([factor], ["A"], ["Z", "B"]).factor.normalize().values == pytest.approx([0.3, 0.7])
+
+
+@pytest.mark.parametrize("power", [10, 1000, 5000])
+def test_probabilities_far_below_the_smallest_float(power):
+    """A product of ten thousand small numbers comes out right: 1e-5000 and less."""
+    a = Variable("A", 2)
+    factors = [Factor((a,), [0.1, 0.05])] * power
+    result = sum_product(factors, ())
+    assert result.log_total == pytest.approx(power * math.log(0.1) + math.log1p(0.5**power))
+
+
+def test_underflow_is_not_mistaken_for_zero():
+    """What is too small for a float in one factor may be all that is left in the end."""
+    a, b = Variable("A", 2), Variable("B", 2)
+    factors = [Factor((a,), [1.0, 1e-200])] * 3 + [Factor((a, b), [[0.0, 0.0], [1.0, 3.0]])]
+    result = sum_product(factors, ["B"])
+    assert result.factor.normalize().values == pytest.approx([0.25, 0.75])
+    assert result.log_total == pytest.approx(600 * math.log(0.1) + math.log(4))
+    zero = sum_product([*factors, Factor((b,), [0.0, 0.0])], ["B"])
+    assert zero.is_zero
+    assert zero.log_total == -math.inf
+
+
+def test_negative_entries_are_summed_as_they_are():
+    """Differences of cumulative products: what rounds below zero is zero."""
+    t, y = Variable("T", 3), Variable("Y", 3)
+    cumulative = Factor((t,), [0.2, 0.7, 1.0])
+    difference = Factor((t, y), [[1, -1, 0], [0, 1, -1], [0, 0, 1]])
+    assert sum_product([cumulative, difference], ["Y"]).factor.normalize().values == pytest.approx([0.2, 0.5, 0.3])
+    same = Factor((t,), [0.1 + 0.2, 0.3, 1.0])
+    assert sum_product([same, difference], ["Y"]).factor.min() >= 0
+
+
+def test_scaling_rounds_nothing():
+    """Powers of two: the answer of a single table is the table."""
+    values = np.random.default_rng(0).random((3, 4))
+    result = sum_product([Factor({"A": 3, "B": 4}, values)], ["A", "B"])
+    scale = math.exp(result.log_scale)
+    assert math.log2(scale) == pytest.approx(round(math.log2(scale)))
+    np.testing.assert_array_equal(result.factor.values * 2.0 ** round(math.log2(scale)), values)
+
+
+def test_log_marginalize_of_minus_infinity():
+    """log Σ exp of nothing is -inf, and never NaN."""
+    table = Factor({"A": 2, "B": 2}, [[-math.inf, -math.inf], [-math.inf, 0.0]])
+    assert log_marginalize(table, "B").values.tolist() == [-math.inf, 0.0]
+    assert finite_peaks(table, "B").values.tolist() == [0.0, 0.0]
+
+
+def test_absorbing_evidence():
+    """States reduce, soft findings become factors; other kinds are refused."""
+    a, b = Variable("A", 2), Variable("B", 3)
+    table = Factor((a, b), np.arange(6).reshape(2, 3))
+    variables = {"A": a, "B": b}
+    reduced = absorb([table], Evidence.read({"A": 1}, variables))
+    assert [factor.values.tolist() for factor in reduced] == [[3, 4, 5]]
+    soft = absorb([table], Evidence.read({"B": [0, 2]}, variables))
+    assert soft[1].values.tolist() == [1, 0, 1]
+    with pytest.raises(NotSupported):
+        absorb([table], Evidence.read({"A": jeffrey([0.5, 0.5])}, variables))
+
+
+def test_grids_are_summed_exactly():
+    """A 4 x 4 grid against all 65536 assignments."""
+    rng = np.random.default_rng(3)
+    names = [[f"{r}{c}" for c in range(4)] for r in range(4)]
+    pairs = [(names[r][c], names[r][c + 1]) for r in range(4) for c in range(3)]
+    pairs += [(names[r][c], names[r + 1][c]) for r in range(3) for c in range(4)]
+    tables = [rng.random((2, 2)) for _ in pairs]
+    flat = [name for row in names for name in row]
+    total = 0.0
+    for states in product(range(2), repeat=16):
+        x = dict(zip(flat, states, strict=True))
+        weight = 1.0
+        for (a, b), table in zip(pairs, tables, strict=True):
+            weight *= table[x[a], x[b]]
+        total += weight
+    factors = [Factor({a: 2, b: 2}, table) for (a, b), table in zip(pairs, tables, strict=True)]
+    result = sum_product(factors, ())
+    assert result.log_total == pytest.approx(math.log(total))
+    assert result.info.largest_table <= 2**5

@@ -1,0 +1,232 @@
+"""Loading and saving: by ending, packed or not, in the encodings of the wild, and never half a file."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import pickle
+import stat
+
+import numpy as np
+import pytest
+from random_networks import random_network, random_notes
+
+from plausible.cpds import NoisyOr, TableCPD
+from plausible.errors import FormatError, InvalidArgument, NotRepresentable
+from plausible.factors import Factor
+from plausible.io import FORMATS, load, parse, save, to_text
+from plausible.models import BayesianNetwork, MarkovNetwork
+from plausible.variables import Variable
+
+NETWORK = BayesianNetwork(
+    TableCPD("größe", [0.25, 0.75], states=["klein", "groß"]),
+    TableCPD("B", [[0.5, 0.5], [0.1, 0.9]], parents=["größe"], states=["no", "yes"]),
+)
+WRITABLE = [format for format in FORMATS if format.write is not None]
+ENDINGS = [(format.name, ending) for format in WRITABLE for ending in format.extensions]
+NAMED = [(name, ending) for name, ending in ENDINGS if name != "UAI"]
+
+
+@pytest.mark.parametrize("packed", ["", ".gz", ".GZ"])
+@pytest.mark.parametrize(("name", "ending"), NAMED)
+def test_what_is_saved_is_loaded(tmp_path, name, ending, packed):
+    path = tmp_path / f"net{ending}{packed}"
+    save(NETWORK, path)
+    assert load(path) == NETWORK
+    assert load(str(path), format=name.lower()) == NETWORK
+    assert path.read_bytes().startswith(b"\x1f\x8b") == bool(packed)
+
+
+@pytest.mark.parametrize("ending", [ending for format in FORMATS for ending in format.extensions])
+def test_an_ending_names_one_format_whatever_its_case(ending):
+    assert ending == ending.lower()
+    assert ending.startswith(".")
+    assert sum(ending in format.extensions for format in FORMATS) == 1
+
+
+def test_the_format_can_be_named(tmp_path):
+    path = tmp_path / "net.txt"
+    save(NETWORK, path, format="XDSL")
+    assert load(path, format="xdsl") == NETWORK
+    with pytest.raises(InvalidArgument, match=r"'.*net.txt' names no format; known are .json .bif .*format="):
+        load(path)
+    with pytest.raises(InvalidArgument, match=r"'xsdl' is not a file format. Did you mean 'XDSL'"):
+        load(path, format="xsdl")
+
+
+def test_the_same_model_gives_the_same_bytes(tmp_path):
+    save(NETWORK, tmp_path / "one.json.gz")
+    save(NETWORK, tmp_path / "two.json.gz")
+    assert (tmp_path / "one.json.gz").read_bytes() == (tmp_path / "two.json.gz").read_bytes()
+
+
+def test_text_goes_both_ways_by_the_name_of_the_format():
+    for format in WRITABLE:
+        if format.name != "UAI":
+            assert parse(to_text(NETWORK, format.name), format.name.lower()) == NETWORK
+    with pytest.raises(InvalidArgument, match="is not a file format"):
+        to_text(NETWORK, "docx")
+
+
+def test_formats_that_are_only_read_say_so(tmp_path):
+    for format in FORMATS:
+        if format.write is None:
+            with pytest.raises(NotRepresentable, match=f"{format.name} files can be read but not written.*JSON"):
+                save(NETWORK, tmp_path / f"net{format.extensions[0]}")
+
+
+# --- errors ---
+
+
+def test_a_missing_file_is_the_error_of_the_system(tmp_path):
+    for name in ("none.bif", "none.json.gz"):
+        with pytest.raises(FileNotFoundError, match="none"):
+            load(tmp_path / name)
+    (tmp_path / "folder.bif").mkdir()
+    with pytest.raises(OSError, match="folder"):
+        load(tmp_path / "folder.bif")
+
+
+def test_an_error_names_file_line_and_column(tmp_path):
+    path = tmp_path / "bad.xmlbif"
+    path.write_text("<BIF>\n  <NETWORKS/>\n</BIF>")
+    with pytest.raises(FormatError) as raised:
+        load(path)
+    assert str(raised.value).startswith(f"{path}:2:3: <NETWORKS> is not expected")
+    again = pickle.loads(pickle.dumps(raised.value))
+    assert (again.file, again.line, again.column) == (str(path), 2, 3)
+
+
+@pytest.mark.parametrize("damage", ["cut", "garbage", "checksum", "not packed"])
+def test_a_broken_gzip_file_is_an_error(tmp_path, damage):
+    path = tmp_path / "net.json.gz"
+    save(NETWORK, path)
+    data = bytearray(path.read_bytes())
+    if damage == "cut":
+        data = data[: len(data) // 2]
+    elif damage == "garbage":
+        data[20:40] = os.urandom(20)
+    elif damage == "checksum":
+        data[-6] ^= 255
+    else:
+        data = bytearray(b"{}")
+    path.write_bytes(data)
+    with pytest.raises(FormatError, match="no complete gzip file"):
+        load(path)
+
+
+def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("plausible.io.files.MAX_BYTES", 10_000)
+    (tmp_path / "bomb.json.gz").write_bytes(gzip.compress(b" " * 1_000_000))
+    (tmp_path / "big.json").write_bytes(b" " * 20_000)
+    with pytest.raises(FormatError, match="unpacks to more than 10000 bytes"):
+        load(tmp_path / "bomb.json.gz")
+    with pytest.raises(FormatError, match="more than 10000 bytes"):
+        load(tmp_path / "big.json")
+
+
+# --- encodings ---
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1", "cp1252"])
+@pytest.mark.parametrize("ending", [".json", ".bif", ".xmlbif", ".net"])
+def test_encodings_of_the_wild_are_read(tmp_path, ending, encoding):
+    path = tmp_path / f"net{ending}"
+    name = next(format.name for format in FORMATS if ending in format.extensions)
+    text = to_text(NETWORK, name)
+    if ending == ".xmlbif" and not encoding.startswith("utf-8"):
+        text = text.replace("UTF-8", encoding)
+    path.write_bytes(text.encode(encoding))
+    assert load(path) == NETWORK
+
+
+def test_a_declared_encoding_is_believed(tmp_path):
+    path = tmp_path / "net.xdsl"
+    network = BayesianNetwork(TableCPD("A", [0.5, 0.5], states=["да", "нет"]))
+    text = to_text(network, "XDSL").replace("UTF-8", "ISO-8859-5")
+    path.write_bytes(text.replace("\\u0434\\u0430", "да").encode("iso-8859-5"))
+    assert load(path) == network
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "punycode", "rot13", "no-such-thing", "unicode_escape", "utf-7"])
+def test_a_declared_encoding_that_can_not_be_is_passed_over(tmp_path, encoding):
+    """A program said UTF-16 and wrote UTF-8; others name codecs that should not be run on files of strangers."""
+    path = tmp_path / "net.xmlbif"
+    path.write_bytes(to_text(NETWORK, "XMLBIF").replace("UTF-8", encoding).encode("utf-8"))
+    assert load(path) == NETWORK
+
+
+def test_a_mark_that_lies_is_an_error(tmp_path):
+    path = tmp_path / "net.json"
+    path.write_bytes(b"\xef\xbb\xbf{\xff}")
+    with pytest.raises(FormatError, match="not UTF-8, as its mark says"):
+        load(path)
+    path.write_bytes(b"\xff\xfe{")
+    with pytest.raises(FormatError, match="not UTF-16"):
+        load(path)
+
+
+@pytest.mark.parametrize("newline", ["\r\n", "\r"])
+@pytest.mark.parametrize(("name", "ending"), NAMED)
+def test_lines_may_end_as_on_any_system(tmp_path, name, ending, newline):
+    path = tmp_path / f"net{ending}"
+    path.write_bytes(to_text(NETWORK, name).replace("\n", newline).encode())
+    assert load(path) == NETWORK
+
+
+# --- writing ---
+
+
+def test_a_file_is_replaced_only_once_all_is_written(tmp_path):
+    path = tmp_path / "net.xdsl"
+    save(NETWORK, path)
+    before = path.read_bytes()
+    with pytest.raises(NotRepresentable):
+        save(MarkovNetwork(Factor({"A": 2}, [1, 2])), path)
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["net.xdsl"]
+
+
+def test_a_file_keeps_its_permissions_and_links_stay_links(tmp_path):
+    path, link = tmp_path / "net.json", tmp_path / "link.json"
+    save(NETWORK, path)
+    path.chmod(0o640)
+    link.symlink_to(path)
+    save(NETWORK, link)
+    assert link.is_symlink()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert load(path) == NETWORK
+
+
+def test_half_a_surrogate_pair_is_kept_by_json_and_refused_elsewhere(tmp_path):
+    network = BayesianNetwork(TableCPD("\ud800", [0.5, 0.5], states=["\udc00", "b"]))
+    save(network, tmp_path / "net.json")
+    assert load(tmp_path / "net.json") == network
+    for name, ending in NAMED:
+        path = tmp_path / f"net{ending}"
+        try:
+            save(network, path, format=name)
+        except NotRepresentable as error:
+            refusal = str(error)
+        else:
+            refusal = ""
+            assert load(path, format=name) == network
+        assert not refusal or ".json" in refusal
+
+
+def test_a_model_too_large_for_tables_is_saved_as_json(tmp_path):
+    parents = [TableCPD(Variable(f"P{i}", ["no", "yes"]), [0.5, 0.5]) for i in range(40)]
+    network = BayesianNetwork(*parents, NoisyOr("Y", [cpd.variable for cpd in parents], [0.5] * 40))
+    save(network, tmp_path / "net.json")
+    assert load(tmp_path / "net.json") == network
+    with pytest.raises(NotRepresentable, match=r"\.json"):
+        save(network, tmp_path / "net.xmlbif")
+
+
+def test_a_random_network_goes_through_every_named_format_and_back(tmp_path):
+    rng = np.random.default_rng(5)
+    network = random_network(rng, num_variables=8)
+    network = network.with_notes(random_notes(rng, network))
+    for _, ending in NAMED:
+        save(network, tmp_path / f"net{ending}.gz")
+        assert load(tmp_path / f"net{ending}.gz") == network
