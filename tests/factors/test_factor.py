@@ -185,7 +185,9 @@ def test_a_table_too_large_is_refused_before_it_is_built():
 def test_infinities_that_cancel_are_refused():
     """0 · inf and inf - inf have no value: no NaN gets into a factor."""
     zero, endless = Factor({"X": 2}, [0.0, 1.0]), Factor({"X": 2}, [math.inf, math.inf])
-    for operation in (lambda: zero * endless, lambda: endless - endless, lambda: endless / endless):
+    opposite = Factor({"X": 2}, [math.inf, -math.inf])
+    operations = (lambda: zero * endless, lambda: endless - endless, lambda: endless / endless)
+    for operation in (*operations, lambda: opposite.marginalize("X")):
         with pytest.raises(InvalidFactor, match="infinities that cancel"):
             operation()
     assert (zero.log() + 1.0).values.tolist() == [-math.inf, 1.0]
@@ -251,11 +253,18 @@ def test_indicator_selects_one_state():
 
 def test_arrays_are_read_only_and_copied(joint):
     """Neither the array given nor the array shown can change a factor."""
-    given = np.array([1.0, 2.0])
-    factor = Factor([COIN], given)
-    given[0] = 7.0
-    assert factor["heads"] == 1.0
-    results = [joint, joint.reduce({"coin": "heads"}), joint.marginalize("coin"), joint.reorder(["grade", "coin"])]
+    given = np.asfortranarray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    factor = Factor([COIN, GRADE], given)
+    given[0, 0] = 7.0
+    assert factor["heads", "A"] == 1.0
+    assert factor.flat.tolist() == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    results = [
+        joint,
+        factor,
+        joint.reduce({"coin": "heads"}),
+        joint.marginalize("coin"),
+        joint.reorder(["grade", "coin"]),
+    ]
     for result in (*results, joint * joint, joint / joint, joint.extend([Variable("Z", 2)]), joint.log(), joint.exp()):
         for array in (result.values, result.flat):
             with pytest.raises(ValueError, match="read-only"):

@@ -103,6 +103,11 @@ class CPD(ABC):
     # --- numbers ---
 
     @property
+    def is_deterministic(self) -> bool:
+        """Whether the variable is known to be a function of its parents."""
+        return False
+
+    @property
     @abstractmethod
     def num_parameters(self) -> int:
         """The number of independent parameters."""

@@ -120,6 +120,11 @@ class DeterministicCPD(CPD):
         return self._positions
 
     @property
+    def is_deterministic(self) -> bool:
+        """Always."""
+        return True
+
+    @property
     def num_parameters(self) -> int:
         """None: a function has nothing to fit."""
         return 0

@@ -97,6 +97,11 @@ class LinearGaussianCPD(CPD):
     # --- numbers ---
 
     @property
+    def is_deterministic(self) -> bool:
+        """Whether the variance is zero."""
+        return self.variance == 0
+
+    @property
     def num_parameters(self) -> int:
         """The intercept, a coefficient for each parent, and the variance."""
         return 2 + len(self.parent_names)

@@ -107,6 +107,11 @@ class Multiplexer(CPD):
     # --- numbers ---
 
     @property
+    def is_deterministic(self) -> bool:
+        """Always: the selected input decides."""
+        return True
+
+    @property
     def num_parameters(self) -> int:
         """None: a copy has nothing to fit."""
         return 0

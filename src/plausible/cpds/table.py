@@ -139,6 +139,11 @@ class TableCPD(CPD):
         return self._values
 
     @property
+    def is_deterministic(self) -> bool:
+        """Whether every entry is zero or one."""
+        return bool(np.all((self.values == 0) | (self.values == 1)))
+
+    @property
     def num_parameters(self) -> int:
         """(states - 1) for each assignment to the parents."""
         return num_entries(self.parents) * (self.variable.num_states - 1)

@@ -7,7 +7,8 @@ table that fits in memory has fewer than 64 of them, which is as many as NumPy a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import groupby
 from typing import TypeAlias
 
@@ -29,6 +30,7 @@ __all__ = [
     "num_entries",
     "read_scope",
     "reduce_axes",
+    "refusing_nan",
     "scope_text",
     "table_shape",
     "union_scope",
@@ -145,15 +147,21 @@ def combine(
     table = np.empty(table_shape(scope))
     # A copy in the order of the result costs less than striding through an operand in another order.
     above, below = (np.asarray(align(*side, scope), order="C") for side in ((left, left_scope), (right, right_scope)))
+    with refusing_nan(scope):
+        _apply(operation, above, below, table)
+    return scope, table
+
+
+@contextmanager
+def refusing_nan(scope: Scope) -> Iterator[None]:
+    """Arithmetic on tables over `scope` in which infinities that cancel are an error."""
     try:
         with np.errstate(invalid="raise"):
-            _apply(operation, above, below, table)
+            yield
     except FloatingPointError:
         raise InvalidFactor(
-            f"The operation on {scope_text(left_scope)} and {scope_text(right_scope)} meets infinities that cancel "
-            "(0 · inf, inf - inf or inf / inf)."
+            f"Arithmetic over {scope_text(scope)} meets infinities that cancel: 0 · inf, inf - inf or inf / inf."
         ) from None
-    return scope, table
 
 
 def _apply(operation: Callable[..., Table], left: Table, right: Table, out: Table) -> None:

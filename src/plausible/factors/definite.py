@@ -126,7 +126,7 @@ def semi_definite(matrix: Matrix) -> SemiDefinite:
 
 
 def rounding(size: int) -> float:
-    """What arithmetic may add to an eigenvalue, or to a difference of entries, of a `size` × `size` correlation matrix."""
+    """What arithmetic may add to an eigenvalue, or to a difference of entries, of a correlation matrix."""
     return 8 * float(np.finfo(np.float64).eps) * max(size, 1)
 
 

@@ -23,6 +23,7 @@ from plausible.factors.alignment import (
     num_entries,
     read_scope,
     reduce_axes,
+    refusing_nan,
     scope_text,
     table_shape,
     union_scope,
@@ -258,7 +259,8 @@ class Factor:
     def _without(self, names: str | Iterable[str], operation: np.ufunc) -> Factor:
         gone = self._known(names)
         scope = tuple(variable for variable in self._scope if variable.name not in gone)
-        return Factor._of(scope, reduce_axes(operation, self._table, axes_of(self._scope, gone)))
+        with refusing_nan(self._scope):
+            return Factor._of(scope, reduce_axes(operation, self._table, axes_of(self._scope, gone)))
 
     def marginal(self, names: str | Iterable[str]) -> Factor:
         """Sum out everything but `names`; the axes come in the order asked for."""
@@ -502,7 +504,7 @@ def _dot(weights: Table, values: Table) -> float:
 
 def _numbers(scope: Scope, values: npt.ArrayLike) -> Table:
     try:
-        return np.array(values, dtype=np.float64)
+        return np.array(values, dtype=np.float64, order="C")
     except (TypeError, ValueError):
         raise InvalidFactor(f"The values of the factor over {scope_text(scope)} are not numbers.") from None
 

@@ -54,7 +54,10 @@ class SumProduct:
 
 
 def absorb(factors: Iterable[Factor], evidence: Evidence) -> list[Factor]:
-    """Reduce the factors to what is observed, and add a factor for each soft finding."""
+    """Reduce the factors to what is observed, and add a factor for each soft finding.
+
+    Findings on variables that no factor has say nothing here and are passed over.
+    """
     if evidence.jeffrey or evidence.values:
         raise NotSupported("Variable elimination takes states, collections of states and likelihoods as evidence.")
     listed = list(factors)
@@ -138,11 +141,12 @@ def _price(
     entries = [math.prod(sizes[str(name)] for name in clique) for clique in cliques]
     largest = max(entries)
     if largest > limit:
-        clique = ", ".join(map(str, cliques[entries.index(largest)][:8]))
+        clique = cliques[entries.index(largest)]
+        names = ", ".join(map(str, clique[:8])) + (", ..." if len(clique) > 8 else "")
         raise TooLarge(
-            f"Variable elimination would build a table over ({clique}{', ...' if clique.count(',') > 6 else ''}) with "
-            f"{largest:.3g} entries ({largest * 8 / 2**30:.3g} GiB); the limit is {limit:.3g}. Ask for fewer variables "
-            "at once, or give more evidence."
+            f"Variable elimination would build a table over {len(clique)} variables ({names}) with {largest:.3g} "
+            f"entries ({largest * 8 / 2**30:.3g} GiB); the limit is {limit:.3g}. Ask for fewer variables at once, "
+            "or give more evidence."
         )
     return QueryInfo(engine="variable elimination", cost=sum(entries), largest_table=largest)
 
