@@ -62,6 +62,36 @@ def test_info_tells_the_size_of_asia(plausible):
     assert facts["polytree"] is False
 
 
+def test_info_of_a_model_without_a_name_shows_where_it_came_from(plausible, tmp_path):
+    """Files in the wild have no name: the source stands in its place."""
+    target = str(tmp_path / "nameless.uai")
+    plausible("convert", "asia", target)
+    code, text, _ = plausible("info", target)
+    assert code == 0
+    assert text.startswith(target)
+
+
+def test_the_version_is_told(plausible):
+    """As the package has it."""
+    assert plausible("--version")[1] == f"plausible {pb.__version__}\n"
+
+
+def test_the_format_can_be_named_where_the_ending_does_not_tell(plausible, tmp_path):
+    """--format decides."""
+    target = tmp_path / "asia.txt"
+    assert plausible("convert", "asia", str(target), "--format", "bif")[0] == 0
+    assert pb.load(target, format="bif") == pb.examples.load("asia")
+
+
+def test_comparing_networks_compares_their_numbers_too(plausible):
+    """Burglary and earthquake have the same graph and other priors."""
+    _, text, _ = plausible("compare", "burglary", "earthquake", "--json")
+    found = json.loads(text)
+    assert found["shd"] == 0
+    assert found["parameters"]["Burglary"] == pytest.approx(0.009)
+    assert found["parameters"]["Alarm"] == 0
+
+
 def test_show_prints_the_table(plausible):
     """The row of a parent assignment holds the numbers of the network."""
     _, text, _ = plausible("show", "asia", "xray")
@@ -114,6 +144,7 @@ MISTAKES = {
     "missing argument": (("info",), "Missing argument"),
     "graph text": (("dsep", "A -> ", "A", "B"), "expected a node after '->'"),
     "a cycle": (("independencies", "A -> B -> A"), "directed cycle"),
+    "option without effect": (("independencies", "asia", "--max-given", "1"), "goes with --kind all"),
     "different nodes": (("compare", "A -> B", "A -> C"), "lacks 'B'"),
 }
 

@@ -20,7 +20,7 @@ from network_oracle import (
 from plausible.cpds import (
     TableCPD,
 )
-from plausible.errors import ImpossibleEvidence, InvalidModel, NotSupported
+from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidModel, NotSupported
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable, jeffrey, likelihood
 
@@ -171,3 +171,20 @@ def test_impossible_evidence_keeps_the_inputs():
     net = BayesianNetwork(TableCPD("X", [[1.0, 0.0], [0.0, 1.0]], parents=["U"]), inputs=[Variable("U", 2)])
     with pytest.raises(ImpossibleEvidence, match=r"^The evidence X=1 has probability zero\.$"):
         net.query("X", {"U": 0, "X": 1})
+
+
+def test_evidence_against_an_intervention_says_so():
+    """The message names the do, not a contradiction of findings."""
+    net = BayesianNetwork(TableCPD("A", [0.5, 0.5]), TableCPD("B", [[0.5, 0.5], [0.1, 0.9]], parents=["A"]))
+    with pytest.raises(ImpossibleEvidence, match=r"B=1 contradicts do=\{'B': 0\}"):
+        net.query("A", evidence={"B": 1}, do={"B": 0})
+    assert net.log_probability({"B": 1}, do={"B": 0}) == -math.inf
+
+
+def test_targets_are_names_each_once():
+    """A repeated name, or a Variable in place of its name, is an error that says so."""
+    net = BayesianNetwork(TableCPD("A", [0.5, 0.5]))
+    with pytest.raises(InvalidArgument, match="'A' stands twice"):
+        net.query(["A", "A"])
+    with pytest.raises(InvalidArgument, match="the name of a variable"):
+        net.query(net.variables["A"])

@@ -146,7 +146,7 @@ def test_factors_multiply_to_the_joint():
     """The compact factors, their auxiliary variables summed out."""
     net, tables = _structured(3)
     result = Factor.scalar(1.0)
-    for factor in net.factors():
+    for factor in net.factors:
         result = result * factor
     assert result.marginal(list(net.variables)).is_close(tables.joint())
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
+from plausible import __version__
 from plausible.cli import compare, convert, demo, dsep, independencies, info, show
 from plausible.cli.output import print_line
 from plausible.errors import PlausibleError
@@ -31,9 +32,14 @@ for command in (info, show, convert, dsep, independencies, compare, demo):
 
 
 @app.callback(invoke_without_command=True)
-def _root(context: typer.Context) -> None:
+def _root(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
     """Probabilistic graphical models: inspect, convert, and ask what their structure says."""
-    if context.invoked_subcommand is None:
+    if version:
+        print_line(f"plausible {__version__}")
+    elif context.invoked_subcommand is None:
         print_line(context.get_help())
 
 

@@ -1,4 +1,4 @@
-"""`plausible compare`: how the structure of one network differs from that of another."""
+"""`plausible compare`: how one network differs from another."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from dataclasses import asdict
 from typing import Any
 
 from plausible.cli.output import AsJson, print_json, print_line
-from plausible.cli.source import GraphSource, read_graph
+from plausible.cli.source import GraphSource, read_graph_or_network
 from plausible.errors import NotSupported
 from plausible.graphs import DAG, StructureComparison, compare_structure, is_i_equivalent
+from plausible.models import BayesianNetwork, compare
 
 __all__ = ["NAME", "run"]
 
@@ -16,17 +17,25 @@ NAME = "compare"
 
 
 def run(reference: GraphSource, estimate: GraphSource, as_json: AsJson = False) -> None:
-    """Compare two networks edge by edge: missing, extra and reversed edges, distance, precision and recall."""
-    meant, found = read_graph(reference), read_graph(estimate)
-    if not isinstance(meant, DAG) or not isinstance(found, DAG):
+    """Compare two networks: missing, extra and reversed edges, distance, precision and recall, and parameters."""
+    meant, found = read_graph_or_network(reference), read_graph_or_network(estimate)
+    first, second = (source.graph if isinstance(source, BayesianNetwork) else source for source in (meant, found))
+    if not isinstance(first, DAG) or not isinstance(second, DAG):
         raise NotSupported("Only directed graphs can be compared edge by edge.")
-    comparison = compare_structure(meant, found)
-    equivalent = is_i_equivalent(meant, found)
-    if as_json:
-        print_json({**_document(comparison), "i_equivalent": equivalent})
+    equivalent = is_i_equivalent(first, second)
+    document: dict[str, Any] = {"i_equivalent": equivalent}
+    if isinstance(meant, BayesianNetwork) and isinstance(found, BayesianNetwork):
+        networks = compare(meant, found)
+        document |= {**_document(networks.structure), "parameters": dict(networks.parameters)}
+        text = str(networks)
     else:
-        print_line(str(comparison))
-        print_line(f"I-equivalent: {'yes' if equivalent else 'no'}")
+        structure = compare_structure(first, second)
+        document |= _document(structure)
+        text = str(structure)
+    if as_json:
+        print_json(document)
+    else:
+        print_line(f"{text}\nI-equivalent: {'yes' if equivalent else 'no'}")
 
 
 def _document(comparison: StructureComparison) -> dict[str, Any]:

@@ -20,11 +20,12 @@ def run(
     target: Annotated[
         str, typer.Argument(help="The file to write; its ending chooses the format.", show_default=False)
     ],
+    format: Annotated[str | None, typer.Option(help="The format to write, where the ending does not tell.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Convert a model to another file format, chosen by the ending of the target (also with .gz)."""
     found = read_model(model)
-    save(found, target)
+    save(found, target, format=format)
     if as_json:
         print_json({"source": model, "target": target, "variables": len(found.variables)})
     else:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from plausible import examples
-from plausible.cli.info import model_facts
-from plausible.cli.output import AsJson, facts, print_json, print_line
+from plausible.cli.info import model_facts, print_facts
+from plausible.cli.output import AsJson, print_json, print_line
 from plausible.models import BayesianNetwork
 
 __all__ = ["NAME", "run"]
@@ -37,7 +37,7 @@ def run(as_json: AsJson = False) -> None:
         listed = [{"question": text, "answer": answer} for text, answer in answers]
         print_json({"facts": model_facts(network), "answers": listed, "separation": str(separation)})
         return
-    facts("asia: the chest clinic", [(k.replace("_", " "), v) for k, v in model_facts(network).items() if k != "name"])
+    print_facts(model_facts(network), title="asia")
     print_line(f"\n{network.graph}\n")
     for text, answer in answers:
         print_line(f"{text}\n    " + "   ".join(f"P({state}) = {p:.4f}" for state, p in answer.items()))

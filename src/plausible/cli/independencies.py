@@ -9,6 +9,7 @@ import typer
 
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.source import GraphSource, read_graph
+from plausible.errors import InvalidArgument
 from plausible.graphs import all_independencies, local_independencies, pairwise_independencies
 
 __all__ = ["NAME", "run"]
@@ -36,6 +37,8 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """List the independencies that a graph implies."""
+    if max_given is not None and kind is not Kind.ALL:
+        raise InvalidArgument("--max-given goes with --kind all: the other lists observe what they must.")
     found = read_graph(graph)
     statements = all_independencies(found, max_given) if kind is Kind.ALL else _LISTS[kind](found)
     if as_json:

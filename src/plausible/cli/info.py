@@ -11,7 +11,7 @@ from plausible.graphs import DAG, elimination_order, induced_width
 from plausible.io import Model
 from plausible.models import BayesianNetwork
 
-__all__ = ["NAME", "model_facts", "run"]
+__all__ = ["NAME", "model_facts", "print_facts", "run"]
 
 NAME = "info"
 
@@ -22,7 +22,7 @@ def run(model: ModelSource, as_json: AsJson = False) -> None:
     if as_json:
         print_json(found)
     else:
-        facts(str(found["name"] or model), [(label.replace("_", " "), _shown(value)) for label, value in found.items()])
+        print_facts(found, title=model)
 
 
 def model_facts(model: Model) -> dict[str, Any]:
@@ -37,11 +37,20 @@ def model_facts(model: Model) -> dict[str, Any]:
         "reference": model.notes.reference,
         "variables": len(model.variables),
         "edges": graph.num_edges,
-        "states": f"{min(states)} to {max(states)}" if states else "all continuous",
+        "fewest_states": min(states, default=None),
+        "most_states": max(states, default=None),
+        "continuous_variables": len(model.variables) - len(states),
         "components": len(graph.components),
         "induced_width": induced_width(graph, order),
     }
-    return {name: value for name, value in {**common, **_own_facts(model)}.items() if value != ""}
+    return {**common, **_own_facts(model)}
+
+
+def print_facts(found: dict[str, Any], title: str) -> None:
+    """The facts as text, without those that say nothing."""
+    named = str(found["name"]) or title
+    told = {label: value for label, value in found.items() if label != "name" and value not in ("", None)}
+    facts(named, [(label.replace("_", " "), _shown(value)) for label, value in told.items()])
 
 
 def _own_facts(model: Model) -> dict[str, Any]:

@@ -28,14 +28,16 @@ def print_line(text: str = "", *, error: bool = False) -> None:
 
 
 def facts(title: str, rows: Iterable[tuple[str, object]]) -> None:
-    """A title and a list of facts in two columns."""
-    console = Console(highlight=False, soft_wrap=False)
-    table = Table(title=title, title_justify="left", show_header=False, box=None, pad_edge=False, title_style="bold")
-    table.add_column(style="dim", no_wrap=True)
+    """A title and a list of facts in two columns, long ones wrapped."""
+    console = Console(highlight=False)
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column(no_wrap=True)
     table.add_column()
     for label, value in rows:
         table.add_row(label, _escaped(value))
-    console.print(table)
+    with console.capture() as captured:
+        console.print(table)
+    print_line("\n".join([title, *(line.rstrip() for line in captured.get().splitlines())]))
 
 
 def _escaped(value: object) -> str:

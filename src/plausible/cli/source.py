@@ -9,12 +9,12 @@ from typing import Annotated
 import typer
 
 from plausible import examples
-from plausible.errors import NotSupported, PlausibleError, suggestion
+from plausible.errors import PlausibleError, suggestion
 from plausible.graphs import DAG, UndirectedGraph
 from plausible.io import Model, load
 from plausible.models import BayesianNetwork
 
-__all__ = ["GraphSource", "ModelSource", "names_in", "read_graph", "read_model", "read_network"]
+__all__ = ["GraphSource", "ModelSource", "names_in", "read_graph", "read_graph_or_network", "read_model"]
 
 ModelSource = Annotated[str, typer.Argument(help="A file, or the name of an example such as asia.", show_default=False)]
 GraphSource = Annotated[
@@ -36,21 +36,20 @@ def read_model(source: str) -> Model:
     return load(source)
 
 
-def read_network(source: str) -> BayesianNetwork:
-    """A Bayesian network; other models are refused."""
-    model = read_model(source)
-    if not isinstance(model, BayesianNetwork):
-        raise NotSupported(f"{source!r} holds a Markov network; this command needs a Bayesian network.")
-    return model
-
-
-def read_graph(source: str) -> DAG | UndirectedGraph:
-    """The graph of a model, or the one that arrow text spells."""
+def read_graph_or_network(source: str) -> DAG | UndirectedGraph | BayesianNetwork:
+    """The graph that arrow text spells, else a model, of which a Markov network counts as its graph."""
     if "->" in source or "<-" in source:
         return DAG(source)
     if " - " in source or " -- " in source:
         return UndirectedGraph(source)
-    return read_model(source).graph
+    model = read_model(source)
+    return model if isinstance(model, BayesianNetwork) else model.graph
+
+
+def read_graph(source: str) -> DAG | UndirectedGraph:
+    """The graph of a model, or the one that arrow text spells."""
+    found = read_graph_or_network(source)
+    return found.graph if isinstance(found, BayesianNetwork) else found
 
 
 def names_in(text: str | None) -> list[str]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import narwhals as nw
     from narwhals.typing import IntoDataFrame
 
-__all__ = ["encode_column", "encode_columns"]
+__all__ = ["encode_column", "encode_columns", "encode_evidence"]
 
 #: For each row the place of its value in a list of values; -1 where it is missing.
 _Factorized: TypeAlias = tuple[npt.NDArray[np.intp], list[Any]]
@@ -49,7 +49,41 @@ def encode_columns(
             raise UnknownVariable(
                 f"The data has no column for the variable {name!r}.{suggestion(name, map(str, columns))}"
             )
-    encoded = {name: encode_column(variable, columns[name]) for name, variable in variables.items()}
+    return _equally_long({name: encode_column(variable, columns[name]) for name, variable in variables.items()})
+
+
+def encode_evidence(
+    frame: IntoDataFrame | Mapping[str, Sequence[Any]], variables: Mapping[str, Variable]
+) -> npt.NDArray[np.int32]:
+    """Rows of evidence as state positions, a column for each variable; -1 where a cell or a whole column is missing.
+
+    Parameters
+    ----------
+    frame
+        A pandas, polars or arrow frame, or a mapping from names to columns; a column of no variable is an error.
+    variables
+        Name -> discrete variable.
+
+    Examples
+    --------
+    >>> encode_evidence({"Y": ["b", None]}, {"X": Variable("X", 2), "Y": Variable("Y", ["a", "b"])})
+    array([[-1,  1],
+           [-1, -1]], dtype=int32)
+    """
+    columns = frame if isinstance(frame, Mapping) else _frame_columns(frame)
+    for name in columns:
+        if name not in variables:
+            raise UnknownVariable.named(name, variables, "this model, but a column of the data")
+    encoded = {name: encode_column(variables[name], column, allow_missing=True) for name, column in columns.items()}
+    _equally_long(encoded)
+    rows = np.full((len(next(iter(encoded.values()), ())), len(variables)), -1, dtype=np.int32)
+    for place, name in enumerate(variables):
+        if name in encoded:
+            rows[:, place] = encoded[name]
+    return rows
+
+
+def _equally_long(encoded: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
     lengths = {name: len(column) for name, column in encoded.items()}
     shortest, longest = (choose(lengths, key=lengths.__getitem__, default="") for choose in (min, max))
     if lengths and lengths[shortest] != lengths[longest]:
@@ -73,8 +107,10 @@ def _frame_columns(frame: IntoDataFrame) -> Mapping[str, Any]:
     return {name: table[name] for name in table.columns}
 
 
-def encode_column(variable: Variable, column: Any) -> npt.NDArray[Any]:
+def encode_column(variable: Variable, column: Any, *, allow_missing: bool = False) -> npt.NDArray[Any]:
     """State positions, or numbers for a continuous variable; an unknown or missing value is an error with its row.
+
+    With `allow_missing` a missing value of a discrete variable is -1.
 
     >>> encode_column(Variable("X", ["low", "high"]), ["high", "low", "high"])
     array([1, 0, 1])
@@ -86,8 +122,11 @@ def encode_column(variable: Variable, column: Any) -> npt.NDArray[Any]:
     places, values = _factorize(variable, column)
     positions = np.array([_position(variable, value) for value in (*values, None)], dtype=np.intp)
     encoded: npt.NDArray[np.intp] = positions[places]
-    if len(encoded) and encoded.min() < 0:
-        row = int(np.argmin(encoded))
+    known = np.array([variable.has_state(value) or (allow_missing and is_missing(value)) for value in (*values, None)])
+    known[-1] = allow_missing or known[-1]
+    wrong = ~known[places]
+    if wrong.any():
+        row = int(np.argmax(wrong))
         raise _bad_value(variable, row, values[places[row]] if places[row] >= 0 else None)
     return encoded
 

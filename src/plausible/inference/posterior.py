@@ -16,11 +16,13 @@ __all__ = ["posterior", "read_targets"]
 
 
 def read_targets(targets: str | Iterable[str], variables: Mapping[str, Variable], place: str) -> list[Variable]:
-    """One name or several as discrete variables, without repeats; an unknown name is an error with close matches."""
+    """One name or several as discrete variables; a repeated name is an error, and an unknown one gets close matches."""
     found: list[Variable] = []
-    for name in dict.fromkeys([targets] if isinstance(targets, str) else targets):
+    for name in [targets] if isinstance(targets, (str, Variable)) else targets:
         if not isinstance(name, str):
             raise InvalidArgument(f"A target is the name of a variable, not {name!r}.")
+        if variables.get(name) in found:
+            raise InvalidArgument(f"{name!r} stands twice among the targets.")
         if name not in variables:
             raise UnknownVariable.named(name, variables, place)
         if variables[name].is_continuous:

@@ -122,6 +122,7 @@ class BayesianNetwork:
             raise InvalidModel(f"{name!r} is an input of this network: it has no CPD.")
         return self._cpds[name]
 
+    @property
     def factors(self) -> tuple[Factor, ...]:
         """The compact factors of all distributions; their product, auxiliaries summed out, is the joint."""
         return lower(self._cpds.values(), self._variables, {}).factors
@@ -213,12 +214,13 @@ class BayesianNetwork:
     ) -> tuple[BayesianNetwork, Mapping[str, Any]]:
         """The mutilated network and the evidence; continuous variables that are set become inputs, without density."""
         network, findings = self.intervene(do), dict(evidence or {})
+        for name, value in do.items():
+            if self._variables[name].has_state(findings.get(name, value)) and findings.get(name, value) != value:
+                raise _contradicted(name, findings[name], value)
         numbers = {name: value for name, value in do.items() if self._variables[name].is_continuous}
         for name, value in numbers.items():
             if findings.setdefault(name, value) != value:
-                raise ImpossibleEvidence(
-                    f"The evidence {name}={findings[name]!r} contradicts do={{{name!r}: {value!r}}}."
-                )
+                raise _contradicted(name, findings[name], value)
         cpds = {name: cpd for name, cpd in network._cpds.items() if name not in numbers}
         return self._with(cpds, [*network._inputs, *(self._variables[name] for name in numbers)]), findings
 
@@ -405,13 +407,17 @@ class BayesianNetwork:
         return f"<BayesianNetwork{title}: {len(self)} variables, {edges}, {self.num_parameters} parameters>"
 
 
+def _contradicted(name: str, finding: object, value: object) -> ImpossibleEvidence:
+    return ImpossibleEvidence(f"The evidence {name}={finding!r} contradicts do={{{name!r}: {value!r}}}.")
+
+
 def _written(cpd: CPD) -> str:
     given = f" | {', '.join(cpd.parent_names)}" if cpd.parent_names else ""
     return f"P({cpd.variable.name}{given})"
 
 
 def _flat(cpds: Sequence[CPD | Iterable[CPD]]) -> list[CPD]:
-    listed = list(cpds[0]) if len(cpds) == 1 and not isinstance(cpds[0], CPD) else list(cpds)
+    listed = list(cpds[0]) if len(cpds) == 1 and isinstance(cpds[0], Iterable) else list(cpds)
     for cpd in listed:
         if not isinstance(cpd, CPD):
             raise InvalidModel(f"A BayesianNetwork is made of CPDs, not of {cpd!r}.")

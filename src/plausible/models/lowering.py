@@ -81,8 +81,9 @@ def _density(cpd: CPD, values: Mapping[str, float]) -> tuple[Factor, float]:
     for variable in cpd.scope:
         if variable.is_continuous and variable.name not in values:
             raise NotSupported(
-                f"{variable.name!r} is continuous and not observed: this question needs a discrete network, "
-                "or a number as evidence for it."
+                f"{variable.name!r} is continuous and not observed: this question needs a number as evidence for it. "
+                "Complete rows can be asked about with log_likelihood(...), and the factors of a Gaussian network "
+                "multiplied by hand: see cpd.to_factors()."
             )
     columns = {name: np.asarray(value) for name, value in values.items()}
     columns |= {variable.name: np.asarray(0) for variable in scope}

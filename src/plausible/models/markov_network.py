@@ -296,7 +296,7 @@ class MarkovNetwork:
 
 
 def _flat(factors: Sequence[Factor | Iterable[Factor]]) -> tuple[Factor, ...]:
-    listed = list(factors[0]) if len(factors) == 1 and not isinstance(factors[0], Factor) else list(factors)
+    listed = list(factors[0]) if len(factors) == 1 and isinstance(factors[0], Iterable) else list(factors)
     checked: list[Factor] = []
     for number, factor in enumerate(listed):
         if not isinstance(factor, Factor):

@@ -1,0 +1,203 @@
+"""A set of factors compiled to a clique tree: every exact question from one program."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.engine.batch import RowAnswers, answer_rows
+from plausible.engine.compilation import compile_program
+from plausible.engine.program import Program
+from plausible.engine.run import Workspace
+from plausible.errors import ImpossibleEvidence, NotSupported, TooLarge
+from plausible.factors import Factor
+from plausible.inference.elimination import absorb, sum_product
+from plausible.inference.info import QueryInfo
+from plausible.inference.posterior import posterior
+from plausible.variables import Assignment, Evidence, Variable
+
+__all__ = ["CompiledFactors", "compile_factors"]
+
+#: Clique trees with more entries than this (8 GiB) are refused.
+MAX_TREE_ENTRIES = 2**30
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CompiledFactors:
+    """Factors, the variables they are about, and the program that sums up their product.
+
+    Attributes
+    ----------
+    factors
+        As given; their product is the measure.
+    variables
+        Name -> variable, those asked for first, then auxiliary ones.
+    program
+        The clique tree.
+    sources
+        The factors' numbers, one after the other.
+    """
+
+    factors: tuple[Factor, ...]
+    variables: Mapping[str, Variable]
+    program: Program
+    sources: NDArray[np.float64]
+
+    # --- sums ---
+
+    def log_total(self, evidence: Evidence) -> float:
+        """log Σ Π φ over all assignments that agree with the evidence; -inf for zero."""
+        log_total = Workspace.of(self.program).collect(self.sources, self._weights(evidence))
+        return log_total if log_total > -math.inf else self._careful_log_total(evidence)
+
+    def marginals(self, evidence: Evidence) -> dict[str, Factor]:
+        """The normalised marginal of every variable, from one calibration."""
+        if evidence.jeffrey:
+            return self.marginals(self._without_jeffrey(evidence))
+        workspace = Workspace.of(self.program)
+        if workspace.collect(self.sources, self._weights(evidence)) == -math.inf:
+            self._refuse_impossible(evidence)
+            return {name: posterior(self.factors, [variable], evidence) for name, variable in self.variables.items()}
+        workspace.calibrate()
+        return {
+            name: Factor([variable], np.maximum(numbers, 0.0), info=self.info)
+            for (name, variable), numbers in zip(self.variables.items(), workspace.marginals(), strict=True)
+        }
+
+    def joint(self, targets: Sequence[Variable], evidence: Evidence) -> Factor:
+        """P(targets | evidence): read off a clique that has them all, else by elimination."""
+        clique = self._clique_of(targets)
+        if clique is None or evidence.jeffrey:
+            return posterior(self.factors, targets, evidence)
+        workspace = Workspace.of(self.program)
+        if workspace.collect(self.sources, self._weights(evidence)) == -math.inf:
+            self._refuse_impossible(evidence)
+            return posterior(self.factors, targets, evidence)
+        workspace.calibrate(keep_all=True)
+        scope = [list(self.variables.values())[number] for number in self.program.clique(clique)]
+        belief = Factor(scope, np.maximum(workspace.belief(clique), 0.0))
+        return belief.marginal([variable.name for variable in targets]).with_info(self.info)
+
+    def _clique_of(self, targets: Sequence[Variable]) -> int | None:
+        numbers = {name: number for number, name in enumerate(self.variables)}
+        wanted = {numbers[variable.name] for variable in targets}
+        holding = [c for c in range(self.program.num_cliques) if wanted.issubset(self.program.clique(c))]
+        return min(holding, key=lambda c: int(np.prod(self.program.cliques[c, 1:3])), default=None)
+
+    # --- maxima ---
+
+    def best(self, evidence: Evidence) -> Assignment:
+        """An assignment with the largest product, given the evidence; its `log_probability` is the log of the product."""
+        if evidence.jeffrey:
+            raise NotSupported(
+                "A most probable explanation takes states and likelihoods as evidence, not jeffrey(...)."
+            )
+        if any(factor.min() < 0 for factor in self.factors):
+            raise NotSupported("Factors with negative entries can be summed, not maximised.")
+        workspace = Workspace.of(self.program)
+        log_best = workspace.collect(self.sources, self._weights(evidence), maximize=True)
+        if log_best == -math.inf:
+            self._refuse_impossible(evidence)
+            raise NotSupported("The numbers underflow: the products of this model are too small to be maximised.")
+        states = workspace.best_states().tolist()
+        named = {
+            name: (variable.states or ())[state]
+            for (name, variable), state in zip(self.variables.items(), states, strict=True)
+        }
+        return Assignment(named, log_probability=log_best)
+
+    # --- rows ---
+
+    def answer_rows(
+        self, rows: NDArray[np.int32], target: str | None = None, weights: NDArray[np.float64] | None = None
+    ) -> RowAnswers:
+        """The same questions for many rows of states, -1 where not observed; see `engine.batch`."""
+        wider = np.full((len(rows), len(self.variables)), -1, dtype=np.int32)
+        wider[:, : rows.shape[1]] = rows
+        number = None if target is None else list(self.variables).index(target)
+        return answer_rows(self.program, self.sources, wider, target=number, weights=weights)
+
+    # --- the plan ---
+
+    @property
+    def info(self) -> QueryInfo:
+        """How answers are got, and what they cost."""
+        largest = int(np.prod(self.program.cliques[self.program.largest, 1:3])) if self.program.num_cliques else 0
+        return QueryInfo(engine="clique tree", cost=self.program.num_entries, largest_table=largest)
+
+    # --- evidence ---
+
+    def _weights(self, evidence: Evidence) -> dict[int, NDArray[np.float64]]:
+        if evidence.values:
+            raise NotSupported(f"{next(iter(evidence.values))!r} is continuous: a clique tree of tables can't hold it.")
+        numbers = {name: number for number, name in enumerate(self.variables)}
+        weights = {numbers[name]: vector for name, vector in evidence.soft.items()}
+        for name, state in evidence.hard.items():
+            vector = np.zeros(self.variables[name].num_states)
+            vector[state] = 1.0
+            weights[numbers[name]] = vector
+        return weights
+
+    def _without_jeffrey(self, evidence: Evidence) -> Evidence:
+        """Jeffrey's rule for one variable is the likelihood q(x) / P(x | e)."""
+        if len(evidence.jeffrey) > 1:
+            raise NotSupported(
+                f"Jeffrey evidence on several variables ({', '.join(evidence.jeffrey)}) is not supported: the answer "
+                "would depend on their order. Give likelihood(...) for all but one."
+            )
+        ((name, wanted),) = evidence.jeffrey.items()
+        certain = replace(evidence, jeffrey={})
+        fixed = posterior(self.factors, [self.variables[name]], evidence)  # checks that the wanted belief is possible
+        before = self.marginals(certain)[name]
+        ratio = np.divide(wanted, before.values, out=np.zeros(len(wanted)), where=fixed.values > 0)
+        return replace(certain, soft={**evidence.soft, name: ratio * evidence.soft.get(name, 1.0)})
+
+    def _careful_log_total(self, evidence: Evidence) -> float:
+        return sum_product(absorb(self.factors, evidence), ()).log_total
+
+    def _refuse_impossible(self, evidence: Evidence) -> None:
+        """Zero may be underflow: elimination, which can work on logarithms, decides."""
+        if self._careful_log_total(evidence) == -math.inf:
+            raise ImpossibleEvidence(
+                "The evidence has probability zero: no assignment to the other variables allows it."
+            )
+
+
+def compile_factors(factors: Iterable[Factor], variables: Iterable[Variable]) -> CompiledFactors:
+    """Compile the product of factors over `variables` and whatever else they mention.
+
+    Raises `TooLarge` with the largest clique before any table is allocated.
+
+    Examples
+    --------
+    >>> coin = Factor({"coin": ["heads", "tails"]}, [0.5, 0.5])
+    >>> call = Factor({"coin": ["heads", "tails"], "call": ["right", "wrong"]}, [[0.9, 0.1], [0.2, 0.8]])
+    >>> compiled = compile_factors([coin, call], [*call.scope])
+    >>> compiled.marginals(Evidence.read({"call": "wrong"}, compiled.variables))["coin"].values.round(4)
+    array([0.1111, 0.8889])
+    """
+    listed = tuple(factors)
+    named = {variable.name: variable for variable in variables}
+    for factor in listed:
+        named |= {variable.name: variable for variable in factor.scope if variable.name not in named}
+    numbers = {name: number for number, name in enumerate(named)}
+    scopes = tuple(tuple(numbers[name] for name in factor.names) for factor in listed)
+    program = compile_program(scopes, tuple(variable.num_states for variable in named.values()))
+    if program.num_entries > MAX_TREE_ENTRIES:
+        raise _too_large(program, list(named))
+    sources = np.concatenate([factor.flat for factor in listed]) if listed else np.empty(0)
+    return CompiledFactors(listed, named, program, sources)
+
+
+def _too_large(program: Program, names: Sequence[str]) -> TooLarge:
+    clique = program.clique(program.largest)
+    shown = ", ".join(names[number] for number in clique[:8]) + (", ..." if len(clique) > 8 else "")
+    entries = int(np.prod(program.cliques[program.largest, 1:3]))
+    return TooLarge(
+        f"The clique tree would have {program.num_entries:.3g} entries ({program.num_bytes / 2**30:.3g} GiB); its largest "
+        f"clique, ({shown}), has {entries:.3g}. Ask about fewer variables with query(), or give more evidence."
+    )
