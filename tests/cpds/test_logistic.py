@@ -110,7 +110,7 @@ def test_a_weight_of_zero_is_ignored_in_every_context() -> None:
 @pytest.mark.parametrize(
     ("build", "error", "message"),
     [
-        (lambda: LogisticCPD("Y", [A, B], [1.0]), InvalidCPD, "The weights of 'Y' has 1 entries for its 2 parents"),
+        (lambda: LogisticCPD("Y", [A, B], [1.0]), InvalidCPD, "The weights of 'Y': expected 2, .*, not 1"),
         (lambda: LogisticCPD("Y", [A], {"B": 1.0}), UnknownVariable, "'B' is not a variable of the parents of 'Y'"),
         (lambda: LogisticCPD("Y", [A], [math.inf]), InvalidCPD, "The weight of 'A' in the CPD of 'Y': expected finite"),
         (

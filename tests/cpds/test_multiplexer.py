@@ -62,7 +62,7 @@ def test_nothing_to_fit() -> None:
 def test_wrong_parts_are_refused_by_name() -> None:
     with pytest.raises(InvalidCPD, match="The selector 'A' of 'Y' has 3 states for 2 inputs"):
         Multiplexer("Y", A, INPUTS[:2])
-    with pytest.raises(UnknownState, match="The input 'Z2' can't be copied: 'b' is not a state of 'Y'"):
+    with pytest.raises(UnknownState, match="The input 'Z2' can't be copied to 'Y': 'b' is not a state of 'Y'"):
         Multiplexer("Y", A, INPUTS, states=["r", "g"])
     with pytest.raises(InvalidCPD, match="needs at least one input"):
         Multiplexer("Y", A, [])

@@ -91,7 +91,7 @@ def test_effects_keyed_by_states() -> None:
 @pytest.mark.parametrize(
     ("effects", "leak", "error", "message"),
     [
-        ([np.eye(2)], None, InvalidCPD, "The effects of 'Y' has 1 entries for its 2 parents"),
+        ([np.eye(2)], None, InvalidCPD, "The effects of 'Y': expected 2, .*, not 1"),
         ([np.eye(2), np.eye(2)], None, InvalidCPD, r"The effect of 'B' on 'Y' needs shape \(3, 2\), not \(2, 2\)"),
         ([np.eye(2), [1, 0]], None, InvalidCPD, "The effect of 'B' on 'Y' needs rows of probabilities"),
         ([np.eye(2), [[1, 0], [1]]], None, InvalidCPD, "The effect of 'B' on 'Y' is not a regular array"),

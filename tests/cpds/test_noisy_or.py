@@ -136,9 +136,13 @@ def test_the_auxiliary_avoids_the_names_of_the_scope() -> None:
         (
             lambda: NoisyOr("Y", CAUSES, [0.5]),
             InvalidCPD,
-            r"activation of 'Y' has 1 entries for its 2 parents \['A', 'B'\]",
+            r"activation of 'Y': expected 2, one for each parent in \['A', 'B'\], not 1",
         ),
-        (lambda: NoisyOr("Y", CAUSES, {"A": 0.5}), InvalidCPD, "The activation of 'Y' lacks its parent 'B'"),
+        (
+            lambda: NoisyOr("Y", CAUSES, {"A": 0.5}),
+            InvalidCPD,
+            "The activation of 'Y': there is nothing for the parent 'B'",
+        ),
         (
             lambda: NoisyOr("Y", CAUSES, {"A": 0.5, "D": 1}),
             UnknownVariable,

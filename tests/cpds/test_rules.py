@@ -135,7 +135,7 @@ def test_long_contexts_stay_small() -> None:
         ([({"D": 0}, 0.5)], UnknownVariable, "'D' is not a variable of the CPD of 'X'"),
         ([({"A": 7}, 0.5)], UnknownState, "7 is not a state of 'A'"),
         ([({"X": "w"}, 0.5)], UnknownState, "'w' is not a state of 'X'"),
-        ([({"A": []}, 0.5)], InvalidCPD, "A rule of 'X' allows no state of 'A'"),
+        ([({"A": []}, 0.5)], InvalidCPD, "of 'X' allows no state of 'A'"),
         ([({"A": 0}, 1.5)], InvalidCPD, r"The rule \{'A': 0\} of 'X': expected a probability between 0 and 1, not 1.5"),
         ([({"A": 0}, math.nan)], InvalidCPD, "between 0 and 1, not nan"),
         ([({"A": 0}, "high")], InvalidCPD, "expected a probability, not 'high'"),

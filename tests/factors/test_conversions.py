@@ -98,6 +98,34 @@ def test_rows_may_come_in_any_order_when_states_are_given():
     assert Factor.from_frame(frame).values.tolist() == [1.0, 2.0]
 
 
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_frames_of_other_libraries_are_read_as_well(library):
+    """As they appear, in the order of `states`, or of the categories that a polars Enum lists."""
+    pl = pytest.importorskip("polars")
+    frame = pl.DataFrame({"A": ["y", "x"], "value": [2.0, 1.0]})
+    frame = frame.to_arrow() if library == "pyarrow" else frame
+    assert Factor.from_frame(frame) == Factor({"A": ["y", "x"]}, [2.0, 1.0])
+    assert Factor.from_frame(frame, states={"A": ["x", "y"]}) == Factor({"A": ["x", "y"]}, [1.0, 2.0])
+    if library == "polars":
+        listed = frame.with_columns(pl.col("A").cast(pl.Enum(["x", "y"])))
+        assert Factor.from_frame(listed) == Factor({"A": ["x", "y"]}, [1.0, 2.0])
+
+
+@pytest.mark.parametrize("frame", [{"A": ["x"], "value": [1.0]}, "frame", None])
+def test_what_is_no_frame_is_named(frame):
+    with pytest.raises(InvalidFactor, match="Expected a pandas, polars or arrow frame"):
+        Factor.from_frame(frame)
+
+
+def test_states_in_another_order_point_at_the_frame():
+    """Two frames whose rows come in another order give variables that differ: the error says how to fix it."""
+    one, two = (
+        Factor.from_frame(pd.DataFrame({"A": order, "value": [1.0, 2.0]})) for order in (["x", "y"], ["y", "x"])
+    )
+    with pytest.raises(InvalidFactor, match=r"Only the order differs.*states= in Factor\.from_frame"):
+        one * two
+
+
 def test_column_labels_that_are_no_text_become_names():
     """A frame may label its columns by numbers."""
     assert Factor.from_frame(pd.DataFrame({0: ["x", "y"], "value": [1.0, 2.0]})).names == ("0",)

@@ -61,13 +61,28 @@ def test_the_last_variable_runs_across():
 
 
 def test_long_tables_are_cut_and_say_so():
-    """At most `max_rows` rows, then how many are left; in text and in HTML."""
+    """Whole up to 60 rows, else an excerpt and how many rows are left; in text and in HTML. `max_rows` overrules."""
     factor = Factor.from_flat([Variable("A", 100), Variable("B", 2)], range(200))
-    assert str(factor).splitlines()[-1] == "... 40 more rows"
-    assert "40 more rows" in factor._repr_html_()
+    assert str(factor).splitlines()[-1] == "... 80 more rows"
+    assert len(str(factor).splitlines()) == 23
+    assert "80 more rows" in factor._repr_html_()
     assert str(factor.to_table(max_rows=99)).splitlines()[-1] == "... 1 more row"
     assert len(str(factor.to_table(max_rows=100)).splitlines()) == 102
-    assert str(Factor.from_flat([Variable("A", 70)], range(70))).splitlines()[-1] == "... 10 more rows"
+    assert str(Factor.from_flat([Variable("A", 70)], range(70))).splitlines()[-1] == "... 50 more rows"
+    assert len(str(Factor.from_flat([Variable("A", 60)], range(60))).splitlines()) == 62
+
+
+def test_wide_tables_come_in_blocks_of_columns():
+    """No line passes 120 characters; every block repeats the labels, and every number stands once."""
+    factor = Factor.from_flat([Variable("A", ["left", "right"]), Variable("B", 40)], range(100, 180))
+    blocks = str(factor).split("\n\n")
+    assert len(blocks) > 1
+    assert max(map(len, str(factor).splitlines())) <= 120
+    assert all(block.splitlines()[2].startswith("left ") for block in blocks)
+    shown = [cell.strip() for block in blocks for line in block.splitlines()[2:] for cell in line.split("|")[1:]]
+    assert sorted(shown) == [str(number) for number in range(100, 180)]
+    long_names = Factor({"A": ["x" * 130, "y"], "B": ["z" * 130, "w"]}, [[1, 2], [3, 4]])
+    assert len(str(long_names).split("\n\n")) == 2, "a column that fits nowhere stands alone"
 
 
 def test_constants_and_infinities_have_a_table_too():

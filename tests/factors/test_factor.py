@@ -126,7 +126,7 @@ def test_an_open_assignment_is_refused(joint):
     """A mapping that leaves a variable open is no position."""
     with pytest.raises(InvalidFactor, match="leaves 'grade' open"):
         joint[{"coin": "heads"}]
-    with pytest.raises(InvalidFactor, match="has 1 states"):
+    with pytest.raises(InvalidFactor, match="for a slice use reduce"):
         joint["heads"]
 
 

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 
 from graph_strategies import dags, undirected_graphs
 from plausible.errors import CyclicGraph, InvalidArgument, NotSupported, UnknownVariable
-from plausible.graphs.connectivity import cycles, is_cycle, is_forest, is_path, is_tree, is_walk
+from plausible.graphs.connectivity import is_forest, is_tree
+from plausible.graphs.cycles import cycles, is_cycle, is_path, is_walk
 from plausible.graphs.dag import DAG
 from plausible.graphs.undirected import UndirectedGraph
 

@@ -84,7 +84,7 @@ def test_text_is_not_taken_for_a_list_of_nodes():
 def test_unknown_nodes_are_named_with_close_matches():
     graph = DAG("Rain -> Grass")
     for ask in (graph.parents, graph.ancestors, graph.degree, graph.subgraph):
-        with pytest.raises(UnknownVariable, match=r"'Grss' is not a variable of this graph. Did you mean 'Grass'"):
+        with pytest.raises(UnknownVariable, match=r"'Grss' is not a node of this graph. Did you mean 'Grass'"):
             ask("Grss")
     with pytest.raises(UnknownVariable, match="3"):
         graph.ancestors(3)

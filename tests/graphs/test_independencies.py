@@ -16,6 +16,7 @@ from plausible.graphs.independencies import (
     pairwise_independencies,
     separation_oracle,
 )
+from plausible.graphs.pdag import PDAG
 from plausible.graphs.undirected import UndirectedGraph
 
 ALARM = DAG("B -> A <- E -> R")
@@ -249,5 +250,15 @@ def test_local_statements_of_an_undirected_graph_separate_a_node_from_the_rest_b
 def test_oracle_answers_by_the_kind_of_separation_that_the_graph_has():
     assert separation_oracle(DAG("A -> B <- C"))(("A",), ("C",), ())
     assert not separation_oracle(UndirectedGraph("A - B - C"))(("A",), ("C",), ())
-    with pytest.raises(NotSupported, match="Graph does not answer"):
-        separation_oracle(nx.Graph())
+    assert not separation_oracle("A -> B <-> C")(("A",), ("C",), ("B",))
+    assert separation_oracle(nx.DiGraph([("A", "B"), ("C", "B")]))(("A",), ("C",), ())
+    with pytest.raises(NotSupported, match="PDAG does not answer"):
+        separation_oracle(PDAG("A - B"))
+    with pytest.raises(NotSupported, match="not an int"):
+        separation_oracle(3)
+
+
+def test_a_statement_shows_itself_as_it_is_written():
+    """In an interactive session a list of statements can be read."""
+    assert repr(Independence("D", ["I", "S"], given="G")) == "<Independence: D ⟂ I, S | G>"
+    assert repr(local_independencies("A -> B -> C")) == "(<Independence: C ⟂ A | B>,)"

@@ -5,12 +5,13 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 
 from graph_strategies import dags, undirected_graphs
 from plausible.errors import InvalidArgument, InvalidGraph, TooLarge
-from plausible.graphs.connectivity import is_walk
+from plausible.graphs.cycles import is_walk
 from plausible.graphs.dag import DAG
 from plausible.graphs.matrices import adjacency_matrix, clique_matrix, count_walks, incidence_matrix
 from plausible.graphs.undirected import UndirectedGraph
@@ -82,3 +83,50 @@ def test_edges_as_cliques_give_incidence_and_its_square_gives_adjacency(graph):
 
 def test_incidence_of_a_dag_marks_both_ends():
     assert incidence_matrix(DAG("A -> B <- C")).tolist() == [[1, 0], [1, 1], [0, 1]]
+
+
+# --- and back ---
+
+
+@given(dags(5))
+@few(60)
+def test_a_dag_comes_back_from_its_adjacency_matrix(graph):
+    matrix = adjacency_matrix(graph)
+    assert DAG.from_adjacency(matrix, nodes=graph.nodes) == graph
+    assert DAG.from_adjacency(matrix.astype(bool).tolist() or matrix, nodes=graph.nodes) == graph
+
+
+@given(undirected_graphs(5))
+@few(60)
+def test_an_undirected_graph_comes_back_from_its_adjacency_matrix(graph):
+    assert UndirectedGraph.from_adjacency(adjacency_matrix(graph), nodes=graph.nodes) == graph
+
+
+def test_nodes_are_numbered_or_named_by_a_data_frame():
+    matrix = [[0, 1], [0, 0]]
+    assert DAG.from_adjacency(matrix) == DAG([(0, 1)])
+    assert DAG.from_adjacency(pd.DataFrame(matrix, index=["A", "B"], columns=["A", "B"])) == DAG("A -> B")
+
+
+@pytest.mark.parametrize(
+    ("matrix", "nodes", "message"),
+    [
+        ([[0, 1, 0], [0, 0, 1]], None, "square"),
+        ([0, 1], None, "square"),
+        ([[0, 1], [0, 0]], ["A"], "2 rows"),
+        ([[0, 1], [0, 0]], ["A", "A"], "different nodes"),
+        ([[0, 0.5], [0, 0]], ["A", "B"], "from 'A' to 'B' is 0.5.*matrix != 0"),
+        ([[0, float("nan")], [0, 0]], ["A", "B"], "expected 0 or 1"),
+        ([[1, 0], [0, 0]], ["A", "B"], "'A' to itself"),
+        ([[0, 1], [1, 0]], ["A", "B"], "cycle"),
+        (pd.DataFrame([[0, 1], [0, 0]], index=["A", "B"], columns=["B", "A"]), None, "same order"),
+    ],
+)
+def test_a_matrix_that_is_no_dag_is_refused(matrix, nodes, message):
+    with pytest.raises(InvalidGraph, match=message):
+        DAG.from_adjacency(matrix, nodes)
+
+
+def test_an_undirected_matrix_is_symmetric():
+    with pytest.raises(InvalidGraph, match="from 'A' to 'B' but none back"):
+        UndirectedGraph.from_adjacency([[0, 1], [0, 0]], nodes=["A", "B"])

@@ -106,7 +106,7 @@ def test_knowledge_that_comes_bit_by_bit_leads_to_the_same_closure(seed):
     assert work.close() == []
     known = start
     for source, target in rng.sample(truth, len(truth)):
-        if known.has_edge(source, "-", target):
+        if known.has_edge(source, target, "-"):
             known = known.with_direction(source, target)
         a, b = nodes.index(source), nodes.index(target)
         if b in work.neighbors[a]:

@@ -44,6 +44,11 @@ def test_edges_read_with_or_without_blanks_and_quotes(text, expected):
     assert connections(text) == expected
 
 
+def test_a_prime_may_end_a_name():
+    """X' is how many write the next state of X; only a name that begins with a single quote looks quoted."""
+    assert connections("X -> X'") == [("X", "->", "X'")]
+
+
 def test_empty_statements_and_repeated_nodes_do_no_harm():
     assert parse_statements(" ;\n, A;; A ; \n") == (["A"], [])
     assert parse_statements("") == ([], [])
@@ -57,7 +62,11 @@ def test_empty_statements_and_repeated_nodes_do_no_harm():
         ("-> A", "character 1.*expected a node before"),
         ("A -> -> B", "character 6.*expected a node before"),
         ("A B", "character 3.*expected an edge"),
-        ("A > B", "character 3.*needs quotes"),
+        ("A > B", "character 3.*needs double quotes"),
+        ("'x -> y' -> b", "character 1.*double quotes, not in single ones"),
+        ("b -> 'x'", "character 6.*double quotes, not in single ones"),
+        ("A -> {B}", "character 6.*braces don't group nodes.*'A -> B; A -> C'"),
+        ("A -> B}", "character 7.*braces"),
         ('A -> "B', "character 6"),
     ],
 )

@@ -70,7 +70,9 @@ def test_parts_without_targets_are_summed_only_if_they_have_zeros():
 def test_targets_are_read_with_care():
     """One name or several, each once; unknown and continuous ones are refused."""
     variables = {"A": Variable("A", 2), "B": Variable("B", 2), "x": Variable("x")}
-    assert [v.name for v in read_targets(["B", "A", "B"], variables, "here")] == ["B", "A"]
+    assert [v.name for v in read_targets(["B", "A"], variables, "here")] == ["B", "A"]
+    with pytest.raises(InvalidArgument, match="twice"):
+        read_targets(["B", "A", "B"], variables, "here")
     assert [v.name for v in read_targets("A", variables, "here")] == ["A"]
     with pytest.raises(UnknownVariable, match="'C' is not a variable of here"):
         read_targets(["C"], variables, "here")

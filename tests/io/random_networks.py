@@ -83,11 +83,11 @@ _PLAIN_STATES: tuple[tuple[State, ...], ...] = (
 
 
 def random_network(
-    rng: np.random.Generator, num_variables: int = 5, max_states: int = 4, nasty: bool = True
+    rng: np.random.Generator, num_variables: int = 5, max_states: int = 4, nasty: bool = True, min_states: int = 1
 ) -> BayesianNetwork:
     """A network over a random graph: one-state variables, many parents, zeros and certainties in the tables."""
     names = _names(rng, num_variables, nasty)
-    variables = [Variable(name, _states(rng, max_states, nasty)) for name in names]
+    variables = [Variable(name, _states(rng, min_states, max_states, nasty)) for name in names]
     cpds = []
     for position, variable in enumerate(variables):
         parents: list[Variable] = []
@@ -128,8 +128,8 @@ def _names(rng: np.random.Generator, count: int, nasty: bool) -> list[str]:
     ]
 
 
-def _states(rng: np.random.Generator, max_states: int, nasty: bool) -> tuple[State, ...]:
-    size = int(rng.integers(1, max_states + 1))
+def _states(rng: np.random.Generator, min_states: int, max_states: int, nasty: bool) -> tuple[State, ...]:
+    size = int(rng.integers(min_states, max_states + 1))
     if not nasty:
         return tuple(f"s{i}" for i in range(size))
     kind = rng.random()

@@ -288,16 +288,18 @@ def test_what_is_written_for_a_small_network():
     assert format_bif(network) == (
         "network weather {\n}\n"
         "variable sky {\n"
-        '  type discrete [ 2 ] { clear, "table" };\n'
-        "  property position = (1.0, 2.5);\n"
+        "  type discrete [ 2 ] { clear, _table };\n"
+        '  property plausible_states = ["clear", "table"];\n'
+        "  property position = (1, 2.5);\n"
         "  property label = the sky;\n"
         "}\n"
-        "variable hot? {\n"
+        "variable hot_ {\n"
         "  type discrete [ 2 ] { False, True };\n"
+        '  property plausible_name = "hot?";\n'
         "  property plausible_states = [false, true];\n"
         "}\n"
         "probability ( sky ) {\n  table 0.25, 0.75;\n}\n"
-        'probability ( hot? | sky ) {\n  (clear) 0.5, 0.5;\n  ("table") 0.1, 0.9;\n}\n'
+        "probability ( hot_ | sky ) {\n  (clear) 0.5, 0.5;\n  (_table) 0.1, 0.9;\n}\n"
     )
 
 
@@ -338,7 +340,7 @@ def test_stand_ins_for_names_that_collide_are_told_apart():
 
 def test_a_name_edited_elsewhere_wins_over_the_note_on_its_stand_in():
     network = BayesianNetwork(TableCPD('say "hi"', [0.5, 0.5], states=['"', "b"]))
-    text = format_bif(network).replace("say _hi_", "greeting").replace("{ _, b }", "{ quote, b }")
+    text = format_bif(network).replace("say__hi_", "greeting").replace("{ _, b }", "{ quote, b }")
     again = parse_bif(text)
     assert list(again.variables) == ["greeting"]
     assert again.variables["greeting"].states == ("quote", "b")
@@ -440,3 +442,57 @@ def test_one_warning_for_all_rounded_rows_of_a_file():
         parse_bif(text)
     assert len(caught) == 1
     assert "3 rows in the tables of 2 variables" in str(caught[0].message)
+
+
+# --- for other programs ---
+
+
+def test_only_words_that_every_reader_takes_are_written():
+    """Names and states are letters, digits, `_`, `.` and `-`, not digits first, except for whole numbers as states."""
+    for seed in range(20):
+        text = format_bif(random_network(np.random.default_rng(seed), num_variables=8))
+        code = re.sub(r"(?m)^  property .*;$|^network .*$", "", text)
+        keywords = {"variable", "probability", "type", "discrete", "table"}
+        for word in re.findall(r"[^\s{}()\[\];,|]+", code):
+            is_number = re.fullmatch(r"-?\d+|[\d.]+(e-\d+)?", word)
+            assert word in keywords or is_number or re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.-]*", word), word
+
+
+def test_a_name_with_a_blank_is_written_as_a_word_with_a_property():
+    network = BayesianNetwork(TableCPD("smoking status", [0.5, 0.5], states=["<5", "5 or more"]))
+    lines = format_bif(network).splitlines()
+    assert "variable smoking_status {" in lines
+    assert "  type discrete [ 2 ] { _5, _5_or_more };" in lines
+    assert '  property plausible_name = "smoking status";' in lines
+    assert parse_bif(format_bif(network)) == network
+
+
+@pytest.mark.parametrize("text", ["see https://example.org/x", "a /* b", "a; b"])
+def test_properties_hold_nothing_that_others_take_for_a_comment_or_an_end(text):
+    """Programs that strip comments before all else would lose the end of the statement."""
+    notes = Notes(reference=text).with_variable("A", VariableNotes(description=text, properties={"url": text}))
+    network = BayesianNetwork(TableCPD("A", [0.5, 0.5], states=[text, "b"]), notes=notes)
+    written = format_bif(network)
+    assert "//" not in written
+    assert "/*" not in written
+    assert all(line.count(";") <= 1 for line in written.splitlines())
+    assert parse_bif(written) == network
+
+
+@pytest.mark.parametrize(
+    ("body", "found", "column"),
+    [
+        ("(a) 0.5, 0.5 (b) 0.1, 0.9;", "'(b)'", 47),
+        ("(a) 0.5, 0.5 default 0.1, 0.9;", "'default'", 47),
+        ("table 0.5, 0.5, 0.1, 0.9 }\nprobability ( X ) { table 1; ", "'}'", 59),
+    ],
+)
+def test_a_missing_semicolon_is_guessed(body, found, column):
+    text = (
+        "variable P { type discrete [ 2 ] { a, b }; }\nvariable C { type discrete [ 2 ] { c, d }; }\n"
+        f"probability ( P ) {{ table 0.5, 0.5; }}\nprobability ( C | P ) {{           {body} }}\n"
+    )
+    with pytest.raises(FormatError) as raised:
+        parse_bif(text)
+    assert f"Expected a number, not {found}. Is a ';' missing before it?" in str(raised.value)
+    assert (raised.value.line, raised.value.column) == (4, column)

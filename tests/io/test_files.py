@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from random_networks import random_network, random_notes
 
-from plausible.cpds import NoisyOr, TableCPD
-from plausible.errors import FormatError, InvalidArgument, NotRepresentable
+from plausible.cpds import LinearGaussianCPD, LogisticCPD, NoisyOr, TableCPD
+from plausible.errors import FormatError, InvalidArgument, NotRepresentable, RoundedProbabilities
 from plausible.factors import Factor
+from plausible.graphs import DAG
 from plausible.io import FORMATS, load, parse, save, to_text
 from plausible.models import BayesianNetwork, MarkovNetwork
 from plausible.variables import Variable
@@ -230,3 +231,64 @@ def test_a_random_network_goes_through_every_named_format_and_back(tmp_path):
     for _, ending in NAMED:
         save(network, tmp_path / f"net{ending}.gz")
         assert load(tmp_path / f"net{ending}.gz") == network
+
+
+# --- what a new user meets ---
+
+
+def test_a_warning_names_the_file_and_points_at_the_line_that_loads_it(tmp_path):
+    path = tmp_path / "thirds.bif"
+    path.write_text(
+        "network a {}\nvariable A { type discrete [ 3 ] { a, b, c }; }\n"
+        "probability ( A ) { table 0.3333, 0.3333, 0.3333; }\n"
+    )
+    with pytest.warns(RoundedProbabilities) as caught:
+        load(path)
+    assert [warning.filename for warning in caught] == [__file__]
+    assert str(caught[0].message).startswith(f"{path}: 1 row ")
+    with pytest.warns(RoundedProbabilities, match=r"^1 row ") as caught:
+        parse(path.read_text(), "bif")
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("ending", [ending for _, ending in ENDINGS])
+@pytest.mark.parametrize("thing", [DAG("A -> B"), "net", None, Factor({"A": 2}, [1, 2])], ids=repr)
+def test_what_is_no_model_is_refused_whatever_the_format(tmp_path, thing, ending):
+    kind = type(thing).__name__
+    with pytest.raises(NotRepresentable, match=f"a BayesianNetwork or a MarkovNetwork; this is a {kind}"):
+        save(thing, tmp_path / f"thing{ending}")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("format", [format for format in WRITABLE if format.name != "UAI"], ids=lambda f: f.name)
+def test_the_writers_themselves_refuse_what_is_no_model(format):
+    with pytest.raises(NotRepresentable, match="this is a DAG"):
+        format.write(DAG("A -> B"))
+
+
+def test_a_folder_that_is_not_there_is_named_as_it_was_given(tmp_path):
+    path = tmp_path / "none" / "a.bif"
+    with pytest.raises(FileNotFoundError) as raised:
+        save(NETWORK, path)
+    assert raised.value.filename == str(path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="file/a.bif'$"):
+        save(NETWORK, tmp_path / "file" / "a.bif")
+
+
+@pytest.mark.parametrize(
+    ("ending", "name"), [(ending, format.name) for format in FORMATS for ending in format.extensions]
+)
+def test_an_ending_names_its_format_too(ending, name):
+    """So `format="hugin"` is NET."""
+    if name in dict(NAMED):
+        assert to_text(NETWORK, ending.removeprefix(".").upper()) == to_text(NETWORK, name)
+    else:
+        with pytest.raises(FormatError):
+            parse("?", ending.removeprefix("."))
+
+
+def test_a_distribution_without_a_table_is_not_representable(tmp_path):
+    network = BayesianNetwork(LinearGaussianCPD("X", 0.0, [], 1.0, ()), LogisticCPD("Y", ["X"], 0.5, [2.0]))
+    with pytest.raises(NotRepresentable, match=r"NET files hold the CPD of 'Y' as a table only.*\.json"):
+        save(network, tmp_path / "net.net")

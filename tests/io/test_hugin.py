@@ -243,3 +243,45 @@ def test_what_the_format_can_not_hold_is_refused(model, part):
 def test_benchmark_networks_go_through_net_and_back(name):
     network = parse_bif(benchmark_text(name))
     assert parse_hugin(format_hugin(network)) == network
+
+
+# --- missing semicolons, fractions ---
+
+
+@pytest.mark.parametrize(
+    ("header", "place"),
+    [
+        ('name = "lawn"\n  HR_Desc = "wet";', (3, 3)),
+        ("name = lawn\n  node_size = (50 50);", (3, 3)),
+        ('node_size = (50 50)\n  name = "lawn";', (3, 3)),
+        ("node_size = (50 50) name = lawn;", (2, 23)),
+        ('name = "lawn" = ;', (2, 17)),
+        ('name = "lawn" "wet";', (2, 10)),
+        ('name = "lawn" wet;', (2, 10)),
+    ],
+)
+def test_a_field_that_runs_into_the_next_is_an_error_at_its_place(header, place):
+    text = f"net {{\n  {header}\n}}\nnode A {{ states = (a b); }}\npotential ( A ) {{ data = (0.5 0.5); }}\n"
+    with pytest.raises(FormatError, match="Expected ';' after the (value of|string that is the value of)") as raised:
+        parse_hugin(text)
+    assert (raised.value.line, raised.value.column) == place
+
+
+def test_strings_and_expressions_may_hold_signs_of_equality():
+    text = """
+    net { name = "a = b; c"; model_nodes = (if (A == b, c = d)); }
+    node A { states = (a b); }
+    potential ( A ) { data = (0.5 0.5); }
+    """
+    notes = parse_hugin(text).notes
+    assert notes.name == "a = b; c"
+    assert notes.properties["model_nodes"] == "(if (A == b, c = d))"
+
+
+def test_positions_are_written_whole_and_read_to_the_fraction():
+    notes = Notes().with_variable("A", VariableNotes(position=(1.25, -7.5)))
+    network = BayesianNetwork(TableCPD("A", [0.5, 0.5], states=["a", "b"]), notes=notes)
+    text = format_hugin(network)
+    assert "  position = (1 -8);\n" in text
+    assert parse_hugin(text).notes.of("A").position == (1.25, -7.5)
+    assert parse_hugin(text.replace("(1 -8)", "(30 40)")).notes.of("A").position == (30.0, 40.0)

@@ -330,3 +330,11 @@ def test_records_of_the_wrong_shape_are_refused(seed):
             part[key] = wrong[rng.integers(len(wrong))]
     with contextlib.suppress(FormatError):
         parse_json(json.dumps(record))
+
+
+def test_a_misspelt_field_is_said_to_stand_for_the_missing_one():
+    text = format_json(BayesianNetwork(TableCPD("A", [0.5, 0.5]))).replace('{"variable":', '{"varable":')
+    with pytest.raises(
+        FormatError, match=r"The field 'variable' is missing\. 'varable' looks like a misspelling of it"
+    ):
+        parse_json(text)

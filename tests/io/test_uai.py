@@ -408,3 +408,58 @@ def test_damaged_evidence_and_results_are_read_or_refused(seed):
     for read in (parse_uai_evidence, parse_uai_result):
         with contextlib.suppress(FormatError):
             read(" ".join(words))
+
+
+# --- comments, and the layout of aGrUM ---
+
+AGRUM = """BAYES
+3
+2 3 1 
+3
+1 0   # A
+1 1   # B
+3 0 1 2   # C
+
+
+2
+  0.25 0.75 
+
+3
+  0.5 0.25 0.25 
+
+6
+  1 
+  1 
+  1 
+  1 
+  1 
+  1 
+
+
+"""
+
+
+def test_what_follows_a_hash_is_a_comment():
+    text = "MARKOV\n2 # variables\n2 3\n1 # functions\n2 1 0\n#\n\n6 # {0, größe}\n 1 2 3\n 4 5 6\n"
+    factor = parse_uai(text).factors[0]
+    assert factor.names == ("1", "0")
+    assert factor.values.tolist() == [[1, 2], [3, 4], [5, 6]]
+
+
+def test_tables_of_agrum_list_the_first_parent_fastest():
+    """It does not keep to the format there; it is known by the blank after the sizes and the names after the scopes."""
+    rows = np.arange(12).reshape(6, 2) + 1.0
+    rows /= rows.sum(axis=1, keepdims=True)
+    listed = "\n".join("  " + " ".join(map(repr, row)) + " " for row in rows.tolist())
+    text = AGRUM.replace("2 3 1 ", "2 3 2 ").replace("6\n" + "  1 \n" * 6, f"12\n{listed}\n")
+    table = parse_uai(text).cpd("2").values
+    for a in range(2):
+        for b in range(3):
+            np.testing.assert_array_equal(table[a, b], rows[2 * b + a])
+    plain = parse_uai(text.replace("2 3 2 \n", "2 3 2\n")).cpd("2").values
+    np.testing.assert_array_equal(plain, rows.reshape(2, 3, 2))
+
+
+def test_a_table_of_agrum_with_a_wrong_count_is_an_error():
+    with pytest.raises(FormatError, match="needs 6 numbers"):
+        parse_uai(AGRUM.replace("6\n  1 ", "5\n"))

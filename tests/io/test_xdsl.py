@@ -410,3 +410,23 @@ def test_benchmark_networks_come_through_bit_by_bit(name):
         warnings.simplefilter("ignore", RoundedProbabilities)
         network = parse_bif(benchmark_text(name))
     assert parse_xdsl(format_xdsl(network)) == network
+
+
+@pytest.mark.parametrize(("app", "is_turned"), [("aGrUM 3.3.1", True), ("GeNIe 2.1", False)])
+def test_tables_of_agrum_list_the_first_parent_fastest(app, is_turned):
+    """It does not keep to the format there."""
+    rows = np.arange(12).reshape(6, 2) + 1.0
+    rows /= rows.sum(axis=1, keepdims=True)
+    states = ["".join(f'<state id="s{i}" />' for i in range(size)) for size in (2, 3, 2)]
+    text = f"""<smile version="1.0" id="n"><nodes>
+      <cpt id="A">{states[0]}<probabilities>0.5 0.5</probabilities></cpt>
+      <cpt id="B">{states[1]}<probabilities>0.5 0.25 0.25</probabilities></cpt>
+      <cpt id="C">{states[2]}<parents>A B</parents>
+        <probabilities>{" ".join(map(repr, rows.ravel().tolist()))}</probabilities></cpt>
+      </nodes><extensions><genie version="1.0" app="{app}" name="n" /></extensions></smile>"""
+    table = parse_xdsl(text).cpd("C").values
+    for a in range(2):
+        for b in range(3):
+            np.testing.assert_array_equal(table[a, b], rows[2 * b + a if is_turned else 3 * a + b])
+    with pytest.raises(FormatError):
+        parse_xdsl(text.replace("<parents>A B", "<parents>A"))

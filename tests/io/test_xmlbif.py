@@ -282,3 +282,25 @@ def test_benchmark_networks_come_through_bit_by_bit(name):
         warnings.simplefilter("ignore", RoundedProbabilities)
         network = parse_bif(benchmark_text(name))
     assert parse_xmlbif(format_xmlbif(network)) == network
+
+
+# --- for other programs ---
+
+
+def test_no_document_type_is_written():
+    """aGrUM can't read past one."""
+    assert "<!" not in format_xmlbif(BayesianNetwork(TableCPD("A", [0.5, 0.5])))
+
+
+def test_a_copy_of_name_and_outcomes_is_not_kept():
+    """aGrUM reads its property `fast` and passes over the outcomes: a copy that was kept would undo renaming."""
+    text = """<BIF VERSION="0.3"><NETWORK><NAME>n</NAME>
+      <VARIABLE TYPE="nature"><NAME>A</NAME><PROPERTY>fast = A{no|yes}</PROPERTY>
+        <OUTCOME>no</OUTCOME><OUTCOME>yes</OUTCOME></VARIABLE>
+      <VARIABLE TYPE="nature"><NAME>B</NAME><PROPERTY>fast = B[0,1]</PROPERTY>
+        <OUTCOME>0</OUTCOME><OUTCOME>1</OUTCOME></VARIABLE>
+      <DEFINITION><FOR>A</FOR><TABLE>0.5 0.5</TABLE></DEFINITION>
+      <DEFINITION><FOR>B</FOR><TABLE>0.5 0.5</TABLE></DEFINITION></NETWORK></BIF>"""
+    notes = parse_xmlbif(text).notes
+    assert not notes.of("A").properties
+    assert notes.of("B").properties == {"fast": "B[0,1]"}

@@ -10,9 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from plausible.errors import InvalidCPD, NotSupported, UnknownVariable
-from plausible.factors import Factor
+from plausible.cpds.display import TextLines
+from plausible.cpds.reading import state_index
+from plausible.errors import InvalidArgument, InvalidCPD, NotSupported, UnknownVariable
+from plausible.factors import Factor, MomentGaussian
 from plausible.factors.alignment import MAX_ENTRIES, check_size, num_entries, table_shape, wide
+from plausible.factors.definite import finite_number
+from plausible.factors.display import TextTable
 from plausible.variables import State, Variable
 
 if TYPE_CHECKING:
@@ -146,6 +150,32 @@ class CPD(ABC):
 
         return TableCPD._of(self.variable, self.parents, self.to_factor(max_entries).values)
 
+    def row(self, assignment: Mapping[str, State] | None = None) -> Factor | MomentGaussian:
+        """P(X | u) at one assignment to the parents, by name: a `Factor` over X, or a `MomentGaussian` over a number.
+
+        Parameters
+        ----------
+        assignment
+            Every parent -> its state, or its number; nothing where there are no parents.
+        """
+        given = dict(assignment or {})
+        for name in given:
+            if name not in self.parent_names:
+                raise UnknownVariable.named(name, self.parent_names, f"the parents of {self.variable.name!r}")
+        missing = [name for name in self.parent_names if name not in given]
+        if missing:
+            raise InvalidArgument(f"A row of {self.variable.name!r} needs the state of its parent {missing[0]!r} too.")
+        return self._row({parent.name: self._value(parent, given[parent.name]) for parent in self.parents})
+
+    def _value(self, parent: Variable, value: Any) -> npt.NDArray[Any]:
+        """The position of a state, or a number, as an entry of `Columns`."""
+        if parent.is_continuous:
+            return np.asarray(finite_number(parent.name, value))
+        return np.asarray(state_index(parent, value, f"The row of {self.variable.name!r}"))
+
+    def _row(self, columns: Columns) -> Factor | MomentGaussian:
+        return Factor((self.variable,), self.distribution(columns))
+
     def distribution(self, columns: Columns) -> npt.NDArray[np.float64]:
         """P(X | u) of each row of parents: shape `(*rows, states)`; without parents, `(states,)`."""
         if self.variable.is_continuous:
@@ -167,7 +197,13 @@ class CPD(ABC):
         """The column of one variable of the scope."""
         if variable.name not in columns:
             raise UnknownVariable.named(variable.name, columns, f"these columns, and {self!r} needs it")
-        return np.asarray(columns[variable.name])
+        column = np.asarray(columns[variable.name])
+        if not variable.is_continuous and column.dtype.kind not in "iu":
+            raise InvalidArgument(
+                f"The column {variable.name!r} must hold positions of states, 0, 1, ..., not {column.dtype} values. "
+                "See row() for a question by the names of states."
+            )
+        return column
 
     # --- independence in a context ---
 
@@ -253,9 +289,24 @@ class CPD(ABC):
                     part.setflags(write=False)
             setattr(self, name, value)
 
+    # --- for people ---
+
+    @abstractmethod
+    def _shown(self) -> TextTable | TextLines:
+        """The content to print; the parents need not be known."""
+
+    def __str__(self) -> str:
+        return str(self._shown())
+
+    def _repr_html_(self) -> str:
+        return self._shown().to_html()
+
     def __repr__(self) -> str:
-        given = f" | {', '.join(self.parent_names)}" if self.parent_names else ""
-        return f"{type(self).__name__}({self.variable.name}{given})"
+        return f"{type(self).__name__}({self._scope_text()})"
+
+    def _scope_text(self) -> str:
+        """`X | U, V`."""
+        return f"{self.variable.name} | {', '.join(self.parent_names)}" if self.parent_names else self.variable.name
 
 
 def slice_at(values: npt.NDArray[Any], fixed: Mapping[int, int]) -> npt.NDArray[Any]:

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.cpds.base import CPD, Columns, slice_at
-from plausible.cpds.linear_gaussian import LinearGaussianCPD, log_density, normal_quantile
+from plausible.cpds.display import TextLines, state_label
+from plausible.cpds.linear_gaussian import LinearGaussianCPD, gaussian_text, log_density, normal_quantile
 from plausible.cpds.reading import (
     VariableLike,
     name_of,
@@ -18,8 +19,10 @@ from plausible.cpds.reading import (
     read_parents,
     record_field,
     record_list,
+    state_index,
 )
 from plausible.errors import InvalidCPD, NotSupported, UnknownVariable
+from plausible.factors import MomentGaussian
 from plausible.factors.alignment import num_entries
 from plausible.factors.gaussian import GaussianFactor
 from plausible.variables import State, Variable
@@ -47,6 +50,9 @@ class ConditionalGaussianCPD(CPD):
     --------
     >>> height = ConditionalGaussianCPD("height", intercept=[70.0, 75.0], coefficients={"age": [4.0, 3.5]},
     ...                                 variance=25.0, parents=[Variable("sex", ["f", "m"]), Variable("age")])
+    >>> print(height)
+    height | sex=f ~ N(70 + 4 age, 25)
+    height | sex=m ~ N(75 + 3.5 age, 25)
     >>> height.mean({"sex": np.array([0, 1]), "age": np.array([10.0, 10.0])})
     array([110., 110.])
     >>> height.given({"sex": "m"}).coefficients
@@ -99,6 +105,21 @@ class ConditionalGaussianCPD(CPD):
             pairs = zip(self.continuous_names, self._coefficients, strict=True)
             self._coefficients = tuple(self._shaped(array, f"coefficients of {parent!r}") for parent, array in pairs)
             self._variance = self._shaped(self._variance, "variance")
+        else:
+            self._check_shapes()
+
+    def _check_shapes(self) -> None:
+        """Arrays over parents known by name only must at least be shaped alike."""
+        shapes = {array.shape for array in self._arrays if array.ndim}
+        if len(shapes) > 1 or any(len(shape) != len(self.discrete_names) for shape in shapes):
+            raise InvalidCPD(
+                f"The arrays of {self.variable.name!r} have shapes {sorted(shapes)}; they need one axis for each "
+                f"discrete parent in {list(self.discrete_names)}, and the same sizes."
+            )
+
+    @property
+    def _arrays(self) -> tuple[npt.NDArray[np.float64], ...]:
+        return (self._intercept, *self._coefficients, self._variance)
 
     def _shaped(self, array: npt.NDArray[np.float64], what: str) -> npt.NDArray[np.float64]:
         """An array over the discrete parents, from one or from a single number."""
@@ -142,7 +163,8 @@ class ConditionalGaussianCPD(CPD):
         missing = [name for name in self.discrete_names if name not in assignment]
         if missing:
             raise InvalidCPD(f"The CPD of {self.variable.name!r} needs a state of its discrete parent {missing[0]!r}.")
-        place = tuple(parent.index(assignment[parent.name]) for parent in self.discrete_parents)
+        where = f"The assignment for {self.variable.name!r}"
+        place = tuple(state_index(parent, assignment[parent.name], where) for parent in self.discrete_parents)
         return LinearGaussianCPD(
             self.variable,
             float(self._intercept[place]),
@@ -178,6 +200,10 @@ class ConditionalGaussianCPD(CPD):
         """The value that Y stays below with probability `levels` (in (0, 1)): uniform levels give a sample."""
         variance = np.asarray(self._variance[self._place(columns)])
         return normal_quantile(self.mean(columns), variance, levels)
+
+    def _row(self, columns: Columns) -> MomentGaussian:
+        variance = float(self._variance[self._place(columns)])
+        return MomentGaussian((self.variable,), [float(self.mean(columns))], [[variance]])
 
     def to_factors(self) -> tuple[GaussianFactor, ...]:
         """The density in canonical form, where the discrete parents leave no choice; otherwise refused."""
@@ -229,8 +255,20 @@ class ConditionalGaussianCPD(CPD):
         return cls(variable, arrays[0], dict(zip(continuous, arrays[1:-1], strict=True)), arrays[-1], parents)
 
     def _content(self) -> object:
-        arrays = (self._intercept, *self._coefficients, self._variance)
-        return self.continuous_names, [array.tolist() for array in arrays]
+        return self.continuous_names, [array.tolist() for array in self._arrays]
+
+    def _shown(self) -> TextLines:
+        arrays = np.broadcast_arrays(*self._arrays)
+        known = dict(zip(self.parent_names, self._known_parents, strict=True))
+        lines = []
+        for place in np.ndindex(arrays[0].shape):
+            names = self.discrete_names[: len(place)]
+            labels = [state_label(name, known[name], i) for name, i in zip(names, place, strict=True)]
+            intercept, *coefficients, variance = (float(array[place]) for array in arrays)
+            terms = zip(self.continuous_names, coefficients, strict=True)
+            context = f" | {', '.join(labels)}" if labels else ""
+            lines.append(f"{self.variable.name}{context} ~ {gaussian_text(intercept, terms, variance)}")
+        return TextLines("", lines, "lines")
 
     def _is_close(self, other: CPD, tolerance: float) -> bool:
         if isinstance(other, LinearGaussianCPD):

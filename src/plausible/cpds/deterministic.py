@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.cpds.base import CPD, Columns, slice_at
+from plausible.cpds.display import TextLines, excerpt
 from plausible.cpds.reading import (
     VariableLike,
     check_discrete,
@@ -23,6 +24,7 @@ from plausible.cpds.rows import place_text
 from plausible.errors import InvalidCPD, UnknownState
 from plausible.factors import Factor
 from plausible.factors.alignment import check_size, num_entries
+from plausible.factors.display import TextTable
 from plausible.variables import State, Variable
 
 __all__ = ["MAX_CALLS", "DeterministicCPD"]
@@ -164,6 +166,16 @@ class DeterministicCPD(CPD):
 
     def _content(self) -> object:
         return (self._positions.tobytes(), self._positions.shape) if self.is_bound else self._function
+
+    def _shown(self) -> TextTable | TextLines:
+        if not self.is_bound:
+            name = getattr(self._function, "__name__", "function")
+            return TextLines("", [f"{self.variable.name} = {name}({', '.join(self.parent_names)})"], "lines")
+        results = (str((self.variable.states or ())[position]) for position in self._positions.flat)
+        parents = cartesian(*([str(state) for state in parent.states or ()] for parent in self.parents))
+        rows = ((*states, result) for states, result in zip(parents, results, strict=True))
+        header = (*self.parent_names, self.variable.name)
+        return excerpt(header, rows, self._positions.size, len(header))
 
 
 def _distinct(child: str, results: Iterable[State]) -> list[State]:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.cpds.base import CPD, Columns
+from plausible.cpds.display import TextLines, linear_text
 from plausible.cpds.reading import (
     VariableLike,
     name_of,
@@ -20,10 +21,12 @@ from plausible.cpds.reading import (
     values_by_parent,
 )
 from plausible.errors import InvalidCPD, NotSupported
+from plausible.factors import MomentGaussian
+from plausible.factors.display import format_number
 from plausible.factors.gaussian import GaussianFactor, linear_gaussian
 from plausible.variables import Variable
 
-__all__ = ["LinearGaussianCPD", "log_density", "normal_quantile"]
+__all__ = ["LinearGaussianCPD", "gaussian_text", "log_density", "normal_quantile"]
 
 
 class LinearGaussianCPD(CPD):
@@ -46,6 +49,8 @@ class LinearGaussianCPD(CPD):
     Examples
     --------
     >>> speed = LinearGaussianCPD("speed", intercept=1.0, coefficients={"slope": 2.0}, variance=4.0)
+    >>> print(speed)
+    speed ~ N(1 + 2 slope, 4)
     >>> speed.mean({"slope": np.array([0.0, 3.0])})
     array([1., 7.])
     >>> speed.to_factors()[0].names
@@ -89,10 +94,20 @@ class LinearGaussianCPD(CPD):
 
     def _settle(self) -> None:
         for parent in self.parents:
-            if not parent.is_continuous:
-                raise InvalidCPD(
-                    f"The parent {parent.name!r} of {self.variable.name!r} has states; see ConditionalGaussianCPD."
-                )
+            self._check_continuous(parent)
+
+    def _check_continuous(self, parent: Variable) -> None:
+        if not parent.is_continuous:
+            raise InvalidCPD(
+                f"The parent {parent.name!r} of {self.variable.name!r} has states, but a LinearGaussianCPD takes "
+                "continuous parents only; use ConditionalGaussianCPD."
+            )
+
+    def bind(self, variables: Mapping[str, Variable]) -> Self:
+        """The same CPD, its parents found to be continuous in `variables`."""
+        for name in self.parent_names:
+            self._check_continuous(self._look_up(name, variables))
+        return super().bind(variables)
 
     # --- numbers ---
 
@@ -121,6 +136,9 @@ class LinearGaussianCPD(CPD):
     def quantile(self, columns: Columns, levels: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """The value that Y stays below with probability `levels` (in (0, 1)): uniform levels give a sample."""
         return normal_quantile(self.mean(columns), np.asarray(self.variance), levels)
+
+    def _row(self, columns: Columns) -> MomentGaussian:
+        return MomentGaussian((self.variable,), [float(self.mean(columns))], [[self.variance]])
 
     def to_factors(self) -> tuple[GaussianFactor, ...]:
         """The density in canonical form, over `(*parents, variable)`."""
@@ -151,6 +169,10 @@ class LinearGaussianCPD(CPD):
         intercept, coefficients, variance = (record_field(variable, record, field) for field in fields)
         return cls(variable, intercept, coefficients, variance, parents)
 
+    def _shown(self) -> TextLines:
+        terms = zip(self.parent_names, self.coefficients.tolist(), strict=True)
+        return TextLines("", [f"{self.variable.name} ~ {gaussian_text(self.intercept, terms, self.variance)}"], "lines")
+
     def _is_close(self, other: CPD, tolerance: float) -> bool:
         if not isinstance(other, LinearGaussianCPD):
             return other._is_close(self, tolerance)
@@ -158,6 +180,11 @@ class LinearGaussianCPD(CPD):
         pairs = [(self.intercept, other.intercept), (self.variance, other.variance)]
         pairs += [(mine[name], its[name]) for name in mine]
         return all(abs(one - two) <= tolerance for one, two in pairs)
+
+
+def gaussian_text(intercept: float, terms: Iterable[tuple[str, float]], variance: float) -> str:
+    """`N(1 + 2 X, 4)`: the mean and the variance."""
+    return f"N({linear_text(intercept, terms)}, {format_number(variance)})"
 
 
 def _number(value: Any, what: str) -> float:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from plausible.cpds.base import CPD, Columns
+from plausible.cpds.display import excerpt, state_label
 from plausible.cpds.reading import (
     VariableLike,
     name_of,
@@ -20,6 +21,7 @@ from plausible.cpds.reading import (
 )
 from plausible.errors import InvalidCPD, NotSupported, UnknownVariable
 from plausible.factors import Factor
+from plausible.factors.display import TextTable, format_number
 from plausible.variables import State, Variable
 
 __all__ = ["LogisticCPD"]
@@ -54,6 +56,12 @@ class LogisticCPD(CPD):
     Examples
     --------
     >>> choice = LogisticCPD("Y", [Variable("A", 2), Variable("B", 2)], weights=[2.0, 0.5], intercept=-1.0)
+    >>> print(choice)
+    log-odds against Y=False | Y=True
+    -------------------------+-------
+    (intercept)              |     -1
+    A                        |      2
+    B                        |    0.5
     >>> print(choice.to_table())
     A | B |  Y=False |   Y=True
     --+---+----------+---------
@@ -164,6 +172,12 @@ class LogisticCPD(CPD):
         return dict(zip(self.parent_names, self._weights, strict=True))
 
     @property
+    def codes(self) -> Mapping[str, npt.NDArray[np.float64]]:
+        """Discrete parent with a slope -> the numbers that stand for its states, read-only."""
+        self._require_bound()
+        return {name: codes for name, codes in zip(self.parent_names, self._codes, strict=True) if codes is not None}
+
+    @property
     def num_parameters(self) -> int:
         """The intercept; a slope for each parent that can vary; m - 1 for each parent with weights for m states."""
         counts = [1]
@@ -246,6 +260,23 @@ class LogisticCPD(CPD):
         arrays = (self._intercept, *self._weights, *self._given_codes.values())
         return [array.tolist() for array in arrays], list(self._given_codes)
 
+    def _shown(self) -> TextTable:
+        terms = [("(intercept)", self._intercept), *self._terms()]
+        rows = ([label, *(format_number(x) for x in weight.tolist())] for label, weight in terms)
+        first, *others = self.variable.states or ()
+        name = self.variable.name
+        header = [f"log-odds against {name}={first}", *(f"{name}={state}" for state in others)]
+        return excerpt(header, rows, len(terms))
+
+    def _terms(self) -> Iterator[tuple[str, npt.NDArray[np.float64]]]:
+        """What is added to the log-odds: a label and k - 1 weights."""
+        codes = self.codes if self.is_bound else self._given_codes
+        for name, parent, weight in zip(self.parent_names, self._known_parents, self._weights, strict=True):
+            if weight.ndim == 2:
+                yield from ((state_label(name, parent, position), row) for position, row in enumerate(weight))
+            else:
+                yield _slope_label(name, parent, codes.get(name)), weight
+
     def _is_close(self, other: CPD, tolerance: float) -> bool:
         if not any(parent.is_continuous for parent in self.parents) or not isinstance(other, LogisticCPD):
             return super()._is_close(other, tolerance)
@@ -262,3 +293,11 @@ class LogisticCPD(CPD):
                 base, table = base + table[0], table - table[0]
             effects[parent.name] = table
         return base, effects
+
+
+def _slope_label(name: str, parent: Variable | None, codes: npt.NDArray[np.float64] | None) -> str:
+    """The name, and the numbers that stand for states that are not these numbers themselves."""
+    if parent is None or codes is None or tuple(codes.tolist()) == parent.states:
+        return name
+    pairs = zip(parent.states or (), codes.tolist(), strict=True)
+    return f"{name} ({', '.join(f'{state}={format_number(code)}' for state, code in pairs)})"

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.cpds.base import CPD, Columns
+from plausible.cpds.display import TextLines, state_label
 from plausible.cpds.reading import (
     VariableLike,
     check_discrete,
@@ -47,6 +48,9 @@ class Multiplexer(CPD):
     >>> copy = Multiplexer("Y", Variable("A", ["left", "right"]), [Variable("L", 2), Variable("R", 3)])
     >>> copy.variable.states
     (0, 1, 2)
+    >>> print(copy)
+    A=left: Y = L
+    A=right: Y = R
     >>> copy.ignores("L", {"A": "right"}), copy.ignores("R", {"A": "right"})
     (True, False)
     >>> [factor.names for factor in copy.to_factors()]
@@ -101,10 +105,21 @@ class Multiplexer(CPD):
     def _copy(self, parent: Variable) -> npt.NDArray[np.intp]:
         for state in parent.states or ():
             if not self.variable.has_state(state):
-                raise UnknownState(f"The input {parent.name!r} can't be copied: {self.variable.unknown_state(state)}")
+                problem = self.variable.unknown_state(state)
+                raise UnknownState(f"The input {parent.name!r} can't be copied to {self.variable.name!r}: {problem}")
         return _read_only(self.variable.index(state) for state in parent.states or ())
 
     # --- numbers ---
+
+    @property
+    def selector(self) -> Variable:
+        """The parent that decides which input is copied."""
+        return self.parents[0]
+
+    @property
+    def inputs(self) -> tuple[Variable, ...]:
+        """The parents of which one is copied, in the order of the selector's states."""
+        return self.parents[1:]
 
     @property
     def is_deterministic(self) -> bool:
@@ -173,6 +188,14 @@ class Multiplexer(CPD):
 
     def _content(self) -> object:
         return self.to_record() if self.is_bound else None
+
+    def _shown(self) -> TextLines:
+        name, selector = self.parent_names[0], self._known_parents[0]
+        lines = [
+            f"{state_label(name, selector, number)}: {self.variable.name} = {source}"
+            for number, source in enumerate(self.parent_names[1:])
+        ]
+        return TextLines("", lines, "inputs")
 
 
 def _read_only(positions: Iterable[int]) -> npt.NDArray[np.intp]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate, pairwise
 from typing import Any, ClassVar, Self, TypeAlias
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from plausible.cpds.base import CPD, Columns
 from plausible.cpds.causal_independence import log_complement, max_factors, threshold_variable
+from plausible.cpds.display import excerpt, state_header, state_label
 from plausible.cpds.reading import (
     VariableLike,
     check_discrete,
@@ -20,9 +21,10 @@ from plausible.cpds.reading import (
     record_field,
     values_by_parent,
 )
-from plausible.cpds.rows import Row, keyed_rows, normalized_rows, read_row
+from plausible.cpds.rows import Row, check_row, keyed_rows, normalized_rows, read_row
 from plausible.errors import InvalidCPD
 from plausible.factors import Factor
+from plausible.factors.display import TextTable, format_number
 from plausible.variables import State, Variable
 
 __all__ = ["NoisyMax"]
@@ -58,7 +60,7 @@ class NoisyMax(CPD):
     ...                 states=["none", "some", "strong"], leak=[0.9, 0.1, 0.0],
     ...                 effects={"injury": [[1, 0, 0], [0.1, 0.3, 0.6]],
     ...                          "flu": {"no": [1, 0, 0], "mild": [0.5, 0.5, 0], "bad": [0.2, 0.6, 0.2]}})
-    >>> print(pain.to_factor().reduce({"injury": "yes", "flu": "mild"}))
+    >>> print(pain.row({"injury": "yes", "flu": "mild"}))
     pain   | value
     -------+------
     none   | 0.045
@@ -95,7 +97,11 @@ class NoisyMax(CPD):
     def _settle(self) -> None:
         """All rows, the leak's first, are checked as one table: so there is one warning at most."""
         check_discrete(self.variable, self._known_parents, "A noisy-max")
-        if not self.is_bound or self._given is None:
+        if self._given is None:
+            return
+        if not self.is_bound:
+            for label, row in self._labelled_rows():
+                check_row(self.variable, label, row)
             return
         blocks = [self._effect(parent, given) for parent, given in zip(self.parents, self._given, strict=True)]
         ends = list(accumulate((len(block) for block in blocks), initial=1))
@@ -188,6 +194,24 @@ class NoisyMax(CPD):
             return self.to_record()
         plain = [given.tolist() if isinstance(given, np.ndarray) else given for given in self._given]
         return plain, self._leak.tolist()
+
+    def _labelled_rows(self) -> Iterator[tuple[str, Any]]:
+        """Each row of the effects, as given or by state of the parent, and then the leak."""
+        effects = self._effects if self._given is None else self._given
+        for name, parent, effect in zip(self.parent_names, self._known_parents, effects, strict=True):
+            if isinstance(effect, Mapping):
+                yield from ((f"{name}={state}", row) for state, row in effect.items())
+            else:
+                known = parent if self._given is None else None
+                yield from ((state_label(name, known, position), row) for position, row in enumerate(effect))
+        yield "(leak)", self._leak
+
+    def _shown(self) -> TextTable:
+        labelled = list(self._labelled_rows())
+        rows = (
+            [label, *(format_number(float(x)) for x in read_row(self.variable, label, row))] for label, row in labelled
+        )
+        return excerpt(["cause", *state_header(self.variable)], rows, len(labelled))
 
 
 def _copied(child: str, parent: str, effect: Any) -> npt.NDArray[np.float64] | dict[Any, Any]:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from plausible.cpds.base import CPD, Columns
 from plausible.cpds.causal_independence import log_complement, max_factors, threshold_variable
+from plausible.cpds.display import excerpt, state_header
 from plausible.cpds.reading import (
     VariableLike,
     check_discrete,
@@ -17,12 +18,14 @@ from plausible.cpds.reading import (
     read_child,
     read_parents,
     record_field,
+    state_index,
     states_at,
     values_by_parent,
 )
 from plausible.cpds.rows import probability
 from plausible.errors import InvalidCPD, UnknownVariable
 from plausible.factors import Factor
+from plausible.factors.display import TextTable, format_number
 from plausible.variables import State, Variable
 
 __all__ = ["NoisyOr"]
@@ -54,6 +57,12 @@ class NoisyOr(CPD):
     --------
     >>> fever = NoisyOr("fever", parents=[Variable("flu", 2), Variable("cold", 2)],
     ...                 activation={"flu": 0.8, "cold": 0.5}, leak=0.1)
+    >>> print(fever)
+    cause  | fever=True
+    -------+-----------
+    flu=1  |        0.8
+    cold=1 |        0.5
+    (leak) |        0.1
     >>> print(fever.to_table())
     flu | cold | fever=False | fever=True
     ----+------+-------------+-----------
@@ -111,7 +120,8 @@ class NoisyOr(CPD):
 
     def _active_position(self, parent: Variable) -> int:
         if parent.name in self._active_states:
-            return parent.index(self._active_states[parent.name])
+            place = f"The active state of a parent of {self.variable.name!r}"
+            return state_index(parent, self._active_states[parent.name], place)
         if parent.num_states > 2:
             raise InvalidCPD(
                 f"The parent {parent.name!r} of the noisy-or {self.variable.name!r} has {parent.num_states} states; "
@@ -189,3 +199,10 @@ class NoisyOr(CPD):
 
     def _content(self) -> object:
         return self.to_record() if self.is_bound else (self.activation.tolist(), self.leak, self._active_states)
+
+    def _shown(self) -> TextTable:
+        active = self.active_states if self.is_bound else self._active_states
+        labels = (f"{name}={active[name]}" if name in active else name for name in self.parent_names)
+        chances = [*self.activation.tolist(), self.leak]
+        rows = zip([*labels, "(leak)"], map(format_number, chances), strict=True)
+        return excerpt(["cause", *state_header(self.variable, 1)], rows, len(chances))

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from plausible.errors import InvalidCPD, UnknownVariable
+from plausible.errors import InvalidCPD, UnknownState, UnknownVariable
 from plausible.variables import State, Variable
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "read_parents",
     "record_field",
     "record_list",
+    "state_index",
     "states_at",
     "values_by_parent",
 ]
@@ -58,10 +59,16 @@ def read_parents(
     child: str, parents: VariableLike | Iterable[VariableLike]
 ) -> tuple[tuple[str, ...], tuple[Variable | None, ...]]:
     """The names of the parents and, where they were given as variables, the variables."""
-    listed = (parents,) if isinstance(parents, (str, Variable)) else tuple(parents)
+    given = (parents,) if isinstance(parents, (str, Variable)) or not isinstance(parents, Iterable) else parents
+    listed = tuple(given)
+    for parent in listed:
+        if not isinstance(parent, (str, Variable)):
+            raise InvalidCPD(f"The parents of {child!r} are names or Variable objects, not {parent!r}.")
     names = tuple(name_of(parent) for parent in listed)
-    if len(set(names)) < len(names) or child in names:
-        repeated = child if child in names else next(name for name in names if names.count(name) > 1)
+    if child in names:
+        raise InvalidCPD(f"{child!r} stands twice in the CPD of {child!r}: nothing is its own parent.")
+    if len(set(names)) < len(names):
+        repeated = next(name for name in names if names.count(name) > 1)
         raise InvalidCPD(f"{repeated!r} stands twice in the CPD of {child!r}.")
     return names, tuple(parent if isinstance(parent, Variable) else None for parent in listed)
 
@@ -81,15 +88,15 @@ def values_by_parent(child: str, what: str, parent_names: tuple[str, ...], value
                 raise UnknownVariable.named(name, parent_names, f"the parents of {child!r}")
         missing = [name for name in parent_names if name not in values]
         if missing:
-            raise InvalidCPD(f"The {what} of {child!r} lacks its parent {missing[0]!r}.")
+            raise InvalidCPD(f"The {what} of {child!r}: there is nothing for the parent {missing[0]!r}.")
         return tuple(values[name] for name in parent_names)
     if not isinstance(values, Iterable):
-        raise InvalidCPD(f"The {what} of {child!r} must be a list or a mapping by parent, not {values!r}.")
+        raise InvalidCPD(f"The {what} of {child!r}: expected a list, or a mapping by parent, not {values!r}.")
     listed = tuple(values)
     if len(listed) != len(parent_names):
         raise InvalidCPD(
-            f"The {what} of {child!r} has {len(listed)} entries for its {len(parent_names)} parents "
-            f"{list(parent_names)}."
+            f"The {what} of {child!r}: expected {len(parent_names)}, one for each parent in {list(parent_names)}, "
+            f"not {len(listed)}."
         )
     return listed
 
@@ -121,6 +128,13 @@ def record_list(variable: Variable, record: Any, field: str, length: int | None 
     if length is not None and any(not isinstance(value, list) or len(value) != length for value in values):
         raise InvalidCPD(f"The field {field!r} of the CPD of {variable.name!r} must list {length} things at a time.")
     return values
+
+
+def state_index(variable: Variable, state: Any, place: str) -> int:
+    """The position of a state; the error for an unknown one says in which `place` of which CPD it stands."""
+    if not variable.has_state(state):
+        raise UnknownState(f"{place}: {variable.unknown_state(state)}")
+    return variable.index(state)
 
 
 def states_at(variable: Variable, positions: Any) -> tuple[State, ...]:

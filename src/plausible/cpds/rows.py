@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from plausible.cpds.reading import state_index
 from plausible.errors import InvalidCPD, RoundedProbabilities
 from plausible.variables import State, Variable
 
@@ -18,6 +19,8 @@ __all__ = [
     "BadRow",
     "Rounding",
     "Row",
+    "check_key",
+    "check_row",
     "checked_rows",
     "keyed_rows",
     "normalized_rows",
@@ -126,9 +129,17 @@ def read_row(variable: Variable, key: Any, row: Any) -> npt.NDArray[np.float64]:
     return array
 
 
+def check_row(variable: Variable, key: Any, row: Any) -> None:
+    """Refuse a row that is no distribution, before the parents are known; rounding passes."""
+    try:
+        checked_rows(read_row(variable, key, row))
+    except BadRow as error:
+        raise InvalidCPD(f"The row {key!r} of {variable.name!r} {error.problem}.") from None
+
+
 def _in_state_order(variable: Variable, key: Any, row: Mapping[State, float]) -> list[float]:
     for state in row:
-        variable.index(state)
+        state_index(variable, state, f"The row {key!r} of {variable.name!r}")
     missing = [state for state in variable.states or () if state not in row]
     if missing:
         raise InvalidCPD(f"The row {key!r} of {variable.name!r} has no probability for {missing[0]!r}.")
@@ -143,15 +154,21 @@ def keyed_rows(variable: Variable, parents: Sequence[Variable], rows: Mapping[An
     for key, row in rows.items():
         single = len(parents) == 1 and (parents[0].has_state(key) or not isinstance(key, tuple))
         states = (key,) if single else key
-        if not isinstance(states, tuple) or len(states) != len(parents):
-            wanted = [parent.name for parent in parents]
-            raise InvalidCPD(f"The row {key!r} of {variable.name!r} must be keyed by a state of each parent {wanted}.")
-        place = tuple(parent.index(state) for parent, state in zip(parents, states, strict=True))
+        check_key(variable, key, states, [parent.name for parent in parents])
+        where = f"The row {key!r} of {variable.name!r}"
+        place = tuple(state_index(parent, state, where) for parent, state in zip(parents, states, strict=True))
         array[place], seen[place] = read_row(variable, key, row), True
     if not seen.all():
         place = tuple(int(i) for i in np.unravel_index(int(np.argmin(seen)), shape))
         raise InvalidCPD(f"The table of {variable.name!r} has no row for {place_text(parents, place)}.")
     return array
+
+
+def check_key(variable: Variable, key: Any, states: Any, parents: Sequence[str]) -> None:
+    """Refuse the key of a row, read as `states`, that does not give one for each parent."""
+    if not isinstance(states, tuple) or len(states) != len(parents):
+        wanted = list(parents)
+        raise InvalidCPD(f"The row {key!r} of {variable.name!r} must be keyed by a state of each parent {wanted}.")
 
 
 def probability(value: Any, what: str) -> float:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from plausible.cpds.base import CPD, Columns
 from plausible.cpds.boxes import Box, box_factors, box_table, box_text, index_variable, needs_index, varies
 from plausible.cpds.contexts import Context, Node, describe, find_leaves, leaf_boxes
+from plausible.cpds.display import TextLines
 from plausible.cpds.partition import partition
 from plausible.cpds.reading import (
     VariableLike,
@@ -21,6 +22,7 @@ from plausible.cpds.reading import (
     read_parents,
     record_field,
     record_list,
+    state_index,
     states_at,
 )
 from plausible.cpds.rows import normalized_rows, probability
@@ -28,6 +30,7 @@ from plausible.cpds.tree import TreeCPD
 from plausible.errors import InvalidCPD, UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES, Scope
+from plausible.factors.display import format_number
 from plausible.variables import State, Variable
 
 __all__ = ["Rule", "RuleCPD"]
@@ -47,6 +50,10 @@ class Rule:
 
     context: Mapping[str, Any]
     probability: float
+
+    def __str__(self) -> str:
+        inside = ", ".join(f"{name}={_value_text(value)}" for name, value in self.context.items())
+        return f"{inside or 'always'}: {format_number(self.probability)}"
 
 
 class RuleCPD(CPD):
@@ -130,6 +137,8 @@ class RuleCPD(CPD):
             if name not in names:
                 raise UnknownVariable.named(name, names, f"the CPD of {self.variable.name!r}")
         what = f"The rule {dict(rule.context)!r} of {self.variable.name!r}"
+        if self.variable.name in rule.context:
+            _positions(self.variable, rule.context[self.variable.name], what)
         return Rule(dict(rule.context), probability(rule.probability, what))
 
     def _settle(self) -> None:
@@ -251,20 +260,34 @@ class RuleCPD(CPD):
     def _content(self) -> object:
         return self.to_record() if self.is_bound else self._given
 
+    def _shown(self) -> TextLines:
+        return TextLines(f"P({self._scope_text()})", [str(rule) for rule in self.rules], "rules")
+
 
 def _box(scope: Scope, context: Mapping[str, Any]) -> Box:
     """A context by position; an axis of which all positions are allowed is left out."""
+    what = f"The rule {dict(context)!r} of {scope[-1].name!r}"
     box = {}
     for axis, variable in enumerate(scope):
-        if variable.name not in context:
-            continue
-        value = context[variable.name]
-        several = (
-            isinstance(value, Collection) and not isinstance(value, (str, bytes)) and not variable.has_state(value)
-        )
-        positions = frozenset(variable.index(state) for state in (value if several else (value,)))
-        if not positions:
-            raise InvalidCPD(f"A rule of {scope[-1].name!r} allows no state of {variable.name!r}.")
-        if len(positions) < variable.num_states:
-            box[axis] = positions
+        if variable.name in context:
+            positions = _positions(variable, context[variable.name], what)
+            if len(positions) < variable.num_states:
+                box[axis] = positions
     return box
+
+
+def _positions(variable: Variable, value: Any, what: str) -> frozenset[int]:
+    """The positions of a state or of several; `what` names the rule in errors."""
+    several = _is_several(value) and not variable.has_state(value)
+    positions = frozenset(state_index(variable, state, what) for state in (value if several else (value,)))
+    if not positions:
+        raise InvalidCPD(f"{what} allows no state of {variable.name!r}.")
+    return positions
+
+
+def _is_several(value: Any) -> bool:
+    return isinstance(value, Collection) and not isinstance(value, (str, bytes))
+
+
+def _value_text(value: Any) -> str:
+    return "|".join(map(str, value)) if _is_several(value) else str(value)

@@ -10,11 +10,25 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.cpds.base import CPD, Columns
+from plausible.cpds.display import TextLines, heading, row_text
 from plausible.cpds.reading import VariableLike, check_discrete, name_of, read_child, read_parents, record_field
-from plausible.cpds.rows import BadRow, Rounding, Row, checked_rows, keyed_rows, normalized_rows, place_text
+from plausible.cpds.rows import (
+    MAX_ROUNDING,
+    BadRow,
+    Rounding,
+    Row,
+    check_key,
+    check_row,
+    checked_rows,
+    keyed_rows,
+    normalized_rows,
+    place_text,
+    read_row,
+)
 from plausible.errors import InvalidCPD, NotSupported
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES, num_entries
+from plausible.factors.display import TextTable, factor_table
 from plausible.variables import State, Variable
 
 __all__ = ["TableCPD"]
@@ -62,13 +76,14 @@ class TableCPD(CPD):
         states: Iterable[State] | int | None = None,
     ) -> None:
         name = name_of(variable)
-        self.parent_names, self._known_parents = read_parents(name, parents)
         if isinstance(values, Mapping):
             self._values, self._keyed = None, _plain(name, values)
-            self.variable = read_child(variable, states, _row_length(self._keyed))
+            num_states = _row_length(self._keyed)
         else:
             self._values, self._keyed = _as_array(name, values), None
-            self.variable = read_child(variable, states, self._values.shape[-1])
+            num_states = self._values.shape[-1]
+        self.parent_names, self._known_parents = read_parents(name, parents)
+        self.variable = read_child(variable, states, num_states)
         self._settle()
 
     @classmethod
@@ -93,9 +108,14 @@ class TableCPD(CPD):
         return cls._of(variable, parents, rows), rounding
 
     @classmethod
-    def uniform(cls, variable: Variable, parents: Iterable[Variable] = ()) -> TableCPD:
+    def uniform(cls, variable: Variable, parents: Variable | Iterable[Variable] = ()) -> TableCPD:
         """The table in which every state is equally likely."""
-        given = tuple(parents)
+        given = (parents,) if isinstance(parents, (str, Variable)) else tuple(parents)
+        for named in (variable, *given):
+            if not isinstance(named, Variable):
+                raise InvalidCPD(f"A uniform table needs to know states: give Variable({named!r}, [...]), not a name.")
+        read_parents(variable.name, given)
+        check_discrete(variable, (*given, variable), "A table")
         shape = [v.num_states for v in (*given, variable)]
         return cls._of(variable, given, np.full(shape, 1.0 / variable.num_states))
 
@@ -104,6 +124,7 @@ class TableCPD(CPD):
         check_discrete(self.variable, self._known_parents, "A table")
         if self._keyed is not None:
             if not self.is_bound:
+                self._check_keyed(self._keyed)
                 return
             self._values, self._keyed = keyed_rows(self.variable, self.parents, self._keyed), None
         array = self.values
@@ -111,20 +132,41 @@ class TableCPD(CPD):
         if len(array.shape) != len(shape) or any(
             want not in (None, got) for want, got in zip(shape, array.shape, strict=True)
         ):
-            raise InvalidCPD(self._shape_problem(array.shape))
-        self._values = normalized_rows(self.variable, array, lambda row: place_text(self._known_parents, row))
+            raise InvalidCPD(self._shape_problem(array))
+        try:
+            self._values = normalized_rows(self.variable, array, lambda row: place_text(self._known_parents, row))
+        except InvalidCPD as error:
+            raise InvalidCPD(f"{error}{self._layout_hint(array)}") from None
+
+    def _check_keyed(self, rows: Mapping[Any, Row]) -> None:
+        """What can be said about keyed rows before the states of the parents are known."""
+        for key, row in rows.items():
+            if len(self.parent_names) > 1:
+                check_key(self.variable, key, key, self.parent_names)
+            check_row(self.variable, key, row)
 
     def _shape(self) -> tuple[int | None, ...]:
         known = (None if parent is None else parent.num_states for parent in self._known_parents)
         return (*known, self.variable.num_states)
 
-    def _shape_problem(self, shape: tuple[int, ...]) -> str:
+    def _shape_problem(self, array: npt.NDArray[np.float64]) -> str:
         axes = ", ".join((*self.parent_names, self.variable.name))
-        wanted = ", ".join("?" if size is None else str(size) for size in self._shape())
-        hint = ""
-        if len(shape) == 2 and shape == (self.variable.num_states, prod(size or 1 for size in self._shape()[:-1])):
-            hint = " The child's states run along the last axis, not the first: one row for each parent assignment."
-        return f"The table of {self.variable.name!r} has axes ({axes}) and needs shape ({wanted}), not {shape}.{hint}"
+        sizes = ["?" if size is None else str(size) for size in self._shape()]
+        wanted = f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"
+        hint = self._layout_hint(array)
+        return (
+            f"The table of {self.variable.name!r} has axes ({axes}) and needs shape {wanted}, not {array.shape}.{hint}"
+        )
+
+    def _layout_hint(self, array: npt.NDArray[np.float64]) -> str:
+        """Advice where the columns sum to one: the child's states run down, as in some other libraries."""
+        if array.ndim != 2 or not np.allclose(array.sum(axis=0), 1.0, rtol=0, atol=MAX_ROUNDING):
+            return ""
+        advice = "give a plain list of probabilities"
+        if self.parent_names:
+            sizes = ", ".join(f"states of {name}" for name in (*self.parent_names, self.variable.name))
+            advice = "transpose it: values.T" + (f".reshape({sizes})" if len(self.parent_names) > 1 else "")
+        return f" Its columns sum to one, but the child's states run along the last axis, not the first: {advice}."
 
     # --- numbers ---
 
@@ -190,11 +232,16 @@ class TableCPD(CPD):
         # Adding zero makes -0.0 and 0.0 the same bytes.
         return ((self._values + 0.0).tobytes(), self._values.shape) if self._values is not None else self._keyed
 
-    def __str__(self) -> str:
-        return str(self.to_factor())
-
-    def _repr_html_(self) -> str:
-        return self.to_factor()._repr_html_()
+    def _shown(self) -> TextTable | TextLines:
+        if self._keyed is not None:
+            rows = ((key, read_row(self.variable, key, row)) for key, row in self._keyed.items())
+            lines = [f"{key}: {row_text(row)}" for key, row in rows]
+            return TextLines(heading(self.variable, self.parent_names), lines, "rows")
+        parents = (
+            parent or Variable(name, [f"[{position}]" for position in range(size)])
+            for name, parent, size in zip(self.parent_names, self._known_parents, self.values.shape, strict=False)
+        )
+        return factor_table((*parents, self.variable), self.values.reshape(-1), None)
 
 
 def _as_array(name: str, values: Any) -> npt.NDArray[np.float64]:
@@ -205,7 +252,10 @@ def _as_array(name: str, values: Any) -> npt.NDArray[np.float64]:
             f"The table of {name!r} is not a regular array of numbers; are all rows equally long?"
         ) from None
     if not array.ndim:
-        raise InvalidCPD(f"The table of {name!r} needs one probability for each state, such as [0.3, 0.7].")
+        raise InvalidCPD(
+            f"The table of {name!r} needs one probability for each state, such as [0.3, 0.7], not {values!r}. "
+            "The arguments are TableCPD(variable, values, parents, states)."
+        )
     return array
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self, TypeAlias
 
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from plausible.cpds.base import CPD, Columns
 from plausible.cpds.boxes import Box, box_factors, box_table, box_text, index_variable, needs_index, varies
 from plausible.cpds.contexts import Branching, Context, Node, describe, find_leaves, leaf_boxes
+from plausible.cpds.display import TextLines, heading, row_text
 from plausible.cpds.reading import (
     VariableLike,
     check_discrete,
@@ -20,9 +21,10 @@ from plausible.cpds.reading import (
     read_parents,
     record_field,
     record_list,
+    state_index,
     states_at,
 )
-from plausible.cpds.rows import normalized_rows, read_row
+from plausible.cpds.rows import check_row, normalized_rows, read_row
 from plausible.errors import InvalidCPD, UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES
@@ -75,6 +77,12 @@ class TreeCPD(CPD):
     >>> wet = TreeCPD("wet", Split("rain", {"yes": [0.1, 0.9],
     ...                                     "no": Split("sprinkler", {"on": [0.2, 0.8], "off": [1.0, 0.0]})}),
     ...               parents=[Variable("rain", ["no", "yes"]), Variable("sprinkler", ["off", "on"])])
+    >>> print(wet)
+    P(wet=[0, 1] | rain, sprinkler)
+    rain=yes: [0.1, 0.9]
+    rain=no:
+      sprinkler=on: [0.2, 0.8]
+      sprinkler=off: [1, 0]
     >>> wet.ignores("sprinkler", {"rain": "yes"}), wet.ignores("sprinkler", {"rain": "no"})
     (True, False)
     >>> print(wet.contexts()[0], "| ignored:", *wet.contexts()[0].ignored)
@@ -112,7 +120,11 @@ class TreeCPD(CPD):
 
     def _settle(self) -> None:
         check_discrete(self.variable, self._known_parents, "A tree")
-        if not self.is_bound or self._given is None:
+        if self._given is None:
+            return
+        if not self.is_bound:
+            for path, leaf in _leaves(self._given):
+                check_row(self.variable, path, leaf)
             return
         leaves: list[npt.NDArray[np.float64]] = []
         self._root = self._node(self._given, {}, leaves)
@@ -141,7 +153,7 @@ class TreeCPD(CPD):
         branches: list[tuple[frozenset[int], Split | Leaf]] = []
         for key, below in split.branches.items():
             grouped = isinstance(key, (tuple, frozenset)) and not parent.has_state(key)
-            positions = frozenset(parent.index(state) for state in (key if grouped else (key,)))
+            positions = frozenset(state_index(parent, state, where) for state in (key if grouped else (key,)))
             if not positions or not positions <= open_positions:
                 raise InvalidCPD(f"{where} has the branch {key!r}, which is empty or repeats a state.")
             open_positions -= positions
@@ -154,6 +166,21 @@ class TreeCPD(CPD):
         return branches
 
     # --- numbers ---
+
+    @property
+    def tree(self) -> Split | Leaf:
+        """The tree by name; its leaves are probabilities in state order, once the parents are known."""
+        return self._subtree(self._root) if self._given is None else self._given
+
+    def _subtree(self, node: Node) -> Split | Leaf:
+        if isinstance(node, int):
+            return tuple(self._rows[node].tolist())
+        parent = self.parents[node.axis]
+        branches = {}
+        for positions, below in node.branches:
+            states = states_at(parent, sorted(positions))
+            branches[states[0] if len(states) == 1 else states] = self._subtree(below)
+        return Split(parent.name, branches)
 
     @property
     def rows(self) -> npt.NDArray[np.float64]:
@@ -223,6 +250,13 @@ class TreeCPD(CPD):
     def _content(self) -> object:
         return self.to_record() if self.is_bound else self._given
 
+    def _shown(self) -> TextLines:
+        lines = [
+            f"{'  ' * depth}{label}:" + ("" if leaf is None else f" {row_text(read_row(self.variable, label, leaf))}")
+            for depth, label, leaf in _outline(self.tree, 0)
+        ]
+        return TextLines(heading(self.variable, self.parent_names), lines, "lines")
+
 
 def _copied(child: str, parents: tuple[str, ...], tree: Any, path: tuple[str, ...]) -> Split | Leaf:
     """A copy of what the caller gave, its names checked; it compares by content."""
@@ -238,7 +272,38 @@ def _copied(child: str, parents: tuple[str, ...], tree: Any, path: tuple[str, ..
         return Split(name, branches, None if tree.default is None else _copied(child, parents, tree.default, path))
     if isinstance(tree, str) or not hasattr(tree, "__len__"):
         raise InvalidCPD(f"A leaf in the tree of {child!r} is no list of numbers, one for each state: {tree!r}.")
+    if isinstance(tree, Mapping) and any(isinstance(value, (Split, Mapping, Sequence)) for value in tree.values()):
+        raise InvalidCPD(
+            f"A leaf in the tree of {child!r} maps states of {child!r} to numbers, not {tree!r}. "
+            "To look at a parent write Split(parent, {state: subtree, ...})."
+        )
     return dict(tree) if isinstance(tree, Mapping) else tuple(tree)
+
+
+def _branches(split: Split) -> Iterator[tuple[str, Split | Leaf]]:
+    """The subtrees of a split, each labelled like `A=a0` or `A=a0|a1`."""
+    for key, below in split.branches.items():
+        states = "|".join(map(str, key)) if isinstance(key, (tuple, frozenset)) else key
+        yield f"{split.variable}={states}", below
+    if split.default is not None:
+        yield f"{split.variable}=others", split.default
+
+
+def _outline(tree: Split | Leaf, depth: int) -> Iterator[tuple[int, str, Leaf | None]]:
+    """Depth, label, and what stands there, unless it is a split whose branches follow."""
+    for label, below in _branches(tree) if isinstance(tree, Split) else [("always", tree)]:
+        yield depth, label, None if isinstance(below, Split) else below
+        if isinstance(below, Split):
+            yield from _outline(below, depth + 1)
+
+
+def _leaves(tree: Split | Leaf, path: str = "") -> Iterator[tuple[str, Leaf]]:
+    """Each leaf and the path to it, for messages."""
+    if not isinstance(tree, Split):
+        yield path, tree
+        return
+    for label, below in _branches(tree):
+        yield from _leaves(below, f"{path}, {label}" if path else label)
 
 
 def _leaf_length(tree: Any) -> int:

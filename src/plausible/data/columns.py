@@ -122,9 +122,8 @@ def encode_column(variable: Variable, column: Any, *, allow_missing: bool = Fals
     places, values = _factorize(variable, column)
     positions = np.array([_position(variable, value) for value in (*values, None)], dtype=np.intp)
     encoded: npt.NDArray[np.intp] = positions[places]
-    known = np.array([variable.has_state(value) or (allow_missing and is_missing(value)) for value in (*values, None)])
-    known[-1] = allow_missing or known[-1]
-    wrong = ~known[places]
+    known = [variable.has_state(value) or (allow_missing and _is_absent(value)) for value in (*values, None)]
+    wrong = ~np.array(known, dtype=np.bool_)[places]
     if wrong.any():
         row = int(np.argmax(wrong))
         raise _bad_value(variable, row, values[places[row]] if places[row] >= 0 else None)
@@ -135,9 +134,13 @@ def _position(variable: Variable, value: Any) -> int:
     return variable.index(value) if variable.has_state(value) else -1
 
 
+def _is_absent(value: Any) -> bool:
+    return value is None or is_missing(value)
+
+
 def _bad_value(variable: Variable, row: int, value: Any) -> InvalidArgument | UnknownState:
     where = f"Row {row} of column {variable.name!r}"
-    if value is None or is_missing(value):
+    if _is_absent(value):
         return InvalidArgument(f"{where} is missing; this question needs complete rows.")
     return UnknownState(f"{where}: {variable.unknown_state(value)}")
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from plausible.engine.program import Program
 from plausible.engine.run import Workspace
-from plausible.kernels.cliques import run_rows
 
 __all__ = ["RowAnswers", "answer_rows"]
 
@@ -65,6 +64,8 @@ def answer_rows(
     threads
         At most this many; one for each core where left out.
     """
+    from plausible.kernels.cliques import run_rows  # brings Numba, which importing a model must not load
+
     parts = np.array_split(np.arange(len(rows)), min(_NUM_PARTS, max(1, len(rows))))
     loaded = Workspace.of(program)
     loaded.load(sources)

@@ -1,4 +1,7 @@
-"""Running a program: buffers, and the calls of the kernels in their order."""
+"""Running a program: buffers, and the calls of the kernels in their order.
+
+Kernels are imported where they are called: they bring Numba, which importing a model must not load.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.engine.program import Program
-from plausible.kernels.cliques import calibrate, collect, load, multiply, read_marginals, trace_back
 
 __all__ = ["Workspace"]
 
@@ -51,6 +53,8 @@ class Workspace:
 
     def load(self, sources: Floats) -> None:
         """Multiply the factors, whose numbers are in `sources` one after the other, into the tables."""
+        from plausible.kernels.cliques import load
+
         program = self.program
         load(
             program.cliques,
@@ -80,6 +84,8 @@ class Workspace:
         float
             log Σ Π φ, or log max Π φ; -inf for zero.
         """
+        from plausible.kernels.cliques import collect, multiply
+
         program = self.program
         self.load(sources)
         for variable, vector in weights.items():
@@ -101,6 +107,8 @@ class Workspace:
 
     def calibrate(self, *, keep_all: bool = False) -> None:
         """After `collect`: pass messages from the roots; then `marginals` can answer, and `belief` if all are kept."""
+        from plausible.kernels.cliques import calibrate
+
         program = self.program
         keeps = np.ones_like(program.has_children) if keep_all else program.has_children
         calibrate(
@@ -117,6 +125,8 @@ class Workspace:
 
     def marginals(self) -> list[Floats]:
         """After `calibrate`: the normalised marginal of every variable."""
+        from plausible.kernels.cliques import read_marginals
+
         program = self.program
         flat = np.empty(program.state_starts[-1])
         read_marginals(
@@ -138,6 +148,8 @@ class Workspace:
 
     def best_states(self) -> Ints:
         """After `collect(maximize=True)`: the position of each variable's state in a best assignment."""
+        from plausible.kernels.cliques import trace_back
+
         program = self.program
         states = np.zeros(len(program.sizes), dtype=np.int64)
         trace_back(

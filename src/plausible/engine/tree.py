@@ -13,8 +13,10 @@ from plausible.graphs.undirected import UndirectedGraph
 
 __all__ = ["RootedTree", "build_tree"]
 
-#: Tried in turn; the order whose tables are smallest in all wins.
+#: Tried in turn, the later ones only where tables are large; the order whose tables are smallest in all wins.
 HEURISTICS: tuple[Heuristic, ...] = ("weighted-min-fill", "min-fill", "min-weight")
+#: With no more entries than this, another order could not save as much time as it takes to find.
+_CHEAP = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +51,25 @@ def build_tree(scopes: Iterable[Sequence[int]], sizes: Sequence[int], order: Seq
     """
     graph = UndirectedGraph((pair for scope in scopes for pair in combinations(scope, 2)), nodes=range(len(sizes)))
     if order is None:
-        weights: dict[Node, int] = dict(enumerate(sizes))
-        orders = [_numbers(elimination_order(graph, rule, cardinalities=weights)) for rule in HEURISTICS]
-        runs = [(_eliminate(graph, candidate), candidate) for candidate in orders]
-        cliques, order = min(runs, key=lambda run: sum(_entries(clique, sizes) for clique in run[0]))
+        order, cliques = _best_run(graph, sizes)
     else:
         cliques = _eliminate(graph, order)
     return _rooted(*_merged(cliques, order), sizes)
 
 
-def _numbers(order: Iterable[object]) -> list[int]:
-    return [node for node in order if isinstance(node, int)]
+def _best_run(graph: UndirectedGraph, sizes: Sequence[int]) -> tuple[list[int], list[frozenset[int]]]:
+    weights: dict[Node, int] = dict(enumerate(sizes))
+    best: tuple[int, list[int], list[frozenset[int]]] | None = None
+    for heuristic in HEURISTICS:
+        order = [node for node in elimination_order(graph, heuristic, cardinalities=weights) if isinstance(node, int)]
+        cliques = _eliminate(graph, order)
+        cost = sum(_entries(clique, sizes) for clique in cliques)
+        if best is None or cost < best[0]:
+            best = (cost, order, cliques)
+        if best[0] <= _CHEAP:
+            break
+    assert best is not None
+    return best[1], best[2]
 
 
 def _entries(clique: Iterable[int], sizes: Sequence[int]) -> int:

@@ -121,12 +121,20 @@ def union_scope(scopes: Iterable[Scope]) -> Scope:
             if known is not variable and known != variable:
                 raise InvalidFactor(
                     f"{variable.name!r} {_states(known)} in one factor and {_states(variable)} in another."
+                    f"{_advice(known, variable)}"
                 )
     return tuple(found.values())
 
 
 def _states(variable: Variable) -> str:
     return "is continuous" if variable.states is None else f"has the states {list(variable.states)}"
+
+
+def _advice(one: Variable, two: Variable) -> str:
+    """What to do about the same states in another order: the usual cause is a frame read by order of appearance."""
+    if one.states is None or two.states is None or set(one.states) != set(two.states):
+        return ""
+    return " Only the order differs: fix it where the factors are made, as by states= in Factor.from_frame."
 
 
 def align(table: Table, scope: Scope, target: Scope) -> Table:

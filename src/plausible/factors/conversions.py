@@ -1,4 +1,4 @@
-"""Factors to and from dictionaries, pandas and xarray."""
+"""Factors to and from dictionaries, frames and xarray."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from plausible.factors.alignment import Scope, Table, check_size, num_entries
 from plausible.variables import State, Variable
 
 if TYPE_CHECKING:
+    import narwhals as nw
     import pandas as pd
     import xarray as xr
+    from narwhals.typing import IntoDataFrame
 
 __all__ = ["from_dict", "from_frame", "from_xarray", "to_dict", "to_frame", "to_series", "to_xarray"]
 
@@ -108,26 +110,36 @@ def _positions(scope: Scope) -> list[npt.NDArray[np.int64]]:
     return codes
 
 
-def from_frame(frame: pd.DataFrame, value: str, states: Mapping[str, Iterable[State]]) -> tuple[Scope, Table]:
-    """States come from `states`, else from a categorical column, else in order of appearance."""
-    if value not in frame.columns:
-        raise UnknownVariable.named(value, frame.columns, "this frame")
-    labels = {str(label): label for label in frame.columns if label != value}
+def from_frame(frame: IntoDataFrame, value: str, states: Mapping[str, Iterable[State]]) -> tuple[Scope, Table]:
+    """States come from `states`, else from a column of categories, else in order of appearance."""
+    import narwhals as nw
+
+    try:
+        table = nw.from_native(frame, eager_only=True)
+    except TypeError:
+        kind = type(frame).__name__
+        raise InvalidFactor(f"Expected a pandas, polars or arrow frame in memory, not {kind}.") from None
+    if value not in table.columns:
+        raise UnknownVariable.named(value, table.columns, "this frame")
+    labels = {str(label): label for label in table.columns if label != value}
     for name in states:
         if name not in labels:
             raise UnknownVariable.named(name, labels, "this frame")
-    columns = {name: frame[label] for name, label in labels.items()}
+    columns = {name: table.get_column(label) for name, label in labels.items()}
     scope = tuple(Variable(name, states.get(name, _column_states(column))) for name, column in columns.items())
-    keys = list(zip(*(column.tolist() for column in columns.values()), strict=True)) if columns else [()] * len(frame)
+    keys = list(zip(*(column.to_list() for column in columns.values()), strict=True)) if columns else [()] * len(table)
     if len(set(keys)) < len(keys):
         raise InvalidFactor("An assignment stands twice in the frame.")
-    return scope, from_dict(scope, dict(zip(keys, frame[value].tolist(), strict=True)))
+    return scope, from_dict(scope, dict(zip(keys, table.get_column(value).to_list(), strict=True)))
 
 
-def _column_states(column: pd.Series[Any]) -> list[State]:
-    if column.dtype.name == "category":
-        return list(column.cat.categories)
-    return list(dict.fromkeys(column.tolist()))
+def _column_states(column: nw.Series[Any]) -> list[State]:
+    import narwhals as nw
+
+    if isinstance(column.dtype, nw.Enum):
+        return list(column.dtype.categories)
+    listed = getattr(getattr(column.to_native(), "cat", None), "categories", None)  # pandas
+    return list(dict.fromkeys(column.to_list()) if listed is None else listed)
 
 
 def to_xarray(scope: Scope, values: Table) -> xr.DataArray:

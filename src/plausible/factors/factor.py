@@ -35,6 +35,7 @@ from plausible.variables import Assignment, State, Variable
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
+    from narwhals.typing import IntoDataFrame
 
 __all__ = ["Factor", "product"]
 
@@ -200,7 +201,10 @@ class Factor:
             single = len(self._scope) == 1 and self._scope[0].has_state(key)
             states = [key] if single or not isinstance(key, tuple) else list(key)
             if len(states) != len(self._scope):
-                raise InvalidFactor(f"{key!r} has {len(states)} states; the scope is {scope_text(self._scope)}.")
+                raise InvalidFactor(
+                    f"{key!r} does not give a state of each of {scope_text(self._scope)}; "
+                    "for a slice use reduce() with a mapping from names to states."
+                )
         positions = [variable.index(state) for variable, state in zip(self._scope, states, strict=True)]
         return tuple(p for p, variable in zip(positions, self._scope, strict=True) if variable.num_states > 1)
 
@@ -425,8 +429,11 @@ class Factor:
     def _repr_html_(self) -> str:
         return self.to_table().to_html()
 
-    def to_table(self, max_rows: int = 60) -> TextTable:
-        """The entries as a table to print: one row for each assignment to all but the last variable."""
+    def to_table(self, max_rows: int | None = None) -> TextTable:
+        """The entries as a table to print: one row for each assignment to all but the last variable.
+
+        Shows at most `max_rows` rows; where it is left out, up to 60 rows, or the first 20 of more.
+        """
         return factor_table(self._scope, self.flat, max_rows)
 
     # --- other libraries ---
@@ -457,9 +464,12 @@ class Factor:
 
     @classmethod
     def from_frame(
-        cls, frame: pd.DataFrame, value: str = "value", states: Mapping[str, Iterable[State]] | None = None
+        cls, frame: IntoDataFrame, value: str = "value", states: Mapping[str, Iterable[State]] | None = None
     ) -> Factor:
-        """The inverse of `to_frame`: one row for each assignment; `states` fixes the order of states."""
+        """The inverse of `to_frame`, for any kind of frame: one row for each assignment.
+
+        States come from `states`, which fixes their order; else from a column of categories; else as they appear.
+        """
         scope, flat = conversions.from_frame(frame, value, states or {})
         return cls.from_flat(scope, flat)
 

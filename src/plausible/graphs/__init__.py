@@ -23,8 +23,8 @@ from plausible.graphs.cluster_graph import (
     is_family_preserving,
 )
 from plausible.graphs.comparison import Agreement, StructureComparison, compare_structure
-from plausible.graphs.connectivity import cycles, is_cycle, is_path, is_walk
 from plausible.graphs.consistent_extension import consistent_extension
+from plausible.graphs.cycles import cycles, is_cycle, is_path, is_walk
 from plausible.graphs.dag import DAG
 from plausible.graphs.elimination import (
     Elimination,

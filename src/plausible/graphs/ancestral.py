@@ -7,8 +7,9 @@ from itertools import combinations
 from typing import final
 
 from plausible.errors import InvalidArgument, InvalidGraph
-from plausible.graphs.causal_graph import CausalGraph
+from plausible.graphs.causal_graph import CausalGraph, read_causes
 from plausible.graphs.dag import DAG
+from plausible.graphs.graph_input import GraphLike
 from plausible.graphs.m_separation import SeparationGraph
 from plausible.graphs.marked import MarkedGraph
 from plausible.graphs.marks import Edge, Mark
@@ -110,7 +111,7 @@ def _check_ancestral(graph: MarkedGraph) -> None:
                 raise InvalidGraph(f"The undirected edge '{edge}' meets the arrowhead of '{pointed_by[end]}'.")
 
 
-def mag_of(graph: DAG | CausalGraph, latent: Nodes = (), selection: Nodes = ()) -> MAG:
+def mag_of(graph: GraphLike[DAG | CausalGraph], latent: Nodes = (), selection: Nodes = ()) -> MAG:
     """The MAG over the nodes that are neither latent nor selected on.
 
     Nodes A and B are adjacent if an inducing path joins them: each of its colliders is an ancestor of A, B or a
@@ -138,7 +139,7 @@ def mag_of(graph: DAG | CausalGraph, latent: Nodes = (), selection: Nodes = ()) 
     >>> mag_of(DAG("A -> S <- B"), selection="S")
     MAG('A - B')
     """
-    causes = CausalGraph(graph)
+    causes = CausalGraph(read_causes(graph))
     index = NodeIndex(causes.nodes)
     hidden, selected = set(index.select(latent)), set(index.select(selection))
     if hidden & selected:

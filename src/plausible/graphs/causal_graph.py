@@ -7,11 +7,14 @@ from itertools import combinations
 from typing import final
 
 from plausible.graphs.dag import DAG
+from plausible.graphs.graph_input import GraphLike, read_as
+from plausible.graphs.latent_trails import without_latent
 from plausible.graphs.m_separation import SeparationGraph
 from plausible.graphs.marks import Edge
 from plausible.graphs.nodes import Node, Nodes
+from plausible.graphs.trails import SeparationExplanation
 
-__all__ = ["CausalGraph", "latent_projection"]
+__all__ = ["CausalGraph", "latent_projection", "read_causes"]
 
 
 @final
@@ -23,7 +26,8 @@ class CausalGraph(SeparationGraph):
     Parameters
     ----------
     edges
-        Arrow text, `Edge` records or triples `(a, "<->", b)`, a networkx graph or any other graph of this package.
+        Arrow text, pairs `(cause, effect)`, triples `(a, "<->", b)`, `Edge` records, a networkx graph, any other graph
+        of this package or a model that has one.
     nodes
         Nodes that come first in the node order; the way to add nodes without edges.
 
@@ -43,6 +47,62 @@ class CausalGraph(SeparationGraph):
     def _check(self) -> None:
         self._allow_only("->", "<->")
         self.directed_part()
+
+    # --- separation, by way of the canonical DAG ---
+
+    def explain_separation(self, x: Nodes, y: Nodes, given: Nodes = (), limit: int = 10) -> SeparationExplanation:
+        """An active trail between `x` and `y`, or what blocks each one.
+
+        The trails are those of the canonical DAG, in which `A <-> B` is `A <- U -> B` and so counts as two steps where
+        trails are listed shortest first.
+
+        Parameters
+        ----------
+        x, y
+            A node or several each. Observed ones are left out.
+        given
+            The observed nodes.
+        limit
+            List at most this many blocked trails.
+
+        Examples
+        --------
+        >>> print(CausalGraph("S -> T -> C; S <-> C").explain_separation("S", "C", given="T"))
+        S and C are m-connected given T:
+          S <-> C is active
+        """
+        for group in (x, y, given):
+            self._index.select(group)
+        return without_latent(self.to_dag().explain_separation(x, y, given, limit), frozenset(self.nodes))
+
+    def minimal_separator(
+        self, x: Nodes, y: Nodes, included: Nodes = (), restricted: Nodes | None = None
+    ) -> frozenset[Node] | None:
+        """A set of nodes that m-separates `x` and `y`, none of which can be spared; `None` if there is none.
+
+        It is a minimal separator of the canonical DAG without latent nodes; see `DAG.minimal_separator`.
+
+        Parameters
+        ----------
+        x, y
+            A node or several each.
+        included
+            Nodes that the separator must contain; minimal then means that none of the others can be spared.
+        restricted
+            Nodes from which the separator must be taken; by default all but `x` and `y`.
+
+        Examples
+        --------
+        >>> graph = CausalGraph("A -> B -> D; B <-> C; C -> D")
+        >>> sorted(graph.minimal_separator("A", "D"))
+        ['B', 'C']
+        """
+        for group in (x, y, included):
+            self._index.select(group)
+        allowed = self._index.names(self._index.select(self.nodes if restricted is None else restricted))
+        return self.to_dag().minimal_separator(x, y, included, allowed)
+
+    # --- related graphs ---
 
     def to_dag(self) -> DAG:
         """The canonical DAG: every `A <-> B` becomes `A <- U_A_B -> B` with a new latent node.
@@ -69,7 +129,13 @@ def _fresh_name(name: str, taken: set[Node]) -> str:
     return name
 
 
-def latent_projection(graph: DAG | CausalGraph, observed: Nodes) -> CausalGraph:
+def read_causes(source: object) -> DAG | CausalGraph:
+    """The DAG or causal graph that this is, has or writes."""
+    graph: DAG | CausalGraph = read_as(source, DAG, CausalGraph)
+    return graph
+
+
+def latent_projection(graph: GraphLike[DAG | CausalGraph], observed: Nodes) -> CausalGraph:
     """The causal graph over the observed nodes that a graph with latent nodes leaves behind.
 
     `A -> B` if a directed path leads from A to B through latent nodes only; `A <-> B` if such paths lead to both from
@@ -92,6 +158,7 @@ def latent_projection(graph: DAG | CausalGraph, observed: Nodes) -> CausalGraph:
     >>> latent_projection(DAG("S -> T -> C; S <- G -> C"), observed=["S", "T", "C"])
     CausalGraph('S -> T; T -> C; S <-> C')
     """
+    graph = read_causes(graph)
     dag = graph if isinstance(graph, DAG) else graph.to_dag()
     kept = set(graph.subgraph(observed).nodes)
     order = [node for node in dag.nodes if node in kept]

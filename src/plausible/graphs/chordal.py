@@ -19,6 +19,7 @@ from plausible.graphs.elimination import (
     interaction_graph,
     neighbor_sets,
 )
+from plausible.graphs.graph_input import GraphLike, read_plain, read_undirected
 from plausible.graphs.nodes import Node
 from plausible.graphs.undirected import UndirectedGraph
 
@@ -35,7 +36,7 @@ __all__ = [
 # --- tests ---
 
 
-def is_chordal(graph: UndirectedGraph) -> bool:
+def is_chordal(graph: GraphLike[UndirectedGraph]) -> bool:
     """Whether every cycle of four or more nodes has a chord; linear in nodes and edges (Tarjan & Yannakakis 1984).
 
     >>> is_chordal(UndirectedGraph("A - B - C - D - A"))
@@ -43,11 +44,11 @@ def is_chordal(graph: UndirectedGraph) -> bool:
     >>> is_chordal(UndirectedGraph("A - B - C - D - A; A - C"))
     True
     """
-    neighbors = neighbor_sets(graph)
+    neighbors = neighbor_sets(read_undirected(graph))
     return _first_failure(neighbors, _search(neighbors)) is None
 
 
-def perfect_elimination_order(graph: UndirectedGraph) -> tuple[Node, ...]:
+def perfect_elimination_order(graph: GraphLike[UndirectedGraph]) -> tuple[Node, ...]:
     """An order of the nodes of a chordal graph whose elimination adds no edge.
 
     The reverse of `maximum_cardinality_search`; linear in nodes and edges. A graph that is not chordal has no such
@@ -56,6 +57,7 @@ def perfect_elimination_order(graph: UndirectedGraph) -> tuple[Node, ...]:
     >>> perfect_elimination_order(UndirectedGraph("A - B - C; A - C - D"))
     ('D', 'C', 'B', 'A')
     """
+    graph = read_undirected(graph)
     neighbors = neighbor_sets(graph)
     visits = _search(neighbors)
     failure = _first_failure(neighbors, visits)
@@ -66,7 +68,7 @@ def perfect_elimination_order(graph: UndirectedGraph) -> tuple[Node, ...]:
     return graph.index.names(reversed(visits))
 
 
-def chordless_cycle(graph: UndirectedGraph) -> tuple[Node, ...] | None:
+def chordless_cycle(graph: GraphLike[UndirectedGraph]) -> tuple[Node, ...] | None:
     """A cycle of four or more nodes without a chord, in order; None if the graph is chordal.
 
     Notes
@@ -80,12 +82,13 @@ def chordless_cycle(graph: UndirectedGraph) -> tuple[Node, ...] | None:
     ('E', 'B', 'C', 'D')
     >>> chordless_cycle(UndirectedGraph("A - B - C"))
     """
+    graph = read_undirected(graph)
     neighbors = neighbor_sets(graph)
     failure = _first_failure(neighbors, _search(neighbors))
     return None if failure is None else graph.index.names(_chordless_cycle_through(neighbors, failure))
 
 
-def maximum_cardinality_search(graph: UndirectedGraph) -> tuple[Node, ...]:
+def maximum_cardinality_search(graph: GraphLike[UndirectedGraph]) -> tuple[Node, ...]:
     """Visit, at each step, a node with the most visited neighbours; linear in nodes and edges.
 
     The reverse is a perfect elimination order if the graph has one.
@@ -93,6 +96,7 @@ def maximum_cardinality_search(graph: UndirectedGraph) -> tuple[Node, ...]:
     >>> maximum_cardinality_search(UndirectedGraph("A - B - C; A - C - D"))
     ('A', 'B', 'C', 'D')
     """
+    graph = read_undirected(graph)
     return graph.index.names(_search(neighbor_sets(graph)))
 
 
@@ -187,7 +191,7 @@ def _shortest_path(neighbors: Sequence[set[int]], start: int, goal: int, allowed
 
 
 def triangulate(
-    graph: DAG | UndirectedGraph,
+    graph: GraphLike[DAG | UndirectedGraph],
     order: Iterable[Node] | None = None,
     *,
     heuristic: Heuristic = "min-fill",
@@ -209,12 +213,13 @@ def triangulate(
     >>> triangulate(UndirectedGraph("A - B - C - D - A"))
     UndirectedGraph('A - B; A - D; B - C; B - D; C - D')
     """
+    graph = read_plain(graph)
     if order is None:
         return induced_graph(graph, elimination_order(graph, heuristic, cardinalities=cardinalities))
     return induced_graph(graph, complete_order(graph, order))
 
 
-def minimal_triangulation(graph: DAG | UndirectedGraph) -> UndirectedGraph:
+def minimal_triangulation(graph: GraphLike[DAG | UndirectedGraph]) -> UndirectedGraph:
     """A chordal graph with the edges of this one from which no added edge can be taken away again.
 
     The algorithm MCS-M (Berry, Blair, Heggernes & Peyton 2004, "Maximum cardinality search for computing minimal

@@ -8,13 +8,14 @@ from plausible.errors import InvalidGraph
 from plausible.graphs.consistent_extension import consistent_extension
 from plausible.graphs.dag import DAG
 from plausible.graphs.equivalence import essential_graph
+from plausible.graphs.graph_input import GraphLike, read_class
 from plausible.graphs.meek import Orientation
 from plausible.graphs.pdag import PDAG
 
 __all__ = ["class_members"]
 
 
-def class_members(graph: DAG | PDAG) -> Iterator[DAG]:
+def class_members(graph: GraphLike[DAG | PDAG]) -> Iterator[DAG]:
     """All DAGs that are equivalent to a DAG, or that a PDAG stands for, each once.
 
     A PDAG stands for the DAGs with its skeleton, its directions and exactly its immoralities; there may be none. An
@@ -35,7 +36,11 @@ def class_members(graph: DAG | PDAG) -> Iterator[DAG]:
     B -> A; B -> C
     B -> A; C -> B
     """
-    pdag = essential_graph(graph) if isinstance(graph, DAG) else graph
+    graph = read_class(graph)
+    return _members(essential_graph(graph) if isinstance(graph, DAG) else graph)
+
+
+def _members(pdag: PDAG) -> Iterator[DAG]:
     try:
         consistent_extension(pdag)
     except InvalidGraph:

@@ -8,13 +8,14 @@ from math import factorial, prod
 from plausible.graphs.class_members import class_members
 from plausible.graphs.dag import DAG
 from plausible.graphs.equivalence import essential_graph, is_essential_graph
+from plausible.graphs.graph_input import GraphLike, read_class
 from plausible.graphs.meek import Orientation
 from plausible.graphs.pdag import PDAG
 
 __all__ = ["class_size"]
 
 
-def class_size(graph: DAG | PDAG) -> int:
+def class_size(graph: GraphLike[DAG | PDAG]) -> int:
     """The number of DAGs that `class_members` would list.
 
     For a DAG or an essential graph this is the product over the undirected components of their numbers of acyclic
@@ -34,6 +35,7 @@ def class_size(graph: DAG | PDAG) -> int:
     >>> class_size(complete)  # every order of the nodes
     2432902008176640000
     """
+    graph = read_class(graph)
     if isinstance(graph, PDAG) and not is_essential_graph(graph):
         return sum(1 for _ in class_members(graph))
     pdag = essential_graph(graph) if isinstance(graph, DAG) else graph

@@ -8,36 +8,39 @@ from itertools import combinations
 from plausible.graphs.chordal import is_chordal, perfect_elimination_order
 from plausible.graphs.dag import DAG
 from plausible.graphs.elimination import Elimination, complete_order, eliminate, neighbor_sets
+from plausible.graphs.graph_input import GraphLike, read_plain, read_undirected
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
 from plausible.graphs.undirected import UndirectedGraph
 
 __all__ = ["all_cliques", "elimination_cliques", "is_clique", "is_maximal_clique", "maximal_cliques"]
 
 
-def is_clique(graph: UndirectedGraph, nodes: Nodes) -> bool:
+def is_clique(graph: GraphLike[UndirectedGraph], nodes: Nodes) -> bool:
     """Whether the nodes are all joined with each other; true for one node and for none.
 
     >>> graph = UndirectedGraph("A - B - C - A; C - D")
     >>> is_clique(graph, ["A", "B", "C"]), is_clique(graph, ["B", "C", "D"])
     (True, False)
     """
+    graph = read_undirected(graph)
     names = graph.index.names(graph.index.select(nodes))
     return all(graph.has_edge(a, b) for a, b in combinations(names, 2))
 
 
-def is_maximal_clique(graph: UndirectedGraph, nodes: Nodes) -> bool:
+def is_maximal_clique(graph: GraphLike[UndirectedGraph], nodes: Nodes) -> bool:
     """Whether the nodes are a clique that no further node could join.
 
     >>> graph = UndirectedGraph("A - B - C - A; C - D")
     >>> is_maximal_clique(graph, ["A", "B"]), is_maximal_clique(graph, ["C", "D"])
     (False, True)
     """
+    graph = read_undirected(graph)
     names = graph.index.names(graph.index.select(nodes))
     common = set(graph.nodes).difference(names).intersection(*(graph.neighbors(node) for node in names))
     return is_clique(graph, names) and not common
 
 
-def all_cliques(graph: UndirectedGraph, max_size: int | None = None) -> Iterator[tuple[Node, ...]]:
+def all_cliques(graph: GraphLike[UndirectedGraph], max_size: int | None = None) -> Iterator[tuple[Node, ...]]:
     """Every clique of one or more nodes, each in node order, small ones first.
 
     Their number grows exponentially with the largest clique; `max_size` ends the list early.
@@ -45,6 +48,10 @@ def all_cliques(graph: UndirectedGraph, max_size: int | None = None) -> Iterator
     >>> list(all_cliques(UndirectedGraph("A - B - C")))
     [('A',), ('B',), ('C',), ('A', 'B'), ('B', 'C')]
     """
+    return _grown_cliques(read_undirected(graph), max_size)
+
+
+def _grown_cliques(graph: UndirectedGraph, max_size: int | None) -> Iterator[tuple[Node, ...]]:
     index, neighbors = graph.index, neighbor_sets(graph)
     # Each clique comes with the nodes after its last that could still join it, so every clique is grown only once.
     layer: list[tuple[tuple[int, ...], set[int]]]
@@ -60,7 +67,7 @@ def all_cliques(graph: UndirectedGraph, max_size: int | None = None) -> Iterator
         size += 1
 
 
-def maximal_cliques(graph: UndirectedGraph) -> tuple[tuple[Node, ...], ...]:
+def maximal_cliques(graph: GraphLike[UndirectedGraph]) -> tuple[tuple[Node, ...], ...]:
     """The cliques that lie in no other, each in node order, sorted by the node order.
 
     Notes
@@ -73,6 +80,7 @@ def maximal_cliques(graph: UndirectedGraph) -> tuple[tuple[Node, ...], ...]:
     >>> maximal_cliques(UndirectedGraph("A - B - C - A; C - D"))
     (('A', 'B', 'C'), ('C', 'D'))
     """
+    graph = read_undirected(graph)
     if is_chordal(graph):
         return elimination_cliques(graph, perfect_elimination_order(graph))
     import networkx as nx
@@ -80,7 +88,7 @@ def maximal_cliques(graph: UndirectedGraph) -> tuple[tuple[Node, ...], ...]:
     return in_node_order(graph.index, nx.find_cliques(graph.to_networkx()))
 
 
-def elimination_cliques(graph: DAG | UndirectedGraph, order: Iterable[Node]) -> tuple[tuple[Node, ...], ...]:
+def elimination_cliques(graph: GraphLike[DAG | UndirectedGraph], order: Iterable[Node]) -> tuple[tuple[Node, ...], ...]:
     """The maximal cliques of the graph that an elimination order induces, each in node order, sorted likewise.
 
     Parameters
@@ -95,6 +103,7 @@ def elimination_cliques(graph: DAG | UndirectedGraph, order: Iterable[Node]) -> 
     >>> elimination_cliques(UndirectedGraph("A - B - C - D - A"), ["A", "B", "C", "D"])
     (('A', 'B', 'D'), ('B', 'C', 'D'))
     """
+    graph = read_plain(graph)
     run = eliminate(graph, complete_order(graph, order))
     cliques = (run.cliques[step] for step, absorber in enumerate(absorbing_steps(run)) if step == absorber)
     return in_node_order(NodeIndex(graph.nodes), cliques)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Protocol, TypeAlias
 
-from plausible.errors import InvalidArgument, InvalidGraph
+from plausible.errors import InvalidArgument, InvalidGraph, NotSupported
 from plausible.graphs.elimination import read_cardinalities
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
 
@@ -210,7 +210,7 @@ def is_family_preserving(graph: Clusters, scopes: Iterable[Nodes]) -> bool:
     >>> is_family_preserving(CliqueTree([["A", "B"], ["B", "C"]], [(0, 1)]), [["A"], ["C", "B"]])
     True
     """
-    return all(place is not None for place in _places(graph.clusters, scopes))
+    return all(place is not None for place in _places(_clusters(graph), scopes))
 
 
 def assign_factors(graph: Clusters, scopes: Iterable[Nodes]) -> tuple[int, ...]:
@@ -223,11 +223,20 @@ def assign_factors(graph: Clusters, scopes: Iterable[Nodes]) -> tuple[int, ...]:
     """
     listed = list(map(read_scope, scopes))
     assigned: list[int] = []
-    for scope, place in zip(listed, _places(graph.clusters, listed), strict=True):
+    for scope, place in zip(listed, _places(_clusters(graph), listed), strict=True):
         if place is None:
             raise InvalidGraph(f"No cluster holds the scope {_show(scope)}. Build the clusters from all scopes.")
         assigned.append(place)
     return tuple(assigned)
+
+
+def _clusters(graph: Clusters) -> _Sets:
+    if not hasattr(graph, "clusters"):
+        raise NotSupported(
+            f"Expected a ClusterGraph or a CliqueTree, not a {type(graph).__name__}. Make one with "
+            "junction_tree(graph)."
+        )
+    return graph.clusters
 
 
 def _places(clusters: _Sets, scopes: Iterable[Nodes]) -> Iterable[int | None]:

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 from plausible.errors import InvalidGraph
 from plausible.graphs.dag import DAG
+from plausible.graphs.graph_input import GraphLike, read_pdag
 from plausible.graphs.marks import Edge
 from plausible.graphs.nodes import Node
 from plausible.graphs.pdag import PDAG
+from plausible.graphs.undirected import UndirectedGraph
 
 __all__ = ["Agreement", "StructureComparison", "compare_structure"]
 
@@ -123,12 +125,16 @@ class StructureComparison:
                 lines.append(f"{title} ({len(edges)}): {'; '.join(map(str, edges))}")
         return "\n".join(lines)
 
+    __repr__ = __str__
+
 
 def _num_directed(edges: tuple[Edge, ...]) -> int:
     return sum(edge.is_directed for edge in edges)
 
 
-def compare_structure(reference: DAG | PDAG, estimate: DAG | PDAG) -> StructureComparison:
+def compare_structure(
+    reference: GraphLike[DAG | PDAG | UndirectedGraph], estimate: GraphLike[DAG | PDAG | UndirectedGraph]
+) -> StructureComparison:
     """Compare two graphs over the same nodes edge by edge.
 
     DAGs are compared direction by direction. Since data alone can't tell equivalent DAGs apart, a learned one is
@@ -156,6 +162,7 @@ def compare_structure(reference: DAG | PDAG, estimate: DAG | PDAG) -> StructureC
     extra (1): B -> D
     reversed (1): B -> C
     """
+    reference, estimate = read_pdag(reference), read_pdag(estimate)
     _require_same_nodes(reference.nodes, estimate.nodes)
     meant, found = _edges_by_pair(reference), _edges_by_pair(estimate)
     shared = [(edge, found[pair]) for pair, edge in meant.items() if pair in found]
@@ -169,8 +176,8 @@ def compare_structure(reference: DAG | PDAG, estimate: DAG | PDAG) -> StructureC
     )
 
 
-def _edges_by_pair(graph: DAG | PDAG) -> dict[frozenset[Node], Edge]:
-    return {frozenset(edge.ends): edge for edge in PDAG(graph).edges}
+def _edges_by_pair(graph: PDAG) -> dict[frozenset[Node], Edge]:
+    return {frozenset(edge.ends): edge for edge in graph.edges}
 
 
 def _require_same_nodes(reference: tuple[Node, ...], estimate: tuple[Node, ...]) -> None:

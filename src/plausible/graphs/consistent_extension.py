@@ -6,13 +6,14 @@ from collections import deque
 
 from plausible.errors import InvalidGraph
 from plausible.graphs.dag import DAG
+from plausible.graphs.graph_input import GraphLike, read_pdag
 from plausible.graphs.meek import Orientation
 from plausible.graphs.pdag import PDAG
 
 __all__ = ["consistent_extension"]
 
 
-def consistent_extension(pdag: PDAG) -> DAG:
+def consistent_extension(pdag: GraphLike[PDAG]) -> DAG:
     """A DAG with the skeleton, the directions and exactly the immoralities of the PDAG.
 
     Again and again, a node is found that can be a sink: no edge leaves it, and each undirected neighbour of it is
@@ -39,6 +40,7 @@ def consistent_extension(pdag: PDAG) -> DAG:
     plausible.errors.InvalidGraph: No DAG fits this PDAG: among 'A', 'B', 'C', 'D' none can come last. For example
     'D' - 'A' can't point into 'A', since 'A' is joined with 'B' and 'D' is not.
     """
+    pdag = read_pdag(pdag)
     work = Orientation(pdag)
     remaining = [set(row) for row in work.adjacent]
     edges = [(a, b) for b, row in enumerate(work.parents) for a in row]

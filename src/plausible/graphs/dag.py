@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from plausible.errors import InvalidGraph
 from plausible.graphs.acyclic import topological_order
+from plausible.graphs.adjacency import read_adjacency
 from plausible.graphs.algebra import intersection, is_subgraph, union
 from plausible.graphs.connectivity import components, is_connected, is_forest
 from plausible.graphs.nodes import Node, NodeIndex, Nodes, edge_pairs, is_networkx
@@ -19,6 +20,7 @@ from plausible.graphs.undirected import UndirectedGraph
 
 if TYPE_CHECKING:
     import networkx as nx
+    import numpy.typing as npt
 
 __all__ = ["DAG"]
 
@@ -29,7 +31,7 @@ class DAG:
     Parameters
     ----------
     edges
-        Arrow text, pairs `(parent, child)`, a networkx digraph or another `DAG`.
+        Arrow text, pairs `(parent, child)`, a networkx digraph, another `DAG` or a model that has one.
     nodes
         Nodes that come first in the node order; the way to add nodes without edges.
 
@@ -58,6 +60,25 @@ class DAG:
         self._order = topological_order(self._index, self._parents, self._children)
         self._ball = BayesBall(self._parents, self._children)
 
+    @classmethod
+    def from_adjacency(cls, matrix: npt.ArrayLike, nodes: Iterable[Node] | None = None) -> DAG:
+        """The DAG with an edge from node i to node j where matrix[i, j] is one; `adjacency_matrix` goes back.
+
+        Parameters
+        ----------
+        matrix
+            Zeros and ones, one row and one column for each node; or a data frame with the nodes' names on both.
+        nodes
+            The nodes in the order of the rows; by default the names of a data frame, or 0, 1, ...
+
+        Examples
+        --------
+        >>> DAG.from_adjacency([[0, 1, 1], [0, 0, 1], [0, 0, 0]], nodes="ABC")
+        DAG('A -> B; A -> C; B -> C')
+        """
+        names, pairs = read_adjacency(matrix, nodes)
+        return cls(pairs, nodes=names)
+
     # --- what is there ---
 
     @property
@@ -70,6 +91,11 @@ class DAG:
         """The edges `(parent, child)`, ordered by parent, then as given."""
         nodes = self.nodes
         return tuple((nodes[a], nodes[b]) for a, row in enumerate(self._children) for b in row)
+
+    @property
+    def num_nodes(self) -> int:
+        """The number of nodes."""
+        return len(self._index)
 
     @property
     def num_edges(self) -> int:
@@ -188,7 +214,7 @@ class DAG:
         select = self._index.select
         return not self._ball.meets(select(x), select(y), select(given))
 
-    def d_connected(self, x: Nodes, given: Nodes = ()) -> frozenset[Node]:
+    def d_connected(self, x: Nodes, *, given: Nodes = ()) -> frozenset[Node]:
         """The unobserved nodes that an active trail leads to from `x`, the unobserved members of `x` included.
 
         >>> sorted(DAG("E -> R; E -> A <- B; A -> C").d_connected("R", given="A"))
@@ -369,6 +395,8 @@ class DAG:
 
 def _read(edges: Any) -> tuple[list[Node], list[tuple[Node, Node]]]:
     """Nodes in order of appearance, and pairs (parent, child)."""
+    if isinstance(getattr(edges, "graph", None), DAG):
+        edges = edges.graph
     if isinstance(edges, DAG):
         return list(edges.nodes), list(edges.edges)
     if isinstance(edges, str):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from plausible.errors import InvalidGraph
 from plausible.graphs.dag import DAG
 from plausible.graphs.marks import Edge
-from plausible.graphs.nodes import Node, is_networkx
+from plausible.graphs.nodes import Node, is_networkx, refuse_no_edges
 from plausible.graphs.text import parse_statements
 from plausible.graphs.undirected import UndirectedGraph
 
@@ -27,12 +28,16 @@ def read_edges(source: Any) -> tuple[list[Node], list[Edge]]:
     if isinstance(source, str):
         nodes, connections = parse_statements(source)
         return list(nodes), [Edge.of(item.left, item.edge, item.right) for item in connections]
+    carried = getattr(source, "graph", None)
+    if isinstance(carried, DAG | UndirectedGraph):
+        source = carried
     if isinstance(source, DAG):
         return list(source.nodes), [Edge.of(a, "->", b) for a, b in source.edges]
     if isinstance(source, UndirectedGraph):
         return list(source.nodes), [Edge.of(a, "-", b) for a, b in source.edges]
     if is_networkx(source):
         return list(source.nodes), _read_networkx(source)
+    refuse_no_edges(source)
     edges = [_read_item(item) for item in source]
     return [node for edge in edges for node in edge.ends], edges
 
@@ -40,9 +45,15 @@ def read_edges(source: Any) -> tuple[list[Node], list[Edge]]:
 def _read_item(item: Any) -> Edge:
     if isinstance(item, Edge):
         return item
-    if isinstance(item, str) or not isinstance(item, Iterable) or len(parts := tuple(item)) != 3:
-        raise InvalidGraph(f"{item!r} is not a marked edge: expected an Edge or a triple such as ('A', '->', 'B').")
-    return Edge.of(*parts)
+    parts = () if isinstance(item, str) or not isinstance(item, Iterable) else tuple(item)
+    if len(parts) == 2 and isinstance(item, AbstractSet):
+        raise InvalidGraph(f"The set {item!r} has no direction. Write a pair (parent, child), or (a, '<->', b).")
+    if len(parts) not in (2, 3):
+        raise InvalidGraph(
+            f"{item!r} is not a marked edge: expected an Edge, a triple such as ('A', '<->', 'B'), or a pair "
+            "(parent, child)."
+        )
+    return Edge.of(*parts) if len(parts) == 3 else Edge.of(parts[0], "->", parts[1])
 
 
 def _read_networkx(graph: Any) -> list[Edge]:

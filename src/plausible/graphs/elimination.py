@@ -19,6 +19,7 @@ import numpy as np
 
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs.dag import DAG
+from plausible.graphs.graph_input import GraphLike, read_plain
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
 from plausible.graphs.undirected import UndirectedGraph
 
@@ -70,7 +71,7 @@ class Elimination:
 # --- the price of an order ---
 
 
-def eliminate(graph: DAG | UndirectedGraph, order: Iterable[Node]) -> Elimination:
+def eliminate(graph: GraphLike[DAG | UndirectedGraph], order: Iterable[Node]) -> Elimination:
     """Eliminate the nodes of `order` one after the other and record what happens (Koller & Friedman 2009, 9.4).
 
     Parameters
@@ -117,7 +118,7 @@ def eliminate(graph: DAG | UndirectedGraph, order: Iterable[Node]) -> Eliminatio
     )
 
 
-def fill_edges(graph: DAG | UndirectedGraph, order: Iterable[Node]) -> tuple[tuple[Node, Node], ...]:
+def fill_edges(graph: GraphLike[DAG | UndirectedGraph], order: Iterable[Node]) -> tuple[tuple[Node, Node], ...]:
     """The edges that eliminating in this order adds.
 
     >>> star = UndirectedGraph("C - L1; C - L2; C - L3; C - L4")
@@ -129,7 +130,7 @@ def fill_edges(graph: DAG | UndirectedGraph, order: Iterable[Node]) -> tuple[tup
     return eliminate(graph, order).fill
 
 
-def induced_graph(graph: DAG | UndirectedGraph, order: Iterable[Node]) -> UndirectedGraph:
+def induced_graph(graph: GraphLike[DAG | UndirectedGraph], order: Iterable[Node]) -> UndirectedGraph:
     """The graph and the fill edges of an order; chordal if the order has all nodes.
 
     >>> induced_graph(UndirectedGraph("A - B - C - D - A"), ["B", "A", "D", "C"])
@@ -139,7 +140,7 @@ def induced_graph(graph: DAG | UndirectedGraph, order: Iterable[Node]) -> Undire
     return UndirectedGraph((*graph.edges, *fill_edges(graph, order)), nodes=graph.nodes)
 
 
-def induced_width(graph: DAG | UndirectedGraph, order: Iterable[Node]) -> int:
+def induced_width(graph: GraphLike[DAG | UndirectedGraph], order: Iterable[Node]) -> int:
     """The size of the largest clique that eliminating in this order makes, minus one.
 
     The smallest width over all orders is the treewidth of the graph.
@@ -150,7 +151,9 @@ def induced_width(graph: DAG | UndirectedGraph, order: Iterable[Node]) -> int:
     return eliminate(graph, order).width
 
 
-def elimination_cost(graph: DAG | UndirectedGraph, order: Iterable[Node], cardinalities: Mapping[Node, int]) -> int:
+def elimination_cost(
+    graph: GraphLike[DAG | UndirectedGraph], order: Iterable[Node], cardinalities: Mapping[Node, int]
+) -> int:
     """The table entries that eliminating in this order builds: the sum over steps of ∏ |Val(X)| over the clique.
 
     >>> elimination_cost(UndirectedGraph("A - B - C"), ["A", "B", "C"], {"A": 2, "B": 3, "C": 5})
@@ -163,7 +166,7 @@ def elimination_cost(graph: DAG | UndirectedGraph, order: Iterable[Node], cardin
 
 
 def elimination_order(
-    graph: DAG | UndirectedGraph,
+    graph: GraphLike[DAG | UndirectedGraph],
     heuristic: Heuristic = "min-fill",
     *,
     cardinalities: Mapping[Node, int] | None = None,
@@ -343,8 +346,9 @@ _SCORES: dict[Heuristic, tuple[type[_Scores], int | None]] = {
 # --- reading arguments ---
 
 
-def interaction_graph(graph: DAG | UndirectedGraph) -> UndirectedGraph:
+def interaction_graph(graph: GraphLike[DAG | UndirectedGraph]) -> UndirectedGraph:
     """The graph whose cliques hold the factors: the moral graph of a DAG, an undirected graph as it is."""
+    graph = read_plain(graph)
     return graph.moralize() if isinstance(graph, DAG) else graph
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from plausible.graphs.dag import DAG
+from plausible.graphs.graph_input import GraphLike, read_as
 from plausible.graphs.nodes import Node
 from plausible.graphs.pdag import PDAG
 from plausible.graphs.text import quote
@@ -37,15 +38,21 @@ class Immorality:
         return f"{quote(self.left)} -> {quote(self.child)} <- {quote(self.right)}"
 
 
-def immoralities(graph: DAG | PDAG) -> tuple[Immorality, ...]:
+def immoralities(graph: GraphLike[DAG | PDAG]) -> tuple[Immorality, ...]:
     """The immoralities (v-structures, unshielded colliders), ordered by child.
 
     >>> [str(immorality) for immorality in immoralities(DAG("D -> G <- I -> S; G -> L"))]
     ['D -> G <- I']
     """
+    graph = _read(graph)
     return tuple(
         Immorality(left, child, right)
         for child in graph.nodes
         for left, right in combinations(graph.parents(child), 2)
         if not graph.is_adjacent(left, right)
     )
+
+
+def _read(graph: GraphLike[DAG | PDAG]) -> DAG | PDAG:
+    read: DAG | PDAG = read_as(graph, DAG, PDAG)
+    return read

@@ -16,6 +16,7 @@ from typing import Protocol, TypeAlias
 from plausible.errors import NotSupported
 from plausible.graphs.dag import DAG
 from plausible.graphs.elimination import as_order
+from plausible.graphs.graph_input import GraphLike, read_plain
 from plausible.graphs.independencies import (
     Independence,
     IndependenceOracle,
@@ -54,7 +55,7 @@ Distribution: TypeAlias = IndependenceOracle | TellsIndependence
 
 
 def find_violation(
-    graph: DAG | UndirectedGraph, distribution: Distribution, *, is_positive: bool = False
+    graph: GraphLike[DAG | UndirectedGraph], distribution: Distribution, *, is_positive: bool = False
 ) -> Independence | None:
     """The first independence that the graph states and the distribution lacks; None if the graph is an I-map.
 
@@ -76,7 +77,7 @@ def find_violation(
     A ⟂ C
     >>> find_violation(DAG("A <- B -> C"), chain)
     """
-    oracle = _oracle(distribution)
+    graph, oracle = read_plain(graph), _oracle(distribution)
     if isinstance(graph, DAG):
         statements = local_independencies(graph)
     elif is_positive:
@@ -86,7 +87,7 @@ def find_violation(
     return next((statement for statement in statements if not statement.holds_in(oracle)), None)
 
 
-def find_unentailed(graph: DAG | UndirectedGraph, distribution: Distribution) -> Independence | None:
+def find_unentailed(graph: GraphLike[DAG | UndirectedGraph], distribution: Distribution) -> Independence | None:
     """The first independence of the distribution, between single nodes, that the graph does not state; None if none.
 
     Sets need not be looked at: if X ⟂ Y | Z holds in the distribution, so does x ⟂ y | Z for their members, and a graph
@@ -95,6 +96,7 @@ def find_unentailed(graph: DAG | UndirectedGraph, distribution: Distribution) ->
     >>> print(find_unentailed(DAG("A -> B -> C; A -> C"), separation_oracle(DAG("A -> B -> C"))))
     A ⟂ C | B
     """
+    graph = read_plain(graph)
     refuse_many_nodes(graph.nodes)
     oracle, is_separated = _oracle(distribution), separation_oracle(graph)
     for a, b, given in single_pairs(graph.nodes):
@@ -103,7 +105,7 @@ def find_unentailed(graph: DAG | UndirectedGraph, distribution: Distribution) ->
     return None
 
 
-def is_i_map(graph: DAG | UndirectedGraph, distribution: Distribution, *, is_positive: bool = False) -> bool:
+def is_i_map(graph: GraphLike[DAG | UndirectedGraph], distribution: Distribution, *, is_positive: bool = False) -> bool:
     """Whether every independence that the graph states holds in the distribution: I(G) ⊆ I(P).
 
     Parameters are those of `find_violation`, which tells what fails.
@@ -114,7 +116,9 @@ def is_i_map(graph: DAG | UndirectedGraph, distribution: Distribution, *, is_pos
     return find_violation(graph, distribution, is_positive=is_positive) is None
 
 
-def is_minimal_i_map(graph: DAG | UndirectedGraph, distribution: Distribution, *, is_positive: bool = False) -> bool:
+def is_minimal_i_map(
+    graph: GraphLike[DAG | UndirectedGraph], distribution: Distribution, *, is_positive: bool = False
+) -> bool:
     """Whether the graph is an I-map, and none once any single edge is removed.
 
     One edge at a time is enough: more edges make an I-map of an I-map, so if some could go together, each could go.
@@ -123,12 +127,13 @@ def is_minimal_i_map(graph: DAG | UndirectedGraph, distribution: Distribution, *
     >>> is_minimal_i_map(DAG("A -> B -> C; A -> C"), separation_oracle(DAG("A -> B -> C")))
     False
     """
+    graph = read_plain(graph)
     if not is_i_map(graph, distribution, is_positive=is_positive):
         return False
     return not any(is_i_map(graph.without_edge(a, b), distribution, is_positive=is_positive) for a, b in graph.edges)
 
 
-def is_perfect_map(graph: DAG | UndirectedGraph, distribution: Distribution) -> bool:
+def is_perfect_map(graph: GraphLike[DAG | UndirectedGraph], distribution: Distribution) -> bool:
     """Whether graph and distribution have the same independencies: I(G) = I(P). Refuses more than 12 nodes.
 
     >>> is_perfect_map(UndirectedGraph("A - B - C"), separation_oracle(DAG("A -> B -> C")))
@@ -136,6 +141,7 @@ def is_perfect_map(graph: DAG | UndirectedGraph, distribution: Distribution) -> 
     >>> is_perfect_map(UndirectedGraph("A - B - C - A"), separation_oracle(DAG("A -> B <- C")))
     False
     """
+    graph = read_plain(graph)
     refuse_many_nodes(graph.nodes)
     return is_i_map(graph, distribution) and find_unentailed(graph, distribution) is None
 

@@ -6,11 +6,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
 from math import comb
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from plausible.errors import InvalidArgument, NotSupported, TooLarge
+from plausible.graphs.ancestral import MAG, PAG
+from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.dag import DAG
+from plausible.graphs.graph_input import GraphLike, read_as, read_plain, read_undirected
+from plausible.graphs.m_separation import SeparationGraph
+from plausible.graphs.mixed import MixedGraph
 from plausible.graphs.nodes import Node, Nodes
+from plausible.graphs.pdag import PDAG
 from plausible.graphs.undirected import UndirectedGraph
 
 __all__ = [
@@ -31,12 +37,8 @@ IndependenceOracle: TypeAlias = Callable[[tuple[Node, ...], tuple[Node, ...], tu
 MAX_NODES = 12
 
 
-class NodeGraph(Protocol):
-    """A graph that names its nodes and has a method that answers separation queries."""
-
-    @property
-    def nodes(self) -> tuple[Node, ...]:
-        """The nodes, in order."""
+#: A graph that answers separation queries.
+Separable: TypeAlias = DAG | UndirectedGraph | SeparationGraph
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
@@ -57,6 +59,8 @@ class Independence:
     --------
     >>> print(Independence("D", ["I", "S"], given="G"))
     D ⟂ I, S | G
+    >>> Independence("D", "I")
+    <Independence: D ⟂ I>
     >>> Independence("D", ["I", "S"]) == Independence(["S", "I"], "D")
     True
     """
@@ -77,6 +81,15 @@ class Independence:
         for name, nodes in sides.items():
             object.__setattr__(self, name, nodes)
 
+    @classmethod
+    def _of(cls, x: tuple[Node, ...], y: tuple[Node, ...], given: tuple[Node, ...]) -> Independence:
+        """The statement for sets that are known to be disjoint; a large graph makes hundreds of thousands."""
+        statement = object.__new__(cls)
+        object.__setattr__(statement, "x", x)
+        object.__setattr__(statement, "y", y)
+        object.__setattr__(statement, "given", given)
+        return statement
+
     def _key(self) -> tuple[frozenset[frozenset[Node]], frozenset[Node]]:
         return frozenset((frozenset(self.x), frozenset(self.y))), frozenset(self.given)
 
@@ -90,6 +103,9 @@ class Independence:
         x, y, given = (", ".join(map(str, side)) for side in (self.x, self.y, self.given))
         return f"{x} ⟂ {y} | {given}" if given else f"{x} ⟂ {y}"
 
+    def __repr__(self) -> str:
+        return f"<Independence: {self}>"
+
     def holds_in(self, oracle: IndependenceOracle) -> bool:
         """Whether an oracle agrees.
 
@@ -100,7 +116,7 @@ class Independence:
         return oracle(self.x, self.y, self.given)
 
 
-def separation_oracle(graph: NodeGraph) -> IndependenceOracle:
+def separation_oracle(graph: GraphLike[Separable]) -> IndependenceOracle:
     """The independence model of a graph, I(G): its own answer to "are X and Y separated given Z?".
 
     A DAG answers by d-separation, a mixed graph by m-separation, an undirected graph by plain separation. A
@@ -110,17 +126,27 @@ def separation_oracle(graph: NodeGraph) -> IndependenceOracle:
     >>> separation_oracle(UndirectedGraph("A - B - C"))(("A",), ("C",), ("B",))
     True
     """
+    graph = _read_separable(graph)
     for method in ("d_separated", "m_separated", "separated"):
         if hasattr(graph, method):
             oracle: IndependenceOracle = getattr(graph, method)
             return oracle
-    raise NotSupported(f"A {type(graph).__name__} does not answer separation queries.")
+    raise NotSupported(
+        f"A {type(graph).__name__} does not answer separation queries, as it stands for several graphs. Ask one of "
+        "them, such as consistent_extension(pdag) or a MAG of the class."
+    )
+
+
+def _read_separable(graph: GraphLike[Separable]) -> Separable:
+    """The graph, which may also be of a kind that answers no separation queries."""
+    separable: Separable = read_as(graph, DAG, UndirectedGraph, MixedGraph, CausalGraph, MAG, PDAG, PAG)
+    return separable
 
 
 # --- the statements of a Markov property ---
 
 
-def local_independencies(graph: DAG | UndirectedGraph) -> tuple[Independence, ...]:
+def local_independencies(graph: GraphLike[DAG | UndirectedGraph]) -> tuple[Independence, ...]:
     """The local Markov property, one statement for each node about which there is something to say.
 
     In a DAG, X ⟂ nondescendants other than the parents | parents: together these imply every d-separation, for any
@@ -134,6 +160,7 @@ def local_independencies(graph: DAG | UndirectedGraph) -> tuple[Independence, ..
     S ⟂ D, G, L | I
     L ⟂ D, I, S | G
     """
+    graph = read_plain(graph)
     if isinstance(graph, UndirectedGraph):
         return markov_blanket_independencies(graph)
     return _stated(
@@ -142,7 +169,7 @@ def local_independencies(graph: DAG | UndirectedGraph) -> tuple[Independence, ..
     )
 
 
-def markov_blanket_independencies(graph: DAG | UndirectedGraph) -> tuple[Independence, ...]:
+def markov_blanket_independencies(graph: GraphLike[DAG | UndirectedGraph]) -> tuple[Independence, ...]:
     """Each node is independent of all the rest given its Markov blanket.
 
     >>> for statement in markov_blanket_independencies(DAG("D -> G <- I -> S")):
@@ -151,13 +178,14 @@ def markov_blanket_independencies(graph: DAG | UndirectedGraph) -> tuple[Indepen
     G ⟂ S | D, I
     S ⟂ D, G | I
     """
+    graph = read_plain(graph)
     return _stated(
         (node, _without(graph.nodes, {node, *graph.markov_blanket(node)}), graph.markov_blanket(node))
         for node in graph.nodes
     )
 
 
-def pairwise_independencies(graph: DAG | UndirectedGraph) -> tuple[Independence, ...]:
+def pairwise_independencies(graph: GraphLike[DAG | UndirectedGraph]) -> tuple[Independence, ...]:
     """One statement for each pair of nodes that no edge joins.
 
     In an undirected graph X ⟂ Y | all the rest, which implies every separation if the distribution is positive. In a
@@ -168,14 +196,17 @@ def pairwise_independencies(graph: DAG | UndirectedGraph) -> tuple[Independence,
     A ⟂ C | B, D
     B ⟂ D | A, C
     """
+    graph = read_plain(graph)
     if isinstance(graph, UndirectedGraph):
         pairs = ((a, b) for a, b in combinations(graph.nodes, 2) if not graph.has_edge(a, b))
         return _stated((a, (b,), _without(graph.nodes, {a, b})) for a, b in pairs)
-    ordered = ((later, earlier) for earlier, later in combinations(graph.topological_order, 2))
-    return _stated((a, (b,), graph.parents(a)) for a, b in ordered if not graph.is_adjacent(a, b))
+    parents = {node: graph.parents(node) for node in graph.nodes}
+    adjacent = {node: frozenset(graph.neighbors(node)) for node in graph.nodes}
+    ordered = combinations(graph.topological_order, 2)
+    return _stated((later, (earlier,), parents[later]) for earlier, later in ordered if earlier not in adjacent[later])
 
 
-def global_independencies(graph: UndirectedGraph) -> tuple[Independence, ...]:
+def global_independencies(graph: GraphLike[UndirectedGraph]) -> tuple[Independence, ...]:
     """The global Markov property of an undirected graph, in statements from which all others follow.
 
     For each set Z that cuts the rest into pieces: each piece ⟂ all the other pieces | Z. These imply every
@@ -190,6 +221,7 @@ def global_independencies(graph: UndirectedGraph) -> tuple[Independence, ...]:
     -----
     Looks at all 2^n sets Z and refuses more than 12 nodes.
     """
+    graph = read_undirected(graph)
     refuse_many_nodes(graph.nodes)
     statements: dict[Independence, None] = {}
     for given in subsets(graph.nodes):
@@ -201,7 +233,7 @@ def global_independencies(graph: UndirectedGraph) -> tuple[Independence, ...]:
     return tuple(statements)
 
 
-def all_independencies(graph: NodeGraph, max_given: int | None = None) -> tuple[Independence, ...]:
+def all_independencies(graph: GraphLike[Separable], max_given: int | None = None) -> tuple[Independence, ...]:
     """Every X ⟂ Y | Z that the graph implies, for single nodes X and Y and sets Z of up to `max_given` nodes.
 
     Single nodes say it all: in a graph two sets are separated exactly if each node of the one is separated from each
@@ -228,6 +260,7 @@ def all_independencies(graph: NodeGraph, max_given: int | None = None) -> tuple[
     D ⟂ L | G, I
     I ⟂ L | D, G
     """
+    graph = _read_separable(graph)
     if max_given is None:
         refuse_many_nodes(graph.nodes)
     is_separated = separation_oracle(graph)
@@ -264,7 +297,7 @@ def refuse_many_nodes(nodes: Sequence[Node]) -> None:
 
 def _stated(statements: Iterable[tuple[Node, Sequence[Node], Sequence[Node]]]) -> tuple[Independence, ...]:
     """The statements that have something on their second side."""
-    return tuple(Independence((x,), y, given) for x, y, given in statements if y)
+    return tuple(Independence._of((x,), tuple(y), tuple(given)) for x, y, given in statements if y)
 
 
 def _without(nodes: Iterable[Node], removed: Iterable[Node]) -> tuple[Node, ...]:

@@ -10,13 +10,14 @@ from plausible.graphs.cliques import absorbing_steps, next_steps
 from plausible.graphs.cluster_graph import CliqueTree, read_scope
 from plausible.graphs.dag import DAG
 from plausible.graphs.elimination import Elimination, Heuristic, as_order, eliminate
+from plausible.graphs.graph_input import GraphLike, read_undirected
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
 from plausible.graphs.undirected import UndirectedGraph
 
 __all__ = ["clique_tree", "junction_tree", "tree_from_elimination"]
 
 
-def clique_tree(graph: UndirectedGraph) -> CliqueTree:
+def clique_tree(graph: GraphLike[UndirectedGraph]) -> CliqueTree:
     """The maximal cliques of a chordal graph, joined to a tree with the running intersection property.
 
     Among all trees over the cliques these have the largest total size of sepsets: a clique tree is a maximum spanning
@@ -29,11 +30,12 @@ def clique_tree(graph: UndirectedGraph) -> CliqueTree:
     >>> tree.edges, tree.sepsets
     (((0, 1),), (('C',),))
     """
+    graph = read_undirected(graph)
     return _tree_of(eliminate(graph, perfect_elimination_order(graph)), graph.index)
 
 
 def junction_tree(
-    graph: DAG | UndirectedGraph,
+    graph: GraphLike[DAG | UndirectedGraph],
     order: Iterable[Node] | None = None,
     *,
     heuristic: Heuristic = "min-fill",

@@ -29,10 +29,10 @@ class MarkedGraph(ABC):
     Parameters
     ----------
     edges
-        Arrow text (`"A -> B <-> C; D - E; F o-> G"`), `Edge` records or triples `(a, "->", b)`, another graph, or a
-        networkx graph. In networkx an edge attribute `marks` holds the edge as written from the first node to the
-        second, such as `"<->"`; without it edges are `->` in a digraph and `-` in an undirected graph. Two edges
-        between one pair need a `MultiDiGraph`.
+        Arrow text (`"A -> B <-> C; D - E; F o-> G"`), `Edge` records, triples `(a, "<->", b)` or pairs
+        `(parent, child)`, another graph, a model that has one, or a networkx graph. In networkx an edge attribute
+        `marks` holds the edge as written from the first node to the second, such as `"<->"`; without it edges are `->`
+        in a digraph and `-` in an undirected graph. Two edges between one pair need a `MultiDiGraph`.
     nodes
         Nodes that come first in the node order; the way to add nodes without edges.
     """
@@ -48,6 +48,8 @@ class MarkedGraph(ABC):
         edges: str | Iterable[Any] | nx.Graph[Any] | DAG | UndirectedGraph | MarkedGraph = (),
         nodes: Iterable[Node] = (),
     ) -> None:
+        carried = getattr(edges, "graph", None)
+        edges = carried if isinstance(carried, MarkedGraph) else edges
         found, given = (edges.nodes, edges.edges) if isinstance(edges, MarkedGraph) else read_edges(edges)
         self._index = NodeIndex(nodes, found)
         self._edges = tuple(dict.fromkeys(self._arranged(edge) for edge in given))
@@ -91,6 +93,11 @@ class MarkedGraph(ABC):
         return self._edges
 
     @property
+    def num_nodes(self) -> int:
+        """The number of nodes."""
+        return len(self._index)
+
+    @property
     def num_edges(self) -> int:
         """The number of edges."""
         return len(self._edges)
@@ -107,7 +114,7 @@ class MarkedGraph(ABC):
         row = self._incident[self._index.position(a)]
         return tuple(Edge(a, b, near, far) for other, near, far in row if other == target)
 
-    def has_edge(self, left: Node, symbol: str, right: Node) -> bool:
+    def has_edge(self, left: Node, right: Node, symbol: str = "->") -> bool:
         """Whether the edge written as `left symbol right` is there, with exactly these marks."""
         return Edge.of(left, symbol, right) in self.edges_between(left, right)
 
@@ -219,11 +226,11 @@ class MarkedGraph(ABC):
         self._index.position(node)
         return self.subgraph([other for other in self.nodes if other != node])
 
-    def with_edge(self, left: Node, symbol: str, right: Node) -> Self:
+    def with_edge(self, left: Node, right: Node, symbol: str = "->") -> Self:
         """This graph and one more edge, written as `left symbol right`."""
         return self._keep((*self._edges, Edge.of(left, symbol, right)))
 
-    def without_edge(self, left: Node, symbol: str, right: Node) -> Self:
+    def without_edge(self, left: Node, right: Node, symbol: str = "->") -> Self:
         """This graph without an edge that it has, written as `left symbol right`."""
         gone = Edge.of(left, symbol, right)
         if gone not in (between := self.edges_between(left, right)):

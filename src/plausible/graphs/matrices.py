@@ -4,32 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plausible.errors import InvalidArgument, InvalidGraph, TooLarge
+from plausible.graphs.dag import DAG
+from plausible.graphs.graph_input import GraphLike, read_plain, read_undirected
 from plausible.graphs.nodes import Nodes
-
-if TYPE_CHECKING:
-    from plausible.graphs.dag import DAG
-    from plausible.graphs.undirected import UndirectedGraph
+from plausible.graphs.undirected import UndirectedGraph
 
 __all__ = ["adjacency_matrix", "clique_matrix", "count_walks", "incidence_matrix"]
 
 IntMatrix = NDArray[np.int64]
 
 
-def adjacency_matrix(graph: DAG | UndirectedGraph) -> IntMatrix:
+def adjacency_matrix(graph: GraphLike[DAG | UndirectedGraph]) -> IntMatrix:
     """The 0/1 matrix A with A[i, j] = 1 if an edge leads from node i to node j; symmetric if undirected.
 
-    >>> from plausible.graphs.dag import DAG
     >>> adjacency_matrix(DAG("A -> B <- C"))
     array([[0, 1, 0],
            [0, 0, 0],
            [0, 1, 0]])
     """
+    graph = read_plain(graph)
     matrix = np.zeros((len(graph), len(graph)), dtype=np.int64)
     for i, node in enumerate(graph.nodes):
         for other in graph.neighbors(node):
@@ -37,10 +35,9 @@ def adjacency_matrix(graph: DAG | UndirectedGraph) -> IntMatrix:
     return matrix
 
 
-def count_walks(graph: DAG | UndirectedGraph, length: int) -> IntMatrix:
+def count_walks(graph: GraphLike[DAG | UndirectedGraph], length: int) -> IntMatrix:
     """The number of walks of `length` steps from node i to node j: (A^length)[i, j] for the adjacency matrix A.
 
-    >>> from plausible.graphs.undirected import UndirectedGraph
     >>> count_walks(UndirectedGraph("A - B - C - A"), 3)
     array([[2, 3, 3],
            [3, 2, 3],
@@ -56,16 +53,16 @@ def count_walks(graph: DAG | UndirectedGraph, length: int) -> IntMatrix:
     return np.linalg.matrix_power(matrix, length)
 
 
-def clique_matrix(graph: UndirectedGraph, cliques: Iterable[Nodes]) -> IntMatrix:
+def clique_matrix(graph: GraphLike[UndirectedGraph], cliques: Iterable[Nodes]) -> IntMatrix:
     """The 0/1 matrix C with C[i, k] = 1 if node i is in clique k; off its diagonal C Cᵀ counts shared cliques.
 
-    >>> from plausible.graphs.undirected import UndirectedGraph
     >>> clique_matrix(UndirectedGraph("A - B - C - A; C - D"), [["A", "B", "C"], ["C", "D"]])
     array([[1, 0],
            [1, 0],
            [1, 1],
            [0, 1]])
     """
+    graph = read_undirected(graph)
     columns = [graph.index.select(clique) for clique in cliques]
     matrix = np.zeros((len(graph), len(columns)), dtype=np.int64)
     for k, column in enumerate(columns):
@@ -76,15 +73,15 @@ def clique_matrix(graph: UndirectedGraph, cliques: Iterable[Nodes]) -> IntMatrix
     return matrix
 
 
-def incidence_matrix(graph: DAG | UndirectedGraph) -> IntMatrix:
+def incidence_matrix(graph: GraphLike[DAG | UndirectedGraph]) -> IntMatrix:
     """The 0/1 matrix with a one where a node (row) is an end of an edge (column, in the order of `graph.edges`).
 
-    >>> from plausible.graphs.undirected import UndirectedGraph
     >>> incidence_matrix(UndirectedGraph("A - B - C"))
     array([[1, 0],
            [1, 1],
            [0, 1]])
     """
+    graph = read_plain(graph)
     matrix = np.zeros((len(graph), graph.num_edges), dtype=np.int64)
     for k, edge in enumerate(graph.edges):
         matrix[graph.index.select(edge), k] = 1

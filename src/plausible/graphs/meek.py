@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from plausible.errors import CyclicGraph, InvalidGraph
+from plausible.graphs.graph_input import GraphLike, read_pdag
 from plausible.graphs.immoralities import immoralities
 from plausible.graphs.marks import Edge
 from plausible.graphs.nodes import Node, NodeIndex
@@ -14,7 +15,7 @@ from plausible.graphs.text import quote
 __all__ = ["Orientation", "apply_meek_rules"]
 
 
-def apply_meek_rules(pdag: PDAG) -> PDAG:
+def apply_meek_rules(pdag: GraphLike[PDAG]) -> PDAG:
     """Direct every edge whose direction the four rules force.
 
     A direction is forced if the other one would make a directed cycle or an immorality that is not there yet:
@@ -42,6 +43,7 @@ def apply_meek_rules(pdag: PDAG) -> PDAG:
     >>> apply_meek_rules(PDAG("A -> B - C - D"))
     PDAG('A -> B; B -> C; C -> D')
     """
+    pdag = read_pdag(pdag)
     work = Orientation(pdag)
     work.close()
     try:

@@ -7,9 +7,9 @@ from collections.abc import Set as AbstractSet
 from itertools import chain
 from typing import Any, TypeAlias
 
-from plausible.errors import InvalidGraph, UnknownVariable
+from plausible.errors import InvalidGraph, UnknownVariable, suggestion
 
-__all__ = ["Node", "NodeIndex", "Nodes", "edge_pairs", "is_networkx"]
+__all__ = ["Node", "NodeIndex", "Nodes", "edge_pairs", "is_networkx", "refuse_no_edges"]
 
 Node: TypeAlias = Hashable
 #: One node, or several.
@@ -45,7 +45,7 @@ class NodeIndex:
         try:
             return self.positions[node]
         except (KeyError, TypeError):
-            raise UnknownVariable.named(node, self.nodes, "this graph") from None
+            raise self._unknown(node) from None
 
     def select(self, nodes: Nodes) -> list[int]:
         """The positions of one node or of several, without repeats, in the order given."""
@@ -55,12 +55,15 @@ class NodeIndex:
         except TypeError:  # a list or a set of nodes, which is no node itself
             pass
         if isinstance(nodes, str) or not isinstance(nodes, Iterable):
-            raise UnknownVariable.named(nodes, self.nodes, "this graph")
+            raise self._unknown(nodes)
         members = list(nodes)
         try:  # one lookup each: sets of thousands of observed nodes are common
             return list(dict.fromkeys(map(self.positions.__getitem__, members)))
         except (KeyError, TypeError):
             return list(map(self.position, members))  # raises, with the name of the stranger
+
+    def _unknown(self, node: object) -> UnknownVariable:
+        return UnknownVariable(f"{node!r} is not a node of this graph.{suggestion(node, self.nodes)}")
 
     def names(self, positions: Iterable[int]) -> tuple[Node, ...]:
         """The nodes at these positions, in the order given."""
@@ -74,11 +77,27 @@ def is_networkx(graph: object) -> bool:
 
 def edge_pairs(edges: Iterable[Any], directed: bool = False) -> list[tuple[Node, Node]]:
     """Check that every item is a pair of different nodes; a set will do where the edge has no direction."""
+    refuse_no_edges(edges)
     pairs = [edge if type(edge) is tuple and len(edge) == 2 else _read_pair(edge, directed) for edge in edges]
     for a, b in pairs:
         if a == b:
             raise InvalidGraph(f"The edge from {a!r} to itself is not allowed.")
     return pairs
+
+
+def refuse_no_edges(edges: object) -> None:
+    """Refuse what can't be a list of edges: a number, or a square array, which is a matrix."""
+    if not isinstance(edges, Iterable):
+        raise InvalidGraph(
+            f"Can't read a graph from a {type(edges).__name__}: expected arrow text such as 'A -> B', a list of edges, "
+            "a graph or a model that has one."
+        )
+    shape: tuple[int, ...] = getattr(edges, "shape", ())
+    if len(shape) == 2 and shape[0] == shape[1] != 2:
+        raise InvalidGraph(
+            f"A {type(edges).__name__} of shape {tuple(shape)} is no list of edges. If it is an adjacency matrix, use "
+            "DAG.from_adjacency(matrix, nodes=...) or UndirectedGraph.from_adjacency."
+        )
 
 
 def _read_pair(edge: Any, directed: bool) -> tuple[Node, Node]:

@@ -51,4 +51,4 @@ class PDAG(MarkedGraph):
 
     def with_direction(self, source: Node, target: Node) -> PDAG:
         """This graph with its edge `source - target` directed from `source` to `target`."""
-        return self.without_edge(source, "-", target).with_edge(source, "->", target)
+        return self.without_edge(source, target, "-").with_edge(source, target)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import fsum, isnan
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from plausible.errors import InvalidArgument, InvalidGraph
 from plausible.graphs.connectivity import components
+from plausible.graphs.graph_input import GraphLike, read_undirected
 from plausible.graphs.nodes import Node
-
-if TYPE_CHECKING:
-    from plausible.graphs.undirected import UndirectedGraph
+from plausible.graphs.undirected import UndirectedGraph
 
 __all__ = [
     "SpanningForest",
@@ -35,7 +34,7 @@ class SpanningForest:
     weight: float
 
 
-def maximum_spanning_tree(graph: UndirectedGraph, weights: Weights) -> SpanningForest:
+def maximum_spanning_tree(graph: GraphLike[UndirectedGraph], weights: Weights) -> SpanningForest:
     """The spanning tree of greatest total weight.
 
     Kruskal's (1956) algorithm, O(edges log edges). Weights may be negative; among equal ones the edge that comes first
@@ -50,7 +49,6 @@ def maximum_spanning_tree(graph: UndirectedGraph, weights: Weights) -> SpanningF
 
     Examples
     --------
-    >>> from plausible.graphs.undirected import UndirectedGraph
     >>> weights = {("A", "B"): 4, ("A", "C"): 8, ("B", "C"): 11, ("B", "D"): 8, ("C", "D"): 7, ("C", "E"): 1,
     ...            ("D", "E"): 2}
     >>> tree = maximum_spanning_tree(UndirectedGraph(weights), weights)
@@ -60,21 +58,23 @@ def maximum_spanning_tree(graph: UndirectedGraph, weights: Weights) -> SpanningF
     return _require_tree(maximum_spanning_forest(graph, weights))
 
 
-def minimum_spanning_tree(graph: UndirectedGraph, weights: Weights) -> SpanningForest:
+def minimum_spanning_tree(graph: GraphLike[UndirectedGraph], weights: Weights) -> SpanningForest:
     """The spanning tree of least total weight; see `maximum_spanning_tree`."""
     return _require_tree(minimum_spanning_forest(graph, weights))
 
 
-def maximum_spanning_forest(graph: UndirectedGraph, weights: Weights) -> SpanningForest:
+def maximum_spanning_forest(graph: GraphLike[UndirectedGraph], weights: Weights) -> SpanningForest:
     """A spanning tree of greatest weight for each component; see `maximum_spanning_tree`.
 
     It joins all that the graph joins, so it takes edges of negative weight too.
     """
+    graph = read_undirected(graph)
     return _kruskal(graph, _weight_table(graph, weights), sign=-1)
 
 
-def minimum_spanning_forest(graph: UndirectedGraph, weights: Weights) -> SpanningForest:
+def minimum_spanning_forest(graph: GraphLike[UndirectedGraph], weights: Weights) -> SpanningForest:
     """A spanning tree of least weight for each component; see `maximum_spanning_tree`."""
+    graph = read_undirected(graph)
     return _kruskal(graph, _weight_table(graph, weights), sign=1)
 
 

@@ -1,7 +1,7 @@
 """Arrow text: `"A -> B <-> C; D - E; F o-> G"`, the way people write graphs in a message.
 
 A statement is a chain of nodes joined by edges, or a lone node; statements end at `;`, `,` or a new line.
-A name with blanks or any of `- < > ; , "` in it stands in double quotes.
+A name with blanks or any of `- < > ; , " { }` in it, or a `'` at its beginning, stands in double quotes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _TOKEN = re.compile(
   | (?P<end>[;,\n])
   | (?P<edge>(?:<|o(?=-))?-{1,2}(?:>|o(?=[\s"]))?)
   | "(?P<quoted>(?:[^"\\]|\\.)*)"
-  | (?P<name>[^\s;,<>"-]+)
+  | (?P<name>[^\s;,<>"{}'-][^\s;,<>"{}-]*)
     """,
     re.VERBOSE,
 )
@@ -75,11 +75,20 @@ def _tokens(text: str) -> Iterable[re.Match[str]]:
     while position < len(text):
         match = _TOKEN.match(text, position)
         if match is None:
-            raise _syntax_error(
-                text, position, "expected a node, an edge or ';'; a name with such characters needs quotes"
-            )
+            raise _syntax_error(text, position, _expectation(text[position]))
         yield match
         position = match.end()
+
+
+def _expectation(character: str) -> str:
+    if character == "'":
+        return "a name stands in double quotes, not in single ones"
+    if character in "{}":
+        return (
+            "braces don't group nodes. Write an edge for each, as in 'A -> B; A -> C'; a name that has braces needs "
+            "double quotes"
+        )
+    return "expected a node, an edge or ';'; a name with such characters needs double quotes"
 
 
 def _refuse_dangling(text: str, edge: str | None, position: int) -> None:

@@ -1,4 +1,4 @@
-"""Trails: which ones carry influence between nodes of a DAG, and what opens or blocks each."""
+"""Trails: which ones carry influence between nodes of a graph, and what opens or blocks each."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ class Junction:
     node
         The node.
     role
-        `"chain"` (`a -> node -> b`), `"fork"` (`a <- node -> b`) or `"collider"` (`a -> node <- b`).
+        `"chain"` (`a -> node -> b`), `"fork"` (`a <- node -> b`) or `"collider"` (`a -> node <- b`). An edge `<->`
+        points into the node, as `->` would.
     witness
         The observed node that decides: the node itself, or for a collider the nearest observed descendant. `None` if
         neither the node nor (for a collider) a descendant is observed.
@@ -54,20 +55,20 @@ class Junction:
 
 @dataclass(frozen=True, slots=True)
 class Trail:
-    """A path of a DAG that may run against the arrows, seen with a set of observed nodes.
+    """A path that may run against the arrows, seen with a set of observed nodes.
 
     Parameters
     ----------
     nodes
         The nodes in order, each once.
     arrows
-        Between each two of them `"->"` or `"<-"`.
+        Between each two of them `"->"` or `"<-"`, in a causal graph also `"<->"`.
     junctions
         The inner nodes and what each does.
     """
 
     nodes: tuple[Node, ...]
-    arrows: tuple[Literal["->", "<-"], ...]
+    arrows: tuple[Literal["->", "<-", "<->"], ...]
     junctions: tuple[Junction, ...]
 
     @property
@@ -85,10 +86,13 @@ class Trail:
             f" {arrow} {quote(node)}" for arrow, node in zip(self.arrows, self.nodes[1:], strict=True)
         )
 
+    def __repr__(self) -> str:
+        return f"<Trail: {self} is {'active' if self.is_active else 'blocked'}>"
+
 
 @dataclass(frozen=True, slots=True)
 class SeparationExplanation:
-    """Why two sets of nodes are d-separated or not.
+    """Why two sets of nodes are separated or not.
 
     Parameters
     ----------
@@ -101,6 +105,8 @@ class SeparationExplanation:
         each with what blocks it.
     complete
         Whether `trails` lists every trail; a separated pair may have more than were asked for.
+    criterion
+        `"d"` for d-separation in a DAG, `"m"` for m-separation in a causal graph.
     """
 
     x: tuple[Node, ...]
@@ -109,9 +115,10 @@ class SeparationExplanation:
     separated: bool
     trails: tuple[Trail, ...]
     complete: bool
+    criterion: Literal["d", "m"] = "d"
 
     def __str__(self) -> str:
-        verdict = "d-separated" if self.separated else "d-connected"
+        verdict = f"{self.criterion}-{'separated' if self.separated else 'connected'}"
         given = f"given {_list(self.given)}" if self.given else "given nothing"
         lines = [f"{_list(self.x)} and {_list(self.y)} are {verdict} {given}{':' if self.trails else ': no trail.'}"]
         for trail in self.trails:
@@ -121,6 +128,9 @@ class SeparationExplanation:
         if self.separated and not self.complete:
             lines.append("  ... and more trails, all blocked")
         return "\n".join(lines)
+
+    # Like a table of numbers, an explanation is there to be read as soon as it is asked for.
+    __repr__ = __str__
 
 
 def active_trails(graph: DAG, x: Nodes, y: Nodes, given: Nodes = (), limit: int | None = 100) -> Iterator[Trail]:

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from plausible.errors import InvalidArgument, InvalidGraph
+from plausible.graphs.adjacency import read_adjacency
 from plausible.graphs.algebra import intersection, is_subgraph, union
 from plausible.graphs.connectivity import components, is_connected, is_forest, is_tree
 from plausible.graphs.nodes import Node, NodeIndex, Nodes, edge_pairs, is_networkx
@@ -17,6 +18,7 @@ from plausible.graphs.text import constructor_arguments, format_statements, pars
 
 if TYPE_CHECKING:
     import networkx as nx
+    import numpy.typing as npt
 
 __all__ = ["UndirectedGraph"]
 
@@ -27,7 +29,8 @@ class UndirectedGraph:
     Parameters
     ----------
     edges
-        Arrow text with `-` edges, pairs of nodes, an undirected networkx graph or another `UndirectedGraph`.
+        Arrow text with `-` edges, pairs of nodes, an undirected networkx graph, another `UndirectedGraph` or a
+        model that has one.
     nodes
         Nodes that come first in the node order; the way to add nodes without edges.
 
@@ -55,6 +58,29 @@ class UndirectedGraph:
             neighbors[b][a] = None
         self._neighbors = tuple(tuple(row) for row in neighbors)
 
+    @classmethod
+    def from_adjacency(cls, matrix: npt.ArrayLike, nodes: Iterable[Node] | None = None) -> UndirectedGraph:
+        """The graph with an edge between nodes i and j where the symmetric matrix has a one.
+
+        Parameters
+        ----------
+        matrix
+            Zeros and ones, one row and one column for each node; or a data frame with the nodes' names on both.
+        nodes
+            The nodes in the order of the rows; by default the names of a data frame, or 0, 1, ...
+
+        Examples
+        --------
+        >>> UndirectedGraph.from_adjacency([[0, 1], [1, 0]], nodes=["A", "B"])
+        UndirectedGraph('A - B')
+        """
+        names, pairs = read_adjacency(matrix, nodes)
+        given = set(pairs)
+        for a, b in pairs:
+            if (b, a) not in given:
+                raise InvalidGraph(f"The matrix has an edge from {a!r} to {b!r} but none back; for arrows use a DAG.")
+        return cls(pairs, nodes=names)
+
     # --- what is there ---
 
     @property
@@ -67,6 +93,11 @@ class UndirectedGraph:
         """Each edge once, its end that comes first in the node order first."""
         nodes = self.nodes
         return tuple((nodes[a], nodes[b]) for a, row in enumerate(self._neighbors) for b in sorted(row) if a < b)
+
+    @property
+    def num_nodes(self) -> int:
+        """The number of nodes."""
+        return len(self._index)
 
     @property
     def num_edges(self) -> int:
@@ -288,6 +319,8 @@ class UndirectedGraph:
 
 def _read(edges: Any) -> tuple[list[Node], list[tuple[Node, Node]]]:
     """Nodes in order of appearance, and pairs."""
+    if isinstance(getattr(edges, "graph", None), UndirectedGraph):
+        edges = edges.graph
     if isinstance(edges, UndirectedGraph):
         return list(edges.nodes), list(edges.edges)
     if isinstance(edges, str):

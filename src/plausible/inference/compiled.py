@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,41 +47,66 @@ class CompiledFactors:
     variables: Mapping[str, Variable]
     program: Program
     sources: NDArray[np.float64]
+    _spare: list[Workspace] = field(default_factory=list, repr=False)
+
+    @contextmanager
+    def _workspace(self) -> Iterator[Workspace]:
+        """Buffers for one run: spare ones, so that their memory is not asked for again, or new ones."""
+        try:
+            workspace = self._spare.pop()
+        except IndexError:
+            workspace = Workspace.of(self.program)
+        yield workspace
+        self._spare.append(workspace)
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether a factor has negative entries, as large noisy-or CPDs have.
+
+        Messages can then be zero without anything being impossible, so calibration, which divides by them, is not to
+        be had: elimination answers instead.
+        """
+        return bool(self.sources.min(initial=0.0) < 0)
 
     # --- sums ---
 
     def log_total(self, evidence: Evidence) -> float:
         """log Σ Π φ over all assignments that agree with the evidence; -inf for zero."""
-        log_total = Workspace.of(self.program).collect(self.sources, self._weights(evidence))
+        with self._workspace() as workspace:
+            log_total = workspace.collect(self.sources, self._weights(evidence))
         return log_total if log_total > -math.inf else self._careful_log_total(evidence)
 
     def marginals(self, evidence: Evidence) -> dict[str, Factor]:
         """The normalised marginal of every variable, from one calibration."""
         if evidence.jeffrey:
             return self.marginals(self._without_jeffrey(evidence))
-        workspace = Workspace.of(self.program)
-        if workspace.collect(self.sources, self._weights(evidence)) == -math.inf:
-            self._refuse_impossible(evidence)
-            return {name: posterior(self.factors, [variable], evidence) for name, variable in self.variables.items()}
-        workspace.calibrate()
+        with self._workspace() as workspace:
+            if not self.is_signed and workspace.collect(self.sources, self._weights(evidence)) > -math.inf:
+                workspace.calibrate()
+                return self._as_factors(workspace.marginals())
+        self._refuse_impossible(evidence)
+        return {name: posterior(self.factors, [variable], evidence) for name, variable in self.variables.items()}
+
+    def _as_factors(self, marginals: Sequence[NDArray[np.float64]]) -> dict[str, Factor]:
+        info = self.info
         return {
-            name: Factor([variable], np.maximum(numbers, 0.0), info=self.info)
-            for (name, variable), numbers in zip(self.variables.items(), workspace.marginals(), strict=True)
+            name: Factor.from_flat((variable,), numbers).with_info(info)
+            for (name, variable), numbers in zip(self.variables.items(), marginals, strict=True)
         }
 
     def joint(self, targets: Sequence[Variable], evidence: Evidence) -> Factor:
         """P(targets | evidence): read off a clique that has them all, else by elimination."""
         clique = self._clique_of(targets)
-        if clique is None or evidence.jeffrey:
+        if clique is None or evidence.jeffrey or self.is_signed:
             return posterior(self.factors, targets, evidence)
-        workspace = Workspace.of(self.program)
-        if workspace.collect(self.sources, self._weights(evidence)) == -math.inf:
-            self._refuse_impossible(evidence)
-            return posterior(self.factors, targets, evidence)
-        workspace.calibrate(keep_all=True)
-        scope = [list(self.variables.values())[number] for number in self.program.clique(clique)]
-        belief = Factor(scope, np.maximum(workspace.belief(clique), 0.0))
-        return belief.marginal([variable.name for variable in targets]).with_info(self.info)
+        with self._workspace() as workspace:
+            if workspace.collect(self.sources, self._weights(evidence)) > -math.inf:
+                workspace.calibrate(keep_all=True)
+                scope = [list(self.variables.values())[number] for number in self.program.clique(clique)]
+                belief = Factor(scope, workspace.belief(clique))
+                return belief.marginal([variable.name for variable in targets]).with_info(self.info)
+        self._refuse_impossible(evidence)
+        return posterior(self.factors, targets, evidence)
 
     def _clique_of(self, targets: Sequence[Variable]) -> int | None:
         numbers = {name: number for number, name in enumerate(self.variables)}
@@ -91,19 +117,19 @@ class CompiledFactors:
     # --- maxima ---
 
     def best(self, evidence: Evidence) -> Assignment:
-        """An assignment with the largest product, given the evidence; its `log_probability` is the log of the product."""
+        """An assignment with the largest product, given the evidence; `log_probability` is the log of that product."""
         if evidence.jeffrey:
             raise NotSupported(
                 "A most probable explanation takes states and likelihoods as evidence, not jeffrey(...)."
             )
-        if any(factor.min() < 0 for factor in self.factors):
+        if self.is_signed:
             raise NotSupported("Factors with negative entries can be summed, not maximised.")
-        workspace = Workspace.of(self.program)
-        log_best = workspace.collect(self.sources, self._weights(evidence), maximize=True)
+        with self._workspace() as workspace:
+            log_best = workspace.collect(self.sources, self._weights(evidence), maximize=True)
+            states = workspace.best_states().tolist()
         if log_best == -math.inf:
             self._refuse_impossible(evidence)
             raise NotSupported("The numbers underflow: the products of this model are too small to be maximised.")
-        states = workspace.best_states().tolist()
         named = {
             name: (variable.states or ())[state]
             for (name, variable), state in zip(self.variables.items(), states, strict=True)
@@ -118,8 +144,27 @@ class CompiledFactors:
         """The same questions for many rows of states, -1 where not observed; see `engine.batch`."""
         wider = np.full((len(rows), len(self.variables)), -1, dtype=np.int32)
         wider[:, : rows.shape[1]] = rows
+        if self.is_signed and (target is not None or weights is not None):
+            raise NotSupported(
+                "Rows can't be answered with compact factors that have negative entries: see to_table()."
+            )
         number = None if target is None else list(self.variables).index(target)
         return answer_rows(self.program, self.sources, wider, target=number, weights=weights)
+
+    def family_totals(
+        self, totals: NDArray[np.float64], families: Mapping[str, tuple[Variable, ...]]
+    ) -> dict[str, NDArray[np.float64]]:
+        """Summed beliefs of cliques as sums over families: for each an array over its scope."""
+        counts: dict[str, NDArray[np.float64]] = {}
+        for name, family in families.items():
+            clique = self._clique_of(family)
+            if clique is None:
+                raise NotSupported(f"The family of {name!r} is in no clique: its factors are compact. See to_table().")
+            start, rows, columns = self.program.cliques[clique, :3]
+            scope = [list(self.variables.values())[number] for number in self.program.clique(clique)]
+            belief = Factor.from_flat(scope, totals[start : start + rows * columns])
+            counts[name] = belief.marginal([variable.name for variable in family]).values
+        return counts
 
     # --- the plan ---
 
@@ -184,6 +229,8 @@ def compile_factors(factors: Iterable[Factor], variables: Iterable[Variable]) ->
     named = {variable.name: variable for variable in variables}
     for factor in listed:
         named |= {variable.name: variable for variable in factor.scope if variable.name not in named}
+    if not named:  # constants alone: a variable with one state carries them
+        named = {"": Variable(" ", 1)}
     numbers = {name: number for number, name in enumerate(named)}
     scopes = tuple(tuple(numbers[name] for name in factor.names) for factor in listed)
     program = compile_program(scopes, tuple(variable.num_states for variable in named.values()))
@@ -198,6 +245,6 @@ def _too_large(program: Program, names: Sequence[str]) -> TooLarge:
     shown = ", ".join(names[number] for number in clique[:8]) + (", ..." if len(clique) > 8 else "")
     entries = int(np.prod(program.cliques[program.largest, 1:3]))
     return TooLarge(
-        f"The clique tree would have {program.num_entries:.3g} entries ({program.num_bytes / 2**30:.3g} GiB); its largest "
-        f"clique, ({shown}), has {entries:.3g}. Ask about fewer variables with query(), or give more evidence."
+        f"The clique tree would have {program.num_entries:.3g} entries ({program.num_bytes / 2**30:.3g} GiB); "
+        f"its largest clique, ({shown}), has {entries:.3g}. Ask for a few variables with query(), or add evidence."
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,6 +14,7 @@ import numpy.typing as npt
 from plausible.cpds import CPD, DeterministicCPD, TableCPD
 from plausible.cpds.rows import Rounding
 from plausible.errors import CyclicGraph, FormatError, PlausibleError, RoundedProbabilities, suggestion
+from plausible.io.origin import warn_reader
 from plausible.models import BayesianNetwork, Notes, VariableNotes
 from plausible.variables import State, Variable
 
@@ -173,7 +173,7 @@ class Assembly:
                 roundings.append((name, rounding))
         network = self._checked_network(cpds)
         if roundings:
-            warnings.warn(_rounding_text(roundings), RoundedProbabilities, stacklevel=4)
+            warn_reader(_rounding_text(roundings), RoundedProbabilities)
         return network
 
     def _make(self, name: str, variable: Variable) -> tuple[CPD, Rounding | None]:

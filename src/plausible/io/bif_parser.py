@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
 from plausible.errors import suggestion
 from plausible.io.assembly import Assembly, Place, check_axes
-from plausible.io.bif_notes import legal, network_notes, properties_of, variable_notes
 from plausible.io.bif_tables import Family, read_table, skip_body
+from plausible.io.bif_words import PLACEHOLDER, legal, legal_state, unquoted
 from plausible.io.identifiers import restore_name, restore_states
+from plausible.io.property_texts import network_notes, properties_of, variable_notes
 from plausible.io.scanner import blank_comments, shown, split_at_blanks, split_at_commas, split_items
 from plausible.models import BayesianNetwork
 
@@ -117,7 +119,8 @@ class _Parser:
                 raise self._place(match.start(3)).error("A network block holds properties only, and no 'type'.")
             texts.append(match[2])
             position = match.end()
-        self.assembly.notes = network_notes(head, properties_of(texts))
+        name = "" if head == PLACEHOLDER else unquoted(head)
+        self.assembly.notes = network_notes(name, _properties(texts))
         return match.end()
 
     def _read_variable(self, head: str, start: int, position: int) -> int:
@@ -136,9 +139,9 @@ class _Parser:
                 states, position = self._read_type(written, match.start(3), position)
         if states is None:
             raise self._place(start).error(f"The variable {written!r} has no 'type discrete [...] {{...}};'.")
-        properties = properties_of(texts)
+        properties = _properties(texts)
         name = restore_name(written, properties.pop("plausible_name", None), legal)
-        meant = restore_states(states, properties.pop("plausible_states", None), legal)
+        meant = restore_states(states, properties.pop("plausible_states", None), legal_state)
         self.assembly.add_variable(name, meant, self._place(start), variable_notes(properties))
         self.names[written], self.states[written] = name, states
         return match.end()
@@ -181,7 +184,7 @@ class _Parser:
         table = read_table(self.text, *block.body, family)
         name = self.names[child]
         self.assembly.add_table(name, [self.names[parent] for parent in parents], table.values, block.place)
-        properties = properties_of(table.properties)
+        properties = _properties(table.properties)
         self.assembly.add_properties(name, {f"probability.{key}": value for key, value in properties.items()})
 
     def _family(self, block: _Probability) -> list[str]:
@@ -208,6 +211,10 @@ class _Parser:
 
     def _place(self, offset: int) -> Place:
         return Place.at(self.text, offset)
+
+
+def _properties(texts: Iterable[str]) -> dict[str, str]:
+    return properties_of(unquoted(text.strip()) for text in texts)
 
 
 def _after_blanks(text: str, position: int) -> int:

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from itertools import product
-from typing import Final
 
 from plausible.cpds import TableCPD
-from plausible.io.bif_notes import PLACEHOLDER, json_text, legal, network_properties, variable_properties
+from plausible.io.bif_words import PLACEHOLDER, PROPERTIES, legal, legal_state, quotable, safe_json
 from plausible.io.formats import Model, discrete_network, table_of
 from plausible.io.identifiers import stand_ins, state_stand_ins
+from plausible.io.property_texts import network_texts, variable_texts
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
 __all__ = ["format_bif"]
-
-_KEYWORDS: Final = {"network", "variable", "probability", "property", "type", "discrete", "table", "default"}
-_IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_WORD: Final = re.compile(r'(?!\#)(?:(?!//|/\*)[^\s"(){}\[\];,|])+')
 
 
 def format_bif(model: Model) -> str:
@@ -30,7 +25,8 @@ def format_bif(model: Model) -> str:
     network unknown {
     }
     variable coin {
-      type discrete [ 2 ] { heads, "tails up" };
+      type discrete [ 2 ] { heads, tails_up };
+      property plausible_states = ["heads", "tails up"];
     }
     probability ( coin ) {
       table 0.5, 0.5;
@@ -49,10 +45,10 @@ def format_bif(model: Model) -> str:
 
 
 def _network_lines(network: BayesianNetwork) -> Iterator[str]:
-    name = legal(network.notes.name)
-    written = name if _IDENTIFIER.fullmatch(name) and name not in _KEYWORDS | {PLACEHOLDER} else f'"{name}"'
+    name = quotable(network.notes.name)
+    written = name if legal(name) == name != PLACEHOLDER else f'"{name}"'
     yield f"network {written if name else PLACEHOLDER} {{"
-    for line in network_properties(network.notes):
+    for line in network_texts(network.notes, name, PROPERTIES):
         yield f"  property {line};"
     yield "}"
 
@@ -61,22 +57,21 @@ def _variable_lines(
     network: BayesianNetwork, variable: Variable, written: str, states: dict[str, list[str]]
 ) -> Iterator[str]:
     """The block of a variable; its states as written are put into `states`."""
-    texts, listed = state_stand_ins(variable, legal)
-    states[variable.name] = [_quoted(text) for text in texts]
-    yield f"variable {_quoted(written)} {{"
-    yield f"  type discrete [ {len(texts)} ] {{ {', '.join(states[variable.name])} }};"
+    states[variable.name], listed = state_stand_ins(variable, legal_state)
+    yield f"variable {written} {{"
+    yield f"  type discrete [ {variable.num_states} ] {{ {', '.join(states[variable.name])} }};"
     if written != variable.name:
-        yield f"  property plausible_name = {json_text(json.dumps(variable.name))};"
+        yield f"  property plausible_name = {safe_json(json.dumps(variable.name))};"
     if listed is not None:
-        yield f"  property plausible_states = {json_text(listed)};"
-    for line in variable_properties(network.notes.of(variable.name)):
+        yield f"  property plausible_states = {safe_json(listed)};"
+    for line in variable_texts(network.notes.of(variable.name), PROPERTIES):
         yield f"  property {line};"
     yield "}"
 
 
 def _probability_lines(cpd: TableCPD, written: Mapping[str, str], states: Mapping[str, list[str]]) -> Iterator[str]:
-    child = _quoted(written[cpd.variable.name])
-    parents = [_quoted(written[name]) for name in cpd.parent_names]
+    child = written[cpd.variable.name]
+    parents = [written[name] for name in cpd.parent_names]
     yield f"probability ( {child}{' | ' if parents else ''}{', '.join(parents)} ) {{"
     last = len(parents)
     rows = cpd.values.transpose(*range(last - 1, -1, -1), last).reshape(-1, cpd.variable.num_states)
@@ -91,8 +86,3 @@ def _probability_lines(cpd: TableCPD, written: Mapping[str, str], states: Mappin
 
 def _numbers(row: list[float]) -> str:
     return ", ".join(map(repr, row))
-
-
-def _quoted(name: str) -> str:
-    """The name, in quotation marks where it is no single word."""
-    return name if _WORD.fullmatch(name) and name not in _KEYWORDS else f'"{name}"'

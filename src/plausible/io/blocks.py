@@ -28,6 +28,7 @@ _QUOTED: Final = re.compile(r'\s*("(?:[^"\\]|\\.)*+")\s*;', re.DOTALL)
 _STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 _MARK: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|[(){};"]', re.DOTALL)
 _ITEM: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|[(),]|[^\s(),"]+', re.DOTALL)
+_OUTER: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|[()]|(\b\w++\s*+=|=)', re.DOTALL)
 _BLANKS: Final = re.compile(r"\s*")
 _EMPTY_ENTRY: Final = re.compile(r"[,(]\s*,")
 _WORD: Final = re.compile(r"[^\s(),]+")
@@ -227,7 +228,9 @@ def _read_value(name: str, text: str, position: int, depth: int) -> tuple[Value,
     match = _SIMPLE.match(text, position) or _QUOTED.match(text, position)
     if match is not None:
         start = match.start(1)
-        return Value(text, start, start + len(match[1].rstrip())), match.end()
+        value = Value(text, start, start + len(match[1].rstrip()))
+        _check_single(name, value)
+        return value, match.end()
     blanks = _BLANKS.match(text, position)
     start = blanks.end() if blanks else position
     level = 0
@@ -236,7 +239,9 @@ def _read_value(name: str, text: str, position: int, depth: int) -> tuple[Value,
         if symbol == '"':
             raise Place.at(text, mark.start()).error("This string is not closed: expected '\"'.")
         if symbol == ";" and level == 0:
-            return Value(text, start, start + len(text[start : mark.start()].rstrip())), mark.end()
+            value = Value(text, start, start + len(text[start : mark.start()].rstrip()))
+            _check_single(name, value)
+            return value, mark.end()
         if symbol == "{" and level == 0:
             inner = Block(name, Place.at(text, start))
             end = _closed(inner, text, mark.end(), depth)
@@ -246,6 +251,26 @@ def _read_value(name: str, text: str, position: int, depth: int) -> tuple[Value,
         level += (symbol == "(") - (symbol == ")")
     missing = ")" if level > 0 else ";"
     raise Place.at(text, start).error(f"The value of {name!r} has no end: expected '{missing}'.")
+
+
+def _check_single(name: str, value: Value) -> None:
+    """Refuse a value with another field behind it, as is read where the semicolon between them is missing.
+
+    An expression in parentheses may compare things, so that it holds signs of equality.
+    """
+    begins_quoted = value.source.startswith('"', value.start)
+    if value.is_quoted or not (begins_quoted or value.source.find("=", value.start, value.end) >= 0):
+        return
+    level = 0
+    for mark in _OUTER.finditer(value.source, value.start, value.end):
+        symbol = mark.group()
+        level += (symbol == "(") - (symbol == ")")
+        if mark[1] and level <= 0:
+            raise Place.at(value.source, mark.start()).error(
+                f"Expected ';' after the value of {name!r}, before {shown(symbol)}."
+            )
+    if begins_quoted:
+        raise value.place.error(f"Expected ';' after the string that is the value of {name!r}.")
 
 
 def _check_parentheses(raw: str, place: Place) -> None:

@@ -8,11 +8,13 @@ import os
 import re
 import shutil
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
 from plausible.errors import FormatError, InvalidArgument, NotRepresentable, suggestion
-from plausible.io.formats import Format, Model
+from plausible.io.formats import Format, Model, check_model
+from plausible.io.origin import reading
 from plausible.io.registry import FORMATS
 
 __all__ = ["MAX_BYTES", "load", "parse", "save", "to_text"]
@@ -40,7 +42,7 @@ def load(path: PathLike, format: str | None = None) -> Model:
     path
         A file whose ending names a format that can be read, also with `.gz` after it.
     format
-        The name of the format, such as `"bif"`, where the ending does not tell.
+        The name of the format, such as `"bif"`, or one of its endings, where that of the file does not tell.
 
     Examples
     --------
@@ -54,7 +56,8 @@ def load(path: PathLike, format: str | None = None) -> Model:
     """
     chosen = _by_ending(path) if format is None else _by_name(format)
     try:
-        return _parse(_decode(_read_bytes(Path(path))), chosen)
+        with reading(os.fspath(path)):
+            return _parse(_decode(_read_bytes(Path(path))), chosen)
     except FormatError as error:
         raise error.in_file(os.fspath(path)) from None
 
@@ -85,7 +88,7 @@ def save(model: Model, path: PathLike, format: str | None = None) -> None:
     path
         A file whose ending names a format that can be written, also with `.gz` after it.
     format
-        The name of the format, such as `"bif"`, where the ending does not tell.
+        The name of the format, such as `"bif"`, or one of its endings, where that of the file does not tell.
     """
     chosen = _by_ending(path) if format is None else _by_name(format)
     try:
@@ -103,8 +106,12 @@ def save(model: Model, path: PathLike, format: str | None = None) -> None:
         if target.exists():
             shutil.copymode(target, partial)
         partial.replace(target)
+    except OSError as error:
+        # The file that could not be made has a name that nobody gave.
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):
+            partial.unlink()
 
 
 def to_text(model: Model, format: str) -> str:
@@ -119,6 +126,7 @@ def to_text(model: Model, format: str) -> str:
 
 
 def _write(model: Model, format: Format) -> str:
+    check_model(model)
     if format.write is None:
         writable = ", ".join(known.name for known in FORMATS if known.write is not None)
         raise NotRepresentable(f"{format.name} files can be read but not written. Choose one of: {writable}.")
@@ -129,7 +137,8 @@ def _write(model: Model, format: Format) -> str:
 
 
 def _by_name(name: str) -> Format:
-    by_name = {known.name.lower(): known for known in FORMATS}
+    by_name = {ending.removeprefix("."): known for known in FORMATS for ending in known.extensions}
+    by_name |= {known.name.lower(): known for known in FORMATS}
     if name.lower() not in by_name:
         names = [known.name for known in FORMATS]
         raise InvalidArgument(f"{name!r} is not a file format.{suggestion(name, names)}")

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from plausible.cpds import CPD, TableCPD
-from plausible.errors import NotRepresentable, TooLarge
+from plausible.errors import NotRepresentable, NotSupported, TooLarge
 from plausible.models import BayesianNetwork, MarkovNetwork
 
-__all__ = ["Format", "Model", "discrete_network", "table_of"]
+__all__ = ["Format", "Model", "bayesian_network", "check_model", "discrete_network", "table_of"]
 
 Model: TypeAlias = BayesianNetwork | MarkovNetwork
 
@@ -37,25 +37,40 @@ class Format:
     write: Callable[[Model], str] | None
 
 
-def discrete_network(model: Model, format: str) -> BayesianNetwork:
-    """The model, for a format that holds Bayesian networks over variables with states, and no others."""
+def check_model(model: object) -> None:
+    """Refuse what no file holds."""
+    if not isinstance(model, BayesianNetwork | MarkovNetwork):
+        raise NotRepresentable(
+            f"Files hold a BayesianNetwork or a MarkovNetwork; this is a {type(model).__name__}. Make one of it first."
+        )
+
+
+def bayesian_network(model: Model, format: str) -> BayesianNetwork:
+    """The model, for a format that holds Bayesian networks without inputs, and no others."""
+    check_model(model)
     if not isinstance(model, BayesianNetwork):
         raise NotRepresentable(f"{format} files hold Bayesian networks. Save this {type(model).__name__} as .json.")
     if model.inputs:
         raise NotRepresentable(
             f"{format} files have no place for inputs, and {model.inputs[0]!r} is one. Save as .json, or give it a CPD."
         )
-    for name, variable in model.variables.items():
+    return model
+
+
+def discrete_network(model: Model, format: str) -> BayesianNetwork:
+    """The model, for a format that holds Bayesian networks over variables with states, and no others."""
+    network = bayesian_network(model, format)
+    for name, variable in network.variables.items():
         if variable.is_continuous:
             raise NotRepresentable(f"{format} files hold variables with states; {name!r} is continuous. Save as .json.")
-    return model
+    return network
 
 
 def table_of(cpd: CPD, format: str) -> TableCPD:
     """The table of a CPD, for a format without its kind."""
     try:
         return cpd.to_table()
-    except TooLarge as error:
+    except (TooLarge, NotSupported) as error:
         raise NotRepresentable(
             f"{format} files hold the CPD of {cpd.variable.name!r} as a table only. {error} Save as .json."
         ) from None

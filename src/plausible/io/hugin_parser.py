@@ -119,17 +119,27 @@ def _add_node(assembly: Assembly, block: Block, written: str, is_continuous: boo
 
 
 def _node_notes(block: Block) -> VariableNotes:
-    known = ("states", "label", "HR_Desc", "position", "plausible_name", "plausible_states", "plausible_properties")
-    position = block.get("position")
+    exact = ("plausible_name", "plausible_states", "plausible_position", "plausible_properties")
+    known = ("states", "label", "HR_Desc", "position", *exact)
     return VariableNotes(
         label=block.text("label"),
         description=block.text("HR_Desc"),
-        position=None if position is None else _position(position),
+        position=_position(block),
         properties=_properties(block, known),
     )
 
 
-def _position(value: Value) -> tuple[float, float]:
+def _position(block: Block) -> tuple[float, float] | None:
+    """Where a node is drawn; to the fraction, unless it was moved by a program that does not know the exact field."""
+    listed, exact = block.get("position"), block.get("plausible_position")
+    if listed is None:
+        return None
+    position = _pair(listed)
+    precise = position if exact is None else _pair(exact)
+    return precise if all(abs(a - b) <= 0.5 for a, b in zip(position, precise, strict=True)) else position
+
+
+def _pair(value: Value) -> tuple[float, float]:
     numbers = value.numbers()
     if numbers.size != 2:
         raise value.place.error("Expected 'position = (x y)'.")

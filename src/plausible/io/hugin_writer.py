@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from plausible.cpds import CPD
-from plausible.errors import NotRepresentable
-from plausible.io.formats import Model, table_of
+from plausible.io.formats import Model, bayesian_network, table_of
 from plausible.io.hugin_gaussians import normal_texts
 from plausible.io.hugin_parser import legal
 from plausible.io.identifiers import stand_ins, state_stand_ins
@@ -43,18 +42,13 @@ def format_hugin(model: Model) -> str:
     }
     <BLANKLINE>
     """
-    if not isinstance(model, BayesianNetwork):
-        raise NotRepresentable(f"NET files hold Bayesian networks. Save this {type(model).__name__} as .json.")
-    if model.inputs:
-        raise NotRepresentable(
-            f"NET files have no place for inputs, and {model.inputs[0]!r} is one. Save as .json, or give it a CPD."
-        )
-    names = dict(zip(model.variables, stand_ins(list(model.variables), legal), strict=True))
-    lines = list(_block("net", _network_fields(model)))
-    for name, variable in model.variables.items():
+    network = bayesian_network(model, "NET")
+    names = dict(zip(network.variables, stand_ins(list(network.variables), legal), strict=True))
+    lines = list(_block("net", _network_fields(network)))
+    for name, variable in network.variables.items():
         head = f"{'continuous ' if variable.is_continuous else ''}node {names[name]}"
-        lines += _block(head, _node_fields(variable, names[name], model.notes.of(name)))
-    for cpd in model.cpds.values():
+        lines += _block(head, _node_fields(variable, names[name], network.notes.of(name)))
+    for cpd in network.cpds.values():
         given = f" | {' '.join(names[parent] for parent in cpd.parent_names)}" if cpd.parent_names else ""
         lines += _block(f"potential ( {names[cpd.variable.name]}{given} )", [f"data = {_data(cpd, names)}"])
     return "\n".join((*lines, ""))
@@ -84,7 +78,10 @@ def _node_fields(variable: Variable, written: str, notes: VariableNotes) -> Iter
         if text:
             yield f"{key} = {_string(text)}"
     if notes.position is not None:
-        yield f"position = ({' '.join(map(_coordinate, notes.position))})"
+        # The language has whole numbers here, and programs that insist on them.
+        yield "position = ({} {})".format(*map(round, notes.position))
+        if not all(float(coordinate).is_integer() for coordinate in notes.position):
+            yield "plausible_position = ({!r} {!r})".format(*map(float, notes.position))
     if written != variable.name:
         yield f"plausible_name = {_string(variable.name)}"
     if listed is not None:
@@ -120,10 +117,6 @@ def _nested(texts: list[str], sizes: Sequence[int]) -> str:
         groups = (texts[i : i + size] for i in range(0, len(texts), size))
         texts = ["(" + "\n    ".join(group) + ")" for group in groups]
     return texts[0]
-
-
-def _coordinate(number: float) -> str:
-    return str(int(number)) if float(number).is_integer() else repr(float(number))
 
 
 def _string(text: str) -> str:

@@ -30,7 +30,7 @@ from plausible.errors import NotRepresentable, PlausibleError, suggestion
 from plausible.factors import Factor
 from plausible.factors.alignment import num_entries
 from plausible.io.assembly import Assembly
-from plausible.io.formats import Format, Model
+from plausible.io.formats import Format, Model, check_model
 from plausible.io.json_values import JSONValue, parse_values
 from plausible.io.states import from_plain, to_plain
 from plausible.models import BayesianNetwork, MarkovNetwork, Notes, VariableNotes
@@ -257,6 +257,7 @@ def format_json(model: Model) -> str:
     ]}
     <BLANKLINE>
     """
+    check_model(model)
     is_bayesian = isinstance(model, BayesianNetwork)
     head: dict[str, Any] = {
         "format": "plausible",

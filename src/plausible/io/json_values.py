@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, NoReturn, TypeAlias
 
 from plausible.errors import FormatError, suggestion
@@ -125,7 +126,7 @@ class JSONValue:
                 raise self._below(key, None).error(f"{key!r} is not a known field.{suggestion(key, known)}")
         for key in required:
             if key not in self.value:
-                raise self.error(f"The field {key!r} is missing.{suggestion(key, self.value)}")
+                raise self.error(f"The field {key!r} is missing.{_misspelling(key, set(self.value).difference(known))}")
         return {key: self._below(key, value) for key, value in self.value.items()}
 
     def items(self) -> list[JSONValue]:
@@ -161,6 +162,12 @@ class JSONValue:
                 waiting += part.fields((), None).values()
             elif part.value is not None:
                 part.check_number()
+
+
+def _misspelling(key: str, unknown: Collection[str]) -> str:
+    """A sentence about a field that may be meant for this key."""
+    close = get_close_matches(key, sorted(unknown), n=1)
+    return f" {close[0]!r} looks like a misspelling of it." if close else ""
 
 
 def _kind(value: Any) -> str:

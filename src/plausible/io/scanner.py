@@ -30,6 +30,7 @@ __all__ = [
 C_COMMENTS: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|(?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z))', re.DOTALL)
 
 _NUMERIC: Final = b"0123456789+-.eE, \t\r\n"
+_NEXT: Final = re.compile(r"[(}]|(?:table|default|property)\b")
 _WORD: Final = re.compile(r"[^\s,]+")
 _NOT_NEWLINE: Final = re.compile(r"[^\r\n]")
 _BETWEEN_COMMAS: Final = re.compile(r'(?:[^",]|"[^"\n]*")+')
@@ -106,7 +107,8 @@ def read_numbers(text: str, start: int, end: int) -> npt.NDArray[np.float64]:
         return found
     for word in _WORD.finditer(text, start, end):
         if numbers(word.group()) is None:
-            raise Place.at(text, word.start()).error(f"Expected a number, not {shown(word.group())}.")
+            hint = " Is a ';' missing before it?" if _NEXT.match(word.group()) else ""
+            raise Place.at(text, word.start()).error(f"Expected a number, not {shown(word.group())}.{hint}")
     raise FormatError("Expected numbers.")
 
 

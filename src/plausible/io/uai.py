@@ -2,7 +2,8 @@
 
 A file says `BAYES` or `MARKOV`, the number of variables, their numbers of states, the number of functions, the scope of
 each (its length, then indices; the child comes last in a Bayesian network), and then each function's table (its length,
-then numbers, the state of the last variable changing fastest). Lines that start with `c ` are comments.
+then numbers, the state of the last variable changing fastest). Lines that start with `c ` are comments, and so is what
+follows a `#`.
 
 The format knows no names: what is read has the variables "0", "1", ... with the states "0", "1", ..., and what is
 written has its variables numbered in their order, so that names, states and notes stay behind.
@@ -18,6 +19,7 @@ import numpy as np
 
 from plausible.errors import NotRepresentable, suggestion
 from plausible.factors import Factor
+from plausible.io.agrum import is_agrum_uai, last_parent_fastest
 from plausible.io.assembly import Assembly
 from plausible.io.formats import Format, Model, discrete_network, table_of
 from plausible.io.words import Words
@@ -31,7 +33,7 @@ MAX_SCOPE = 64
 #: The variables of a Markov network that are in no function may have this many states together.
 MAX_FREE_STATES = 2**20
 
-_COMMENT = re.compile(r"^c(?:[ \t][^\n]*)?\r?$", re.MULTILINE)
+_COMMENT = re.compile(r"^c(?:[ \t][^\n]*)?\r?$|#[^\n]*", re.MULTILINE)
 
 
 # --- reading ---
@@ -53,8 +55,9 @@ def parse_uai(text: str) -> Model:
     scopes = [_scope(words, len(sizes)) for _ in range(words.count("the number of functions"))]
     starts = _table_starts(words, sizes, scopes)
     words.end()
-    build = _bayesian_network if kind == "BAYES" else _markov_network
-    return build(words, sizes, scopes, starts)
+    if kind == "MARKOV":
+        return _markov_network(words, sizes, scopes, starts)
+    return _bayesian_network(words, sizes, scopes, starts, is_agrum_uai(text))
 
 
 def _sizes(words: Words) -> list[int]:
@@ -104,7 +107,7 @@ def _num_entries(sizes: Iterable[int], limit: int) -> int:
 
 
 def _bayesian_network(
-    words: Words, sizes: Sequence[int], scopes: Sequence[Sequence[int]], starts: Sequence[int]
+    words: Words, sizes: Sequence[int], scopes: Sequence[Sequence[int]], starts: Sequence[int], is_agrum: bool
 ) -> BayesianNetwork:
     children = [scope[-1] if scope else None for scope in scopes]
     if sorted(child for child in children if child is not None) != list(range(len(sizes))) or None in children:
@@ -114,6 +117,8 @@ def _bayesian_network(
         assembly.add_variable(str(index), [str(state) for state in range(size)], words.place(2 + index))
     for scope, start in zip(scopes, starts, strict=True):
         values = words.numbers_at(start, _num_entries((sizes[index] for index in scope), len(words.words)))
+        if is_agrum:
+            values = last_parent_fastest(values, [sizes[index] for index in scope])
         *parents, child = (str(index) for index in scope)
         assembly.add_table(child, parents, values, words.place(start))
     return assembly.network()

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from plausible.cpds import CPD, DeterministicCPD, NoisyMax, NoisyOr, TableCPD
 from plausible.cpds.rows import Rounding, checked_rows
 from plausible.errors import suggestion
+from plausible.io.agrum import is_agrum_xdsl, last_parent_fastest
 from plausible.io.assembly import MAX_AXES, Assembly
 from plausible.io.identifiers import restore_name, restore_states
 from plausible.io.xdsl_notes import (
@@ -60,7 +61,7 @@ def parse_xdsl(text: str) -> BayesianNetwork:
     root = parse_xml(text, "smile")
     for temporal in root.named("dynamic"):
         raise temporal.error("This is a temporal network (<dynamic>), which can't be read as a Bayesian network.")
-    reader = _Reader(Assembly(notes=network_notes(root)))
+    reader = _Reader(Assembly(notes=network_notes(root)), is_agrum_xdsl(root))
     drawn = genie_nodes(root)
     has_grid = AUTOMATIC in (key for block in root.named("properties") for key in user_properties(block))
     nodes = root.one("nodes")
@@ -85,6 +86,7 @@ class _Reader:
     """
 
     assembly: Assembly
+    is_agrum: bool
     names: dict[str, str] = field(default_factory=dict)
     states: dict[str, dict[str, int]] = field(default_factory=dict)
     backwards: dict[str, str] = field(default_factory=dict)
@@ -142,7 +144,9 @@ class _Reader:
         values = element.numbers()
 
         def make(variable: Variable, given: tuple[Variable, ...]) -> tuple[CPD, Rounding | None]:
-            table = self._shaped(values, (*given, variable), element)
+            sizes = [axis.num_states for axis in (*given, variable)]
+            listed = last_parent_fastest(values, sizes) if self.is_agrum else values
+            table = self._shaped(listed, (*given, variable), element)
             return TableCPD.from_rows(variable, given, table)
 
         return make

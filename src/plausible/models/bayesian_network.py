@@ -17,15 +17,17 @@ from plausible.errors import ImpossibleEvidence, InvalidModel, NotSupported, Unk
 from plausible.factors import Factor, product
 from plausible.factors.alignment import MAX_ENTRIES, check_size, num_entries
 from plausible.graphs import DAG
+from plausible.inference.compiled import compile_factors
 from plausible.inference.contradiction import impossible_evidence
 from plausible.inference.elimination import absorb, sum_product
 from plausible.inference.posterior import posterior, read_targets
+from plausible.models.exact_engine import ExactEngine
 from plausible.models.factor_graph import FactorGraph
 from plausible.models.lowering import lower, point_mass
 from plausible.models.markov_network import MarkovNetwork
 from plausible.models.notes import Notes
 from plausible.models.rebuilding import conditional_table, rebuilt, renamed_variables, with_new_states
-from plausible.variables import Evidence, EvidenceLike, State, Variable
+from plausible.variables import Assignment, Evidence, EvidenceLike, State, Variable
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
@@ -228,6 +230,47 @@ class BayesianNetwork:
         inputs = {name: evidence[name] for name in self.inputs if name in evidence}
         findings = {name: finding for name, finding in evidence.items() if name not in inputs}
         return impossible_evidence(findings, lambda some: self.log_probability({**inputs, **some}) > -math.inf)
+
+    def compile(self) -> ExactEngine:
+        """A clique tree for this network, laid out once: for many questions, or for a table of evidence.
+
+        >>> net = BayesianNetwork(TableCPD("A", [0.6, 0.4]), TableCPD("B", [[0.7, 0.3], [0.2, 0.8]], parents=["A"]))
+        >>> print(net.compile().explain())
+        clique tree: 1 cliques, width 1, 4 entries, 0.0 MiB, about 2e-07 s
+        largest clique: (A, B), 4 entries
+        """
+        self._refuse_inputs("a clique tree")
+        lowered = lower(self._cpds.values(), self._variables, {})
+        sums = compile_factors(lowered.factors, self._variables.values())
+        compact = any(cpd.auxiliaries for cpd in self._cpds.values())
+        return ExactEngine(
+            self.variables,
+            sums,
+            (lambda: compile_factors(self._tables(), self._variables.values())) if compact else (lambda: sums),
+            log_normalizer=0.0,
+            families={name: cpd.scope for name, cpd in self._cpds.items()},
+        )
+
+    def marginals(
+        self, evidence: EvidenceLike | None = None, do: Mapping[str, State] | None = None
+    ) -> dict[str, Factor]:
+        """P(X | evidence, do) of every variable, from one calibration of a clique tree."""
+        if do:
+            network, findings = self._surgery(do, evidence)
+            return network.marginals(findings)
+        return self.compile().marginals(evidence)
+
+    def mpe(self, evidence: EvidenceLike | None = None, do: Mapping[str, State] | None = None) -> Assignment:
+        """A most probable assignment to all variables given the evidence, with its `.log_probability`.
+
+        >>> net = BayesianNetwork(TableCPD("A", [0.6, 0.4]), TableCPD("B", [[0.7, 0.3], [0.2, 0.8]], parents=["A"]))
+        >>> net.mpe(evidence={"B": 1})
+        Assignment(A=1, B=1)
+        """
+        if do:
+            network, findings = self._surgery(do, evidence)
+            return network.mpe(findings)
+        return self.compile().mpe(evidence)
 
     def log_likelihood(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]]) -> npt.NDArray[np.float64]:
         """log P(row) of each complete row of a data frame, by one look-up in each distribution."""

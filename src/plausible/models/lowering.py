@@ -17,7 +17,7 @@ from plausible.variables import State, Variable
 __all__ = ["Lowered", "lower", "point_mass"]
 
 #: Families with auxiliary variables are written as one table up to this size: cheaper, and free of subtractions.
-_SMALL_TABLE = 64
+_SMALL_TABLE = 1024
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,12 +18,14 @@ from plausible.factors.alignment import MAX_ENTRIES, check_size
 from plausible.graphs import UndirectedGraph
 from plausible.graphs.cliques import is_clique, maximal_cliques
 from plausible.graphs.cluster_graph import ClusterGraph, assign_factors
+from plausible.inference.compiled import compile_factors
 from plausible.inference.contradiction import impossible_evidence
 from plausible.inference.elimination import absorb, sum_product
 from plausible.inference.posterior import posterior, read_targets
+from plausible.models.exact_engine import ExactEngine
 from plausible.models.notes import Notes
 from plausible.models.rebuilding import renamed_variables
-from plausible.variables import Evidence, EvidenceLike, State, Variable
+from plausible.variables import Assignment, Evidence, EvidenceLike, State, Variable
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
@@ -201,6 +203,19 @@ class MarkovNetwork:
     def log_probability(self, evidence: EvidenceLike) -> float:
         """log P(evidence) = log Z(e) - log Z, natural; -inf for impossible evidence."""
         return self.log_partition(evidence) - self.log_partition()
+
+    def compile(self) -> ExactEngine:
+        """A clique tree for this network, laid out once: for many questions, or for a table of evidence."""
+        sums = compile_factors(self._all_factors(), self._variables.values())
+        return ExactEngine(self.variables, sums, lambda: sums, log_normalizer=self.log_partition(), families={})
+
+    def marginals(self, evidence: EvidenceLike | None = None) -> dict[str, Factor]:
+        """P(X | evidence) of every variable, from one calibration of a clique tree."""
+        return self.compile().marginals(evidence)
+
+    def mpe(self, evidence: EvidenceLike | None = None) -> Assignment:
+        """A most probable assignment to all variables given the evidence, with its `.log_probability`."""
+        return self.compile().mpe(evidence)
 
     def log_likelihood(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]]) -> npt.NDArray[np.float64]:
         """log P(row) of each complete row of a data frame: one look-up in each factor, and log Z once."""

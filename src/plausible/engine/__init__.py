@@ -1,0 +1,1 @@
+"""Compiled inference: factor scopes to a `Program`, and running it."""

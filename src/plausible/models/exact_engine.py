@@ -1,0 +1,206 @@
+"""A compiled model: the same questions as the model's own, from one clique tree, for one evidence or a table of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible.data import encode_evidence
+from plausible.errors import ImpossibleEvidence, NotSupported, UnknownVariable
+from plausible.factors import Factor
+from plausible.inference.compiled import CompiledFactors
+from plausible.inference.contradiction import impossible_evidence
+from plausible.inference.posterior import read_targets
+from plausible.variables import Assignment, Evidence, EvidenceLike, Variable
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from narwhals.typing import IntoDataFrame
+
+__all__ = ["ExactEngine"]
+
+_Answer = TypeVar("_Answer")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExactEngine:
+    """Exact answers from a clique tree that was laid out once; made by `model.compile()`.
+
+    Attributes
+    ----------
+    variables
+        Name -> variable, as in the model.
+    sums
+        The compiled factors that sums are taken of.
+    maxima
+        Makes the compiled factors that maxima are taken of: no auxiliary variables, no negative entries.
+    log_normalizer
+        log Z, by which the product of the factors exceeds the probability.
+    families
+        Name -> (parents..., child), for expected counts; empty for a Markov network.
+    """
+
+    variables: Mapping[str, Variable]
+    sums: CompiledFactors
+    maxima: Callable[[], CompiledFactors]
+    log_normalizer: float
+    families: Mapping[str, tuple[Variable, ...]]
+
+    # --- one evidence ---
+
+    def query(self, targets: str | Sequence[str], evidence: EvidenceLike | None = None) -> Factor:
+        """P(targets | evidence) as a normalised factor; its `.info` tells the cost.
+
+        >>> from plausible.cpds import TableCPD
+        >>> from plausible.models import BayesianNetwork
+        >>> engine = BayesianNetwork(
+        ...     TableCPD("A", [0.6, 0.4]), TableCPD("B", [[0.7, 0.3], [0.2, 0.8]], parents=["A"])
+        ... ).compile()
+        >>> engine.query("A", evidence={"B": 1}).values.round(4)
+        array([0.36, 0.64])
+        """
+        wanted = read_targets(targets, self.variables, "this model")
+        return self._explained(evidence, lambda found: self.sums.joint(wanted, found))
+
+    def marginals(self, evidence: EvidenceLike | None = None) -> dict[str, Factor]:
+        """P(X | evidence) of every variable, from one calibration."""
+        answers = self._explained(evidence, self.sums.marginals)
+        return {name: answers[name] for name in self.variables}
+
+    def log_probability(self, evidence: EvidenceLike) -> float:
+        """log P(evidence), natural; -inf for impossible evidence."""
+        found = self._read(evidence)
+        if found.jeffrey:
+            raise NotSupported("jeffrey evidence has no probability: it replaces a belief. See likelihood(...).")
+        return self.sums.log_total(found) - self.log_normalizer
+
+    def mpe(self, evidence: EvidenceLike | None = None) -> Assignment:
+        """A most probable assignment to all variables given the evidence; `.log_probability` is that of it all.
+
+        Of several equally probable ones, one is given, always the same.
+        """
+        best = self._explained(evidence, lambda found: self.maxima().best(found))
+        log_best = (best.log_probability or 0.0) - self.log_normalizer
+        return Assignment({name: best[name] for name in self.variables}, log_probability=log_best)
+
+    def _read(self, evidence: EvidenceLike | None) -> Evidence:
+        return Evidence.read(evidence, self.variables, "this model")
+
+    def _explained(self, evidence: EvidenceLike | None, answer: Callable[[Evidence], _Answer]) -> _Answer:
+        """The answer, or an error that names the findings that contradict each other."""
+        try:
+            return answer(self._read(evidence))
+        except ImpossibleEvidence as error:
+            found = impossible_evidence(evidence or {}, lambda some: self.log_probability(some) > -math.inf)
+            raise found or error from None
+
+    # --- a table of evidence ---
+
+    def predict_proba(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]], target: str) -> pd.DataFrame:
+        """P(target | row) for each row of evidence, a column for each state; missing cells are not observed.
+
+        A column of the target itself is not looked at. Identical rows are computed once; a row that can't happen is
+        an error with its number.
+
+        >>> from plausible.cpds import TableCPD
+        >>> from plausible.models import BayesianNetwork
+        >>> engine = BayesianNetwork(
+        ...     TableCPD("A", [0.6, 0.4]), TableCPD("B", [[0.7, 0.3], [0.2, 0.8]], parents=["A"])
+        ... ).compile()
+        >>> engine.predict_proba({"B": [0, 1, None]}, "A").round(2)
+              0     1
+        0  0.84  0.16
+        1  0.36  0.64
+        2  0.60  0.40
+        """
+        import pandas as pd
+
+        probabilities = self._posteriors(frame, target)
+        states = list(self.variables[target].states or ())
+        index = frame.index if isinstance(frame, pd.DataFrame) else None
+        return pd.DataFrame(probabilities, columns=pd.Index(states, dtype=object), index=index)
+
+    def predict(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]], target: str) -> pd.Series[Any]:
+        """The most probable state of the target for each row; the first of equally probable ones."""
+        import pandas as pd
+
+        probabilities = self._posteriors(frame, target)
+        states = self.variables[target].states or ()
+        index = frame.index if isinstance(frame, pd.DataFrame) else None
+        return pd.Series([states[i] for i in probabilities.argmax(axis=1)], index=index, name=target)
+
+    def log_likelihood(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]]) -> npt.NDArray[np.float64]:
+        """log P(row) for each row of evidence, missing cells summed out; -inf for a row that can't happen."""
+        rows, places = self._distinct(encode_evidence(frame, self.variables))
+        log_totals = self.sums.answer_rows(rows).log_totals
+        return (self._careful(rows, log_totals) - self.log_normalizer)[places]
+
+    def expected_counts(
+        self, frame: IntoDataFrame | Mapping[str, Sequence[Any]], weights: npt.ArrayLike | None = None
+    ) -> dict[str, npt.NDArray[np.float64]]:
+        """Σ over rows of P(child, parents | row): for each family an array with axes (parents..., child).
+
+        Parameters
+        ----------
+        frame
+            Rows of evidence; missing cells are not observed.
+        weights
+            How often each row counts; once where left out.
+        """
+        codes = encode_evidence(frame, self.variables)
+        counts = np.ones(len(codes)) if weights is None else np.asarray(weights, dtype=np.float64)
+        rows, places = self._distinct(codes)
+        answers = self.sums.answer_rows(rows, weights=np.bincount(places, counts, len(rows)).astype(np.float64))
+        self._refuse_impossible(answers.log_totals, places)
+        assert answers.totals is not None
+        return self.sums.family_totals(answers.totals, self.families)
+
+    def _posteriors(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]], target: str) -> npt.NDArray[np.float64]:
+        if target not in self.variables:
+            raise UnknownVariable.named(target, self.variables, "this model")
+        codes = encode_evidence(frame, self.variables)
+        codes[:, list(self.variables).index(target)] = -1
+        rows, places = self._distinct(codes)
+        answers = self.sums.answer_rows(rows, target)
+        self._refuse_impossible(answers.log_totals, places)
+        assert answers.marginals is not None
+        return np.maximum(answers.marginals, 0.0)[places]
+
+    def _distinct(self, codes: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.intp]]:
+        """The different rows, and for each row which of them it is."""
+        if not len(codes):
+            return codes, np.zeros(0, dtype=np.intp)
+        as_items = np.ascontiguousarray(codes).view(np.dtype((np.void, codes.dtype.itemsize * max(codes.shape[1], 1))))
+        _, first, places = np.unique(as_items.ravel(), return_index=True, return_inverse=True)
+        return codes[first], places.reshape(-1)
+
+    def _careful(self, rows: npt.NDArray[np.int32], log_totals: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Rows that came out as zero once more, where underflow can't hide what is left."""
+        for row in np.flatnonzero(np.isneginf(log_totals)):
+            log_totals[row] = self.sums.log_total(self._row_evidence(rows[row]))
+        return log_totals
+
+    def _row_evidence(self, codes: npt.NDArray[np.int32]) -> Evidence:
+        hard = {name: int(code) for name, code in zip(self.variables, codes, strict=True) if code >= 0}
+        return Evidence(hard, {}, {}, {})
+
+    def _refuse_impossible(self, log_totals: npt.NDArray[np.float64], places: npt.NDArray[np.intp]) -> None:
+        impossible = np.isneginf(log_totals)[places]
+        if impossible.any():
+            raise ImpossibleEvidence(f"Row {int(np.argmax(impossible))} of the data has probability zero.")
+
+    # --- the plan ---
+
+    def explain(self) -> str:
+        """The clique tree and its cost: width, entries, memory, a rough time, and the largest clique by name."""
+        program, names = self.sums.program, list(self.sums.variables)
+        if not program.num_cliques:
+            return "clique tree: no variables"
+        largest = ", ".join(names[number] for number in program.clique(program.largest))
+        entries = int(np.prod(program.cliques[program.largest, 1:3]))
+        return f"clique tree: {program}\nlargest clique: ({largest}), {entries:,} entries"
