@@ -53,7 +53,7 @@ def _measure_own(graph: DAG, queries: list[Query]) -> tuple[list[Any], list[bool
     build = best_of(3, lambda: DAG(edges, nodes=nodes))
     answers = [graph.d_separated(*query) for query in queries]  # loads the kernel and lays out the arrays
     query = best_of(3, lambda: [graph.d_separated(*query) for query in queries]) / len(queries)
-    connected = best_of(3, lambda: [graph.d_connected(x, given) for x, _, given in queries]) / len(queries)
+    connected = best_of(3, lambda: [graph.d_connected(x, given=given) for x, _, given in queries]) / len(queries)
     return [len(graph), graph.num_edges, build, 1e3 * query, 1e3 * connected], answers
 
 

@@ -553,7 +553,7 @@ def test_a_row_needs_every_parent_and_nothing_else(case: Case) -> None:
     first = cpd.parents[0]
     with pytest.raises(InvalidArgument, match=f"A row of '[XY]' needs the state of its parent '{first.name}' too"):
         cpd.row({name: value for name, value in good.items() if name != first.name})
-    with pytest.raises(UnknownVariable, match="'nobody' is not a variable of the parents of '[XY]'"):
+    with pytest.raises(UnknownVariable, match=r"'nobody' is not a variable of the parents of '[XY]'"):
         cpd.row({**good, "nobody": 1})
     with pytest.raises(
         PlausibleError, match=rf"'{first.name}'.*not 'nothing'|'nothing' is not a state of '{first.name}'"

@@ -27,19 +27,28 @@ A = Variable("A", ["x", "y"])
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: TableCPD("B", [[0.1, 0.2], [0.9, 0.8]], ["A"]), r"for \[1\] sums to 1.7.*columns sum to one.*values\.T\."),
+        (
+            lambda: TableCPD("B", [[0.1, 0.2], [0.9, 0.8]], ["A"]),
+            r"for \[1\] sums to 1.7.*columns sum to one.*values\.T\.",
+        ),
         (lambda: TableCPD("B", [[0.1, 0.2], [0.9, 0.8]], [A]), r"for A=y sums to 1.7.*columns sum to one.*values\.T\."),
         (
             lambda: TableCPD("B", [[0.1] * 4, [0.9] * 4], ["A", "C"]),
             r"needs shape \(\?, \?, 4\), not \(2, 4\).*values\.T\.reshape\(states of A, states of C, states of B\)",
         ),
-        (lambda: TableCPD("B", [[0.1] * 4, [0.9] * 4], ["A", "C"], states=2), r"columns sum to one.*values\.T\.reshape"),
+        (
+            lambda: TableCPD("B", [[0.1] * 4, [0.9] * 4], ["A", "C"], states=2),
+            r"columns sum to one.*values\.T\.reshape",
+        ),
         (lambda: TableCPD("B", [[0.5], [0.5]]), r"needs shape \(1,\), not \(2, 1\).*give a plain list"),
         (lambda: TableCPD("B", [0.2, 0.3, 0.5], states=2), r"needs shape \(2,\), not \(3,\)\.$"),
         (lambda: TableCPD("B", [[0.3, 0.3], [0.3, 0.3]], ["A"]), r"sums to 0\.6, not to one\.$"),
-        (lambda: TableCPD("B", 2, [[0.5], [0.5]]), r"not 2\. The arguments are TableCPD\(variable, values, parents, st"),
+        (
+            lambda: TableCPD("B", 2, [[0.5], [0.5]]),
+            r"not 2\. The arguments are TableCPD\(variable, values, parents, st",
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_layout_of_other_libraries_is_recognised(build: Callable[[], object], message: str) -> None:
     """The child's states down the columns, a column vector as prior, the number of states as second argument."""
     with pytest.raises(InvalidCPD, match=message):
@@ -75,18 +84,30 @@ def test_an_unknown_state_says_in_which_cpd_it_stands(build: Callable[[], object
     ("build", "error", "message"),
     [
         (lambda: TableCPD("B", {"x": [0.5, 0.6]}, ["A"]), InvalidCPD, "The row 'x' of 'B' sums to 1.1"),
-        (lambda: TableCPD("B", {"x": [1, 0], "y": [1, 0, 0]}, ["A"]), InvalidCPD, r"The row 'y' of 'B' has shape \(3,\)"),
+        (
+            lambda: TableCPD("B", {"x": [1, 0], "y": [1, 0, 0]}, ["A"]),
+            InvalidCPD,
+            r"The row 'y' of 'B' has shape \(3,\)",
+        ),
         (lambda: TableCPD("B", {"x": {"q": 1.0}}, ["A"], states=["r"]), UnknownState, "The row 'x' of 'B': 'q' is not"),
         (lambda: TableCPD("B", {"x": [1, 0]}, ["A", "C"]), InvalidCPD, "a state of each parent"),
-        (lambda: TreeCPD("B", Split("A", {"x": [1, 0], "y": [1, 1]}), ["A"]), InvalidCPD, "The row 'A=y' of 'B' sums to 2"),
-        (lambda: TreeCPD("B", Split("A", {"x": [1, 0]}, default=[1]), ["A"]), InvalidCPD, "The row 'A=others' of 'B' has sh"),
+        (
+            lambda: TreeCPD("B", Split("A", {"x": [1, 0], "y": [1, 1]}), ["A"]),
+            InvalidCPD,
+            "The row 'A=y' of 'B' sums to 2",
+        ),
+        (
+            lambda: TreeCPD("B", Split("A", {"x": [1, 0]}, default=[1]), ["A"]),
+            InvalidCPD,
+            "The row 'A=others' of 'B' has sh",
+        ),
         (lambda: NoisyMax("B", ["A"], [[[1, 0], [1, 0.5]]]), InvalidCPD, r"The row 'A=\[1\]' of 'B' sums to 1.5"),
         (lambda: NoisyMax("B", ["A"], [{"x": [1, 0.5]}]), InvalidCPD, "The row 'A=x' of 'B' sums to 1.5"),
         (lambda: RuleCPD("B", [({"B": 7}, 0.5)], ["A"], states=2), UnknownState, "7 is not a state of 'B'"),
         (lambda: ConditionalGaussianCPD("B", [1, 2], {"Z": [1, 2, 3]}, 1.0, ["A", "Z"]), InvalidCPD, "arrays of 'B'"),
         (lambda: ConditionalGaussianCPD("B", [1, 2], {}, 1.0, ["A", "C"]), InvalidCPD, "one axis for each discrete"),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_with_the_child_shows_before_binding(
     build: Callable[[], object], error: type[Exception], message: str
 ) -> None:
@@ -113,7 +134,7 @@ def test_rounding_is_warned_about_once_and_only_at_binding(build: Callable[[obje
 
 @pytest.mark.parametrize("parents", ["A", [A]])
 def test_a_linear_gaussian_on_a_discrete_parent_names_the_kind_to_use(parents: object) -> None:
-    with pytest.raises(InvalidCPD, match="'A' of 'B' has states.*use ConditionalGaussianCPD"):
+    with pytest.raises(InvalidCPD, match=r"'A' of 'B' has states.*use ConditionalGaussianCPD"):
         LinearGaussianCPD("B", 0.0, [1.0], parents=parents).bind({"A": A})
 
 

@@ -9,7 +9,7 @@ import plausible as pb
 from plausible import graphs
 from plausible.errors import CyclicGraph, InvalidGraph, NotSupported
 
-TEXT = "D -> G <- I -> S; G -> L"
+TEXT = "D -> G -> L; I -> G; I -> S"
 ORDER = ["D", "S", "I", "L", "G"]
 
 
@@ -179,11 +179,23 @@ def test_text_that_fits_no_kind_says_why():
         graphs.essential_graph(nx.Graph([("A", "B")]))
 
 
+def test_marks_of_a_networkx_graph_are_not_lost():
+    """The undirected edge of a PDAG does not become an arrow on its way through networkx."""
+    pdag = pb.PDAG("A -> B - C").to_networkx()
+    with pytest.raises(InvalidGraph, match="'B' - 'C' is not '->'"):
+        pb.DAG(pdag)
+    marked = nx.Graph()
+    marked.add_edge("A", "B", marks="<->")
+    with pytest.raises(InvalidGraph, match="'A' <-> 'B' is not '-'"):
+        pb.UndirectedGraph(marked)
+    assert pb.DAG(pb.PDAG("A -> B").to_networkx()) == pb.DAG("A -> B")
+
+
 def test_factors_are_assigned_to_clusters_only():
     """A network has no clusters; its junction tree has."""
     asia = pb.examples.load("asia")
     for function in (graphs.assign_factors, graphs.is_family_preserving):
-        with pytest.raises(NotSupported, match="not a BayesianNetwork.*junction_tree"):
+        with pytest.raises(NotSupported, match=r"not a BayesianNetwork.*junction_tree"):
             function(asia, [["smoke"]])
     assert graphs.is_family_preserving(graphs.junction_tree(asia), [["smoke"]])
 
@@ -191,7 +203,7 @@ def test_factors_are_assigned_to_clusters_only():
 @pytest.mark.parametrize("kind", [pb.DAG, pb.UndirectedGraph, pb.CausalGraph, pb.PDAG, pb.MixedGraph])
 def test_a_graph_can_not_be_made_of_a_number_or_a_matrix(kind):
     """What is no list of edges is named."""
-    with pytest.raises(InvalidGraph, match="Can't read a graph from a int|Can't read a graph from an int"):
+    with pytest.raises(InvalidGraph, match="Can't read a graph from"):
         kind(5)
     with pytest.raises(InvalidGraph, match="from_adjacency"):
         kind(graphs.adjacency_matrix("A -> B -> C"))
@@ -228,7 +240,7 @@ def test_given_is_named_where_there_is_no_second_side():
 
 def test_a_stranger_is_not_a_node():
     """A graph has nodes, not variables."""
-    with pytest.raises(pb.errors.UnknownVariable, match="'Grss' is not a node of this graph. Did you mean 'Grass'"):
+    with pytest.raises(pb.errors.UnknownVariable, match=r"'Grss' is not a node of this graph\. Did you mean 'Grass'"):
         pb.DAG("Rain -> Grass").parents("Grss")
     with pytest.raises(pb.errors.UnknownVariable, match="7 is not a node of this graph"):
         pb.UndirectedGraph("A - B").separated(7, "B")

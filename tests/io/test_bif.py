@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import warnings
 from itertools import product
@@ -480,19 +481,19 @@ def test_properties_hold_nothing_that_others_take_for_a_comment_or_an_end(text):
 
 
 @pytest.mark.parametrize(
-    ("body", "found", "column"),
+    ("body", "found"),
     [
-        ("(a) 0.5, 0.5 (b) 0.1, 0.9;", "'(b)'", 47),
-        ("(a) 0.5, 0.5 default 0.1, 0.9;", "'default'", 47),
-        ("table 0.5, 0.5, 0.1, 0.9 }\nprobability ( X ) { table 1; ", "'}'", 59),
+        ("(a) 0.5, 0.5 (b) 0.1, 0.9;", "(b)"),
+        ("(a) 0.5, 0.5 default 0.1, 0.9;", "default"),
+        ("table 0.5, 0.5, 0.1, 0.9 }\nprobability ( X ) { table 1; ", "}"),
     ],
 )
-def test_a_missing_semicolon_is_guessed(body, found, column):
+def test_a_missing_semicolon_is_guessed(body, found):
     text = (
         "variable P { type discrete [ 2 ] { a, b }; }\nvariable C { type discrete [ 2 ] { c, d }; }\n"
-        f"probability ( P ) {{ table 0.5, 0.5; }}\nprobability ( C | P ) {{           {body} }}\n"
+        f"probability ( P ) {{ table 0.5, 0.5; }}\nprobability ( C | P ) {{ {body} }}\n"
     )
     with pytest.raises(FormatError) as raised:
         parse_bif(text)
-    assert f"Expected a number, not {found}. Is a ';' missing before it?" in str(raised.value)
-    assert (raised.value.line, raised.value.column) == (4, column)
+    assert f"Expected a number, not {found!r}. Is a ';' missing before it?" in str(raised.value)
+    assert (raised.value.line, raised.value.column) == (4, text.split("\n")[3].index(found) + 1)

@@ -6,6 +6,7 @@ import gzip
 import os
 import pickle
 import stat
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -272,7 +273,7 @@ def test_a_folder_that_is_not_there_is_named_as_it_was_given(tmp_path):
         save(NETWORK, path)
     assert raised.value.filename == str(path)
     (tmp_path / "file").write_text("")
-    with pytest.raises(OSError, match="file/a.bif'$"):
+    with pytest.raises(OSError, match=r"file/a\.bif'$"):
         save(NETWORK, tmp_path / "file" / "a.bif")
 
 
@@ -289,6 +290,15 @@ def test_an_ending_names_its_format_too(ending, name):
 
 
 def test_a_distribution_without_a_table_is_not_representable(tmp_path):
-    network = BayesianNetwork(LinearGaussianCPD("X", 0.0, [], 1.0, ()), LogisticCPD("Y", ["X"], 0.5, [2.0]))
+    network = BayesianNetwork(LinearGaussianCPD("X", 0.0, [], 1.0, ()), LogisticCPD("Y", ["X"], [2.0], 0.5))
     with pytest.raises(NotRepresentable, match=r"NET files hold the CPD of 'Y' as a table only.*\.json"):
         save(network, tmp_path / "net.net")
+
+
+def test_the_page_on_formats_names_every_ending_and_function():
+    page = (Path(__file__).resolve().parents[2] / "docs" / "formats.md").read_text()
+    for format in FORMATS:
+        row = next(line for line in page.splitlines() if line.startswith(f"| {format.name} |"))
+        assert all(f"`{ending}`" in row for ending in format.extensions), format.name
+    for name in ("parse_uai_evidence", "format_uai_evidence", "parse_uai_result", "format_uai_result"):
+        assert f"`{name}`" in page

@@ -262,7 +262,7 @@ def test_benchmark_networks_go_through_net_and_back(name):
 )
 def test_a_field_that_runs_into_the_next_is_an_error_at_its_place(header, place):
     text = f"net {{\n  {header}\n}}\nnode A {{ states = (a b); }}\npotential ( A ) {{ data = (0.5 0.5); }}\n"
-    with pytest.raises(FormatError, match="Expected ';' after the (value of|string that is the value of)") as raised:
+    with pytest.raises(FormatError, match=r"Expected ';' after the (value of|string that is the value of)") as raised:
         parse_hugin(text)
     assert (raised.value.line, raised.value.column) == place
 

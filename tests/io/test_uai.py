@@ -412,31 +412,10 @@ def test_damaged_evidence_and_results_are_read_or_refused(seed):
 
 # --- comments, and the layout of aGrUM ---
 
-AGRUM = """BAYES
-3
-2 3 1 
-3
-1 0   # A
-1 1   # B
-3 0 1 2   # C
-
-
-2
-  0.25 0.75 
-
-3
-  0.5 0.25 0.25 
-
-6
-  1 
-  1 
-  1 
-  1 
-  1 
-  1 
-
-
-"""
+AGRUM = (
+    "BAYES\n3\n2 3 1 \n3\n1 0   # A\n1 1   # B\n3 0 1 2   # C\n\n\n2\n  0.25 0.75 \n\n3\n  0.5 0.25 0.25 \n\n"
+    "6\n  1 \n  1 \n  1 \n  1 \n  1 \n  1 \n\n\n"
+)
 
 
 def test_what_follows_a_hash_is_a_comment():

@@ -8,14 +8,13 @@ import typer
 
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.source import ModelSource, read_model
-from plausible.errors import TooLarge, UnknownVariable
+from plausible.errors import UnknownVariable
 from plausible.io import Model
 from plausible.models import BayesianNetwork
 
 __all__ = ["NAME", "run"]
 
 NAME = "show"
-_MAX_SHOWN = 4096
 
 Names = Annotated[list[str] | None, typer.Argument(help="Variables to show; all where left out.", show_default=False)]
 
@@ -39,17 +38,7 @@ def _tables(model: Model, names: list[str]) -> list[tuple[str, str]]:
     if not isinstance(model, BayesianNetwork):
         chosen = set(names)
         return [(", ".join(factor.names), str(factor)) for factor in model.factors if chosen & set(factor.names)]
-    return [(repr(model.cpd(name)), _table(model, name)) for name in names if name not in model.inputs]
-
-
-def _table(model: BayesianNetwork, name: str) -> str:
-    cpd = model.cpd(name)
-    if any(variable.is_continuous for variable in cpd.scope):
-        return str(cpd)
-    try:
-        return str(cpd.to_factor(max_entries=_MAX_SHOWN))
-    except TooLarge as error:
-        return f"(not shown: {error})"
+    return [(repr(model.cpd(name)), str(model.cpd(name))) for name in names if name not in model.inputs]
 
 
 def _document(model: Model, names: list[str]) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from plausible.cpds.rows import (
 )
 from plausible.errors import InvalidCPD, NotSupported
 from plausible.factors import Factor
-from plausible.factors.alignment import MAX_ENTRIES, num_entries
+from plausible.factors.alignment import MAX_ENTRIES, num_entries, table_shape
 from plausible.factors.display import TextTable, factor_table
 from plausible.variables import State, Variable
 
@@ -58,8 +58,11 @@ class TableCPD(CPD):
     ...                   values={"A": [0.1, 0.9], "B": [0.4, 0.6], "C": [0.99, 0.01]})
     >>> letter
     TableCPD(L | G)
-    >>> letter.bind({"G": Variable("G", ["A", "B", "C"])}).values[1]
-    array([0.4, 0.6])
+    >>> print(letter.bind({"G": Variable("G", ["A", "B", "C"])}).row({"G": "B"}))
+    L      | value
+    -------+------
+    weak   |   0.4
+    strong |   0.6
     """
 
     __slots__ = ("_keyed", "_values")
@@ -192,7 +195,7 @@ class TableCPD(CPD):
 
     def to_factor(self, max_entries: int = MAX_ENTRIES) -> Factor:
         """The table as a factor over `(*parents, variable)`."""
-        return Factor(self.scope, self.values)
+        return Factor.trusted(self.scope, self.values.reshape(table_shape(self.scope)))
 
     def to_factors(self) -> tuple[Factor, ...]:
         """The table itself."""

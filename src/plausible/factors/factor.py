@@ -108,11 +108,14 @@ class Factor:
                 f"The factor over {scope_text(ordered)} needs {num_entries(ordered)} numbers in a row, "
                 f"not an array of shape {flat.shape}."
             )
-        return cls._of(ordered, _checked(flat.reshape(table_shape(ordered)), ordered))
+        return cls.trusted(ordered, _checked(flat.reshape(table_shape(ordered)), ordered))
 
     @classmethod
-    def _of(cls, scope: Scope, table: Table, info: object | None = None) -> Factor:
-        """From parts already checked: `table` has the wide axes of `scope` and belongs to the new factor."""
+    def trusted(cls, scope: Scope, table: Table, info: object | None = None) -> Factor:
+        """From parts that are known to fit, without a check or a copy: for the library's own inner loops.
+
+        `table` has the axes of the variables with two or more states, and belongs to the new factor.
+        """
         factor = object.__new__(cls)
         table.setflags(write=False)
         factor._scope, factor._table, factor._info = scope, table, info
@@ -144,7 +147,7 @@ class Factor:
 
     def with_info(self, info: object) -> Factor:
         """The same numbers with a note on how they were got."""
-        return Factor._of(self._scope, self._table, info)
+        return Factor.trusted(self._scope, self._table, info)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -248,7 +251,7 @@ class Factor:
         if operation is _divide and not other._table.all() and np.isnan(table).any():
             where = assignment_at(scope, int(np.argmax(np.isnan(table))))
             raise InvalidFactor(f"Division of a non-zero number by zero at {dict(where)!r}.")
-        return Factor._of(scope, table)
+        return Factor.trusted(scope, table)
 
     # --- reducing the scope ---
 
@@ -264,7 +267,7 @@ class Factor:
         gone = self._known(names)
         scope = tuple(variable for variable in self._scope if variable.name not in gone)
         with refusing_nan(self._scope):
-            return Factor._of(scope, reduce_axes(operation, self._table, axes_of(self._scope, gone)))
+            return Factor.trusted(scope, reduce_axes(operation, self._table, axes_of(self._scope, gone)))
 
     def marginal(self, names: str | Iterable[str]) -> Factor:
         """Sum out everything but `names`; the axes come in the order asked for."""
@@ -277,7 +280,7 @@ class Factor:
         fixed = {name: own[name].index(state) for name, state in assignment.items() if name in own}
         scope = tuple(variable for variable in self._scope if variable.name not in fixed)
         index = tuple(fixed.get(variable.name, slice(None)) for variable in wide(self._scope))
-        return Factor._of(scope, np.asarray(self._table[index], order="C"))
+        return Factor.trusted(scope, np.asarray(self._table[index], order="C"))
 
     def reorder(self, names: Sequence[str]) -> Factor:
         """The same function with its axes in the order of `names`."""
@@ -285,19 +288,19 @@ class Factor:
         if len(order) != len(self._scope) or (len(names) > len(order) and not isinstance(names, str)):
             raise InvalidFactor(f"{list(names)!r} is not an order of the scope {scope_text(self._scope)}.")
         scope = tuple(self.variable(name) for name in order)
-        return Factor._of(scope, np.asarray(align(self._table, self._scope, scope), order="C"), self.info)
+        return Factor.trusted(scope, np.asarray(align(self._table, self._scope, scope), order="C"), self.info)
 
     def extend(self, variables: Iterable[Variable]) -> Factor:
         """The same function over a larger scope, constant in the new variables."""
         scope = union_scope((self._scope, read_scope(variables)))
         check_size(scope, "The extended factor")
         table = np.broadcast_to(align(self._table, self._scope, scope), table_shape(scope))
-        return Factor._of(scope, np.array(table, order="C"))
+        return Factor.trusted(scope, np.array(table, order="C"))
 
     def rename(self, names: Mapping[str, str]) -> Factor:
         """The same numbers with some variables renamed."""
         self._known(names)
-        return Factor._of(read_scope(v.renamed(names.get(v.name, v.name)) for v in self._scope), self._table)
+        return Factor.trusted(read_scope(v.renamed(names.get(v.name, v.name)) for v in self._scope), self._table)
 
     def _known(self, names: str | Iterable[str]) -> dict[str, None]:
         wanted = dict.fromkeys((names,) if isinstance(names, str) else names)
@@ -352,12 +355,12 @@ class Factor:
         if self.min() < 0:
             raise InvalidFactor(f"The logarithm of {self.min():g}, at {dict(self.argmin())!r}, does not exist.")
         with np.errstate(divide="ignore"):
-            return Factor._of(self._scope, np.log(self._table))
+            return Factor.trusted(self._scope, np.log(self._table))
 
     def exp(self) -> Factor:
         """The exponential of each entry; infinite where that is too large for a float."""
         with np.errstate(over="ignore"):
-            return Factor._of(self._scope, np.exp(self._table))
+            return Factor.trusted(self._scope, np.exp(self._table))
 
     def expectation(self, function: Factor | str | Callable[[Assignment], float]) -> float:
         """E[f] under this distribution.
@@ -485,7 +488,7 @@ class Factor:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by a constructor, so that the table comes back read-only."""
-        return Factor._of, (self._scope, np.array(self._table), self._info)
+        return Factor.trusted, (self._scope, np.array(self._table), self._info)
 
 
 def product(factors: Iterable[Factor]) -> Factor:

@@ -11,7 +11,7 @@ from plausible.graphs.acyclic import topological_order
 from plausible.graphs.adjacency import read_adjacency
 from plausible.graphs.algebra import intersection, is_subgraph, union
 from plausible.graphs.connectivity import components, is_connected, is_forest
-from plausible.graphs.nodes import Node, NodeIndex, Nodes, edge_pairs, is_networkx
+from plausible.graphs.nodes import Node, NodeIndex, Nodes, edge_pairs, is_networkx, networkx_pairs
 from plausible.graphs.paths import PathRules, checked_limit, simple_paths
 from plausible.graphs.separation import BayesBall, Rows
 from plausible.graphs.text import constructor_arguments, format_statements, parse_statements
@@ -404,7 +404,7 @@ def _read(edges: Any) -> tuple[list[Node], list[tuple[Node, Node]]]:
     if is_networkx(edges):
         if not edges.is_directed():
             raise InvalidGraph("A DAG needs a directed networkx graph; this one is undirected.")
-        return list(edges.nodes), edge_pairs((edge[0], edge[1]) for edge in edges.edges)
+        return list(edges.nodes), networkx_pairs(edges, "->")
     pairs = edge_pairs(edges, directed=True)
     return [node for pair in pairs for node in pair], pairs
 

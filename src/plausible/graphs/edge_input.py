@@ -9,14 +9,11 @@ from typing import Any
 from plausible.errors import InvalidGraph
 from plausible.graphs.dag import DAG
 from plausible.graphs.marks import Edge
-from plausible.graphs.nodes import Node, is_networkx, refuse_no_edges
+from plausible.graphs.nodes import MARKS_ATTRIBUTE, Node, is_networkx, refuse_no_edges
 from plausible.graphs.text import parse_statements
 from plausible.graphs.undirected import UndirectedGraph
 
-__all__ = ["MARKS_ATTRIBUTE", "read_edges"]
-
-#: The networkx edge attribute that holds the edge as written from its first to its second node, such as "<->".
-MARKS_ATTRIBUTE = "marks"
+__all__ = ["read_edges"]
 
 
 def read_edges(source: Any) -> tuple[list[Node], list[Edge]]:
@@ -47,7 +44,9 @@ def _read_item(item: Any) -> Edge:
         return item
     parts = () if isinstance(item, str) or not isinstance(item, Iterable) else tuple(item)
     if len(parts) == 2 and isinstance(item, AbstractSet):
-        raise InvalidGraph(f"The set {item!r} has no direction. Write a pair (parent, child), or (a, '<->', b).")
+        raise InvalidGraph(
+            f"The set {item!r} has no direction. Write the edge as a pair (parent, child) or a triple (a, '<->', b)."
+        )
     if len(parts) not in (2, 3):
         raise InvalidGraph(
             f"{item!r} is not a marked edge: expected an Edge, a triple such as ('A', '<->', 'B'), or a pair "

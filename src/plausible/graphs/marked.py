@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from plausible.errors import InvalidGraph
 from plausible.graphs.dag import DAG
-from plausible.graphs.edge_input import MARKS_ATTRIBUTE, read_edges
+from plausible.graphs.edge_input import read_edges
 from plausible.graphs.marks import Edge, Mark
-from plausible.graphs.nodes import Node, NodeIndex, Nodes
+from plausible.graphs.nodes import MARKS_ATTRIBUTE, Node, NodeIndex, Nodes
 from plausible.graphs.text import format_statements
 from plausible.graphs.undirected import UndirectedGraph
 from plausible.graphs.walks import Incidence, closure

@@ -9,9 +9,21 @@ from typing import Any, TypeAlias
 
 from plausible.errors import InvalidGraph, UnknownVariable, suggestion
 
-__all__ = ["Node", "NodeIndex", "Nodes", "edge_pairs", "is_networkx", "refuse_no_edges"]
+__all__ = [
+    "MARKS_ATTRIBUTE",
+    "Node",
+    "NodeIndex",
+    "Nodes",
+    "edge_pairs",
+    "is_networkx",
+    "networkx_pairs",
+    "refuse_no_edges",
+]
 
 Node: TypeAlias = Hashable
+#: The networkx edge attribute that holds the edge as written from its first to its second node, such as "<->".
+MARKS_ATTRIBUTE = "marks"
+
 #: One node, or several.
 Nodes: TypeAlias = Hashable | Iterable[Hashable]
 
@@ -73,6 +85,16 @@ class NodeIndex:
 def is_networkx(graph: object) -> bool:
     """Whether this is a networkx graph; told by its shape, so that networkx need not be imported."""
     return all(hasattr(graph, name) for name in ("adj", "is_directed", "is_multigraph", "nodes", "edges"))
+
+
+def networkx_pairs(graph: Any, symbol: str) -> list[tuple[Node, Node]]:
+    """The edges of a networkx graph, none of which may carry other marks than this symbol."""
+    for a, b, marks in graph.edges(data=MARKS_ATTRIBUTE, default=symbol):
+        if marks != symbol:
+            raise InvalidGraph(
+                f"The networkx edge {a!r} {marks} {b!r} is not '{symbol}'. See MixedGraph for other marks."
+            )
+    return edge_pairs((edge[0], edge[1]) for edge in graph.edges)
 
 
 def edge_pairs(edges: Iterable[Any], directed: bool = False) -> list[tuple[Node, Node]]:

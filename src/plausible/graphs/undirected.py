@@ -10,7 +10,7 @@ from plausible.errors import InvalidArgument, InvalidGraph
 from plausible.graphs.adjacency import read_adjacency
 from plausible.graphs.algebra import intersection, is_subgraph, union
 from plausible.graphs.connectivity import components, is_connected, is_forest, is_tree
-from plausible.graphs.nodes import Node, NodeIndex, Nodes, edge_pairs, is_networkx
+from plausible.graphs.nodes import Node, NodeIndex, Nodes, edge_pairs, is_networkx, networkx_pairs
 from plausible.graphs.paths import PathRules, checked_limit, simple_paths
 from plausible.graphs.separation import Rows
 from plausible.graphs.separators import minimal_cut, minimal_cuts, reach_outside
@@ -328,7 +328,7 @@ def _read(edges: Any) -> tuple[list[Node], list[tuple[Node, Node]]]:
     if is_networkx(edges):
         if edges.is_directed():
             raise InvalidGraph("An UndirectedGraph needs an undirected networkx graph; this one is directed.")
-        return list(edges.nodes), edge_pairs((edge[0], edge[1]) for edge in edges.edges)
+        return list(edges.nodes), networkx_pairs(edges, "-")
     pairs = edge_pairs(edges)
     return [node for pair in pairs for node in pair], pairs
 

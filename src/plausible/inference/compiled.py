@@ -90,7 +90,7 @@ class CompiledFactors:
     def _as_factors(self, marginals: Sequence[NDArray[np.float64]]) -> dict[str, Factor]:
         info = self.info
         return {
-            name: Factor.from_flat((variable,), numbers).with_info(info)
+            name: Factor.trusted((variable,), numbers if len(numbers) > 1 else numbers.reshape(()), info)
             for (name, variable), numbers in zip(self.variables.items(), marginals, strict=True)
         }
 
