@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import plausible as pb
@@ -31,6 +35,13 @@ COMMANDS = [
     ("show", "asia", "dysp"),
     ("show", "misconception"),
     ("show", "gaussian-chain"),
+    ("query", "asia", "lung,bronc", "--evidence", "xray=yes,smoke=no"),
+    ("query", "misconception", "A", "--evidence", "B=b0"),
+    ("query", "student", "L", "--do", "G=A"),
+    ("marginals", "asia", "--evidence", "xray=yes"),
+    ("mpe", "asia", "-e", "xray=yes"),
+    ("mpe", "misconception"),
+    ("explain", "alarm"),
     ("dsep", "asia", "smoke", "tub", "--given", "xray"),
     ("dsep", "misconception", "A", "C", "--given", "B,D"),
     ("independencies", "asia"),
@@ -132,7 +143,66 @@ def test_demo_answers_as_enumeration_does(plausible):
     assert answer["yes"] == pytest.approx(joint["yes"], abs=1e-12)
 
 
+def test_query_prints_the_posterior(plausible):
+    """As the library computes it; several states of one variable are joined by a bar."""
+    _, text, _ = plausible("query", "asia", "lung", "--evidence", "xray=yes,dysp=yes|no", "--json")
+    found = json.loads(text)
+    assert found["scope"] == {"lung": ["yes", "no"]}
+    expected = pb.examples.load("asia").query("lung", evidence={"xray": "yes"})
+    assert found["values"] == pytest.approx(expected.values.tolist(), abs=1e-12)
+
+
+def test_states_that_are_numbers_are_named_by_their_text(plausible):
+    """The chain has the states 0 and 1."""
+    _, text, _ = plausible("query", "chain", "A", "--evidence", "C=1", "--json")
+    assert json.loads(text)["values"] == pytest.approx([3 / 7, 4 / 7])
+
+
+def test_marginals_and_mpe_agree_with_the_library(plausible):
+    """Every variable has its line; the best assignment its log-probability."""
+    asia = pb.examples.load("asia")
+    _, text, _ = plausible("marginals", "asia", "-e", "xray=yes", "--json")
+    assert json.loads(text)["lung"]["values"][0] == pytest.approx(asia.query("lung", {"xray": "yes"})["yes"])
+    _, text, _ = plausible("mpe", "asia", "-e", "xray=yes", "--json")
+    best = json.loads(text)
+    assert best["states"] == dict(asia.mpe({"xray": "yes"}))
+    assert best["log_probability"] == pytest.approx(asia.log_probability(best["states"]))
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_predict_maps_a_file_to_a_file(plausible, tmp_path, ending):
+    """A row of probabilities and the best state for each row of evidence."""
+    rows = pd.DataFrame({"xray": ["yes", None, "no"], "smoke": ["yes", "no", None]})
+    source, target = tmp_path / f"rows.{ending}", tmp_path / f"answers.{ending}"
+    _ = rows.to_csv(source, index=False) if ending == "csv" else rows.to_parquet(source)
+    code, _, errors = plausible("predict", "asia", str(source), "lung", str(target))
+    assert (code, errors) == (0, "")
+    answers = pd.read_csv(target) if ending == "csv" else pd.read_parquet(target)
+    asia = pb.examples.load("asia")
+    expected = [
+        asia.query("lung", evidence)["yes"]
+        for evidence in ({"xray": "yes", "smoke": "yes"}, {"smoke": "no"}, {"xray": "no"})
+    ]
+    assert answers["P(lung=yes)"].tolist() == pytest.approx(expected)
+    assert answers["lung"].tolist() == ["yes" if p > 0.5 else "no" for p in expected]
+
+
+def test_a_console_without_the_signs_gets_stand_ins(tmp_path):
+    """An old console's encoding lacks ⟂: the text still comes out."""
+    environment = {**os.environ, "PYTHONIOENCODING": "cp1252"}
+    command = [sys.executable, "-c", "from plausible.cli import main; main(['independencies', 'asia'])"]
+    done = subprocess.run(command, capture_output=True, env=environment, check=True)
+    assert b"asia ? " in done.stdout
+
+
 MISTAKES = {
+    "no finding": (("query", "asia", "lung", "-e", "xray"), "write name=state"),
+    "unknown state": (("query", "asia", "lung", "-e", "xray=yse"), "Did you mean 'yes'?"),
+    "unknown evidence": (("query", "asia", "lung", "-e", "xrya=yes"), "Did you mean 'xray'?"),
+    "two findings": (("query", "asia", "lung", "-e", "xray=yes,xray=no"), "two findings"),
+    "impossible evidence": (("marginals", "asia", "-e", "either=no,lung=yes"), "probability zero"),
+    "do in a Markov network": (("query", "misconception", "A", "--do", "B=b0"), "no causal direction"),
+    "no table": (("predict", "asia", "rows.txt", "lung", "out.csv"), "neither a .csv nor a .parquet"),
     "unknown example": (("info", "asai"), "Did you mean 'asia'?"),
     "missing file": (("info", "nowhere.bif"), "nowhere.bif"),
     "unknown ending": (("convert", "asia", "asia.doc"), "names no format"),
@@ -185,5 +255,18 @@ def test_a_rounded_file_gives_one_line_of_warning(plausible, tmp_path):
 def test_no_arguments_shows_help(plausible):
     """The commands are listed."""
     _, text, errors = plausible()
-    for command in ("info", "show", "convert", "dsep", "independencies", "compare", "demo"):
+    for command in (
+        "info",
+        "show",
+        "query",
+        "marginals",
+        "mpe",
+        "predict",
+        "explain",
+        "dsep",
+        "independencies",
+        "compare",
+        "convert",
+        "demo",
+    ):
         assert command in text + errors

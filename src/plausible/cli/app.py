@@ -10,7 +10,20 @@ from typing import Annotated, Any
 import typer
 
 from plausible import __version__
-from plausible.cli import compare, convert, demo, dsep, independencies, info, show
+from plausible.cli import (
+    compare,
+    convert,
+    demo,
+    dsep,
+    explain,
+    independencies,
+    info,
+    marginals,
+    mpe,
+    predict,
+    query,
+    show,
+)
 from plausible.cli.output import print_line
 from plausible.errors import PlausibleError
 
@@ -21,13 +34,13 @@ _USAGE_ERROR: Any = typer.BadParameter.__mro__[2]
 
 app = typer.Typer(
     name="plausible",
-    help="Probabilistic graphical models: inspect, convert, and ask what their structure says.",
+    help="Probabilistic graphical models: inspect, convert and compare them, and ask them questions.",
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 
-for command in (info, show, convert, dsep, independencies, compare, demo):
+for command in (info, show, query, marginals, mpe, predict, explain, dsep, independencies, compare, convert, demo):
     app.command(name=command.NAME)(command.run)
 
 
@@ -36,7 +49,7 @@ def _root(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
-    """Probabilistic graphical models: inspect, convert, and ask what their structure says."""
+    """Probabilistic graphical models: inspect, convert and compare them, and ask them questions."""
     if version:
         print_line(f"plausible {__version__}")
     elif context.invoked_subcommand is None:

@@ -11,7 +11,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-__all__ = ["AsJson", "facts", "print_json", "print_line"]
+from plausible.factors import Factor
+
+__all__ = ["AsJson", "factor_document", "facts", "print_json", "print_line"]
 
 #: The option that every command has.
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
@@ -19,12 +21,20 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document in
 
 def print_json(document: Mapping[str, Any]) -> None:
     """The document on standard output; what JSON does not know is printed as text."""
-    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False, default=str) + "\n")
+    sys.stdout.write(json.dumps(document, indent=2, default=str) + "\n")
+
+
+def factor_document(factor: Factor) -> dict[str, Any]:
+    """A factor as JSON holds it: the variables with their states, and the numbers nested in that order."""
+    scope = {variable.name: list(variable.states or ()) for variable in factor.scope}
+    return {"scope": scope, "values": factor.values.tolist()}
 
 
 def print_line(text: str = "", *, error: bool = False) -> None:
     """A line of plain text."""
-    (sys.stderr if error else sys.stdout).write(text + "\n")
+    stream = sys.stderr if error else sys.stdout
+    encoding = stream.encoding or "utf-8"
+    stream.write(text.encode(encoding, errors="replace").decode(encoding) + "\n")
 
 
 def facts(title: str, rows: Iterable[tuple[str, object]]) -> None:

@@ -6,6 +6,7 @@ from plausible.models.comparison import NetworkComparison, compare
 from plausible.models.conditional_random_field import ConditionalRandomField
 from plausible.models.conversion import chain_rule_network, factorizes, to_bayesian_network
 from plausible.models.divergence import kl_divergence_networks
+from plausible.models.exact_engine import ExactEngine
 from plausible.models.factor_graph import FactorGraph
 from plausible.models.log_linear import feature, log_linear
 from plausible.models.markov_network import MarkovNetwork
@@ -18,6 +19,7 @@ __all__ = [
     "CNF",
     "BayesianNetwork",
     "ConditionalRandomField",
+    "ExactEngine",
     "FactorGraph",
     "Literal",
     "MarkovNetwork",
