@@ -107,6 +107,8 @@ def _pyagrum(net: Any, first: dict[str, Any], second: dict[str, Any]) -> dict[st
     with tempfile.TemporaryDirectory() as folder:
         pb.save(net, Path(folder) / "net.bif")
         peer = gum.loadBN(str(Path(folder) / "net.bif"))
+    for name, cpd in net.cpds.items():  # pyAgrum rounds what it reads: give it the very numbers
+        peer.cpt(name)[:] = cpd.to_factor().reorder(list(reversed(peer.cpt(name).names))).values
 
     def posteriors(engine: Any, evidence: dict[str, Any]) -> dict[str, Any]:
         engine.setEvidence({name: net.variables[name].index(state) for name, state in evidence.items()})

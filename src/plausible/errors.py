@@ -12,6 +12,7 @@ PlausibleError
 ├── InvalidGraph (ValueError)         an edge or node that the kind of graph forbids
 │   └── CyclicGraph                   a directed cycle; carries it
 ├── InvalidModel (ValueError)         parts that do not make a model
+├── ImmutableValue (AttributeError)   an attribute of a value that can't be changed
 ├── InvalidArgument (ValueError)      an option or number out of its range
 ├── TooLarge (MemoryError)            an answer that would not fit; says how big it is
 ├── FormatError (ValueError)          a file that can't be read; carries file, line and column
@@ -28,6 +29,7 @@ from difflib import get_close_matches
 __all__ = [
     "CyclicGraph",
     "FormatError",
+    "ImmutableValue",
     "ImpossibleEvidence",
     "InvalidArgument",
     "InvalidCPD",
@@ -107,9 +109,17 @@ class CyclicGraph(InvalidGraph):
         path = " -> ".join(str(node) for node in (*self.cycle, *self.cycle[:1]))
         super().__init__(f"The graph has a directed cycle: {path}. Remove or reverse one of these edges.")
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Keep the cycle when the error is copied or crosses a process boundary."""
+        return CyclicGraph, (self.cycle,)
+
 
 class InvalidModel(PlausibleError, ValueError):
     """Parts that do not make a model."""
+
+
+class ImmutableValue(PlausibleError, AttributeError):
+    """An attribute of a value that can't be changed: edits return new values."""
 
 
 class InvalidArgument(PlausibleError, ValueError):

@@ -18,6 +18,7 @@ from plausible.factors.alignment import MAX_ENTRIES, check_size, num_entries, ta
 from plausible.factors.definite import finite_number
 from plausible.factors.display import TextTable
 from plausible.variables import State, Variable
+from plausible.variables.frozen import Frozen
 
 if TYPE_CHECKING:
     from plausible.cpds.table import TableCPD
@@ -30,7 +31,7 @@ __all__ = ["CPD", "Columns", "slice_at"]
 Columns: TypeAlias = Mapping[str, npt.NDArray[Any]]
 
 
-class CPD(ABC):
+class CPD(Frozen, ABC):
     """A conditional probability distribution P(X | U): one variable X given its parents U, in their order.
 
     Parents may be given by name only; such a CPD is *bound* to variables when it enters a network, which is when shapes
@@ -119,6 +120,13 @@ class CPD(ABC):
     @abstractmethod
     def to_factors(self) -> Sequence[Factor | GaussianFactor]:
         """Compact factors whose product is P(X | U), once the `auxiliaries` are summed out."""
+
+    def factors_given(self, observed: Mapping[str, int]) -> Sequence[Factor | GaussianFactor] | None:
+        """As `to_factors`, but the product need be right only where some variables have the observed positions.
+
+        `None` asks for one table over the variables that are not observed, made by `log_probability`.
+        """
+        return self.to_factors()
 
     @abstractmethod
     def log_probability(self, columns: Columns) -> npt.NDArray[np.float64]:
@@ -257,6 +265,8 @@ class CPD(ABC):
 
     def is_close(self, other: CPD, tolerance: float = 1e-9) -> bool:
         """Whether both give the same distribution up to `tolerance`, whatever their kind and order of parents."""
+        if not isinstance(other, CPD):
+            raise InvalidArgument(f"A CPD is close to another CPD or not; it can't be compared with {other!r}.")
         if self.variable != other.variable or set(self.parents) != set(other.parents):
             return False
         return self == other or self._is_close(other, tolerance)

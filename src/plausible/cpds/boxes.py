@@ -163,8 +163,10 @@ def _group_factor(scope: Scope, group: _Group, boxes: Sequence[Box], values: Seq
 def _indexed(scope: Scope, boxes: Sequence[Box], values: Sequence[Value]) -> tuple[Factor, ...]:
     which, last = index_variable(scope, len(boxes)), len(scope) - 1
     axes = sorted({axis for box in boxes for axis in box} - {last})
-    indicators = [
-        Factor((scope[axis], which), np.stack([allowed(scope, box, axis) for box in boxes], axis=1)) for axis in axes
-    ]
+    masks = {axis: np.ones((scope[axis].num_states, len(boxes)), dtype=bool) for axis in axes}
+    for number, box in enumerate(boxes):
+        for axis in box.keys() - {last}:
+            masks[axis][:, number] = allowed(scope, box, axis)
+    indicators = [Factor((scope[axis], which), masks[axis]) for axis in axes]
     rows = [np.multiply(value, allowed(scope, box, last)) for box, value in zip(boxes, values, strict=True)]
     return (*indicators, Factor((which, scope[last]), np.stack(rows)))

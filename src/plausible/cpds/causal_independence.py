@@ -10,43 +10,69 @@ import numpy.typing as npt
 from plausible.factors import Factor
 from plausible.variables import Variable
 
-__all__ = ["log_complement", "max_factors", "threshold_variable"]
+__all__ = ["log_complement", "max_factors", "no_effect_factors", "partial_maxima"]
 
 
-def threshold_variable(child: Variable, parents: Sequence[Variable]) -> Variable:
-    """The auxiliary variable of `max_factors`; its name is none of the scope's."""
-    name = f"{child.name}≤"
-    while any(variable.name == name for variable in (*parents, child)):
-        name += "≤"
-    return child.renamed(name)
+def partial_maxima(child: Variable, parents: Sequence[Variable]) -> tuple[Variable, ...]:
+    """The auxiliary variables of `max_factors`, one for each parent but the last; their names are none of the scope's.
+
+    >>> [variable.name for variable in partial_maxima(Variable("Y", 2), [Variable(name, 2) for name in "ABC"])]
+    ['Y≤1', 'Y≤2']
+    """
+    mark = "≤"
+    while any(variable.name.startswith(child.name + mark) for variable in parents):
+        mark += "≤"
+    return tuple(child.renamed(f"{child.name}{mark}{place}") for place in range(1, len(parents)))
 
 
 def max_factors(
     child: Variable,
     parents: Sequence[Variable],
-    cumulatives: Sequence[npt.NDArray[np.float64]],
+    effects: Sequence[npt.NDArray[np.float64]],
     leak: npt.NDArray[np.float64],
 ) -> tuple[Factor, ...]:
-    """Y = max(Y_0, Y_1, ..., Y_n) with Y_i ~ P(Y_i | x_i), as n + 1 factors of two variables each.
+    """Y = max(Y_0, Y_1, ..., Y_n) with Y_i ~ P(Y_i | x_i), as a chain of factors of at most three variables.
 
-    P(Y ≤ y | x) = Π_i P(Y_i ≤ y | x_i), and P(Y = y | x) is a difference of two such products (Díez & Galán 2003):
-    with an auxiliary variable T over the states of Y, Σ_t D(t, y) Π_i P(Y_i ≤ t | x_i), where D(t, y) is 1 at t = y,
-    -1 at t = y - 1 and 0 elsewhere, times the leak's P(Y_0 ≤ t).
+    With M_0 = Y_0 and M_i = max(M_{i-1}, Y_i) for each parent in turn, the last of them being Y itself, the factors are
+    P(m_i | m_{i-1}, x_i): P(Y_i = m_i | x_i) above m_{i-1}, P(Y_i ≤ m_i | x_i) at it, and zero below. (Zhang & Poole
+    1996.) No entry is a difference, so nothing cancels and logarithms can be taken.
 
-    D has negative entries and T must be summed out: before anything is maximised, and not in log space.
+    The M_i must be summed out before anything is maximised: a maximum over them is not one over Y.
 
     Parameters
     ----------
-    cumulatives
-        For each parent P(Y_i ≤ y | x_i), of shape `(its states, states of the child)`.
+    effects
+        For each parent P(Y_i | x_i), of shape `(its states, states of the child)`.
     leak
-        P(Y_0 ≤ y).
+        P(Y_0).
     """
-    threshold = threshold_variable(child, parents)
-    size = child.num_states
-    difference = (np.eye(size) - np.eye(size, k=1)) * leak[:, None]
-    pairs = zip(parents, cumulatives, strict=True)
-    return (*(Factor((parent, threshold), table) for parent, table in pairs), Factor((threshold, child), difference))
+    if not parents:
+        return (Factor((child,), leak),)
+    maxima = (*partial_maxima(child, parents), child)
+    first, *others = (_maximum_table(effect) for effect in effects)
+    links = zip(maxima, parents[1:], maxima[1:], others, strict=False)
+    return (
+        Factor((parents[0], maxima[0]), np.tensordot(leak, first, axes=1)),
+        *(Factor((before, parent, after), table) for before, parent, after, table in links),
+    )
+
+
+def _maximum_table(effect: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """P(max(m, Y_i) = m' | x_i) over (m, x_i, m')."""
+    size = effect.shape[-1]
+    at = np.arange(size)
+    table = np.where(at[:, None, None] < at, effect, 0.0)
+    table[at, :, at] = np.minimum(np.cumsum(effect, axis=-1), 1.0).T
+    table[-1, :, -1] = 1.0
+    return table
+
+
+def no_effect_factors(
+    parents: Sequence[Variable], effects: Sequence[npt.NDArray[np.float64]], leak: npt.NDArray[np.float64]
+) -> tuple[Factor, ...]:
+    """P(Y = lowest | x) = Π_i P(Y_i = lowest | x_i): a factor for each parent, and a number for the leak."""
+    pairs = zip(parents, effects, strict=True)
+    return (Factor.scalar(float(leak[0])), *(Factor((parent,), effect[:, 0]) for parent, effect in pairs))
 
 
 def log_complement(logs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -13,19 +13,23 @@ from plausible.cpds.boxes import Box
 from plausible.factors.alignment import Scope
 from plausible.variables import State
 
-__all__ = ["Branching", "Context", "Node", "describe", "find_leaves", "leaf_boxes"]
+__all__ = ["Branching", "Context", "Nodes", "Path", "describe", "find_leaves", "leaf_box", "leaf_boxes", "path_box"]
 
 
 @dataclass(frozen=True, slots=True)
 class Branching:
-    """An inner node: which parent is looked at, and where its positions lead; they cover it and don't overlap."""
+    """An inner node: which parent is looked at, and the positions of each branch; they cover it and don't overlap."""
 
     axis: int
-    branches: tuple[tuple[frozenset[int], Node], ...]
+    branches: tuple[frozenset[int], ...]
 
 
-#: A leaf is its number: leaves count from zero, depth first.
-Node: TypeAlias = Branching | int
+#: A tree, depth first: the subtrees of a branching follow it, in the order of its branches. A leaf is its number, and
+#: leaves count from zero. One pass with a stack of what waits for its node does any walk, however deep the tree is.
+Nodes: TypeAlias = tuple[Branching | int, ...]
+
+#: The last step of a way down, as axis and positions, and the way up to there; `None` at the root.
+Path: TypeAlias = tuple[int, frozenset[int], "Path"] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,7 @@ class Context:
         return f"{inside or 'always'}: {list(self.probabilities)}"
 
 
-def describe(parents: Scope, boxes: Sequence[Box], rows: npt.NDArray[np.float64]) -> tuple[Context, ...]:
+def describe(parents: Scope, boxes: Iterable[Box], rows: npt.NDArray[np.float64]) -> tuple[Context, ...]:
     """The contexts of leaves, by name."""
     return tuple(
         Context(
@@ -66,35 +70,53 @@ def describe(parents: Scope, boxes: Sequence[Box], rows: npt.NDArray[np.float64]
     )
 
 
-def leaf_boxes(node: Node) -> tuple[Box, ...]:
-    """The context of each leaf, in order."""
-    return tuple(box for box, _ in _walk(node, {}))
+def leaf_boxes(nodes: Nodes) -> tuple[Box, ...]:
+    """The context of each leaf, in order. O(sum of the leaves' depths)."""
+    return tuple(path_box(path) for path in _leaf_paths(nodes))
 
 
-def _walk(node: Node, box: dict[int, frozenset[int]]) -> Iterator[tuple[Box, int]]:
-    if isinstance(node, int):
-        yield box, node
-        return
-    for positions, below in node.branches:
-        yield from _walk(below, {**box, node.axis: positions})
+def leaf_box(nodes: Nodes, leaf: int) -> Box:
+    """The context of one leaf. O(nodes)."""
+    return path_box(_leaf_paths(nodes)[leaf])
 
 
-def find_leaves(root: Node, columns: Sequence[npt.NDArray[Any]], sizes: Sequence[int]) -> npt.NDArray[np.intp]:
-    """The leaf of each row; `columns` hold positions for each axis and broadcast. O(rows × depth)."""
+def _leaf_paths(nodes: Nodes) -> list[Path]:
+    paths: list[Path] = []
+    waiting: list[Path] = [None]
+    for node in nodes:
+        path = waiting.pop()
+        if isinstance(node, int):
+            paths.append(path)
+        else:
+            waiting += [(node.axis, positions, path) for positions in reversed(node.branches)]
+    return paths
+
+
+def path_box(path: Path) -> Box:
+    """The steps of a way down, the first one first."""
+    steps = []
+    while path is not None:
+        axis, positions, path = path
+        steps.append((axis, positions))
+    return dict(reversed(steps))
+
+
+def find_leaves(nodes: Nodes, columns: Sequence[npt.NDArray[Any]], sizes: Sequence[int]) -> npt.NDArray[np.intp]:
+    """The leaf of each row; `columns` hold positions for each axis and broadcast. O(nodes + rows × depth)."""
     shape = np.broadcast_shapes(*(column.shape for column in columns)) if columns else ()
     leaves = np.zeros(shape, dtype=np.intp).reshape(-1)
     flat: dict[int, npt.NDArray[Any]] = {}
-    waiting: list[tuple[Node, npt.NDArray[np.intp]]] = [(root, np.arange(leaves.size))]
-    while waiting:
-        node, rows = waiting.pop()
+    waiting = [np.arange(leaves.size)]
+    for node in nodes:
+        rows = waiting.pop()
         if isinstance(node, int):
             leaves[rows] = node
             continue
         branch_of = np.zeros(sizes[node.axis], dtype=np.intp)
-        for number, (positions, _) in enumerate(node.branches):
+        for number, positions in enumerate(node.branches):
             branch_of[list(positions)] = number
         if node.axis not in flat:
             flat[node.axis] = np.broadcast_to(columns[node.axis], shape).reshape(-1)
         taken = branch_of[flat[node.axis][rows]]
-        waiting += [(below, rows[taken == number]) for number, (_, below) in enumerate(node.branches)]
+        waiting += [rows[taken == number] for number in reversed(range(len(node.branches)))]
     return leaves.reshape(shape)

@@ -16,15 +16,20 @@ _MAX_STATES = 12
 
 @dataclass(frozen=True, slots=True)
 class TextLines:
-    """Lines under a heading, of which very many are cut short; `what` says what they are, in the plural."""
+    """Lines under a heading, of which very many are cut short; `what` says what they are, in the plural.
+
+    `num_lines` counts them all, where only the first ones are there.
+    """
 
     heading: str
     lines: Sequence[str]
     what: str
+    num_lines: int | None = None
 
     def __str__(self) -> str:
-        shown = self.lines[: num_shown(len(self.lines))]
-        more = len(self.lines) - len(shown)
+        total = len(self.lines) if self.num_lines is None else self.num_lines
+        shown = self.lines[: num_shown(total)]
+        more = total - len(shown)
         rest = [f"... {more} more {self.what}"] if more else []
         return "\n".join(one_line(line) for line in (*([self.heading] if self.heading else []), *shown, *rest))
 

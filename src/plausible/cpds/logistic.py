@@ -219,6 +219,10 @@ class LogisticCPD(CPD):
             )
         return (self.to_factor(),)
 
+    def factors_given(self, observed: Mapping[str, int]) -> None:
+        """None: the table over the parents that are not observed."""
+        return None
+
     def _ignores(self, free: frozenset[int], fixed: Mapping[int, int], tolerance: float) -> bool:
         """The log-odds do not change: there are no other contexts, as finite log-odds never saturate exactly."""
         change = 0.0

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.cpds.base import CPD, Columns
-from plausible.cpds.causal_independence import log_complement, max_factors, threshold_variable
+from plausible.cpds.causal_independence import log_complement, max_factors, no_effect_factors, partial_maxima
 from plausible.cpds.display import excerpt, state_header, state_label
 from plausible.cpds.reading import (
     VariableLike,
@@ -154,17 +154,23 @@ class NoisyMax(CPD):
         return np.asarray(below + log_complement(step))
 
     def to_factors(self) -> tuple[Factor, ...]:
-        """A factor over (X_i, T) for each parent and one over (T, Y), T being auxiliary: linear in the parents.
+        """A chain of partial maxima, a factor over (M_{i-1}, X_i, M_i) for each parent: linear in the parents.
 
-        See `plausible.cpds.causal_independence.max_factors`: one factor has negative entries.
+        See `plausible.cpds.causal_independence.max_factors`.
         """
-        tables = [_cumulative(effect) for effect in self.effects.values()]
-        return max_factors(self.variable, self.parents, tables, _cumulative(self._leak))
+        self._require_bound()
+        return max_factors(self.variable, self.parents, self._effects, self._leak)
+
+    def factors_given(self, observed: Mapping[str, int]) -> tuple[Factor, ...]:
+        """A factor of each parent alone where the child is observed in its lowest state; else as `to_factors`."""
+        if observed.get(self.variable.name) != 0:
+            return self.to_factors()
+        return no_effect_factors(self.parents, self._effects, self._leak)
 
     @property
     def auxiliaries(self) -> tuple[Variable, ...]:
-        """The threshold T of `to_factors`."""
-        return (threshold_variable(self.variable, self.parents),)
+        """The partial maxima M_i of `to_factors`."""
+        return partial_maxima(self.variable, self.parents)
 
     def _ignores(self, free: frozenset[int], fixed: Mapping[int, int], tolerance: float) -> bool:
         """P(Y ≤ y) changes most where the other open parents allow most of it."""

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.cpds.base import CPD, Columns
-from plausible.cpds.causal_independence import log_complement, max_factors, threshold_variable
+from plausible.cpds.causal_independence import log_complement, max_factors, no_effect_factors, partial_maxima
 from plausible.cpds.display import excerpt, state_header
 from plausible.cpds.reading import (
     VariableLike,
@@ -151,21 +151,31 @@ class NoisyOr(CPD):
         return np.where(self._column(columns, self.variable) == 0, log_off, log_complement(log_off))
 
     def to_factors(self) -> tuple[Factor, ...]:
-        """A factor over (X_i, T) for each parent and one over (T, Y), T being auxiliary: linear in the parents.
+        """A chain of partial ors, a factor over (M_{i-1}, X_i, M_i) for each parent: linear in the parents.
 
-        See `plausible.cpds.causal_independence.max_factors`: one factor has negative entries.
+        See `plausible.cpds.causal_independence.max_factors`.
         """
-        tables = []
+        return max_factors(self.variable, self.parents, *self._effects())
+
+    def factors_given(self, observed: Mapping[str, int]) -> tuple[Factor, ...]:
+        """A factor of each parent alone where the child is observed to be off; else as `to_factors`."""
+        if observed.get(self.variable.name) != 0:
+            return self.to_factors()
+        return no_effect_factors(self.parents, *self._effects())
+
+    def _effects(self) -> tuple[list[npt.NDArray[np.float64]], npt.NDArray[np.float64]]:
+        """P(Y_i | x_i) of each parent over (its states, off and on), and P(Y_0) of the leak."""
+        effects = []
         for parent, position, chance in zip(self.parents, self._activity, self.activation, strict=True):
-            table = np.ones((parent.num_states, 2))
-            table[position, 0] = 1.0 - chance
-            tables.append(table)
-        return max_factors(self.variable, self.parents, tables, np.array([1.0 - self.leak, 1.0]))
+            effect = np.tile([1.0, 0.0], (parent.num_states, 1))
+            effect[position] = 1.0 - chance, chance
+            effects.append(effect)
+        return effects, np.array([1.0 - self.leak, self.leak])
 
     @property
     def auxiliaries(self) -> tuple[Variable, ...]:
-        """The threshold T of `to_factors`."""
-        return (threshold_variable(self.variable, self.parents),)
+        """The partial ors M_i of `to_factors`."""
+        return partial_maxima(self.variable, self.parents)
 
     def _ignores(self, free: frozenset[int], fixed: Mapping[int, int], tolerance: float) -> bool:
         """P(off) changes most where the other free parents are inactive, if they can be."""

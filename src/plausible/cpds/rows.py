@@ -29,8 +29,8 @@ __all__ = [
     "read_row",
 ]
 
-#: Rows that miss one by more than this are an error.
-MAX_ROUNDING = 1e-3
+#: Rows that miss one by more than a thousandth are an error; binary fractions such as 1 - 0.999 may miss by a bit more.
+MAX_ROUNDING = 1e-3 * (1 + 1e-9)
 #: What the summation of binary fractions may miss; such rows are left as they are.
 _EXACT = 1e-12
 
@@ -53,6 +53,10 @@ class BadRow(InvalidCPD):
     def __init__(self, row: tuple[int, ...], problem: str) -> None:
         self.row, self.problem = row, problem
         super().__init__(f"Row {row} {problem}.")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Keep the row when the error is copied or crosses a process boundary."""
+        return BadRow, (self.row, self.problem)
 
 
 def checked_rows(values: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], Rounding | None]:

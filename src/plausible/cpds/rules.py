@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from plausible.cpds.base import CPD, Columns
 from plausible.cpds.boxes import Box, box_factors, box_table, box_text, index_variable, needs_index, varies
-from plausible.cpds.contexts import Context, Node, describe, find_leaves, leaf_boxes
+from plausible.cpds.contexts import Context, Nodes, describe, find_leaves, leaf_box, leaf_boxes
 from plausible.cpds.display import TextLines
 from plausible.cpds.partition import partition
 from plausible.cpds.reading import (
@@ -83,14 +83,15 @@ class RuleCPD(CPD):
     (True, False)
     """
 
-    __slots__ = ("_boxes", "_given", "_members", "_probabilities", "_root")
+    __slots__ = ("_boxes", "_given", "_members", "_nodes", "_probabilities")
 
     kind: ClassVar[str] = "rules"
     _given: tuple[Rule, ...] | None
     #: The contexts, over the axes of the scope.
     _boxes: tuple[Box, ...]
     _probabilities: npt.NDArray[np.float64]
-    _root: Node
+    #: The tree of contexts.
+    _nodes: Nodes
     #: Leaf of the tree of contexts, state of the child -> the rule that holds.
     _members: npt.NDArray[np.intp]
 
@@ -103,7 +104,8 @@ class RuleCPD(CPD):
     ) -> None:
         self.parent_names, self._known_parents = read_parents(name_of(variable), parents)
         self.variable = read_child(variable, states)
-        self._given = tuple(self._rule(rule) for rule in rules)
+        names = dict.fromkeys((*self.parent_names, self.variable.name))
+        self._given = tuple(self._rule(rule, names) for rule in rules)
         self._settle()
 
     @classmethod
@@ -118,9 +120,9 @@ class RuleCPD(CPD):
 
     def to_tree(self) -> TreeCPD:
         """The tree of the contexts that the rules make; it may have many more leaves than there are rules."""
-        return TreeCPD._of(self.variable, self.parents, self._root, self._rows)
+        return TreeCPD._of(self.variable, self.parents, self._nodes, self._rows)
 
-    def _rule(self, rule: Any) -> Rule:
+    def _rule(self, rule: Any, names: Mapping[str, None]) -> Rule:
         """A rule with its names and its probability checked."""
         if not isinstance(rule, Rule):
             try:
@@ -132,7 +134,6 @@ class RuleCPD(CPD):
             rule = Rule(context, number)
         if not isinstance(rule.context, Mapping):
             raise InvalidCPD(f"The context of a rule of {self.variable.name!r} is a mapping, not {rule.context!r}.")
-        names = (*self.parent_names, self.variable.name)
         for name in rule.context:
             if name not in names:
                 raise UnknownVariable.named(name, names, f"the CPD of {self.variable.name!r}")
@@ -148,10 +149,11 @@ class RuleCPD(CPD):
         self._boxes = tuple(_box(self.scope, rule.context) for rule in self._given)
         self._probabilities = np.array([rule.probability for rule in self._given])
         parts = partition(self.scope, self._boxes)
-        self._root, self._members = parts.root, np.array(parts.members, dtype=np.intp)
+        self._nodes, self._members = parts.nodes, np.array(parts.members, dtype=np.intp)
         self._given = None
-        places = [box_text(self.parents, box) for box in leaf_boxes(self._root)]
-        exact = normalized_rows(self.variable, self._rows, lambda row: places[row[0]])
+        exact = normalized_rows(
+            self.variable, self._rows, lambda row: box_text(self.parents, leaf_box(self._nodes, row[0]))
+        )
         self._rescale(exact)
         for array in (self._probabilities, self._members):
             array.setflags(write=False)
@@ -176,11 +178,10 @@ class RuleCPD(CPD):
     def rules(self) -> tuple[Rule, ...]:
         """The rules, by name; every context value is a tuple of states."""
         if self._given is not None:
-            return self._given
+            return tuple(Rule(dict(rule.context), rule.probability) for rule in self._given)
+        scope = self.scope
         return tuple(
-            Rule(
-                {self.scope[axis].name: states_at(self.scope[axis], sorted(box[axis])) for axis in sorted(box)}, number
-            )
+            Rule({scope[axis].name: states_at(scope[axis], sorted(box[axis])) for axis in sorted(box)}, number)
             for box, number in zip(self._boxes, self._probabilities.tolist(), strict=True)
         )
 
@@ -200,12 +201,12 @@ class RuleCPD(CPD):
 
     def contexts(self) -> tuple[Context, ...]:
         """The contexts of the parents that the rules make, the parents that drop out, and the distributions."""
-        return describe(self.parents, leaf_boxes(self._root), self._rows)
+        return describe(self.parents, leaf_boxes(self._nodes), self._rows)
 
     def log_probability(self, columns: Columns) -> npt.NDArray[np.float64]:
         """log P(x | u) of each row of state positions, by a walk down the tree of contexts."""
         parents = [self._column(columns, parent) for parent in self.parents]
-        leaves = find_leaves(self._root, parents, [parent.num_states for parent in self.parents])
+        leaves = find_leaves(self._nodes, parents, [parent.num_states for parent in self.parents])
         with np.errstate(divide="ignore"):
             logs = np.log(self._probabilities)
         return np.asarray(logs[self._members[leaves, self._column(columns, self.variable)]])

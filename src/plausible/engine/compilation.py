@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from math import prod
+from operator import mul
 from typing import TypeAlias
 
 import numpy as np
@@ -37,6 +38,7 @@ def compile_program(scopes: tuple[Axes, ...], sizes: tuple[int, ...], order: Axe
     2 cliques, width 1, 8 entries, 0.0 MiB, about 3e-07 s
     """
     tree = build_tree(scopes, sizes, order)
+    above = set(tree.parents)
     axes, num_separator_axes = _axis_orders(tree)
     views = _Views()
     cliques, column_starts = _clique_rows(tree, axes, num_separator_axes, sizes, views)
@@ -56,7 +58,7 @@ def compile_program(scopes: tuple[Axes, ...], sizes: tuple[int, ...], order: Axe
         homes=_array(list(zip(homes, home_views, strict=True)), width=2),
         findings=_array(findings, width=2),
         readings=_readings(axes, num_separator_axes, sizes, views),
-        has_children=_array(np.isin(np.arange(len(axes)), tree.parents).tolist()),
+        has_children=_array([int(position in above) for position in range(len(axes))]),
         column_starts=column_starts,
         state_starts=_starts(sizes),
         views=_array(views.numbers),
@@ -74,23 +76,25 @@ class _Views:
     def add(self, table: Axes, small: Sequence[int], sizes: Sequence[int]) -> int:
         """How an array over the variables `small` lies on one over `table`; returns the number of the view."""
         strides = dict(zip(small, _strides([sizes[variable] for variable in small]), strict=True))
-        merged: list[tuple[int, int]] = []
+        lengths: list[int] = []
+        steps: list[int] = []
         for variable in table:
             size, stride = sizes[variable], strides.get(variable, 0)
             if size == 1:
                 continue
-            if merged and merged[-1][1] == stride * size:  # the axis before goes on where this one ends
-                merged[-1] = (merged[-1][0] * size, stride)
+            if steps and steps[-1] == stride * size:  # the axis before goes on where this one ends
+                lengths[-1] *= size
+                steps[-1] = stride
             else:
-                merged.append((size, stride))
-        merged = merged or [(1, 0)]
-        self.numbers += [size for size, _ in merged] + [stride for _, stride in merged]
+                lengths.append(size)
+                steps.append(stride)
+        self.numbers += [*lengths, *steps] if lengths else [1, 0]
         self.starts.append(len(self.numbers))
         return len(self.starts) - 2
 
 
 def _strides(sizes: Sequence[int]) -> list[int]:
-    return [prod(sizes[place + 1 :]) for place in range(len(sizes))]
+    return list(accumulate(reversed(sizes[1:]), mul, initial=1))[::-1] if sizes else []
 
 
 def _axis_orders(tree: RootedTree) -> tuple[list[Axes], list[int]]:

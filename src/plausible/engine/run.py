@@ -163,6 +163,28 @@ class Workspace:
         )
         return states
 
+    def draw(self, levels: Floats) -> Ints:
+        """After `collect`: assignments drawn from the normalised product, one for each row of uniform numbers.
+
+        `levels` has a column for each clique.
+        """
+        from plausible.kernels.cliques import draw
+
+        program = self.program
+        states = np.zeros((len(levels), len(program.sizes)), dtype=np.int64)
+        draw(
+            program.cliques,
+            program.axes,
+            program.axis_starts,
+            program.num_separator_axes,
+            program.sizes,
+            self.tables,
+            self.messages,
+            levels,
+            states,
+        )
+        return states
+
     def _table(self, clique: int) -> Floats:
         start, rows, columns = self.program.cliques[clique, :3]
         return self.tables[start : start + rows * columns]

@@ -16,7 +16,7 @@ __all__ = ["RootedTree", "build_tree"]
 #: Tried in turn, the later ones only where tables are large; the order whose tables are smallest in all wins.
 HEURISTICS: tuple[Heuristic, ...] = ("weighted-min-fill", "min-fill", "min-weight")
 #: With no more entries than this, another order could not save as much time as it takes to find.
-_CHEAP = 100_000
+_CHEAP = 10_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from plausible.errors import InvalidFactor, TooLarge
+from plausible.errors import InvalidFactor, TooLarge, UnknownVariable
 from plausible.variables import Assignment, State, Variable
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "Table",
     "align",
     "assignment_at",
+    "axes_named",
     "axes_of",
     "check_size",
     "combine",
@@ -67,6 +68,20 @@ def read_scope(scope: Iterable[Variable] | Mapping[str, Iterable[State] | int]) 
 def scope_text(scope: Scope) -> str:
     """The names of a scope for messages, cut short where there are many."""
     return "(" + ", ".join(variable.name for variable in scope[:8]) + (", ..." if len(scope) > 8 else "") + ")"
+
+
+def axes_named(names: str | Iterable[str], own: Iterable[str], place: str) -> dict[str, int]:
+    """One name or several, in the order asked for and each once, with its position in `own`, the names of `place`.
+
+    >>> axes_named(["C", "A", "C"], ["A", "B", "C"], "this factor")
+    {'C': 2, 'A': 0}
+    """
+    known = {name: axis for axis, name in enumerate(own)}
+    wanted = dict.fromkeys((names,) if isinstance(names, str) else names)
+    for name in wanted:
+        if name not in known:
+            raise UnknownVariable.named(name, known, place)
+    return {name: known[name] for name in wanted}
 
 
 def wide(scope: Iterable[Variable]) -> Scope:

@@ -20,6 +20,7 @@ __all__ = [
     "definite",
     "finite_number",
     "finite_vector",
+    "real_numbers",
     "rounding",
     "semi_definite",
     "symmetric",
@@ -130,9 +131,17 @@ def rounding(size: int) -> float:
     return 8 * float(np.finfo(np.float64).eps) * max(size, 1)
 
 
+def real_numbers(values: npt.ArrayLike, what: str) -> npt.NDArray[np.float64]:
+    """A copy of the values as an array of numbers."""
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidFactor(f"{what} is no array of numbers: {values!r}.") from None
+
+
 def symmetric(values: npt.ArrayLike, names: Sequence[str], what: str) -> Matrix:
     """A read-only, exactly symmetric copy of a square matrix over `names`."""
-    matrix = np.array(values, dtype=np.float64)
+    matrix = real_numbers(values, f"{what} over {list(names)}")
     if matrix.shape != (len(names), len(names)):
         raise InvalidFactor(f"{what} over {list(names)} needs shape {(len(names), len(names))}, not {matrix.shape}.")
     if not np.isfinite(matrix).all():
@@ -151,7 +160,7 @@ def symmetric(values: npt.ArrayLike, names: Sequence[str], what: str) -> Matrix:
 
 def finite_vector(values: npt.ArrayLike, names: Sequence[str], what: str) -> Vector:
     """A read-only copy of one finite number for each of `names`."""
-    vector = np.array(values, dtype=np.float64)
+    vector = real_numbers(values, f"{what} over {list(names)}")
     if vector.shape != (len(names),):
         raise InvalidFactor(f"{what} over {list(names)} needs {len(names)} numbers, not shape {vector.shape}.")
     if not np.isfinite(vector).all():

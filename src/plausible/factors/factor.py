@@ -17,6 +17,7 @@ from plausible.factors.alignment import (
     Table,
     align,
     assignment_at,
+    axes_named,
     axes_of,
     check_size,
     combine,
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
 __all__ = ["Factor", "product"]
 
 _MAX_AXES = 64
+
+#: Fewer than 2**64 entries up to this size have a finite sum.
+_SAFE_PEAK = 2.0**959
 
 
 class Factor:
@@ -284,9 +288,10 @@ class Factor:
 
     def reorder(self, names: Sequence[str]) -> Factor:
         """The same function with its axes in the order of `names`."""
-        order = self._known(names)
-        if len(order) != len(self._scope) or (len(names) > len(order) and not isinstance(names, str)):
-            raise InvalidFactor(f"{list(names)!r} is not an order of the scope {scope_text(self._scope)}.")
+        listed = [names] if isinstance(names, str) else list(names)
+        order = self._known(listed)
+        if not len(listed) == len(order) == len(self._scope):
+            raise InvalidFactor(f"{listed!r} is not an order of the scope {scope_text(self._scope)}.")
         scope = tuple(self.variable(name) for name in order)
         return Factor.trusted(scope, np.asarray(align(self._table, self._scope, scope), order="C"), self.info)
 
@@ -302,13 +307,8 @@ class Factor:
         self._known(names)
         return Factor.trusted(read_scope(v.renamed(names.get(v.name, v.name)) for v in self._scope), self._table)
 
-    def _known(self, names: str | Iterable[str]) -> dict[str, None]:
-        wanted = dict.fromkeys((names,) if isinstance(names, str) else names)
-        own = set(self.names)
-        for name in wanted:
-            if name not in own:
-                raise UnknownVariable.named(name, self.names, "this factor")
-        return wanted
+    def _known(self, names: str | Iterable[str]) -> dict[str, int]:
+        return axes_named(names, self.names, "this factor")
 
     # --- numbers ---
 
@@ -339,12 +339,21 @@ class Factor:
         array([[0.25, 0.75],
                [0.  , 0.  ]])
         """
-        totals = self.marginalize(self.names if over is None else over)
+        gone = self._known(self.names if over is None else over)
+        scaled = Factor.trusted(self._scope, self._table_scaled(axes_of(self._scope, gone)))
+        totals = scaled.marginalize(gone)
         if over is None and not 0 < totals.sum() < math.inf:
-            raise InvalidFactor(
-                f"The factor over {scope_text(self._scope)} sums to {totals.sum()}: it can't be normalised."
-            )
-        return self / totals
+            with np.errstate(over="ignore"):
+                total = self.sum()
+            raise InvalidFactor(f"The factor over {scope_text(self._scope)} sums to {total}: it can't be normalised.")
+        return scaled / totals
+
+    def _table_scaled(self, axes: tuple[int, ...]) -> Table:
+        """The numbers divided by their peak along some axes, where a sum could overflow; infinities stay."""
+        peaks = np.abs(self._table).max(axis=axes, keepdims=True, initial=0.0)
+        if np.all(peaks <= _SAFE_PEAK):
+            return self._table
+        return self._table / np.where((peaks > _SAFE_PEAK) & np.isfinite(peaks), peaks, 1.0)
 
     def is_distribution(self, tolerance: float = 1e-9) -> bool:
         """Whether all entries are non-negative and they sum to one."""
@@ -408,6 +417,8 @@ class Factor:
 
     def is_close(self, other: Factor, tolerance: float = 1e-9) -> bool:
         """Whether both are the same function up to `tolerance` in every entry, whatever the order of the axes."""
+        if not isinstance(other, Factor):
+            raise NotSupported(f"is_close compares a factor with another one, not with {other!r}.")
         if set(self._scope) != set(other._scope):
             return False
         return bool(np.allclose(self._table, other.reorder(self.names)._table, rtol=0, atol=tolerance))
@@ -417,7 +428,7 @@ class Factor:
     ) -> bool:
         """Whether X ⟂ Y | Z here: P(x, y, z) P(z) = P(x, z) P(y, z) everywhere, tested jointly on the sets."""
         left, right, rest = self._known(x), self._known(y), self._known(given)
-        left, right = ({name: None for name in side if name not in rest} for side in (left, right))
+        left, right = ({name: axis for name, axis in side.items() if name not in rest} for side in (left, right))
         if set(left) & set(right):
             raise InvalidFactor(f"{next(iter(set(left) & set(right)))!r} stands on both sides of the independence.")
         joint = self.normalize().marginal([*left, *right, *rest])

@@ -9,9 +9,18 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from plausible.errors import InvalidFactor, NotSupported, UnknownVariable
-from plausible.factors.alignment import Scope, union_scope
-from plausible.factors.definite import Definite, Matrix, Vector, definite, finite_number, finite_vector, symmetric
+from plausible.errors import InvalidFactor, NotSupported
+from plausible.factors.alignment import Scope, axes_named, union_scope
+from plausible.factors.definite import (
+    Definite,
+    Matrix,
+    Vector,
+    definite,
+    finite_number,
+    finite_vector,
+    real_numbers,
+    symmetric,
+)
 from plausible.factors.display import TextTable, format_number
 from plausible.factors.moments import MomentGaussian, read_continuous_scope
 from plausible.variables import Assignment, Variable
@@ -62,12 +71,13 @@ class GaussianFactor:
     def __init__(self, scope: Iterable[Variable | str], K: npt.ArrayLike, h: npt.ArrayLike, g: float = 0.0) -> None:
         variables = read_continuous_scope(scope)
         names = [variable.name for variable in variables]
-        if not math.isfinite(g):
+        constant = real_numbers(g, f"The constant g of the Gaussian factor over {names}")
+        if constant.shape or not np.isfinite(constant):
             raise InvalidFactor(f"The constant g of the Gaussian factor over {names} is {g}: it must be finite.")
         object.__setattr__(self, "scope", variables)
         object.__setattr__(self, "K", symmetric(K, names, "The matrix K"))
         object.__setattr__(self, "h", finite_vector(h, names, "The vector h"))
-        object.__setattr__(self, "g", float(g))
+        object.__setattr__(self, "g", float(constant))
 
     @classmethod
     def _of(cls, scope: Scope, K: Matrix, h: Vector, g: float) -> GaussianFactor:
@@ -226,9 +236,10 @@ class GaussianFactor:
 
     def reorder(self, names: Sequence[str]) -> GaussianFactor:
         """The same function with its axes in the order of `names`."""
-        order = self._positions(names)
-        if len(order) != len(self.scope):
-            raise InvalidFactor(f"{list(names)!r} is not an order of the scope {list(self.names)}.")
+        listed = [names] if isinstance(names, str) else list(names)
+        order = self._positions(listed)
+        if not len(listed) == len(order) == len(self.scope):
+            raise InvalidFactor(f"{listed!r} is not an order of the scope {list(self.names)}.")
         scope = tuple(self.scope[axis] for axis in order)
         return GaussianFactor._of(scope, self.K[np.ix_(order, order)], self.h[order], self.g)
 
@@ -243,12 +254,7 @@ class GaussianFactor:
         return GaussianFactor._of(scope, self.K, self.h, self.g)
 
     def _positions(self, names: str | Iterable[str]) -> list[int]:
-        own = {name: axis for axis, name in enumerate(self.names)}
-        wanted = dict.fromkeys((names,) if isinstance(names, str) else names)
-        for name in wanted:
-            if name not in own:
-                raise UnknownVariable.named(name, own, "this Gaussian factor")
-        return [own[name] for name in wanted]
+        return list(axes_named(names, self.names, "this Gaussian factor").values())
 
     # --- moments ---
 
@@ -285,6 +291,8 @@ class GaussianFactor:
 
     def is_close(self, other: GaussianFactor, tolerance: float = 1e-9) -> bool:
         """Whether K, h and g agree up to `tolerance` (absolute and relative), whatever the order of the axes."""
+        if not isinstance(other, GaussianFactor):
+            raise NotSupported(f"is_close compares a Gaussian factor with another one, not with {other!r}.")
         if set(self.scope) != set(other.scope):
             return False
         twin = other.reorder(self.names)
@@ -330,7 +338,7 @@ def linear_gaussian(
     """
     scope = read_continuous_scope((*parents, variable))
     names = [v.name for v in scope]
-    weights = np.array(coefficients, dtype=np.float64)
+    weights = real_numbers(coefficients, f"The coefficients of {names[-1]!r}")
     if weights.shape != (len(scope) - 1,):
         raise InvalidFactor(f"{names[-1]!r} needs one coefficient for each of {names[:-1]}, not shape {weights.shape}.")
     if not (np.isfinite(weights).all() and math.isfinite(intercept) and math.isfinite(variance)):

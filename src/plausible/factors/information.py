@@ -16,6 +16,7 @@ import numpy as np
 from plausible.errors import InvalidArgument, InvalidFactor
 from plausible.factors.alignment import Table, scope_text
 from plausible.factors.factor import Factor
+from plausible.factors.logarithms import log_unit
 
 __all__ = [
     "DistanceAxioms",
@@ -52,7 +53,7 @@ def entropy(distribution: Factor, names: Names | None = None, base: float = math
     >>> entropy(Factor({"X": 4}, [1 / 2, 1 / 4, 1 / 8, 1 / 8]), base=2)
     1.75
     """
-    unit = _unit(base)
+    unit = log_unit(base)
     return _entropy(_distribution(distribution), distribution.names if names is None else names) / unit
 
 
@@ -63,9 +64,10 @@ def conditional_entropy(distribution: Factor, x: Names, given: Names, base: floa
     >>> round(conditional_entropy(joint, "X", given="Y", base=2), 6)
     0.688722
     """
-    unit = _unit(base)
+    unit = log_unit(base)
     _distribution(distribution)
-    return max(_entropy(distribution, _union(x, given)) - _entropy(distribution, given), 0.0) / unit
+    left, rest = _listed(x), _listed(given)
+    return max(_entropy(distribution, left + rest) - _entropy(distribution, rest), 0.0) / unit
 
 
 def mutual_information(distribution: Factor, x: Names, y: Names, given: Names = (), base: float = math.e) -> float:
@@ -75,10 +77,11 @@ def mutual_information(distribution: Factor, x: Names, y: Names, given: Names = 
     >>> round(mutual_information(joint, "X", "Y", base=2), 6)
     0.311278
     """
-    unit = _unit(base)
+    unit = log_unit(base)
     _distribution(distribution)
-    both = _entropy(distribution, _union(x, given)) + _entropy(distribution, _union(y, given))
-    nats = both - _entropy(distribution, given) - _entropy(distribution, _union(x, y, given))
+    left, right, rest = _listed(x), _listed(y), _listed(given)
+    both = _entropy(distribution, left + rest) + _entropy(distribution, right + rest)
+    nats = both - _entropy(distribution, rest) - _entropy(distribution, left + right + rest)
     return max(nats, 0.0) / unit
 
 
@@ -88,8 +91,9 @@ def _entropy(distribution: Factor, names: Names) -> float:
     return max(-float(positive @ np.log(positive)), 0.0)
 
 
-def _union(*groups: Names) -> list[str]:
-    return [name for group in groups for name in ((group,) if isinstance(group, str) else group)]
+def _listed(names: Names) -> list[str]:
+    """One name or several, which may come from an iterator that can be read once."""
+    return [names] if isinstance(names, str) else list(names)
 
 
 # --- divergence ---
@@ -97,7 +101,7 @@ def _union(*groups: Names) -> list[str]:
 
 def cross_entropy(p: Factor, q: Factor, base: float = math.e) -> float:
     """E_P[log 1/Q(x)]: the expected word length when data from P is coded as if it came from Q; may be infinite."""
-    unit = _unit(base)
+    unit = log_unit(base)
     left, right = _pair(p, q)
     return _expected_log(left, 1.0, right) / unit
 
@@ -111,7 +115,7 @@ def kl_divergence(p: Factor, q: Factor, base: float = math.e) -> float:
     >>> round(kl_divergence(fair, loaded, base=2), 6), round(kl_divergence(loaded, fair, base=2), 6)
     (0.207519, 0.188722)
     """
-    unit = _unit(base)
+    unit = log_unit(base)
     left, right = _pair(p, q)
     return max(_expected_log(left, left, right), 0.0) / unit
 
@@ -121,10 +125,11 @@ def conditional_kl(p: Factor, q: Factor, x: Names, given: Names = (), base: floa
 
     Infinite also where P(y) > 0 = Q(y): Q says nothing about X there.
     """
-    unit = _unit(base)
+    unit = log_unit(base)
     _pair(p, q)
-    child = [name for name in _union(x) if name not in set(_union(given))]
-    joint = p.marginal([*child, *_union(given)])
+    rest = _listed(given)
+    child = [name for name in _listed(x) if name not in set(rest)]
+    joint = p.marginal(child + rest)
     other = q.marginal(joint.names)
     above, below = joint.normalize(over=child).flat, other.normalize(over=child).flat
     return max(_expected_log(joint.flat, above, below), 0.0) / unit
@@ -156,7 +161,7 @@ def pinsker_bound(divergence: float, base: float = math.e) -> float:
     """
     if not divergence >= 0:
         raise InvalidArgument(f"A divergence can't be {divergence}: it is zero or more.")
-    return math.sqrt(2 * _unit(base) * divergence)
+    return math.sqrt(2 * log_unit(base) * divergence)
 
 
 def _expected_log(weights: Table, above: Table | float, below: Table) -> float:
@@ -293,9 +298,3 @@ def _pair(p: Factor, q: Factor) -> tuple[Table, Table]:
             f"{scope_text(q.scope)}. Take marginals over the same ones."
         )
     return _distribution(p).flat, _distribution(q).reorder(p.names).flat
-
-
-def _unit(base: float) -> float:
-    if not 0 < base < math.inf or base == 1:
-        raise InvalidArgument(f"The base of a logarithm is positive and not one; it can't be {base}.")
-    return math.log(base)

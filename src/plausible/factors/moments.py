@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidFactor, NotSupported, UnknownVariable
-from plausible.factors.alignment import Scope
+from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidFactor, NotSupported
+from plausible.factors.alignment import Scope, axes_named
+from plausible.factors.conditioning import Conditioned, condition_definite, settled
 from plausible.factors.definite import (
     Definite,
     Matrix,
@@ -25,6 +26,7 @@ from plausible.factors.definite import (
     symmetric,
 )
 from plausible.factors.display import TextTable, format_number
+from plausible.factors.logarithms import log_unit
 from plausible.factors.normal import rectangle_probability
 from plausible.variables import Variable
 
@@ -160,6 +162,13 @@ class MomentGaussian:
         seen = [axis for axis, name in enumerate(self.names) if name in evidence]
         kept = [axis for axis in range(len(self.scope)) if axis not in set(seen)]
         point = np.array([finite_number(self.names[axis], evidence[self.names[axis]]) for axis in seen])
+        scope = tuple(self.scope[axis] for axis in kept)
+        found = condition_definite(self.mean, self.covariance, seen, kept, point)
+        if found is None:
+            found = self._condition_singular(seen, kept, point)
+        return MomentGaussian.trusted(scope, found.mean, found.covariance, self.log_normalizer + found.log_density)
+
+    def _condition_singular(self, seen: Sequence[int], kept: Sequence[int], point: Vector) -> Conditioned:
         solver = semi_definite(self.covariance[np.ix_(seen, seen)])
         surprise = point - self.mean[seen]
         self._check_possible(solver, seen, surprise)
@@ -167,10 +176,8 @@ class MomentGaussian:
         mean = self.mean[kept] + cross @ solver.pseudo_solve(surprise)
         prior = self.covariance[np.ix_(kept, kept)]
         explained = cross @ solver.pseudo_solve(np.ascontiguousarray(cross.T))
-        covariance = _settled(prior - explained, rounding(len(self.scope)) * prior.diagonal())
-        scope = tuple(self.scope[axis] for axis in kept)
-        log_density = _log_density_on_support(solver, surprise)
-        return MomentGaussian.trusted(scope, mean, covariance, self.log_normalizer + log_density)
+        covariance = settled(prior - explained, rounding(len(self.scope)) * prior.diagonal())
+        return Conditioned(mean, covariance, _log_density_on_support(solver, surprise))
 
     def _check_possible(self, solver: SemiDefinite, seen: Sequence[int], surprise: Vector) -> None:
         size = np.maximum(np.abs(self.mean[seen]), np.abs(surprise)) / solver.scale
@@ -214,9 +221,10 @@ class MomentGaussian:
 
     def reorder(self, names: Sequence[str]) -> MomentGaussian:
         """The same distribution with its axes in the order of `names`."""
-        if set(names) != set(self.names) or len(names) != len(self.names):
-            raise InvalidFactor(f"{list(names)!r} is not an order of the scope {list(self.names)}.")
-        return self.marginal(names)
+        listed = [names] if isinstance(names, str) else list(names)
+        if sorted(listed) != sorted(self.names):
+            raise InvalidFactor(f"{listed!r} is not an order of the scope {list(self.names)}.")
+        return self.marginal(listed)
 
     def to_canonical(self) -> GaussianFactor:
         """exp(log_normalizer) times the density, in canonical form; refused where the covariance is singular."""
@@ -225,12 +233,7 @@ class MomentGaussian:
         return GaussianFactor.from_moments(self.scope, self.mean, self.covariance, self.log_normalizer)
 
     def _positions(self, names: str | Iterable[str]) -> list[int]:
-        own = {name: axis for axis, name in enumerate(self.names)}
-        wanted = dict.fromkeys((names,) if isinstance(names, str) else names)
-        for name in wanted:
-            if name not in own:
-                raise UnknownVariable.named(name, own, "this Gaussian")
-        return [own[name] for name in wanted]
+        return list(axes_named(names, self.names, "this Gaussian").values())
 
     # --- numbers ---
 
@@ -282,16 +285,18 @@ class MomentGaussian:
 
     def entropy(self, base: float = math.e) -> float:
         """The differential entropy ½ log det(2πe Σ); minus infinity where the covariance is singular."""
+        unit = log_unit(base)
         solver = definite(self.covariance)
         if solver is None:
             return -math.inf
-        return 0.5 * (len(self.scope) * (_LOG_2PI + 1) + solver.log_determinant) / math.log(base)
+        return 0.5 * (len(self.scope) * (_LOG_2PI + 1) + solver.log_determinant) / unit
 
     def kl_divergence(self, other: MomentGaussian, base: float = math.e) -> float:
         """D(self ‖ other) = ½ (tr Σ₂⁻¹Σ₁ + (m₂-m₁)ᵀΣ₂⁻¹(m₂-m₁) - n + log det Σ₂/det Σ₁).
 
         Infinite where `self` is degenerate; a degenerate `other` is refused unless both are equal.
         """
+        unit = log_unit(base)
         if set(self.scope) != set(other.scope):
             raise InvalidFactor(f"The divergence needs one scope: {list(self.names)} is not {list(other.names)}.")
         twin = other.reorder(self.names)
@@ -302,7 +307,7 @@ class MomentGaussian:
         distance = twin.mean - self.mean
         quadratic = float(distance @ its.solve(distance) + np.trace(its.solve(self.covariance)))
         nats = 0.5 * (quadratic - len(self.scope) + its.log_determinant - mine.log_determinant)
-        return max(nats, 0.0) / math.log(base)
+        return max(nats, 0.0) / unit
 
     def mutual_information(
         self, x: str | Iterable[str], y: str | Iterable[str], given: str | Iterable[str] = (), base: float = math.e
@@ -313,13 +318,14 @@ class MomentGaussian:
         >>> round(pair.mutual_information("x", "y", base=2), 6)     # -½ log2 (1 - 0.36)
         0.321928
         """
+        unit = log_unit(base)
         rest = self._positions(given)
         left, right = ([axis for axis in self._positions(side) if axis not in rest] for side in (x, y))
         if set(left) & set(right):
             shared = self.names[next(iter(set(left) & set(right)))]
             raise InvalidFactor(f"{shared!r} stands on both sides of the mutual information.")
         logs = [self._log_determinant(axes) for axes in (left + rest, right + rest, rest, left + right + rest)]
-        return max(0.5 * (logs[0] + logs[1] - logs[2] - logs[3]), 0.0) / math.log(base)
+        return max(0.5 * (logs[0] + logs[1] - logs[2] - logs[3]), 0.0) / unit
 
     def _log_determinant(self, axes: Sequence[int]) -> float:
         return self.marginal([self.names[axis] for axis in axes])._definite("this mutual information").log_determinant
@@ -347,6 +353,8 @@ class MomentGaussian:
 
     def is_close(self, other: MomentGaussian, tolerance: float = 1e-9) -> bool:
         """Whether mean, covariance and normaliser agree up to `tolerance`, whatever the order of the axes."""
+        if not isinstance(other, MomentGaussian):
+            raise NotSupported(f"is_close compares a Gaussian with another MomentGaussian, not with {other!r}.")
         if set(self.scope) != set(other.scope):
             return False
         twin = other.reorder(self.names)
@@ -399,14 +407,6 @@ def _interval(name: str, interval: tuple[float, float]) -> tuple[float, float]:
     if math.isnan(low) or math.isnan(high) or low > high:
         raise InvalidArgument(f"The interval of {name!r} is empty: {low} to {high}.")
     return low, high
-
-
-def _settled(covariance: Matrix, noise: Vector) -> Matrix:
-    """A conditional covariance, exactly symmetric, with zeros where variances are within the noise of rounding."""
-    covariance = (covariance + covariance.T) / 2
-    certain = covariance.diagonal() <= noise
-    covariance[certain, :] = covariance[:, certain] = 0.0
-    return covariance
 
 
 def _log_density_on_support(solver: SemiDefinite, surprise: Vector) -> float:

@@ -225,11 +225,11 @@ def elimination_order(
     candidates = [node for node in range(len(index)) if node not in kept]
     kind, weight = _SCORES[heuristic]
     weights = sizes if weight is None else [weight] * len(index)
-    generator = np.random.default_rng(seed)
-    ranks = [np.arange(len(index)), *(generator.permutation(len(index)) for _ in range(restarts))]
-    orders = [
-        index.names(_greedy_order(kind(neighbor_sets(graph), weights), candidates, rank.tolist())) for rank in ranks
-    ]
+    ranks = [list(range(len(index)))]
+    if restarts:
+        generator = np.random.default_rng(seed)
+        ranks += [generator.permutation(len(index)).tolist() for _ in range(restarts)]
+    orders = [index.names(_greedy_order(kind(neighbor_sets(graph), weights), candidates, rank)) for rank in ranks]
     if not restarts:
         return orders[0]
     by_name = dict(zip(index, sizes, strict=True))

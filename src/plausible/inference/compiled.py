@@ -59,15 +59,6 @@ class CompiledFactors:
         yield workspace
         self._spare.append(workspace)
 
-    @property
-    def is_signed(self) -> bool:
-        """Whether a factor has negative entries, as large noisy-or CPDs have.
-
-        Messages can then be zero without anything being impossible, so calibration, which divides by them, is not to
-        be had: elimination answers instead.
-        """
-        return bool(self.sources.min(initial=0.0) < 0)
-
     # --- sums ---
 
     def log_total(self, evidence: Evidence) -> float:
@@ -81,7 +72,7 @@ class CompiledFactors:
         if evidence.jeffrey:
             return self.marginals(self._without_jeffrey(evidence))
         with self._workspace() as workspace:
-            if not self.is_signed and workspace.collect(self.sources, self._weights(evidence)) > -math.inf:
+            if workspace.collect(self.sources, self._weights(evidence)) > -math.inf:
                 workspace.calibrate()
                 return self._as_factors(workspace.marginals())
         self._refuse_impossible(evidence)
@@ -97,7 +88,7 @@ class CompiledFactors:
     def joint(self, targets: Sequence[Variable], evidence: Evidence) -> Factor:
         """P(targets | evidence): read off a clique that has them all, else by elimination."""
         clique = self._clique_of(targets)
-        if clique is None or evidence.jeffrey or self.is_signed:
+        if clique is None or evidence.jeffrey:
             return posterior(self.factors, targets, evidence)
         with self._workspace() as workspace:
             if workspace.collect(self.sources, self._weights(evidence)) > -math.inf:
@@ -122,8 +113,6 @@ class CompiledFactors:
             raise NotSupported(
                 "A most probable explanation takes states and likelihoods as evidence, not jeffrey(...)."
             )
-        if self.is_signed:
-            raise NotSupported("Factors with negative entries can be summed, not maximised.")
         with self._workspace() as workspace:
             log_best = workspace.collect(self.sources, self._weights(evidence), maximize=True)
             states = workspace.best_states().tolist()
@@ -136,6 +125,16 @@ class CompiledFactors:
         }
         return Assignment(named, log_probability=log_best)
 
+    # --- samples ---
+
+    def sample(self, num_rows: int, evidence: Evidence, generator: np.random.Generator) -> NDArray[np.int64]:
+        """State positions drawn from the distribution given the evidence: a row each, a column for each variable."""
+        with self._workspace() as workspace:
+            if workspace.collect(self.sources, self._weights(evidence)) > -math.inf:
+                return workspace.draw(generator.random((num_rows, self.program.num_cliques)))
+        self._refuse_impossible(evidence)
+        raise NotSupported("The numbers underflow: the products of this model are too small to sample from.")
+
     # --- rows ---
 
     def answer_rows(
@@ -144,10 +143,6 @@ class CompiledFactors:
         """The same questions for many rows of states, -1 where not observed; see `engine.batch`."""
         wider = np.full((len(rows), len(self.variables)), -1, dtype=np.int32)
         wider[:, : rows.shape[1]] = rows
-        if self.is_signed and (target is not None or weights is not None):
-            raise NotSupported(
-                "Rows can't be answered with compact factors that have negative entries: see to_table()."
-            )
         number = None if target is None else list(self.variables).index(target)
         return answer_rows(self.program, self.sources, wider, target=number, weights=weights)
 

@@ -21,6 +21,12 @@ from plausible.variables import Evidence
 
 __all__ = ["SumProduct", "absorb", "finite_peaks", "log_marginalize", "sum_product"]
 
+#: So many factors are multiplied before the product is scaled.
+_BATCH = 16
+
+#: Factors whose largest entry is one up to so many binary digits are not scaled: `_BATCH` of them are harmless.
+_NEAR_ONE = 8
+
 _Step: TypeAlias = Callable[[Sequence[Factor], Sequence[str]], tuple[Factor, int]]
 
 
@@ -81,8 +87,7 @@ def sum_product(
     Parameters
     ----------
     factors
-        Factors with a non-negative product. Single ones may have negative entries, as those of noisy-or CPDs do; then
-        there are no logarithms to fall back on.
+        Factors without negative entries.
     targets
         The variables to keep; each must be in some factor.
     order
@@ -105,10 +110,6 @@ def sum_product(
     graph = UndirectedGraph((pair for factor in listed for pair in combinations(factor.names, 2)), nodes=sizes)
     hidden = _read_order(order, graph, targets, sizes)
     info = _price(graph, hidden, targets, sizes, max_entries)
-    if any(factor.min() < 0 for factor in listed):  # differences, as of noisy-or: what is below zero is rounding
-        answer, exponent = _run(listed, hidden, _linear_step)
-        clipped = Factor.from_flat(answer.scope, np.maximum(answer.flat, 0.0))
-        return SumProduct(clipped.reorder(targets), exponent * math.log(2), info)
     underflows: list[str] = []
     with np.errstate(under="call", call=lambda kind, flag: underflows.append(kind)):
         answer, exponent = _run(listed, hidden, _linear_step)
@@ -172,17 +173,23 @@ def _run(factors: Sequence[Factor], order: Sequence[str], step: _Step) -> tuple[
 
 
 def _linear_step(factors: Sequence[Factor], hidden: Sequence[str]) -> tuple[Factor, int]:
-    """Multiply, sum out, and take out powers of two."""
-    scaled = [_scaled(factor) for factor in factors]
-    message, exponent = _scaled(product(factor for factor, _ in scaled).marginalize(hidden))
-    return message, exponent + sum(shift for _, shift in scaled)
+    """Multiply, sum out, and take out powers of two.
+
+    Thousands of scaled factors could still make the product vanish, so it is scaled again after every few.
+    """
+    total, exponent = Factor.scalar(1.0), 0
+    for start in range(0, len(factors), _BATCH):
+        scaled = [_scaled(factor) for factor in (total, *factors[start : start + _BATCH])]
+        total = product(factor for factor, _ in scaled)
+        exponent += sum(shift for _, shift in scaled)
+    message, shift = _scaled(total.marginalize(hidden))
+    return message, exponent + shift
 
 
 def _scaled(factor: Factor) -> tuple[Factor, int]:
-    """The factor with its largest entry brought between a half and one, and the exponent of two taken out."""
-    peak = max(factor.max(), -factor.min())
-    exponent = max(math.frexp(peak)[1], -1000)  # the scale itself must not overflow
-    return (factor * 2.0**-exponent if exponent else factor), exponent
+    """The factor with its largest entry brought near one, and the exponent of two taken out."""
+    exponent = max(math.frexp(factor.max())[1], -1000)  # the scale itself must not overflow
+    return (factor, 0) if abs(exponent) <= _NEAR_ONE else (factor * 2.0**-exponent, exponent)
 
 
 def _log_step(factors: Sequence[Factor], hidden: Sequence[str]) -> tuple[Factor, int]:

@@ -21,6 +21,7 @@ __all__ = [
     "accumulate",
     "calibrate",
     "collect",
+    "draw",
     "fill",
     "load",
     "multiply",
@@ -35,6 +36,7 @@ Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
 CodeTable = NDArray[np.int32]
 FloatTable = NDArray[np.float64]
+IntTable = NDArray[np.int64]
 
 # A table with many children is rescaled now and then on the way up: products of scaled messages can still underflow.
 _RESCALE_EVERY = 8
@@ -353,3 +355,41 @@ def run_rows(
         if totals.size:
             for i in range(totals.size):
                 totals[i] += tables[i] * row_weights[r]
+
+
+@kernel
+def draw(
+    cliques: Ints,
+    axes: Ints,
+    axis_starts: Ints,
+    num_separator_axes: Ints,
+    sizes: Ints,
+    tables: Floats,
+    messages: Floats,
+    levels: FloatTable,
+    states: IntTable,
+) -> None:
+    """After a summing `collect`: assignments drawn from the product, one for each row of `levels` in [0, 1).
+
+    From the roots down, the columns of each clique are drawn from its row for the separator's states; the row's sum is
+    its message.
+    """
+    for r in range(levels.shape[0]):
+        for c in range(cliques.shape[0] - 1, -1, -1):
+            start, _, columns, _, message, _ = cliques[c]
+            first, last = axis_starts[c], axis_starts[c + 1]
+            row = 0
+            for k in range(first, first + num_separator_axes[c]):
+                row = row * sizes[axes[k]] + states[r, axes[k]]
+            place = start + row * columns
+            left = levels[r, c] * messages[message + row]
+            chosen = -1
+            for i in range(columns):
+                if tables[place + i] > 0.0:
+                    chosen = i
+                    left -= tables[place + i]
+                    if left < 0.0:
+                        break
+            for k in range(last - 1, first + num_separator_axes[c] - 1, -1):
+                states[r, axes[k]] = chosen % sizes[axes[k]]
+                chosen //= sizes[axes[k]]

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.cpds import CPD, TableCPD
-from plausible.data import encode_columns
+from plausible.data import decode, encode_columns
 from plausible.errors import ImpossibleEvidence, InvalidModel, NotSupported, UnknownVariable
 from plausible.factors import Factor, product
 from plausible.factors.alignment import MAX_ENTRIES, check_size, num_entries
@@ -21,21 +21,23 @@ from plausible.inference.compiled import compile_factors
 from plausible.inference.contradiction import impossible_evidence
 from plausible.inference.elimination import absorb, sum_product
 from plausible.inference.posterior import posterior, read_targets
-from plausible.models.exact_engine import ExactEngine
+from plausible.models.exact_engine import ExactEngine, checked_count
 from plausible.models.factor_graph import FactorGraph
 from plausible.models.lowering import lower, point_mass
 from plausible.models.markov_network import MarkovNetwork
 from plausible.models.notes import Notes
 from plausible.models.rebuilding import conditional_table, rebuilt, renamed_variables, with_new_states
 from plausible.variables import Assignment, Evidence, EvidenceLike, State, Variable
+from plausible.variables.frozen import Frozen
 
 if TYPE_CHECKING:
+    import pandas as pd
     from narwhals.typing import IntoDataFrame
 
 __all__ = ["BayesianNetwork"]
 
 
-class BayesianNetwork:
+class BayesianNetwork(Frozen):
     """P(X_1, ..., X_n) = Π P(X_i | parents of X_i): an immutable value; edits return new networks.
 
     Parameters
@@ -169,7 +171,7 @@ class BayesianNetwork:
         wanted = read_targets(targets, self._variables, "this network")
         found = Evidence.read(evidence, self._variables, "this network")
         relevant = self._relevant([*found.names, *(variable.name for variable in wanted)], found)
-        factors = lower(relevant, self._variables, found.values).factors
+        factors = lower(relevant, self._variables, found.values, found.hard).factors
         try:
             return posterior(factors, wanted, replace(found, values={}))
         except ImpossibleEvidence as error:
@@ -199,7 +201,7 @@ class BayesianNetwork:
         if all(cpd.variable.name in observed for cpd in relevant):
             columns = {name: np.array([value]) for name, value in observed.items()}
             return float(sum(cpd.log_probability(columns)[0] for cpd in relevant))
-        lowered = lower(relevant, self._variables, found.values)
+        lowered = lower(relevant, self._variables, found.values, found.hard)
         return sum_product(absorb(lowered.factors, replace(found, values={})), ()).log_total + lowered.log_scale
 
     def _relevant(self, names: Iterable[str], evidence: Evidence) -> list[CPD]:
@@ -271,6 +273,58 @@ class BayesianNetwork:
             network, findings = self._surgery(do, evidence)
             return network.mpe(findings)
         return self.compile().mpe(evidence)
+
+    def map(
+        self, names: str | Iterable[str], evidence: EvidenceLike | None = None, do: Mapping[str, State] | None = None
+    ) -> Assignment:
+        """Marginal MAP: the most probable states of some variables, the others summed out.
+
+        argmax_m P(m | evidence, do); their joint table is built, so it must fit. The log-probability is of m and evidence.
+
+        >>> net = BayesianNetwork(TableCPD("A", [0.4, 0.6]), TableCPD("B", [[1.0, 0.0], [0.5, 0.5]], parents=["A"]))
+        >>> net.map("A"), net.mpe()
+        (Assignment(A=1), Assignment(A=0, B=0))
+        """
+        best = self.query(names, evidence, do).argmax()
+        findings = {name: finding for name, finding in (evidence or {}).items() if name not in best}
+        return Assignment(best, log_probability=self.log_probability({**findings, **best}, do))
+
+    def sample(
+        self,
+        num_rows: int,
+        seed: int | np.random.Generator | None = None,
+        evidence: EvidenceLike | None = None,
+        do: Mapping[str, State] | None = None,
+    ) -> pd.DataFrame:
+        """Independent samples as a data frame: forward along the edges or, given evidence, from a clique tree.
+
+        Parameters
+        ----------
+        num_rows
+            How many.
+        seed
+            A number or a generator: the same one gives the same rows.
+        evidence
+            What holds in every row; a network with continuous variables takes none.
+        do
+            Name -> state that an intervention sets; see `intervene`.
+
+        Examples
+        --------
+        >>> BayesianNetwork(TableCPD("coin", [0.5, 0.5], states=["heads", "tails"])).sample(3, seed=1)["coin"].tolist()
+        ['tails', 'tails', 'heads']
+        """
+        if do:
+            return self.intervene(do).sample(num_rows, seed, evidence)
+        if evidence:
+            return self.compile().sample(num_rows, seed, evidence)
+        self._refuse_inputs("a joint distribution to sample from")
+        generator = np.random.default_rng(seed)
+        levels = {name: generator.random(checked_count(num_rows)) for name in self._variables}
+        columns: dict[str, npt.NDArray[Any]] = {}
+        for node in self._graph.topological_order:
+            columns[str(node)] = self._cpds[str(node)].quantile(columns, levels[str(node)])
+        return decode(columns, self._variables)
 
     def log_likelihood(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]]) -> npt.NDArray[np.float64]:
         """log P(row) of each complete row of a data frame, by one look-up in each distribution."""

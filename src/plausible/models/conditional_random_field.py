@@ -15,6 +15,7 @@ from plausible.graphs import UndirectedGraph
 from plausible.models.markov_network import MarkovNetwork
 from plausible.models.notes import Notes
 from plausible.variables import Evidence, EvidenceLike, State, Variable
+from plausible.variables.frozen import Frozen
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["ConditionalRandomField"]
 
 
-class ConditionalRandomField:
+class ConditionalRandomField(Frozen):
     """P(Y | X) = Π φ_i(D_i) / Z(X): nothing is said about the inputs X, which may depend on each other in any way.
 
     Parameters

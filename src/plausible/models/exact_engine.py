@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from plausible.data import encode_evidence
-from plausible.errors import ImpossibleEvidence, NotSupported, UnknownVariable
+from plausible.data import decode, encode_evidence
+from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, UnknownVariable
 from plausible.factors import Factor
 from plausible.inference.compiled import CompiledFactors
 from plausible.inference.contradiction import impossible_evidence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from narwhals.typing import IntoDataFrame
 
-__all__ = ["ExactEngine"]
+__all__ = ["ExactEngine", "checked_count"]
 
 _Answer = TypeVar("_Answer")
 
@@ -87,6 +87,24 @@ class ExactEngine:
         best = self._explained(evidence, lambda found: self.maxima().best(found))
         log_best = (best.log_probability or 0.0) - self.log_normalizer
         return Assignment({name: best[name] for name in self.variables}, log_probability=log_best)
+
+    def sample(
+        self, num_rows: int, seed: int | np.random.Generator | None = None, evidence: EvidenceLike | None = None
+    ) -> pd.DataFrame:
+        """Independent samples from the exact distribution given the evidence: a column for each variable.
+
+        Parameters
+        ----------
+        num_rows
+            How many.
+        seed
+            A number or a generator: the same one gives the same rows.
+        evidence
+            What holds in every row (likelihoods weigh the states).
+        """
+        generator = np.random.default_rng(seed)
+        codes = self._explained(evidence, lambda found: self.sums.sample(checked_count(num_rows), found, generator))
+        return decode({name: codes[:, place] for place, name in enumerate(self.sums.variables)}, self.variables)
 
     def _read(self, evidence: EvidenceLike | None) -> Evidence:
         return Evidence.read(evidence, self.variables, "this model")
@@ -204,3 +222,10 @@ class ExactEngine:
         largest = ", ".join(names[number] for number in program.clique(program.largest))
         entries = int(np.prod(program.cliques[program.largest, 1:3]))
         return f"clique tree: {program}\nlargest clique: ({largest}), {entries:,} entries"
+
+
+def checked_count(num_rows: int) -> int:
+    """A number of rows: an integer that is not negative."""
+    if not isinstance(num_rows, (int, np.integer)) or num_rows < 0:
+        raise InvalidArgument(f"The number of rows must be an integer that is not negative, not {num_rows!r}.")
+    return int(num_rows)

@@ -12,6 +12,7 @@ from plausible.graphs import UndirectedGraph
 from plausible.models.markov_network import MarkovNetwork
 from plausible.models.notes import Notes
 from plausible.variables import Variable
+from plausible.variables.frozen import Frozen
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["FactorGraph"]
 
 
-class FactorGraph:
+class FactorGraph(Frozen):
     """The bipartite picture of a product of factors: it tells φ(A, B) φ(B, C) φ(A, C) from φ(A, B, C).
 
     Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,12 +11,12 @@ import numpy as np
 from plausible.cpds import CPD, LinearGaussianCPD, TableCPD
 from plausible.errors import NotSupported
 from plausible.factors import Factor
-from plausible.factors.alignment import num_entries, table_shape, wide
+from plausible.factors.alignment import check_size, num_entries, table_shape, wide
 from plausible.variables import State, Variable
 
 __all__ = ["Lowered", "lower", "point_mass"]
 
-#: Families with auxiliary variables are written as one table up to this size: cheaper, and free of subtractions.
+#: Families that would need auxiliary variables are written as one table up to this size: cheaper.
 _SMALL_TABLE = 1024
 
 
@@ -28,8 +28,15 @@ class Lowered:
     log_scale: float
 
 
-def lower(cpds: Iterable[CPD], variables: Iterable[str], values: Mapping[str, float]) -> Lowered:
-    """The factors of some CPDs of a network, continuous variables at their observed values.
+def lower(
+    cpds: Iterable[CPD],
+    variables: Iterable[str],
+    values: Mapping[str, float],
+    observed: Mapping[str, int] | None = None,
+) -> Lowered:
+    """The factors of some CPDs of a network, right where the variables are as observed.
+
+    The factors may still mention observed variables. Without any observed values and states `log_scale` is zero.
 
     Parameters
     ----------
@@ -39,6 +46,9 @@ def lower(cpds: Iterable[CPD], variables: Iterable[str], values: Mapping[str, fl
         The names of all variables of the network, which auxiliary variables must not have.
     values
         Name -> number of the continuous variables that are observed.
+    observed
+        Name -> position of the state of discrete variables that are observed: a distribution with a great table may
+        be small there.
 
     Raises
     ------
@@ -46,53 +56,70 @@ def lower(cpds: Iterable[CPD], variables: Iterable[str], values: Mapping[str, fl
         Where a continuous variable is not observed.
     """
     taken = set(variables)
+    known: dict[str, float] = {**values, **(observed or {})}
     factors: list[Factor] = []
     log_scale = 0.0
     for cpd in cpds:
-        if any(variable.is_continuous for variable in cpd.scope):
-            factor, shift = _density(cpd, values)
+        compact = _compact(cpd, observed or {})
+        if compact is None:
+            factor, shift = _evaluated(cpd, known)
             factors.append(factor)
             log_scale += shift
         else:
-            factors.extend(_compact(cpd, taken))
+            factors.extend(_named_apart(compact, cpd, taken))
     return Lowered(tuple(factors), log_scale)
 
 
-def _compact(cpd: CPD, taken: set[str]) -> Iterable[Factor]:
-    """The compact factors, auxiliary variables under names of their own; or one table, where that is small."""
-    if not cpd.auxiliaries:
-        return [factor for factor in cpd.to_factors() if isinstance(factor, Factor)]
-    if num_entries(cpd.scope) <= _SMALL_TABLE:
-        return [cpd.to_factor()]
+def _compact(cpd: CPD, observed: Mapping[str, int]) -> Sequence[Factor] | None:
+    """The compact factors; or None, where one table over what is not observed is the thing to have."""
+    if any(variable.is_continuous for variable in cpd.scope):
+        return None
+    parts = cpd.factors_given(observed)
+    if parts is None:
+        return None
+    factors = [factor for factor in parts if isinstance(factor, Factor)]
+    free = num_entries(variable for variable in cpd.scope if variable.name not in observed)
+    return None if free <= _SMALL_TABLE and _auxiliaries(factors, cpd) else factors
+
+
+def _auxiliaries(factors: Iterable[Factor], cpd: CPD) -> list[str]:
+    """The names that the factors have and the scope has not."""
+    inside = {variable.name for variable in cpd.scope}
+    return list(dict.fromkeys(name for factor in factors for name in factor.names if name not in inside))
+
+
+def _named_apart(factors: Sequence[Factor], cpd: CPD, taken: set[str]) -> Sequence[Factor]:
+    """The factors with auxiliary variables under names of their own."""
     names = {}
-    for variable in cpd.auxiliaries:
-        name = variable.name
+    for auxiliary in _auxiliaries(factors, cpd):
+        name = auxiliary
         while name in taken:
             name += "'"
-        names[variable.name] = name
+        names[auxiliary] = name
         taken.add(name)
-    tables = [factor for factor in cpd.to_factors() if isinstance(factor, Factor)]
-    return [table.rename({old: new for old, new in names.items() if old in table.names}) for table in tables]
+    if all(name == auxiliary for auxiliary, name in names.items()):
+        return factors
+    return [factor.rename({name: names[name] for name in factor.names if name in names}) for factor in factors]
 
 
-def _density(cpd: CPD, values: Mapping[str, float]) -> tuple[Factor, float]:
-    """The density at the observed values as a factor of the discrete variables, and the log of the scale taken out."""
-    scope = tuple(variable for variable in cpd.scope if not variable.is_continuous)
-    for variable in cpd.scope:
-        if variable.is_continuous and variable.name not in values:
+def _evaluated(cpd: CPD, known: Mapping[str, float]) -> tuple[Factor, float]:
+    """P or density at the known states and values as a factor of the other variables, and the log of its scale."""
+    scope = tuple(variable for variable in cpd.scope if variable.name not in known)
+    for variable in scope:
+        if variable.is_continuous:
             raise NotSupported(
                 f"{variable.name!r} is continuous and not observed: this question needs a number as evidence for it. "
                 "Complete rows can be asked about with log_likelihood(...), and the factors of a Gaussian network "
                 "multiplied by hand: see cpd.to_factors()."
             )
-    columns = {name: np.asarray(value) for name, value in values.items()}
-    columns |= {variable.name: np.asarray(0) for variable in scope}
+    check_size(scope, f"The table of {cpd.variable.name!r}")
+    columns = {variable.name: np.asarray(known.get(variable.name, 0)) for variable in cpd.scope}
     for place, variable in enumerate(wide(scope)):
         columns[variable.name] = np.arange(variable.num_states).reshape(-1, *[1] * (len(wide(scope)) - place - 1))
     logs = np.broadcast_to(cpd.log_probability(columns), table_shape(scope)).reshape(-1)
-    peak = float(logs.max())
-    density = np.exp(logs - peak) if math.isfinite(peak) else (logs == math.inf).astype(np.float64)
-    return Factor.from_flat(scope, density), peak
+    peak = float(logs.max()) if len(scope) < len(cpd.scope) else 0.0
+    table = np.exp(logs - peak) if math.isfinite(peak) else (logs == math.inf).astype(np.float64)
+    return Factor.from_flat(scope, table), peak
 
 
 def point_mass(variable: Variable, value: State) -> CPD:

@@ -26,6 +26,7 @@ from plausible.models.exact_engine import ExactEngine
 from plausible.models.notes import Notes
 from plausible.models.rebuilding import renamed_variables
 from plausible.variables import Assignment, Evidence, EvidenceLike, State, Variable
+from plausible.variables.frozen import Frozen
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["MarkovNetwork"]
 
 
-class MarkovNetwork:
+class MarkovNetwork(Frozen):
     """P(X) = Π φ_i(D_i) / Z, a Gibbs distribution: an immutable value; edits return new networks.
 
     Potentials say how well states go together; they are neither marginals nor conditional distributions.

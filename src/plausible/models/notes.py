@@ -21,6 +21,9 @@ class VariableNotes:
     def __post_init__(self) -> None:
         object.__setattr__(self, "properties", MappingProxyType(dict(self.properties)))
 
+    def __hash__(self) -> int:
+        return hash((self.label, self.description, self.position, frozenset(self.properties.items())))
+
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by the constructor: a mapping proxy can't be pickled."""
         return VariableNotes, (self.label, self.description, self.position, dict(self.properties))
@@ -56,6 +59,10 @@ class Notes:
     def renamed(self, names: Mapping[str, str]) -> Notes:
         """These notes with some variables renamed."""
         return replace(self, variables={names.get(name, name): notes for name, notes in self.variables.items()})
+
+    def __hash__(self) -> int:
+        own = (self.name, self.description, self.reference)
+        return hash((own, frozenset(self.properties.items()), frozenset(self.variables.items())))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by the constructor: a mapping proxy can't be pickled."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from plausible.errors import UnknownVariable
+from plausible.variables.frozen import Frozen
 from plausible.variables.variable import State
 
 __all__ = ["Assignment"]
 
 
-class Assignment(Mapping[str, State]):
+class Assignment(Frozen, Mapping[str, State]):
     """A mapping from names to states; an answer to "which is the most likely?" also has its log-probability.
 
     Examples
