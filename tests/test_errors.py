@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import pickle
 
 import pytest
 
 from plausible import errors
+from plausible.cpds.rows import BadRow
 
 ERRORS = [
     thing
@@ -47,3 +49,34 @@ def test_a_cycle_is_named_node_by_node():
     error = errors.CyclicGraph(["A", "B"])
     assert error.cycle == ("A", "B")
     assert "A -> B -> A" in str(error)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.CyclicGraph([1, ("A", 2), "B"]),
+        errors.FormatError("expected ';'", file="a.bif", line=3, column=7),
+        BadRow((0, 2), "sums to 1.1, not to one"),
+        errors.UnknownVariable.named("x", ["y"], "this network"),
+        errors.MissingDependency.extra("polars", "scale"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+@pytest.mark.parametrize("twin_of", [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))])
+def test_errors_survive_copying_and_pickling(error, twin_of):
+    """Message, class and the fields that it carries."""
+    twin = twin_of(error)
+    assert type(twin) is type(error)
+    assert str(twin) == str(error)
+    assert vars(twin) == vars(error)
+
+
+def test_every_error_with_a_constructor_of_its_own_says_how_to_be_copied():
+    """Else unpickling would hand the message to a constructor that wants something else."""
+    waiting, own = [errors.PlausibleError], []
+    while waiting:
+        error = waiting.pop()
+        waiting += error.__subclasses__()
+        own += [error] if "__init__" in vars(error) else []
+    assert {errors.CyclicGraph, errors.FormatError, BadRow} <= set(own)
+    assert all("__reduce__" in vars(error) for error in own)

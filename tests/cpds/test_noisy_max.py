@@ -40,18 +40,42 @@ def test_equals_the_maximum_of_enumerated_effects(data: st.DataObject) -> None:
 
 def test_many_parents_cost_linear_factors() -> None:
     rng = np.random.default_rng(3)
-    parents = [Variable(f"P{i}", 3) for i in range(100)]
+    parents = [Variable(f"P{i:03}", 3) for i in range(100)]
     effects = [rng.dirichlet([30, 1, 1, 1], size=3) for _ in parents]
     cpd = NoisyMax("Y", parents, effects, leak=[0.97, 0.01, 0.01, 0.01])
     with pytest.raises(TooLarge):
         cpd.to_table()
-    assert sum(factor.size for factor in cpd.to_factors()) == 100 * 3 * 4 + 4 * 4
+    first, *others = cpd.to_factors()
+    assert first.size + sum(factor.size for factor in others) == 3 * 4 + 99 * 4 * 3 * 4
     chosen = rng.integers(3, size=100)
     columns = {parent.name: np.array(position) for parent, position in zip(parents, chosen, strict=True)}
     cumulative = np.cumsum([0.97, 0.01, 0.01, 0.01])
     for effect, position in zip(effects, chosen, strict=True):
         cumulative = cumulative * np.cumsum(effect[position])
     np.testing.assert_allclose(cpd.distribution(columns), np.diff(cumulative, prepend=0.0), rtol=1e-9)
+    message = first.values[chosen[0]]
+    for factor, position in zip(others, chosen[1:], strict=True):
+        message = message @ factor.values[:, position]
+    np.testing.assert_allclose(message, np.diff(cumulative, prepend=0.0), rtol=1e-9)
+
+
+@given(data=st.data())
+@settings(max_examples=40, deadline=None)
+def test_factors_multiply_to_the_maximum_of_enumerated_effects(data: st.DataObject) -> None:
+    """The chain, its auxiliaries summed out, and the product of single causes where there is no effect at all."""
+    size = data.draw(st.integers(1, 4))
+    leak, *effects = (rows(data.draw, count, size) for count in (1, 2, 3, 1))
+    cpd = NoisyMax("Y", [A, B, Variable("C", 1)], effects, leak[0])
+    first, second, third = (factor.values for factor in cpd.to_factors())
+    alone = cpd.factors_given({"Y": 0})
+    for a, b in itertools.product(range(2), range(3)):
+        expected = np.zeros(size)
+        for causes in itertools.product(range(size), repeat=4):
+            chances = zip((leak[0], effects[0][a], effects[1][b], effects[2][0]), causes, strict=True)
+            expected[max(causes)] += math.prod(row[effect] for row, effect in chances)
+        np.testing.assert_allclose(first[a] @ second[:, b] @ third[:, 0], expected, rtol=1e-12, atol=1e-15)
+        lowest = math.prod(factor.values.reshape(-1)[i] for factor, i in zip(alone, (0, a, b, 0), strict=True))
+        assert lowest == pytest.approx(expected[0], rel=1e-12, abs=1e-15)
 
 
 def test_tiny_probabilities_keep_their_digits() -> None:

@@ -53,19 +53,50 @@ def test_the_first_cause_counts() -> None:
 def test_many_parents_cost_linear_factors(size: int) -> None:
     """P(Y) under independent parents by contracting the factors: P(off) = (1 - λ_0) Π (1 - p_i λ_i)."""
     rng = np.random.default_rng(size)
-    parents = [Variable(f"P{i}", 2) for i in range(size)]
+    parents = [Variable(f"P{i:03}", 2) for i in range(size)]
     activation, prior = rng.random(size) * 0.1, rng.random(size)
     cpd = NoisyOr("Y", parents, activation, leak=0.01)
     with pytest.raises(TooLarge, match=f"The table of 'Y' over {size + 1} variables"):
         cpd.to_table()
-    *causes, difference = cpd.to_factors()
-    assert sum(factor.size for factor in cpd.to_factors()) == 4 * size + 4
-    assert max(len(factor.scope) for factor in cpd.to_factors()) == 2
-    message = np.ones(2)
-    for factor, chance in zip(causes, prior, strict=True):
-        message *= np.array([1 - chance, chance]) @ factor.values
+    first, *others = cpd.to_factors()
+    assert sum(factor.size for factor in cpd.to_factors()) == 4 + 8 * (size - 1)
+    assert max(len(factor.scope) for factor in cpd.to_factors()) == 3
+    message = np.array([1 - prior[0], prior[0]]) @ first.values
+    for factor, chance in zip(others, prior[1:], strict=True):
+        message = np.einsum("a,x,axb->b", message, [1 - chance, chance], factor.values)
     off = 0.99 * math.prod(1 - p * strength for p, strength in zip(prior, activation, strict=True))
-    np.testing.assert_allclose(message @ difference.values, [off, 1 - off], rtol=1e-9)
+    np.testing.assert_allclose(message, [off, 1 - off], rtol=1e-12)
+
+
+@given(
+    activation=st.lists(st.floats(0, 1), min_size=1, max_size=6),
+    leak=st.sampled_from([0.0, 1e-300, 0.3, 1.0]),
+    data=st.data(),
+)
+@settings(max_examples=60, deadline=None)
+def test_factors_do_not_cancel(activation: list[float], leak: float, data: st.DataObject) -> None:
+    """No entry is negative, and both probabilities have all their digits, however small, against fractions."""
+    tiny = data.draw(st.sampled_from([1.0, 1e-16, 1e-150]))
+    parents = [Variable(f"P{i}", 2) for i in range(len(activation))]
+    cpd = NoisyOr("Y", parents, [tiny * strength for strength in activation], leak)
+    assert min(factor.min() for factor in cpd.to_factors()) >= 0
+    first, *others = cpd.to_factors()
+    message = first.values[1]
+    for factor in others:
+        message = message @ factor.values[:, 1]
+    off = (1 - Fraction(leak)) * math.prod(1 - Fraction(float(strength)) for strength in cpd.activation)
+    assert message == pytest.approx([float(off), float(1 - off)], rel=1e-13, abs=1e-307)
+
+
+def test_an_effect_that_is_off_takes_its_causes_apart() -> None:
+    """P(off | x) is a product of a factor of each parent and a number."""
+    cpd = NoisyOr("Y", [*CAUSES, Variable("C", 3)], [0.8, 0.5, 0.25], leak=0.1, active_states={"C": 1})
+    leak, *causes = cpd.factors_given({"Y": 0})
+    assert [factor.names for factor in causes] == [("A",), ("B",), ("C",)]
+    for a, b, c in itertools.product(range(2), range(2), range(3)):
+        value = leak.sum() * causes[0].values[a] * causes[1].values[b] * causes[2].values[c]
+        assert value == pytest.approx(0.9 * 0.2**a * 0.5**b * (0.75 if c == 1 else 1))
+    assert cpd.factors_given({"Y": 1, "A": 0}) == cpd.to_factors()
 
 
 def test_log_probability_of_many_rows_and_parents() -> None:
@@ -124,10 +155,21 @@ def test_is_a_noisy_max_of_two_states() -> None:
 
 
 def test_the_auxiliary_avoids_the_names_of_the_scope() -> None:
-    parents = [Variable("Y≤", 2), Variable("Y≤≤", 2)]
-    cpd = NoisyOr("Y", parents, [0.5, 0.5])
-    assert [variable.name for variable in cpd.auxiliaries] == ["Y≤≤≤"]
-    assert cpd.to_factors()[0].names == ("Y≤", "Y≤≤≤")
+    parents = [Variable("Y≤2", 2), Variable("Y≤≤1", 2), Variable("B", 2)]
+    cpd = NoisyOr("Y", parents, [0.5, 0.5, 0.5])
+    assert [variable.name for variable in cpd.auxiliaries] == ["Y≤≤≤1", "Y≤≤≤2"]
+    assert [factor.names for factor in cpd.to_factors()] == [
+        ("B", "Y≤≤≤1"),
+        ("Y≤≤≤1", "Y≤2", "Y≤≤≤2"),
+        ("Y≤≤≤2", "Y≤≤1", "Y"),
+    ]
+    assert NoisyOr("Y", parents[:1], [0.5]).auxiliaries == ()
+
+
+def test_without_causes_the_leak_is_left() -> None:
+    (factor,) = NoisyOr("Y", [], [], leak=0.25).to_factors()
+    assert factor.names == ("Y",)
+    assert factor.values.tolist() == [0.75, 0.25]
 
 
 @pytest.mark.parametrize(

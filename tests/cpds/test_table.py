@@ -108,3 +108,17 @@ def test_the_callers_array_is_not_shared() -> None:
 def test_a_record_of_the_wrong_length_is_refused() -> None:
     with pytest.raises(InvalidCPD, match="needs 6 numbers in a row"):
         TableCPD.from_record(Variable("X", 2), (G,), {"values": [0.5, 0.5]})
+
+
+@pytest.mark.parametrize("last", [0.499, 0.501])
+def test_a_thousandth_is_rounding_on_both_sides(last: float) -> None:
+    """1 - 0.999 is a little more than 1e-3 in binary fractions."""
+    with pytest.warns(RoundedProbabilities, match=r"missed one by up to 0\.001"):
+        cpd = TableCPD("x", [0.5, last])
+    assert cpd.values.sum() == pytest.approx(1.0, abs=1e-15)
+
+
+@pytest.mark.parametrize("last", [0.4989999, 0.5010001])
+def test_more_than_a_thousandth_is_an_error(last: float) -> None:
+    with pytest.raises(InvalidCPD, match="not to one"):
+        TableCPD("x", [0.5, last])

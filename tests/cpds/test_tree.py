@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
+import json
 import math
+import pickle
 from typing import Any
 
 import numpy as np
@@ -11,9 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plausible.cpds import Split, TreeCPD
+import plausible as pb
+from plausible.cpds import RuleCPD, Split, TreeCPD
 from plausible.errors import InvalidCPD, RoundedProbabilities, TooLarge, UnknownState, UnknownVariable
 from plausible.factors import Factor
+from plausible.io.json_format import format_json, parse_json
 from plausible.variables import Variable
 
 A = Variable("A", ["a0", "a1"])
@@ -215,9 +220,9 @@ def test_what_the_caller_gave_is_copied() -> None:
 def test_a_record_with_wrong_positions_is_refused() -> None:
     x = Variable("X", 2)
     leaf = {"probabilities": [0.5, 0.5]}
-    for tree in ({"parent": 3, "branches": []}, {"parent": 0, "branches": [[[0], leaf], [[2], leaf]]}, {"parent": 0}):
+    for root in ({"parent": 3, "branches": []}, {"parent": 0, "branches": [[0], [2]]}, {"parent": 0}):
         with pytest.raises(InvalidCPD, match=r"'X'|'A'"):
-            TreeCPD.from_record(x, PARENTS, {"tree": tree})
+            TreeCPD.from_record(x, PARENTS, {"tree": [root, leaf, leaf]})
 
 
 def test_factors_are_never_larger_than_the_table() -> None:
@@ -227,3 +232,100 @@ def test_factors_are_never_larger_than_the_table() -> None:
     factors = TreeCPD("X", full, PARENTS).to_factors()
     assert [factor.size for factor in factors] == [24]
     assert isinstance(factors[0], Factor)
+
+
+# --- deep trees ---
+
+DEEP = 5000
+
+
+def decision_list(depth: int, deep_first: bool = False) -> tuple[list[Variable], Any]:
+    """Looks at P0, P1, ... as long as they are on; the leaf of the first that is off, else (0, 1)."""
+    parents = [Variable(f"P{level}", 2) for level in range(depth)]
+    tree: Any = [0.0, 1.0]
+    for level in reversed(range(depth)):
+        leaf = [1 - 0.5 / (level + 1), 0.5 / (level + 1)]
+        tree = Split(f"P{level}", {1: tree, 0: leaf} if deep_first else {0: leaf, 1: tree})
+    return parents, tree
+
+
+@pytest.mark.parametrize("deep_first", [False, True])
+def test_a_tree_may_be_deeper_than_the_stack(deep_first: bool) -> None:
+    """Built bound or by name, compared, evaluated, copied, recorded, printed and given back."""
+    parents, tree = decision_list(DEEP, deep_first)
+    cpd = TreeCPD("X", tree, parents)
+    by_name = TreeCPD("X", tree, [parent.name for parent in parents])
+    assert by_name.bind({parent.name: parent for parent in parents}) == cpd
+    rows = np.ones((3, DEEP), dtype=int)
+    rows[1, [17, 4000]], rows[2, DEEP - 1] = 0, 0
+    columns = {parent.name: rows[:, level] for level, parent in enumerate(parents)}
+    logs = cpd.log_probability({**columns, "X": np.ones(3, dtype=int)})
+    np.testing.assert_allclose(np.exp(logs), [1.0, 0.5 / 18, 0.5 / DEEP])
+    for value in (cpd, by_name):
+        assert pickle.loads(pickle.dumps(value)) == value
+        assert copy.deepcopy(value) == value
+        assert len(str(value).splitlines()) < 30
+        assert "more lines" in str(value)
+        assert TreeCPD("X", value.tree, value.parent_names) == TreeCPD("X", cpd.tree, cpd.parent_names)
+    record = json.loads(json.dumps(cpd.to_record()))
+    assert TreeCPD.from_record(cpd.variable, cpd.parents, record) == cpd
+    assert cpd.num_parameters == DEEP + 1
+
+
+def test_a_network_with_a_deep_tree_survives_a_file() -> None:
+    parents, tree = decision_list(1500)
+    network = pb.BayesianNetwork(
+        [pb.TableCPD(parent, [0.5, 0.5]) for parent in parents],
+    )
+    network = network.with_cpd(TreeCPD("X", tree, parents))
+    assert parse_json(format_json(network)) == network
+    assert network.renamed({"X": "Y"}).cpd("Y").num_parameters == 1501
+
+
+def test_a_deep_tree_has_factors_and_rules() -> None:
+    """At a depth at which recursion would fail."""
+    depth = 600
+    parents, tree = decision_list(depth)
+    cpd = TreeCPD("X", tree, parents)
+    assert sum(factor.size for factor in cpd.to_factors()) == (depth + 1) * (2 * depth + 2)
+    assert cpd.contexts()[depth - 1].probabilities == (1 - 0.5 / depth, 0.5 / depth)
+    assert RuleCPD.from_tree(cpd).to_tree() == cpd
+
+
+def test_a_wrong_row_deep_down_is_refused_with_its_path() -> None:
+    parents, tree = decision_list(1500)
+    bad = Split("P0", {0: [0.5, 0.6], 1: tree.branches[1]})
+    with pytest.raises(InvalidCPD, match=r"The row of 'X' for P0=0 sums to 1\.1"):
+        TreeCPD("X", bad, parents)
+    twice = Split("Q", {0: tree, 1: Split("Q", {}, [1, 0])})
+    with pytest.raises(InvalidCPD, match="looks twice at 'Q' on the branch Q -> Q"):
+        TreeCPD("X", twice, [*parents, Variable("Q", 2)])
+
+
+def test_a_default_without_states_is_left_out_with_all_that_is_below() -> None:
+    below = Split("B", {"b0": [0, 1]}, default=Split("C", {}, [0.5, 0.5]))
+    cpd = TreeCPD("X", Split("A", {"a0": [1, 0], "a1": [0.25, 0.75]}, default=below), PARENTS)
+    assert cpd.rows.tolist() == [[1, 0], [0.25, 0.75]]
+    assert [context.ignored for context in cpd.contexts()] == [("B", "C"), ("B", "C")]
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        [],
+        [{"parent": 0, "branches": [[0], [1]]}, {"probabilities": [1, 0]}],
+        [{"probabilities": [1, 0]}, {"probabilities": [1, 0]}],
+        [{"parent": 0, "branches": []}],
+        [{"parent": True, "branches": 3}],
+        [{"probabilities": 0.5}],
+        [7],
+    ],
+)
+def test_nodes_that_make_no_tree_are_refused(nodes: Any) -> None:
+    with pytest.raises(InvalidCPD, match="'X'"):
+        TreeCPD.from_record(Variable("X", 2), PARENTS, {"tree": nodes})
+
+
+def test_branches_that_are_no_mapping_are_refused_by_name() -> None:
+    with pytest.raises(InvalidCPD, match="The branches of the split on 'A' in the tree of 'X' are a mapping"):
+        TreeCPD("X", Split("A", [[1, 0], [0, 1]]), PARENTS)

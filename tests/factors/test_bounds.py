@@ -213,3 +213,35 @@ def test_arguments_out_of_range_are_refused(call):
     """A bound for nonsense would be nonsense."""
     with pytest.raises(InvalidArgument):
         call()
+
+
+@pytest.mark.parametrize("count", [math.nan, math.inf, -math.inf, 10**400, 0, 1.5])
+def test_counts_are_positive_whole_numbers(count):
+    """nan, inf and what no float holds are none."""
+    for question in (lambda m: hoeffding_bound(0.1, m), lambda m: hoeffding_epsilon(m, 0.1), repetition_error):
+        with pytest.raises(InvalidArgument, match="positive whole number"):
+            question(count)
+
+
+def test_sample_sizes_may_be_larger_than_floats():
+    """ε = 1e-200 takes some 1.84e400 samples: 400 digits and no overflow; large ε don't overflow either."""
+    size = samples_for_absolute_error(1e-200, 0.05)
+    assert abs(size - Fraction(math.log(40)) / (2 * Fraction(1e-200) ** 2)) <= Fraction(size, 10**14)
+    assert len(str(samples_for_relative_error(1e-200, 0.05, 1e-10))) == 412
+    assert samples_for_absolute_error(1e200, 0.05) == 1
+    assert hoeffding_bound(1e200, 1) == chernoff_bound(0.5, 1e200, 10, side="lower") == 0.0
+
+
+def test_rare_acceptance_takes_many_runs():
+    """(1 - a)^k ≤ δ at k = ln δ / ln(1 - a), also where 1 - a is one in floats."""
+    assert repetitions_for_error(0.1, 1e-17) == pytest.approx(math.log(10) / 1e-17)
+    assert repetition_error(10**17, 1e-17) == pytest.approx(math.exp(-1))
+    for exponent in range(1, 40):
+        assert repetitions_for_error(2.0**-exponent) == exponent
+    assert repetitions_for_error(0.1, 1.0) == 1
+
+
+def test_an_average_is_finite():
+    """A mean of nan has no approximation."""
+    with pytest.raises(InvalidArgument, match="mean of a term"):
+        normal_approximation(math.nan, 1.0, 10)

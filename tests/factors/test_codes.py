@@ -117,3 +117,17 @@ def test_what_can_not_be_coded_is_refused():
     with pytest.raises(InvalidArgument, match="no word for 'b'"):
         expected_length({"a": "0"}, {"a": 0.5, "b": 0.5})
     assert expected_length({"a": "0"}, {"a": 1.0, "b": 0.0}) == 1.0
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -0.5])
+def test_probabilities_of_symbols_are_numbers(number):
+    """nan compares false with everything, and must not pass for that."""
+    for question in (huffman_code, lambda p: expected_length({"a": "0", "b": "1"}, p)):
+        with pytest.raises(InvalidFactor, match="probability of 'a'"):
+            question({"a": number, "b": 1.0})
+
+
+def test_an_alphabet_has_a_digit():
+    """Division by zero otherwise."""
+    with pytest.raises(InvalidArgument, match="at least one digit"):
+        kraft_sum(["0"], alphabet_size=0)

@@ -9,7 +9,7 @@ import pickle
 import numpy as np
 import pytest
 
-from plausible.errors import InvalidFactor, NotSupported, TooLarge, UnknownState, UnknownVariable
+from plausible.errors import InvalidArgument, InvalidFactor, NotSupported, TooLarge, UnknownState, UnknownVariable
 from plausible.factors import Factor, product
 from plausible.factors.alignment import MAX_ENTRIES, check_size
 from plausible.variables import Variable
@@ -336,3 +336,29 @@ def test_values_beyond_64_axes_are_flat_only():
     assert factor.flat.tolist() == [2.0]
     with pytest.raises(InvalidFactor, match="from_flat"):
         Factor([Variable(f"X{i}", 1) for i in range(65)], 2.0)
+
+
+def test_normalising_survives_sums_that_overflow():
+    """Half each, although the sum of the row is no float; rows that need no care are as before."""
+    rows = Factor({"A": 3, "B": 2}, [[1e308, 1e308], [1, 3], [0, 0]])
+    assert rows.normalize(over="B").values.tolist() == [[0.5, 0.5], [0.25, 0.75], [0.0, 0.0]]
+    assert Factor({"A": 2}, [1e308, 1e308]).normalize().values.tolist() == [0.5, 0.5]
+    assert Factor({"A": 2}, [1.5e308, 0.5e308]).normalize(iter("A")).values.tolist() == [0.75, 0.25]
+    for values in ([0.0, 0.0], [1.0, math.inf], [-1.7e308, -1.7e308]):
+        with pytest.raises(InvalidFactor, match="can't be normalised"):
+            Factor({"A": 2}, values).normalize()
+
+
+def test_an_order_may_come_from_an_iterator():
+    """Reordering reads the names once; too few or too many are no order."""
+    factor = Factor({"A": 2, "B": 2}, [[1, 2], [3, 4]])
+    assert factor.reorder(iter("BA")).values.tolist() == [[1, 3], [2, 4]]
+    for wrong in ("A", iter("AAB")):
+        with pytest.raises(InvalidFactor, match="not an order"):
+            factor.reorder(wrong)
+
+
+def test_only_factors_are_close_to_factors():
+    """Anything else is a mistake of the caller."""
+    with pytest.raises(InvalidArgument, match="3 is none"):
+        Factor({"A": 2}, [1, 2]).is_close(3)

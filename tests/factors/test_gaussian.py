@@ -306,6 +306,39 @@ def test_a_sharp_observation_of_a_diffuse_variable_keeps_its_variance():
     assert joint.to_canonical().reduce({"y": 3.0}).to_moments().variances["x"] == pytest.approx(1e-4, rel=1e-2)
 
 
+@pytest.mark.parametrize(("prior", "noise"), [(1e15, 1.0), (1e12, 1e-2), (1e-5, 1e-20)])
+def test_an_observation_under_a_diffuse_prior_leaves_its_noise(prior, noise):
+    """1 / (1/prior + 1/noise) is the noise itself here: no certainty, although rounding is not far away."""
+    joint = MomentGaussian(["x"], [0.0], [[prior]]).with_linear("y", {"x": 1.0}, variance=noise)
+    known = joint.condition({"y": 3.0})
+    assert known.variances["x"] == pytest.approx(noise, rel=0.3)
+    assert known.means["x"] == pytest.approx(3.0)
+    normal = stats.norm(0.0, math.sqrt(prior + noise))
+    assert known.log_normalizer == pytest.approx(normal.logpdf(3.0))
+
+
+def test_two_observations_under_a_diffuse_prior_may_differ():
+    """Each has noise 1, so 3 and 10 are surprising but possible: the mean is 6.5."""
+    base = MomentGaussian(["x"], [0.0], [[1e15]]).with_linear("y", {"x": 1.0}, variance=1.0)
+    known = base.with_linear("z", {"x": 1.0}, variance=1.0).condition({"y": 3.0, "z": 10.0})
+    assert known.means["x"] == pytest.approx(6.5)
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_a_relation_is_found_whatever_the_scales(seed):
+    """Y a combination of others on scales from 1e-3 to 1e3: given these it has no variance, and can't be elsewhere."""
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(1, 9))
+    root = rng.normal(size=(size, size)) * 10 ** rng.uniform(-3, 3, size=(size, 1))
+    names = [f"x{i}" for i in range(size)]
+    weights = dict(zip(names[: rng.integers(1, size + 1)], rng.normal(size=size).tolist(), strict=False))
+    joint = MomentGaussian(names, np.zeros(size), root @ root.T).with_linear("y", weights)
+    evidence = dict.fromkeys(weights, 0.0)
+    assert joint.condition(evidence).variances["y"] == 0.0
+    with pytest.raises(ImpossibleEvidence):
+        joint.condition({**evidence, "y": 10 * math.sqrt(joint.variances["y"])})
+
+
 @CASES
 @given(seeds)
 def test_conditioning_a_degenerate_gaussian_is_conditioning_its_free_part(seed):
@@ -523,3 +556,42 @@ def test_gaussians_are_frozen_values(clone):
                 setattr(twin, name, None)
     assert not factor.is_close(GaussianFactor.vacuous(["x"]))
     assert factor.variable("y") == Variable("y")
+
+
+def test_wrong_types_are_named():
+    """Text for numbers, a ragged matrix, or something that is no Gaussian."""
+    with pytest.raises(InvalidFactor, match=r"matrix K over \['x'\] is no array of numbers"):
+        GaussianFactor(["x"], [["a"]], [0])
+    with pytest.raises(InvalidFactor, match=r"vector h.*no array of numbers"):
+        GaussianFactor(["x", "y"], np.eye(2), [1, [2, 3]])
+    with pytest.raises(InvalidFactor, match=r"constant g.*no array of numbers"):
+        GaussianFactor(["x"], [[1.0]], [0.0], g="a")
+    with pytest.raises(InvalidFactor, match="coefficients of 'y'"):
+        linear_gaussian("y", ["x"], 0.0, ["a"], 1.0)
+    moments = MomentGaussian(["x"], [0.0], [[1.0]])
+    for gaussian in (moments, moments.to_canonical()):
+        with pytest.raises(InvalidArgument, match="3 is none"):
+            gaussian.is_close(3)
+
+
+def test_gaussians_check_the_base_of_their_logarithms():
+    """As all of information theory here does: above one and finite."""
+    pair = MomentGaussian(["x", "y"], [0.0, 0.0], [[1.0, 0.6], [0.6, 1.0]])
+    questions = (
+        pair.entropy,
+        lambda base: pair.kl_divergence(pair, base),
+        lambda base: pair.mutual_information("x", "y", base=base),
+    )
+    for question in questions:
+        for base in (1, 0.5, 0, math.nan, math.inf):
+            with pytest.raises(InvalidArgument, match="base of a logarithm"):
+                question(base=base)
+
+
+def test_gaussians_may_be_reordered_by_an_iterator():
+    """Names are read once."""
+    moments = MomentGaussian(["x", "y"], [1.0, 2.0], np.eye(2))
+    for gaussian in (moments, moments.to_canonical()):
+        assert gaussian.reorder(iter(["y", "x"])).names == ("y", "x")
+        with pytest.raises(InvalidFactor, match="not an order"):
+            gaussian.reorder(iter(["y", "x", "y"]))

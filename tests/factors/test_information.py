@@ -288,8 +288,20 @@ def test_arguments_must_be_distributions_over_the_same_variables():
         mutual_information(JOINT, "X", "W")
     with pytest.raises(InvalidArgument, match="not an order"):
         kl_chain(JOINT, JOINT, ["X"])
-    for base in (1, 0, -2, math.inf):
+    for base in (1, 0, 0.5, -2, math.inf, math.nan):
         with pytest.raises(InvalidArgument, match="base of a logarithm"):
             entropy(P, base=base)
     with pytest.raises(InvalidArgument, match="divergence can't be"):
         pinsker_bound(-0.1)
+
+
+def test_names_may_come_from_an_iterator():
+    """Independent fair bits: H(X | Y, Z) = ln 2, I(X; Y | Z) = 0, though an iterator can be read once only."""
+    bits = Factor({"X": 2, "Y": 2, "Z": 2}, np.full((2, 2, 2), 1 / 8))
+    assert conditional_entropy(bits, iter("X"), given=iter("YZ")) == pytest.approx(math.log(2))
+    assert mutual_information(bits, iter("X"), iter("Y"), given=iter("Z")) == pytest.approx(0.0, abs=1e-12)
+    rng = np.random.default_rng(0)
+    p, q = (Factor({"X": 2, "Y": 3}, rng.dirichlet(np.ones(6)).reshape(2, 3)) for _ in range(2))
+    assert conditional_kl(p, q, iter("X"), given=iter("Y")) == conditional_kl(p, q, "X", given="Y") > 0
+    assert entropy(p, iter("X")) == entropy(p, "X")
+    assert list(kl_chain(p, q, iter(["Y", "X"]))) == ["Y", "X"]

@@ -194,3 +194,12 @@ def test_spaces_are_values():
     assert repr(COINS) == "ProbabilitySpace(4 outcomes)"
     with pytest.raises(TypeError):
         COINS.probabilities["HH"] = 1.0
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -1.0])
+def test_priors_and_likelihoods_are_numbers(number):
+    """nan compares false with everything, and must not pass for that."""
+    with pytest.raises(InvalidArgument, match="prior of 'a'"):
+        bayes_rule({"a": number, "b": 1.0}, {"a": 1.0, "b": 1.0})
+    with pytest.raises(InvalidArgument, match="likelihood of 'b'"):
+        bayes_rule({"a": 0.5, "b": 0.5}, {"a": 1.0, "b": number})

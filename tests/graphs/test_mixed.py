@@ -388,3 +388,31 @@ def test_the_mag_has_the_separations_of_the_graph_given_the_selection(seed):
         for end in edge.ends:
             is_ancestor = any(end in ancestors(dag_edges, effect) for effect in (edge.other(end), *selected))
             assert edge.mark_at(end) is (Mark.TAIL if is_ancestor else Mark.ARROW)
+
+
+@pytest.mark.parametrize(
+    ("kind", "edges"),
+    [
+        (MixedGraph, [(1, "->", 2), (2, "o->", "a"), (("x", 0), "-", 1)]),
+        (CausalGraph, [(1, "->", 2), (2, "<->", 3)]),
+        (PDAG, [(1, "->", 2), (4, "-", 3)]),
+        (PAG, [(1, "o-o", 2)]),
+        (MixedGraph, [("A", "<->", "B b")]),
+    ],
+)
+def test_repr_evaluates_to_the_graph(kind, edges):
+    """Text nodes and others, and nodes without edges; the order of the nodes is kept too."""
+    graph = kind(edges, nodes=[0, "lonely"] if edges[0][0] == 1 else ["lonely"])
+    again = eval(repr(graph), {kind.__name__: kind})
+    assert again == graph
+    assert set(map(type, again.nodes)) == set(map(type, graph.nodes))
+
+
+def test_every_kind_of_graph_tells_what_is_adjacent():
+    """One name for all, whichever end is named first."""
+    for graph in (UndirectedGraph("A - B; C"), DAG("A -> B; C"), PDAG("A - B; C"), MixedGraph("A <-> B; C")):
+        assert graph.is_adjacent("A", "B")
+        assert graph.is_adjacent("B", "A")
+        assert not graph.is_adjacent("A", "C")
+        with pytest.raises(UnknownVariable):
+            graph.is_adjacent("A", "X")

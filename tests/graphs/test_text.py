@@ -35,6 +35,10 @@ def test_chains_and_statements_read_as_their_edges():
         ("A o-o B", [("A", "o-o", "B")]),
         ("Foo->Bo", [("Foo", "->", "Bo")]),
         ("A - o", [("A", "-", "o")]),
+        ("A-old", [("A", "-", "old")]),
+        ("A<-old", [("A", "<-", "old")]),
+        ("A ->old", [("A", "->", "old")]),
+        ("A o- oB", [("A", "o-", "oB")]),
         ('"x-ray" -> "blood pressure"', [("x-ray", "->", "blood pressure")]),
         (r'"say \"hi\"" -> B', [('say "hi"', "->", "B")]),
         ("α → β".replace("→", "->"), [("α", "->", "β")]),
@@ -68,6 +72,10 @@ def test_empty_statements_and_repeated_nodes_do_no_harm():
         ("A -> {B}", "character 6.*braces don't group nodes.*'A -> B; A -> C'"),
         ("A -> B}", "character 7.*braces"),
         ('A -> "B', "character 6"),
+        ("A o-oB", "character 3.*is the edge 'o-o' or 'o-'.*blanks on both sides"),
+        ("A <-oB", "character 3.*is the edge '<-o' or '<-'"),
+        ("A -oB", "character 3.*is the edge '-o' or '-'"),
+        ("A o-o", "character 3.*is the edge 'o-o' or 'o-'"),
     ],
 )
 def test_a_mistake_is_reported_with_its_place(text, message):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -44,3 +46,24 @@ def test_message_names_the_findings(core, message):
     """And says whether others matter; Jeffrey findings are no events."""
     evidence = {"a": 1, "b": "x", "c": 3, "d": jeffrey([1.0])}
     assert str(impossible_evidence(evidence, lambda found: not core <= found.keys())) == message
+
+
+@pytest.mark.parametrize("core", [(0,), (299,), (10, 200), (0, 1, 2), (3, 77, 150, 298)])
+def test_few_calls_find_a_small_contradiction_among_many_findings(core):
+    """k out of n = 300 in at most 2k log2(n/k) + 2k calls (Junker's bound) and two more, not one for each finding."""
+    calls = 0
+
+    def possible(found):
+        nonlocal calls
+        calls += 1
+        return not set(core) <= found.keys()
+
+    assert smallest_contradiction(dict.fromkeys(range(300), 0), possible) == dict.fromkeys(core, 0)
+    assert calls <= 2 * len(core) * math.log2(300 / len(core)) + 2 * len(core) + 2
+
+
+def test_nothing_is_named_where_everything_is_impossible():
+    """No finding is to blame."""
+    assert smallest_contradiction({"a": 1}, lambda found: False) == {}
+    assert impossible_evidence({"a": 1}, lambda found: False) is None
+    assert impossible_evidence({}, lambda found: False) is None

@@ -102,14 +102,16 @@ def test_underflow_is_not_mistaken_for_zero():
     assert zero.log_total == -math.inf
 
 
-def test_negative_entries_are_summed_as_they_are():
-    """Differences of cumulative products: what rounds below zero is zero."""
-    t, y = Variable("T", 3), Variable("Y", 3)
-    cumulative = Factor((t,), [0.2, 0.7, 1.0])
-    difference = Factor((t, y), [[1, -1, 0], [0, 1, -1], [0, 0, 1]])
-    assert sum_product([cumulative, difference], ["Y"]).factor.normalize().values == pytest.approx([0.2, 0.5, 0.3])
-    same = Factor((t,), [0.1 + 0.2, 0.3, 1.0])
-    assert sum_product([same, difference], ["Y"]).factor.min() >= 0
+def test_thousands_of_opposed_factors_need_no_logarithms(monkeypatch):
+    """Their product halves again and again, but it is scaled before it vanishes: no digit is lost."""
+    monkeypatch.setattr("plausible.inference.elimination._log_step", None)
+    a, b = Variable("A", 2), Variable("B", 2)
+    opposed = [Factor((a,), [1.0, 0.5]), Factor((a,), [0.5, 1.0])] * 2000
+    result = sum_product([*opposed, Factor((a, b), [[0.25, 0.5], [0.125, 0.125]])], ["B"])
+    assert result.factor.normalize().values.tolist() == [0.375, 0.625]
+    assert result.log_total == pytest.approx(-2000 * math.log(2), rel=1e-15)
+    large = sum_product([Factor((a,), [2.0**200, 2.0**200])] * 2000, ())
+    assert large.log_total == pytest.approx(400_001 * math.log(2), rel=1e-15)
 
 
 def test_scaling_rounds_nothing():

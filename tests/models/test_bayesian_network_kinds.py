@@ -133,12 +133,12 @@ def test_a_large_noisy_or_is_never_a_table():
 
 def test_auxiliary_variables_do_not_meet_variables_of_the_same_name():
     """A network may have a variable with the name that a CPD gives to its own auxiliary one."""
-    names = [f"C{i}" for i in range(7)]
+    names = [f"C{i}" for i in range(12)]
     coins = [binary(name, 0.1) for name in names]
-    cause = NoisyOr("Y", names, activation=[0.5] * 7, leak=0.0)
-    (auxiliary,) = BayesianNetwork(*coins, cause).cpd("Y").auxiliaries
+    cause = NoisyOr("Y", names, activation=[0.5] * 12, leak=0.0)
+    auxiliary, *_ = BayesianNetwork(*coins, cause).cpd("Y").auxiliaries
     net = BayesianNetwork(*coins, cause, binary(auxiliary.name, 0.25), binary("Z", [0.1, 0.9], [auxiliary.name]))
-    assert net.query("Y", {"Z": True})[True] == pytest.approx(1 - 0.95**7)
+    assert net.query("Y", {"Z": True})[True] == pytest.approx(1 - 0.95**12)
     assert net.query(auxiliary.name, {"Y": True})[True] == pytest.approx(0.25)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from network_oracle import random_markov_network
-from plausible.errors import InvalidModel
+from plausible.errors import InvalidGraph, InvalidModel, UnknownVariable
 from plausible.factors import Factor
 from plausible.graphs import UndirectedGraph
 from plausible.models import canonical_network, ising
@@ -45,3 +45,23 @@ def test_zeros_are_refused():
     """The theorem needs a positive distribution."""
     with pytest.raises(InvalidModel, match=r"is 0 at {'A': 1, 'B': 0}; it must be positive"):
         canonical_network(Factor({"A": 2, "B": 2}, [[1, 1], [0, 1]]), UndirectedGraph("A - B"))
+
+
+def test_graph_and_reference_must_fit_the_variables():
+    """Every variable is a node, every node and every name of the reference a variable."""
+    joint = ising("A - B", coupling=-0.8).joint()
+    with pytest.raises(UnknownVariable, match="'C' is not a variable of the joint"):
+        canonical_network(joint, UndirectedGraph("A - B - C"))
+    with pytest.raises(InvalidGraph, match="lacks 'B'"):
+        canonical_network(joint, UndirectedGraph(nodes=["A"]))
+    with pytest.raises(UnknownVariable, match=r"'b' is not a variable.*'B'"):
+        canonical_network(joint, UndirectedGraph("A - B"), {"b": 1})
+
+
+def test_improbable_references_overflow_nothing():
+    """P(ξ*) = 1e-250 and a factor of 1e500 over the pair: the product is P all the same."""
+    joint = Factor({"A": 2, "B": 2}, [[1e-250, 0.3], [0.7 - 1e-20, 1e-20]])
+    network = canonical_network(joint, UndirectedGraph("A - B"), {"A": 0, "B": 0})
+    assert network.log_partition() == pytest.approx(0.0, abs=1e-9)
+    assert network.log_probability({"A": 0, "B": 0}) == pytest.approx(-250 * np.log(10))
+    assert network.joint().is_close(joint)

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from plausible.errors import ImpossibleEvidence, InvalidModel, UnknownVariable
+from plausible.errors import ImpossibleEvidence, InvalidEvidence, InvalidModel, UnknownVariable
 from plausible.factors import Factor
 from plausible.graphs import UndirectedGraph
 from plausible.models import ConditionalRandomField
@@ -87,3 +87,15 @@ def test_mistakes_are_named():
     certain = ConditionalRandomField(Factor({"X": 2, "Y": 2}, [[1, 0], [1, 1]]), inputs=["X"])
     with pytest.raises(ImpossibleEvidence, match="Y=1"):
         certain.query("Y", {"X": 0, "Y": 1})
+
+
+@pytest.mark.parametrize("evidence", [None, {}])
+def test_a_question_without_inputs_names_one(evidence):
+    """No evidence at all is evidence that lacks the inputs."""
+    field = ConditionalRandomField(Factor({"X": 2, "Y": 2}, [[4, 1], [1, 4]]), inputs=["X"])
+    for question in (lambda e: field.query("Y", e), field.log_probability, field.log_partition, field.given):
+        with pytest.raises(InvalidModel, match="'X' is an input"):
+            question(evidence)
+    for wrong in (3, ["X"]):
+        with pytest.raises(InvalidEvidence, match="a mapping"):
+            field.query("Y", wrong)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from network_oracle import binary, random_network, random_rows
+from network_oracle import binary, joint_of_bayesian_network, posterior, random_network, random_rows
 from plausible.cpds import TableCPD
 from plausible.errors import InvalidModel
 from plausible.models import BayesianNetwork, kl_divergence_networks
@@ -15,15 +15,15 @@ from plausible.variables import Variable
 
 
 def _joint_divergence(p, q):
-    """Σ P log P/Q over two tables."""
-    left, right = p.joint(), q.joint().reorder(p.joint().names)
-    total = 0.0
-    for x, y in zip(left.flat, right.flat, strict=True):
-        if x > 0:
-            if y == 0:
-                return math.inf
-            total += x * math.log(x / y)
-    return total
+    """Σ P log P/Q over all assignments, each probability a product of table entries."""
+    right = {frozenset(assignment.items()): y for assignment, y in joint_of_bayesian_network(q)}
+    terms = []
+    for assignment, x in joint_of_bayesian_network(p):
+        y = right[frozenset(assignment.items())]
+        if x > 0 and y == 0:
+            return math.inf
+        terms.append(x * math.log(x / y) if x > 0 else 0.0)
+    return math.fsum(terms)
 
 
 def _reparametrised(rng, net, zeros):
@@ -45,7 +45,24 @@ def test_divergence_equals_that_of_the_joints(seed, zeros):
     p = random_network(rng, num_variables=5, zeros=zeros)
     q = _reparametrised(rng, p, zeros)
     assert kl_divergence_networks(p, q) == pytest.approx(_joint_divergence(p, q), abs=1e-9)
-    assert kl_divergence_networks(p, p) == 0.0
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_small_change_costs_half_its_square(seed):
+    """D(P || P + εδ) = ½ ε² Σ δ²/P + O(ε³): zero at P, and positive as soon as one leaves it."""
+    rng = np.random.default_rng(seed)
+    rows = random_rows(rng, (3, 4), zeros=0) + 0.1
+    rows /= rows.sum(axis=-1, keepdims=True)
+    change = rng.normal(size=(3, 4))
+    change -= change.mean(axis=-1, keepdims=True)
+    root = random_rows(rng, (3,), zeros=0)
+    p, near = (
+        BayesianNetwork(TableCPD("A", root), TableCPD("B", rows + epsilon * change, parents=["A"]))
+        for epsilon in (0.0, 1e-4)
+    )
+    quadratic = 0.5e-8 * float(root @ (change**2 / rows).sum(axis=-1))
+    assert kl_divergence_networks(p, near) == pytest.approx(quadratic, rel=0.02)
+    assert kl_divergence_networks(p, p) == pytest.approx(0.0, abs=1e-14)
 
 
 def test_support_decides_between_finite_and_infinite():
@@ -82,11 +99,11 @@ def test_removing_an_edge_costs_the_mutual_information_over_it(seed):
     p = random_network(rng, edge_probability=0.8, zeros=0)
     source, target = p.graph.edges[int(rng.integers(p.graph.num_edges))]
     others = [name for name in p.graph.parents(target) if name != source]
-    joint = p.joint()
+    joint = joint_of_bayesian_network(p)
 
     def entropy(names):
-        table = joint.marginal(names).flat
-        return -float(np.sum(table * np.log(np.where(table > 0, table, 1.0))))
+        table = posterior(joint, names, {})
+        return -math.fsum(x * math.log(x) for x in table.values() if x > 0)
 
     information = entropy([*others, source]) + entropy([*others, target]) - entropy(others)
     information -= entropy([*others, source, target])

@@ -243,6 +243,11 @@ def test_large_noisy_or_is_summed_compactly_and_maximised_where_it_fits():
     yes = net.variables["Y"].states[-1]
     assert engine.marginals()["Y"][yes] == pytest.approx(1 - 0.95 * (1 - 0.03) ** 30, abs=1e-12)
     assert engine.query("C0", {"Y": yes}).is_close(net.query("C0", {"Y": yes}), 1e-12)
+    frame = {"Y": [yes, None], "C1": [None, 1]}
+    predicted = engine.predict_proba(frame, "C0").to_numpy()
+    np.testing.assert_allclose(predicted, [net.query("C0", {"Y": yes}).values, [0.9, 0.1]], rtol=1e-12)
+    with pytest.raises(NotSupported, match="its factors are compact"):
+        engine.expected_counts(frame)
     with pytest.raises(TooLarge):
         engine.mpe({"Y": yes})
     small = BayesianNetwork(

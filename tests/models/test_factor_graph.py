@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from network_oracle import asia_network, random_markov_network
+from plausible.cpds import TableCPD
 from plausible.errors import InvalidModel, UnknownVariable
 from plausible.factors import Factor
 from plausible.models import BayesianNetwork, FactorGraph, MarkovNetwork, Notes
@@ -92,3 +93,23 @@ def test_conditional_networks_are_no_factor_graph():
     with pytest.raises(InvalidModel, match="'X' is an input"):
         net.to_markov_network()
     assert MarkovNetwork() == FactorGraph([]).to_markov_network()
+
+
+def test_factors_with_the_same_written_name_are_all_kept():
+    """P(a | b) may be the family of a, or a root called 'a | b'; and a variable may be called 'P(b)'."""
+    rows = [[0.9, 0.1], [0.2, 0.8]]
+    net = BayesianNetwork(
+        TableCPD("b", [0.4, 0.6]),
+        TableCPD("a", rows, parents=["b"]),
+        TableCPD("a | b", [0.3, 0.7]),
+        TableCPD("P(b)", [0.5, 0.5]),
+    )
+    graph = net.to_factor_graph()
+    assert len(graph.factors) == 4
+    assert {name: factor.names for name, factor in graph.factors.items()} == {
+        "P(b)'": ("b",),
+        "P(a | b)": ("b", "a"),
+        "P(a | b)'": ("a | b",),
+        "P(P(b))": ("P(b)",),
+    }
+    assert graph.to_markov_network().query("a | b").values.tolist() == [0.3, 0.7]

@@ -58,7 +58,7 @@ def test_a_lonely_wrong_pixel_is_mended():
 
 
 def test_segmentation_is_coherent_where_the_classifier_doubts():
-    """Classifier scores are unary factors of the field; doubtful regions follow their neighbours (overview, item 71)."""
+    """Classifier scores are unary factors of the field; doubtful ones follow their neighbours (overview 71)."""
     graph = grid(3, 5)
     regions = {node: Variable(f"region {node}", ["sky", "sea"]) for node in graph.nodes}
     features = {node: Variable(f"feature {node}", ["blue", "bright", "dark"]) for node in graph.nodes}

@@ -7,7 +7,9 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.special import logsumexp
 
+from plausible.errors import NotSupported
 from plausible.factors import Factor
 from plausible.models import feature, log_linear
 from plausible.variables import Variable
@@ -57,3 +59,25 @@ def test_variables_and_mistakes():
         log_linear([], [1.0])
     with pytest.raises(ValueError, match="sign=2"):
         log_linear([], [], sign=2)
+
+
+@pytest.mark.parametrize("weights", [[1000.0, 0.5], [-1000.0, 2.0], [1e4, -1e4]])
+def test_weights_may_be_large(weights):
+    """log Z = logsumexp of Σ θ f, and conditionals stay right, where exp(1000) is no float."""
+    net = log_linear([feature([A, B], lambda a, b: a == b), feature([B], lambda b: b == "y")], weights)
+    sums = [weights[0] * (a == b) + weights[1] * (b == "y") for a, b in product("xy", repeat=2)]
+    assert net.log_partition() == pytest.approx(logsumexp(sums), rel=1e-12)
+    assert net.joint().flat == pytest.approx(np.exp(np.array(sums) - logsumexp(sums)), abs=1e-12)
+    same, other = net.log_probability({"A": "x", "B": "x"}), net.log_probability({"A": "y", "B": "x"})
+    assert same - other == pytest.approx(weights[0])
+
+
+def test_one_large_energy_may_be_less_than_many_small_ones():
+    """h = 1 costs 2000 at once, h = 0 costs 100 at thirty places: h = 1 holds, though exp(-2000) is zero in a float."""
+    h, others = Variable("h", 2), [Variable(f"n{i}", 2) for i in range(30)]
+    features = [feature([h], lambda x: x == 1), *(feature([h, other], lambda x, _: x == 0) for other in others)]
+    net = log_linear(features, [2000.0] + [100.0] * 30, sign=-1)
+    assert net.query("h")[1] == pytest.approx(1.0)
+    assert net.log_probability({"h": 0}) == pytest.approx(-1000.0)
+    with pytest.raises(NotSupported, match="vanish in floats"):
+        net.marginals()

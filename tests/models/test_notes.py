@@ -33,3 +33,14 @@ def test_notes_on_unknown_variables_are_empty():
     assert notes.of("Y") == VariableNotes()
     assert notes.renamed({"X": "Y"}).of("Y").label == "l"
     assert notes.renamed({"X": "Y"}).of("X") == VariableNotes()
+
+
+def test_equal_notes_have_equal_hashes():
+    """Whatever the order of their mappings; so they can be members of sets."""
+    variables = {"X": VariableNotes("l", "d", (1.0, 2.0), {"c": "d", "e": "f"}), "Y": VariableNotes()}
+    notes = Notes("n", "d", "r", {"a": "b", "g": "h"}, variables)
+    turned = VariableNotes("l", "d", (1.0, 2.0), {"e": "f", "c": "d"})
+    twin = Notes("n", "d", "r", {"g": "h", "a": "b"}, {"Y": VariableNotes(), "X": turned})
+    assert notes == twin
+    assert len({notes, twin, Notes()}) == 2
+    assert len({VariableNotes(), variables["X"], turned}) == 2

@@ -7,7 +7,9 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.special import logsumexp
 
+from plausible.errors import InvalidArgument
 from plausible.graphs import UndirectedGraph
 from plausible.models import boltzmann_machine, grid, ising, metric_network
 
@@ -120,3 +122,55 @@ def test_denoising_smooths_a_lonely_pixel():
     net = metric_network((3, 3), labels, data, weight=1.0, truncation=2.0)
     assert net.query("1_1").argmax()["1_1"] == 3
     assert net.energy(dict.fromkeys(net.variables, 3)) == pytest.approx(2.0)
+
+
+def _assert_is_gibbs(net, energy):
+    """Energies, log Z, every marginal and the most probable state, against log-sum-exp over all assignments."""
+    rows = list(product(*(variable.states for variable in net.variables.values())))
+    energies = np.array([energy(*row) for row in rows])
+    log_partition = logsumexp(-energies)
+    probabilities = np.exp(-energies - log_partition)
+    for row, expected in zip(rows, energies, strict=True):
+        assert net.energy(dict(zip(net.variables, row, strict=True))) == pytest.approx(expected, rel=1e-12, abs=1e-9)
+    assert net.log_partition() == pytest.approx(log_partition, rel=1e-12)
+    assert net.joint().flat == pytest.approx(probabilities, abs=1e-9)
+    marginals = net.marginals()
+    for place, (name, variable) in enumerate(net.variables.items()):
+        column = [
+            sum(p for row, p in zip(rows, probabilities, strict=True) if row[place] == s) for s in variable.states
+        ]
+        assert net.query(name).flat == pytest.approx(column, abs=1e-9)
+        assert marginals[name].flat == pytest.approx(column, abs=1e-9)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1000.0, -1000.0, 1e5])
+def test_energies_may_be_large(offset):
+    """exp(-1000) is no float, but only differences of energies matter to the distribution, and log Z is a number."""
+    own = {"a": [offset, offset + 1.0], "b": [0.5, 0.0]}
+    net = metric_network("a - b", [0, 1], own)
+    _assert_is_gibbs(net, lambda a, b: own["a"][a] + own["b"][b] + abs(a - b))
+
+
+@pytest.mark.parametrize("coupling", [-800.0, 800.0, 3000.0])
+@pytest.mark.parametrize("graph", ["a - b", "a - b - c - a", "a - b; b - c"])
+def test_couplings_may_be_large(graph, coupling):
+    """No state is ruled out by rounding: in a frustrated triangle every assignment pays exp(-800) somewhere."""
+    pairs = [("abc".index(a), "abc".index(b)) for a, b in UndirectedGraph(graph).edges]
+    net = ising(graph, coupling, field={"a": -0.5})
+    _assert_is_gibbs(net, lambda *x: sum(coupling * x[i] * x[j] for i, j in pairs) - 0.5 * x[0])
+
+
+def test_an_infinite_energy_rules_out_and_limits_are_told():
+    """inf is zero probability; minus infinity, nan and energies beyond all measure are refused."""
+    net = metric_network("a", [0, 1], {"a": [0.0, math.inf]})
+    assert net.query("a").values.tolist() == [1.0, 0.0]
+    for energy, message in ((-math.inf, "-inf at"), (math.nan, "not a number"), (1e9, "Subtract a constant")):
+        with pytest.raises(ValueError, match=message):
+            metric_network("a", [0, 1], {"a": [0.0, energy]})
+
+
+@pytest.mark.parametrize("truncation", [-1.0, math.nan])
+def test_truncation_is_not_negative(truncation):
+    """Neighbours would be paid for being apart."""
+    with pytest.raises(InvalidArgument, match="truncation"):
+        metric_network("a - b", [0, 1], {}, truncation=truncation)

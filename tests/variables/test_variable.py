@@ -76,7 +76,11 @@ def test_without_states_a_variable_is_continuous():
     """It has no states to count, find or list."""
     height = Variable("height")
     assert height.is_continuous
-    assert height.states is None
+    assert height.states == ()
+    assert height == pickle.loads(pickle.dumps(height)) == height.renamed("x").renamed("height")
+    assert pickle.loads(pickle.dumps(height)).is_continuous
+    with pytest.raises(AttributeError):
+        height.is_continuous = False
     assert not height.has_state(1.0)
     with pytest.raises(NotSupported, match="'height' is continuous"):
         _ = height.num_states

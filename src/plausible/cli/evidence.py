@@ -41,6 +41,6 @@ def _value(model: Model, name: str, text: str) -> Any:
             return float(text)
         except ValueError:
             raise InvalidEvidence(f"{name!r} is continuous: expected a number, not {text!r}.") from None
-    if "|" in text and text not in map(str, variable.states or ()):
+    if "|" in text and text not in map(str, variable.states):
         return [variable.state_from_text(part.strip()) for part in text.split("|")]
     return variable.state_from_text(text)

@@ -26,7 +26,7 @@ def print_json(document: Mapping[str, Any]) -> None:
 
 def factor_document(factor: Factor) -> dict[str, Any]:
     """A factor as JSON holds it: the variables with their states, and the numbers nested in that order."""
-    scope = {variable.name: list(variable.states or ()) for variable in factor.scope}
+    scope = {variable.name: list(variable.states) for variable in factor.scope}
     return {"scope": scope, "values": factor.values.tolist()}
 
 

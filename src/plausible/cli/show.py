@@ -62,5 +62,5 @@ def _document(model: Model, names: list[str]) -> dict[str, Any]:
 
 
 def _states(model: Model, name: str) -> list[Any] | str:
-    states = model.variables[name].states
-    return "continuous" if states is None else list(states)
+    variable = model.variables[name]
+    return "continuous" if variable.is_continuous else list(variable.states)

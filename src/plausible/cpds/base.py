@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from plausible.cpds.display import TextLines
+from plausible.cpds.display import TextLines, given_text
 from plausible.cpds.reading import state_index
 from plausible.errors import InvalidArgument, InvalidCPD, NotSupported, UnknownVariable
 from plausible.factors import Factor, MomentGaussian
@@ -316,7 +316,7 @@ class CPD(Frozen, ABC):
 
     def _scope_text(self) -> str:
         """`X | U, V`."""
-        return f"{self.variable.name} | {', '.join(self.parent_names)}" if self.parent_names else self.variable.name
+        return f"{self.variable.name}{given_text(self.parent_names)}"
 
 
 def slice_at(values: npt.NDArray[Any], fixed: Mapping[int, int]) -> npt.NDArray[Any]:
@@ -336,4 +336,4 @@ def _nearly(one: Any, two: Any, tolerance: float) -> bool:
 
 
 def _states(variable: Variable) -> str:
-    return "a real number" if variable.states is None else str(list(variable.states))
+    return "a real number" if variable.is_continuous else str(list(variable.states))

@@ -37,7 +37,7 @@ def allowed(scope: Scope, box: Box, axis: int) -> npt.NDArray[np.bool_]:
 def box_text(scope: Scope, box: Box) -> str:
     """`A=a0, B=b1|b2`."""
     return ", ".join(
-        f"{scope[axis].name}={'|'.join(str((scope[axis].states or ())[p]) for p in sorted(positions))}"
+        f"{scope[axis].name}={'|'.join(str(scope[axis].states[p]) for p in sorted(positions))}"
         for axis, positions in sorted(box.items())
     )
 

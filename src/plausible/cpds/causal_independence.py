@@ -37,7 +37,9 @@ def max_factors(
     P(m_i | m_{i-1}, x_i): P(Y_i = m_i | x_i) above m_{i-1}, P(Y_i ≤ m_i | x_i) at it, and zero below. (Zhang & Poole
     1996.) No entry is a difference, so nothing cancels and logarithms can be taken.
 
-    The M_i must be summed out before anything is maximised: a maximum over them is not one over Y.
+    The M_i must be summed out before anything is maximised: a maximum over them is not one over Y. Parents come in the
+    order of their names, so that the chains of several children with common causes run side by side: in step they
+    need tables over one M_i of each child, out of step over many.
 
     Parameters
     ----------
@@ -49,10 +51,12 @@ def max_factors(
     if not parents:
         return (Factor((child,), leak),)
     maxima = (*partial_maxima(child, parents), child)
-    first, *others = (_maximum_table(effect) for effect in effects)
-    links = zip(maxima, parents[1:], maxima[1:], others, strict=False)
+    pairs = sorted(zip(parents, effects, strict=True), key=lambda pair: pair[0].name)
+    ordered = [parent for parent, _ in pairs]
+    first, *others = (_maximum_table(effect) for _, effect in pairs)
+    links = zip(maxima, ordered[1:], maxima[1:], others, strict=False)
     return (
-        Factor((parents[0], maxima[0]), np.tensordot(leak, first, axes=1)),
+        Factor((ordered[0], maxima[0]), np.tensordot(leak, first, axes=1)),
         *(Factor((before, parent, after), table) for before, parent, after, table in links),
     )
 

@@ -213,7 +213,7 @@ class ConditionalGaussianCPD(CPD):
                 f"The CPD of {self.variable.name!r} is a different Gaussian for each state of {wide!r}, and their "
                 "mixture is no single factor. Fix the discrete parents with given(...), or use log_probability()."
             )
-        return self.given({parent.name: (parent.states or ())[0] for parent in self.discrete_parents}).to_factors()
+        return self.given({parent.name: parent.states[0] for parent in self.discrete_parents}).to_factors()
 
     def _ignores(self, free: frozenset[int], fixed: Mapping[int, int], tolerance: float) -> bool:
         axes = {name: axis for axis, name in enumerate(self.discrete_names)}

@@ -60,7 +60,7 @@ def describe(parents: Scope, boxes: Iterable[Box], rows: npt.NDArray[np.float64]
     return tuple(
         Context(
             {
-                parents[axis].name: tuple(state for p, state in enumerate(parents[axis].states or ()) if p in positions)
+                parents[axis].name: tuple(state for p, state in enumerate(parents[axis].states) if p in positions)
                 for axis, positions in box.items()
             },
             tuple(parent.name for axis, parent in enumerate(parents) if axis not in box),

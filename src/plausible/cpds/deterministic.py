@@ -171,8 +171,8 @@ class DeterministicCPD(CPD):
         if not self.is_bound:
             name = getattr(self._function, "__name__", "function")
             return TextLines("", [f"{self.variable.name} = {name}({', '.join(self.parent_names)})"], "lines")
-        results = (str((self.variable.states or ())[position]) for position in self._positions.flat)
-        parents = cartesian(*([str(state) for state in parent.states or ()] for parent in self.parents))
+        results = (str(self.variable.states[position]) for position in self._positions.flat)
+        parents = cartesian(*([str(state) for state in parent.states] for parent in self.parents))
         rows = ((*states, result) for states, result in zip(parents, results, strict=True))
         header = (*self.parent_names, self.variable.name)
         return excerpt(header, rows, self._positions.size, len(header))
@@ -191,7 +191,7 @@ def _results(child: str, function: Callable[..., State], parents: Iterable[Varia
     check_discrete(Variable(child), given, "A deterministic CPD")
     check_size(given, f"The function of {child!r}", MAX_CALLS)
     results = []
-    for states in cartesian(*(parent.states or () for parent in given)):
+    for states in cartesian(*(parent.states for parent in given)):
         try:
             results.append(function(*states))
         except Exception as error:

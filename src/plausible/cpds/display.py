@@ -9,7 +9,17 @@ from dataclasses import dataclass
 from plausible.factors.display import TextTable, format_number, num_shown, one_line
 from plausible.variables import Variable
 
-__all__ = ["TextLines", "excerpt", "heading", "linear_text", "row_text", "state_header", "state_label", "states_text"]
+__all__ = [
+    "TextLines",
+    "excerpt",
+    "given_text",
+    "heading",
+    "linear_text",
+    "row_text",
+    "state_header",
+    "state_label",
+    "states_text",
+]
 
 _MAX_STATES = 12
 
@@ -47,18 +57,23 @@ def excerpt(header: Iterable[str], rows: Iterator[Sequence[str]], num_rows: int,
 
 def state_header(variable: Variable, first: int = 0) -> list[str]:
     """`X=x0`, `X=x1`, ...: a column for each state from the `first` on."""
-    return [f"{variable.name}={state}" for state in (variable.states or ())[first:]]
+    return [f"{variable.name}={state}" for state in variable.states[first:]]
 
 
 def state_label(name: str, variable: Variable | None, position: int) -> str:
     """`A=a1`; `A=[1]` where only the name of the variable is known."""
-    return f"{name}={f'[{position}]' if variable is None else (variable.states or ())[position]}"
+    return f"{name}={f'[{position}]' if variable is None else variable.states[position]}"
 
 
 def heading(variable: Variable, parents: Sequence[str]) -> str:
     """`P(X=[x0, x1] | U, V)`: which numbers the rows below list."""
-    given = f" | {', '.join(parents)}" if parents else ""
-    return f"P({variable.name}={states_text(variable.states or ())}{given})"
+    return f"P({variable.name}={states_text(variable.states)}{given_text(parents)})"
+
+
+def given_text(parents: Sequence[str]) -> str:
+    """` | U, V`, or nothing; of very many parents the first ones and their number."""
+    more = f", ... ({len(parents)} parents)" if len(parents) > _MAX_STATES else ""
+    return f" | {', '.join(parents[:_MAX_STATES])}{more}" if parents else ""
 
 
 def states_text(states: Iterable[object]) -> str:

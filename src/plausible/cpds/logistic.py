@@ -146,7 +146,7 @@ class LogisticCPD(CPD):
                 )
 
     def _code(self, parent: Variable) -> npt.NDArray[np.float64] | None:
-        if parent.states is None:
+        if parent.is_continuous:
             return None
         if parent.name in self._given_codes:
             return self._given_codes[parent.name]
@@ -267,7 +267,7 @@ class LogisticCPD(CPD):
     def _shown(self) -> TextTable:
         terms = [("(intercept)", self._intercept), *self._terms()]
         rows = ([label, *(format_number(x) for x in weight.tolist())] for label, weight in terms)
-        first, *others = self.variable.states or ()
+        first, *others = self.variable.states
         name = self.variable.name
         header = [f"log-odds against {name}={first}", *(f"{name}={state}" for state in others)]
         return excerpt(header, rows, len(terms))
@@ -303,5 +303,5 @@ def _slope_label(name: str, parent: Variable | None, codes: npt.NDArray[np.float
     """The name, and the numbers that stand for states that are not these numbers themselves."""
     if parent is None or codes is None or tuple(codes.tolist()) == parent.states:
         return name
-    pairs = zip(parent.states or (), codes.tolist(), strict=True)
+    pairs = zip(parent.states, codes.tolist(), strict=True)
     return f"{name} ({', '.join(f'{state}={format_number(code)}' for state, code in pairs)})"

@@ -80,7 +80,7 @@ class Multiplexer(CPD):
             known = [parent for parent in self._known_parents[1:] if parent is not None]
             if len(known) < len(listed):
                 raise InvalidCPD(f"The multiplexer {name!r} needs states=[...], or all inputs as Variable objects.")
-            states = dict.fromkeys(state for parent in known for state in parent.states or ())
+            states = dict.fromkeys(state for parent in known for state in parent.states)
         self.variable = read_child(variable, states)
         self._settle()
 
@@ -103,11 +103,11 @@ class Multiplexer(CPD):
             )
 
     def _copy(self, parent: Variable) -> npt.NDArray[np.intp]:
-        for state in parent.states or ():
+        for state in parent.states:
             if not self.variable.has_state(state):
                 problem = self.variable.unknown_state(state)
                 raise UnknownState(f"The input {parent.name!r} can't be copied to {self.variable.name!r}: {problem}")
-        return _read_only(self.variable.index(state) for state in parent.states or ())
+        return _read_only(self.variable.index(state) for state in parent.states)
 
     # --- numbers ---
 

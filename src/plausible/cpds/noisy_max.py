@@ -105,7 +105,7 @@ class NoisyMax(CPD):
             return
         blocks = [self._effect(parent, given) for parent, given in zip(self.parents, self._given, strict=True)]
         ends = list(accumulate((len(block) for block in blocks), initial=1))
-        names = ["the leak", *(f"{p.name}={state}" for p in self.parents for state in p.states or ())]
+        names = ["the leak", *(f"{p.name}={state}" for p in self.parents for state in p.states)]
         rows = normalized_rows(self.variable, np.vstack([self._leak, *blocks]), lambda row: names[row[0]])
         self._leak = rows[0]
         self._effects = tuple(rows[start:end] for start, end in pairwise(ends))

@@ -98,7 +98,7 @@ class NoisyOr(CPD):
         self.variable = read_child(variable, default)
         if self.variable.num_states != 2:
             raise InvalidCPD(
-                f"The noisy-or {name!r} needs two states, off and on, not {list(self.variable.states or ())}. "
+                f"The noisy-or {name!r} needs two states, off and on, not {list(self.variable.states)}. "
                 "For more see NoisyMax."
             )
         listed = values_by_parent(name, "activation", self.parent_names, activation)
@@ -135,7 +135,7 @@ class NoisyOr(CPD):
     def active_states(self) -> Mapping[str, State]:
         """Parent -> its active state."""
         pairs = zip(self.parents, self._activity, strict=True)
-        return {parent.name: (parent.states or ())[position] for parent, position in pairs}
+        return {parent.name: parent.states[position] for parent, position in pairs}
 
     @property
     def num_parameters(self) -> int:

@@ -139,7 +139,7 @@ def state_index(variable: Variable, state: Any, place: str) -> int:
 
 def states_at(variable: Variable, positions: Any) -> tuple[State, ...]:
     """The states at some positions, as a file lists them."""
-    states = variable.states or ()
+    states = variable.states
     found = []
     for position in positions if isinstance(positions, (list, tuple)) else (positions,):
         if not isinstance(position, int) or not 0 <= position < len(states):

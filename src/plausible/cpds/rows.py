@@ -111,7 +111,7 @@ def _warn_rounding(variable: Variable, rounding: Rounding, place: str) -> None:
 def place_text(parents: Sequence[Variable | None], row: tuple[int, ...]) -> str:
     """`A=a0, B=b1` for the positions of a row; a parent known by name only shows its position."""
     return ", ".join(
-        f"{parent.name}={(parent.states or ())[position]}" if parent is not None else f"[{position}]"
+        f"{parent.name}={parent.states[position]}" if parent is not None else f"[{position}]"
         for parent, position in zip(parents, row, strict=True)
     )
 
@@ -128,7 +128,7 @@ def read_row(variable: Variable, key: Any, row: Any) -> npt.NDArray[np.float64]:
     if array.shape != (variable.num_states,):
         raise InvalidCPD(
             f"The row {key!r} of {variable.name!r} has shape {array.shape}; it needs {variable.num_states} numbers, "
-            f"one for each of {list(variable.states or ())}."
+            f"one for each of {list(variable.states)}."
         )
     return array
 
@@ -144,10 +144,10 @@ def check_row(variable: Variable, key: Any, row: Any) -> None:
 def _in_state_order(variable: Variable, key: Any, row: Mapping[State, float]) -> list[float]:
     for state in row:
         state_index(variable, state, f"The row {key!r} of {variable.name!r}")
-    missing = [state for state in variable.states or () if state not in row]
+    missing = [state for state in variable.states if state not in row]
     if missing:
         raise InvalidCPD(f"The row {key!r} of {variable.name!r} has no probability for {missing[0]!r}.")
-    return [row[state] for state in variable.states or ()]
+    return [row[state] for state in variable.states]
 
 
 def keyed_rows(variable: Variable, parents: Sequence[Variable], rows: Mapping[Any, Row]) -> npt.NDArray[np.float64]:

@@ -114,7 +114,7 @@ class RuleCPD(CPD):
         rules = [
             Rule({**{name: frozenset(s) for name, s in context.states.items()}, tree.variable.name: state}, number)
             for context in tree.contexts()
-            for state, number in zip(tree.variable.states or (), context.probabilities, strict=True)
+            for state, number in zip(tree.variable.states, context.probabilities, strict=True)
         ]
         return cls(tree.variable, rules, tree.parents)
 

@@ -233,7 +233,7 @@ class TreeCPD(CPD):
         self._require_bound()
         rows = self._rows.tolist()
         return {
-            "nodes": [
+            "tree": [
                 {"probabilities": rows[node]}
                 if isinstance(node, int)
                 else {"parent": node.axis, "branches": [sorted(positions) for positions in node.branches]}
@@ -245,7 +245,7 @@ class TreeCPD(CPD):
     def from_record(cls, variable: Variable, parents: tuple[Variable, ...], record: Mapping[str, Any]) -> Self:
         """The inverse of `to_record`."""
         check_discrete(variable, parents, "A tree")
-        nodes = [_read_node(variable, parents, node) for node in record_list(variable, record, "nodes")]
+        nodes = [_read_node(variable, parents, node) for node in record_list(variable, record, "tree")]
         if not is_whole(nodes):
             raise InvalidCPD(
                 f"The nodes in the record of {variable.name!r} make no tree: depth first, each node has one subtree "

@@ -104,7 +104,17 @@ def _frame_columns(frame: IntoDataFrame) -> Mapping[str, Any]:
             f"Expected a pandas, polars or arrow frame in memory, or a mapping from names to columns, "
             f"not {type(frame).__name__}. A lazy frame has to be collected first."
         ) from None
+    except nw.exceptions.DuplicateError:
+        raise _repeated_column(frame) from None
     return {name: table[name] for name in table.columns}
+
+
+def _repeated_column(frame: Any) -> InvalidArgument:
+    names = list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
+    name = next((name for name in names if names.count(name) > 1), "")
+    return InvalidArgument(
+        f"The data has {names.count(name)} columns {name!r}; keep one of them, or rename the others."
+    )
 
 
 def encode_column(variable: Variable, column: Any, *, allow_missing: bool = False) -> npt.NDArray[Any]:

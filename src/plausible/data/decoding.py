@@ -29,6 +29,6 @@ def decode(columns: Mapping[str, npt.NDArray[Any]], variables: Mapping[str, Vari
         if variable.is_continuous:
             decoded[name] = columns[name]
             continue
-        states = pd.Series(list(variable.states or ()), dtype=object).infer_objects()
+        states = pd.Series(list(variable.states), dtype=object).infer_objects()
         decoded[name] = states.take(columns[name]).to_numpy()
     return pd.DataFrame(decoded, columns=list(variables))

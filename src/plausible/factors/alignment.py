@@ -99,7 +99,7 @@ def assignment_at(scope: Scope, position: int) -> Assignment:
     states: dict[str, State] = {}
     for variable in reversed(scope):
         position, index = divmod(position, variable.num_states)
-        states[variable.name] = (variable.states or ())[index]
+        states[variable.name] = variable.states[index]
     return Assignment(dict(reversed(states.items())))
 
 
@@ -142,12 +142,12 @@ def union_scope(scopes: Iterable[Scope]) -> Scope:
 
 
 def _states(variable: Variable) -> str:
-    return "is continuous" if variable.states is None else f"has the states {list(variable.states)}"
+    return "is continuous" if variable.is_continuous else f"has the states {list(variable.states)}"
 
 
 def _advice(one: Variable, two: Variable) -> str:
     """What to do about the same states in another order: the usual cause is a frame read by order of appearance."""
-    if one.states is None or two.states is None or set(one.states) != set(two.states):
+    if one.is_continuous or two.is_continuous or set(one.states) != set(two.states):
         return ""
     return " Only the order differs: fix it where the factors are made, as by states= in Factor.from_frame."
 

@@ -7,7 +7,9 @@ number that the true probability never exceeds; one that would exceed one is ret
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
+from fractions import Fraction
 from statistics import NormalDist
 from typing import Literal
 
@@ -96,6 +98,8 @@ def normal_approximation(mean: float, variance: float, num_terms: int) -> Normal
     0.0228
     """
     _check_count(num_terms)
+    if not math.isfinite(mean):
+        raise InvalidArgument(f"The mean of a term is a finite number, not {mean}.")
     if not 0 < variance < math.inf:
         raise InvalidArgument(f"The central limit theorem needs a positive, finite variance, not {variance}.")
     deviation = math.sqrt(variance)
@@ -195,7 +199,7 @@ def hoeffding_bound(epsilon: float, num_trials: int, sides: Literal[1, 2] = 1) -
     """
     _check_count(num_trials)
     _check_positive("epsilon", epsilon)
-    return min(1.0, _check_sides(sides) * math.exp(-2 * num_trials * epsilon**2))
+    return min(1.0, _check_sides(sides) * math.exp(-2 * num_trials * epsilon * epsilon))
 
 
 def hoeffding_epsilon(num_trials: int, delta: float, sides: Literal[1, 2] = 2) -> float:
@@ -206,7 +210,7 @@ def hoeffding_epsilon(num_trials: int, delta: float, sides: Literal[1, 2] = 2) -
     """
     _check_count(num_trials)
     _check_delta(delta)
-    return math.sqrt(math.log(_check_sides(sides) / delta) / (2 * num_trials))
+    return math.sqrt((math.log(_check_sides(sides)) - math.log(delta)) / (2 * num_trials))
 
 
 def chernoff_bound(
@@ -229,7 +233,7 @@ def chernoff_bound(
             f"The upper Chernoff bound exp(-Mpε²/3) holds for relative errors of at most one, not for {epsilon}: "
             "the tail falls more slowly there. Use hoeffding_bound with the absolute error."
         )
-    return math.exp(-num_trials * probability * epsilon**2 / (3 if side == "upper" else 2))
+    return math.exp(-num_trials * probability * epsilon * epsilon / (3 if side == "upper" else 2))
 
 
 def k_sigma_bound(k: float, probability: float, num_trials: int) -> float:
@@ -246,7 +250,7 @@ def k_sigma_bound(k: float, probability: float, num_trials: int) -> float:
     sigma = math.sqrt(trials.frequency_variance)
     if sigma == 0 or k * sigma > min(probability, 1 - probability):
         return 1.0
-    return min(1.0, 2 * math.exp(-(k**2) / 6))
+    return min(1.0, 2 * math.exp(-k * k / 6))
 
 
 # --- how many samples ---
@@ -260,7 +264,7 @@ def samples_for_absolute_error(epsilon: float, delta: float, sides: Literal[1, 2
     """
     _check_positive("epsilon", epsilon)
     _check_delta(delta)
-    return math.ceil(math.log(_check_sides(sides) / delta) / (2 * epsilon**2))
+    return _ceiling(math.log(_check_sides(sides)) - math.log(delta), 2, epsilon, epsilon)
 
 
 def samples_for_relative_error(epsilon: float, delta: float, probability: float) -> int:
@@ -276,7 +280,7 @@ def samples_for_relative_error(epsilon: float, delta: float, probability: float)
         raise InvalidArgument(
             f"A relative error needs 0 < epsilon ≤ 1 and a positive probability, not {epsilon} and {probability}."
         )
-    return math.ceil(3 * math.log(2 / delta) / (probability * epsilon**2))
+    return _ceiling(3 * (math.log(2) - math.log(delta)), probability, epsilon, epsilon)
 
 
 def repetition_error(num_runs: int, acceptance: float = 0.5) -> float:
@@ -287,6 +291,8 @@ def repetition_error(num_runs: int, acceptance: float = 0.5) -> float:
     """
     _check_count(num_runs)
     _check_acceptance(acceptance)
+    if acceptance < 1e-3:  # 1 - acceptance would round too much of it away
+        return math.exp(num_runs * math.log1p(-acceptance))
     return float((1 - acceptance) ** num_runs)
 
 
@@ -298,10 +304,18 @@ def repetitions_for_error(delta: float, acceptance: float = 0.5) -> int:
     """
     _check_delta(delta)
     _check_acceptance(acceptance)
-    runs = max(1, math.floor(math.log(delta) / math.log1p(-acceptance)) - 1) if acceptance < 1 else 1
-    while repetition_error(runs, acceptance) > delta:
-        runs += 1
-    return runs
+    if acceptance == 1:
+        return 1
+    runs = _ceiling(-math.log(delta), -math.log1p(-acceptance))
+    # The quotient of two logarithms may be just above a whole number, or just below.
+    if runs > 1 and repetition_error(runs - 1, acceptance) <= delta:
+        return runs - 1
+    return runs if repetition_error(runs, acceptance) <= delta else runs + 1
+
+
+def _ceiling(above: float, *below: float) -> int:
+    """The least whole number that is at least `above` over the product of `below`, too large for a float or not."""
+    return max(1, math.ceil(Fraction(above) / math.prod(map(Fraction, below))))
 
 
 # --- arguments ---
@@ -313,7 +327,7 @@ def _check_probability(probability: float) -> None:
 
 
 def _check_count(number: int) -> None:
-    if number < 1 or number != int(number):
+    if not 1 <= number <= sys.float_info.max or number != int(number):
         raise InvalidArgument(f"The number of trials, terms or runs is a positive whole number, not {number}.")
 
 

@@ -39,6 +39,8 @@ def is_prefix_free(code: Code | Iterable[str]) -> bool:
 
 def kraft_sum(code: Code | Iterable[str], alphabet_size: int = 2) -> float:
     """Σ alphabet_size^-length: at most one for a decodable code (Kraft 1949, McMillan 1956); one for a full one."""
+    if alphabet_size < 1:
+        raise InvalidArgument(f"An alphabet has at least one digit, not {alphabet_size}.")
     return math.fsum(float(alphabet_size) ** -len(word) for word in _words(code))
 
 
@@ -95,7 +97,10 @@ def _words(code: Code | Iterable[str]) -> list[str]:
 
 def _probabilities(distribution: Distribution) -> dict[Hashable, float]:
     numbers = distribution.to_dict() if isinstance(distribution, Factor) else dict(distribution)
+    for symbol, number in numbers.items():
+        if not 0 <= number < math.inf:
+            raise InvalidFactor(f"The probability of {symbol!r} is {number}: it can't be negative, infinite or nan.")
     total = math.fsum(numbers.values())
-    if not numbers or min(numbers.values()) < 0 or abs(total - 1) > 1e-9:
+    if abs(total - 1) > 1e-9:
         raise InvalidFactor(f"A code needs a distribution: non-negative numbers that sum to one, not to {total:.10g}.")
     return numbers

@@ -23,12 +23,12 @@ __all__ = ["from_dict", "from_frame", "from_xarray", "to_dict", "to_frame", "to_
 
 
 def _states(scope: Scope) -> Iterable[tuple[State, ...]]:
-    return cartesian(*(variable.states or () for variable in scope))
+    return cartesian(*(variable.states for variable in scope))
 
 
 def to_dict(scope: Scope, flat: Table) -> dict[Any, float]:
     """Tuples of states, or bare states where there is one variable, to numbers."""
-    keys: Iterable[Hashable] = (scope[0].states or ()) if len(scope) == 1 else _states(scope)
+    keys: Iterable[Hashable] = scope[0].states if len(scope) == 1 else _states(scope)
     return dict(zip(keys, flat.tolist(), strict=True))
 
 
@@ -87,7 +87,7 @@ def _states_index(variable: Variable) -> pd.Index[Any]:
     """The states as an index of the type they share; as plain objects where that would change one of them."""
     import pandas as pd
 
-    states = variable.states or ()
+    states = variable.states
     kind = None if _is_uniform(states) else object
     return pd.Index(list(states), name=variable.name, dtype=kind, tupleize_cols=False)
 
@@ -148,7 +148,7 @@ def to_xarray(scope: Scope, values: Table) -> xr.DataArray:
         import xarray as xr
     except ImportError:
         raise MissingDependency.extra("xarray", "xarray") from None
-    coordinates = {variable.name: _coordinate(variable.states or ()) for variable in scope}
+    coordinates = {variable.name: _coordinate(variable.states) for variable in scope}
     return xr.DataArray(values.copy(), dims=[variable.name for variable in scope], coords=coordinates)
 
 

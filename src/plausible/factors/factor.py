@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from plausible.errors import InvalidFactor, NotSupported, UnknownVariable
+from plausible.errors import InvalidArgument, InvalidFactor, NotSupported, UnknownVariable
 from plausible.factors import conversions
 from plausible.factors.alignment import (
     Scope,
@@ -397,7 +397,7 @@ class Factor:
         if isinstance(function, str):
             variable = self.variable(function)
             try:
-                return Factor((variable,), [float(state) for state in variable.states or ()])  # type: ignore[arg-type]
+                return Factor((variable,), [float(state) for state in variable.states])  # type: ignore[arg-type]
             except (TypeError, ValueError):
                 raise InvalidFactor(
                     f"The states of {function!r} are not numbers; give a factor or a function."
@@ -418,7 +418,7 @@ class Factor:
     def is_close(self, other: Factor, tolerance: float = 1e-9) -> bool:
         """Whether both are the same function up to `tolerance` in every entry, whatever the order of the axes."""
         if not isinstance(other, Factor):
-            raise NotSupported(f"is_close compares a factor with another one, not with {other!r}.")
+            raise InvalidArgument(f"A Factor is close to another one or not; {other!r} is none.")
         if set(self._scope) != set(other._scope):
             return False
         return bool(np.allclose(self._table, other.reorder(self.names)._table, rtol=0, atol=tolerance))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from plausible.errors import InvalidFactor, NotSupported
+from plausible.errors import InvalidArgument, InvalidFactor, NotSupported
 from plausible.factors.alignment import Scope, axes_named, union_scope
 from plausible.factors.definite import (
     Definite,
@@ -292,7 +292,7 @@ class GaussianFactor:
     def is_close(self, other: GaussianFactor, tolerance: float = 1e-9) -> bool:
         """Whether K, h and g agree up to `tolerance` (absolute and relative), whatever the order of the axes."""
         if not isinstance(other, GaussianFactor):
-            raise NotSupported(f"is_close compares a Gaussian factor with another one, not with {other!r}.")
+            raise InvalidArgument(f"A GaussianFactor is close to another one or not; {other!r} is none.")
         if set(self.scope) != set(other.scope):
             return False
         twin = other.reorder(self.names)

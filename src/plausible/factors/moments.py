@@ -158,6 +158,9 @@ class MomentGaussian:
         mean_x + Σ_xe Σ_ee⁺ (e - mean_e) and Σ_xx - Σ_xe Σ_ee⁺ Σ_ex, with a pseudo-inverse where Σ_ee is singular.
         Evidence off the support raises `ImpossibleEvidence`. The log-density of the evidence (with respect to volume on
         its support, where Σ_ee is singular) is added to `log_normalizer`.
+
+        A variance that rounding can't tell from zero, some 1e-15 of the variance before, comes out as zero. Where the
+        prior is wider than that, the product of canonical factors (`linear_gaussian`) keeps both.
         """
         seen = [axis for axis, name in enumerate(self.names) if name in evidence]
         kept = [axis for axis in range(len(self.scope)) if axis not in set(seen)]
@@ -354,7 +357,7 @@ class MomentGaussian:
     def is_close(self, other: MomentGaussian, tolerance: float = 1e-9) -> bool:
         """Whether mean, covariance and normaliser agree up to `tolerance`, whatever the order of the axes."""
         if not isinstance(other, MomentGaussian):
-            raise NotSupported(f"is_close compares a Gaussian with another MomentGaussian, not with {other!r}.")
+            raise InvalidArgument(f"A MomentGaussian is close to another one or not; {other!r} is none.")
         if set(self.scope) != set(other.scope):
             return False
         twin = other.reorder(self.names)

@@ -205,11 +205,15 @@ def total_probability(prior: Mapping[Label, float], likelihood: Mapping[Label, f
     missing = [label for label in prior if label not in likelihood]
     if missing or not prior:
         raise InvalidArgument(f"There is no likelihood for {missing[0]!r}." if missing else "The prior is empty.")
+    for what, numbers in (("prior", prior), ("likelihood", likelihood)):
+        for label in prior:
+            if not 0 <= numbers[label] < math.inf:
+                raise InvalidArgument(
+                    f"The {what} of {label!r} is {numbers[label]}: it can't be negative, infinite or nan."
+                )
     total = math.fsum(prior.values())
-    if min(prior.values()) < 0 or abs(total - 1) > 1e-9:
-        raise InvalidArgument(f"The prior sums to {total:.10g}: it must be non-negative and sum to one.")
-    if min(likelihood[label] for label in prior) < 0:
-        raise InvalidArgument("A likelihood can't be negative.")
+    if abs(total - 1) > 1e-9:
+        raise InvalidArgument(f"The prior sums to {total:.10g}, not to one.")
     return math.fsum(prior[label] * likelihood[label] for label in prior)
 
 

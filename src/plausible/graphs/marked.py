@@ -11,7 +11,7 @@ from plausible.graphs.dag import DAG
 from plausible.graphs.edge_input import read_edges
 from plausible.graphs.marks import Edge, Mark
 from plausible.graphs.nodes import MARKS_ATTRIBUTE, Node, NodeIndex, Nodes
-from plausible.graphs.text import format_statements
+from plausible.graphs.text import constructor_arguments, format_statements
 from plausible.graphs.undirected import UndirectedGraph
 from plausible.graphs.walks import Incidence, closure
 
@@ -254,7 +254,8 @@ class MarkedGraph(ABC):
     def __repr__(self) -> str:
         kind = type(self).__name__
         if self.num_edges <= 12:
-            return f"{kind}({str(self)!r})"
+            triples = [(edge.left, edge.symbol, edge.right) for edge in self._edges]
+            return f"{kind}({constructor_arguments(str(self), self.nodes, triples)})"
         return f"<{kind}: {len(self)} nodes, {self.num_edges} edges>"
 
     def to_networkx(self) -> nx.MultiDiGraph[Any]:

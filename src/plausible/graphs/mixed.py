@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import final
 
-from plausible.errors import NotSupported
+from plausible.errors import CyclicGraph, NotSupported
 from plausible.graphs.m_separation import SeparationGraph
 from plausible.graphs.marks import Mark
 from plausible.graphs.nodes import Node, Nodes
@@ -43,17 +43,26 @@ class MixedGraph(SeparationGraph):
         """Whether no path between `x` and `y` is active given `given`.
 
         See `CausalGraph.m_separated`. It needs marks that are known, and no undirected edge may meet an arrowhead,
-        since kinds of graphs differ in what they mean by that.
+        since kinds of graphs differ in what they mean by that. Nor may edges `->` form a cycle: with feedback, nodes
+        that are separated can depend on each other (Spirtes 1995).
         """
-        self._refuse_unclear_marks()
+        self._refuse_unclear()
         return super().m_separated(x, y, given)
 
     def markov_blanket(self, node: Node) -> tuple[Node, ...]:
         """The nodes that paths with colliders only join to `node`; see `CausalGraph.markov_blanket`."""
-        self._refuse_unclear_marks()
+        self._refuse_unclear()
         return super().markov_blanket(node)
 
-    def _refuse_unclear_marks(self) -> None:
+    def _refuse_unclear(self) -> None:
+        try:
+            self.directed_part()
+        except CyclicGraph as error:
+            path = " -> ".join(map(str, (*error.cycle, error.cycle[0])))
+            raise NotSupported(
+                f"m-separation says nothing about a graph with the directed cycle {path}: with feedback, nodes that "
+                "are separated can depend on each other."
+            ) from None
         pointed_at = {end for edge in self.edges for end in edge.ends if edge.mark_at(end) is Mark.ARROW}
         for edge in self.edges:
             if Mark.CIRCLE in (edge.left_mark, edge.right_mark):

@@ -57,6 +57,7 @@ def parse_statements(text: str) -> tuple[list[str], list[Connection]]:
         elif kind == "edge":
             if left is None or edge is not None:
                 raise _syntax_error(text, match.start(), "expected a node before this edge")
+            _refuse_glued_circle(text, match)
             edge = token.replace("--", "-")
         elif kind in ("name", "quoted"):
             name = re.sub(r"\\(.)", r"\1", token) if kind == "quoted" else token
@@ -96,6 +97,17 @@ def _refuse_dangling(text: str, edge: str | None, position: int) -> None:
         raise _syntax_error(text, position, f"expected a node after '{edge}'")
 
 
+def _refuse_glued_circle(text: str, edge: re.Match[str]) -> None:
+    """Refuse `A o-oB`, whose second o may be a mark or the first letter of a name; `A-oB` has blanks on no side."""
+    start, end = edge.span()
+    set_apart = text[start] == "o" or text[start - 1].isspace()
+    if set_apart and text[end - 1] == "-" and text[end : end + 1] == "o":
+        written = edge.group()
+        raise _syntax_error(
+            text, start, f"is the edge '{written}o' or '{written}'? Write blanks on both sides of an edge"
+        )
+
+
 def _syntax_error(text: str, position: int, expected: str) -> InvalidGraph:
     return InvalidGraph(
         f"Can't read the graph text at character {position + 1}, near {text[position : position + 12]!r}: {expected}."
@@ -124,7 +136,7 @@ def format_statements(nodes: Iterable[Hashable], edges: Iterable[tuple[Hashable,
     return "; ".join([*statements, *(quote(node) for node in nodes if node not in touched)])
 
 
-def constructor_arguments(text: str, nodes: Iterable[Hashable], edges: Iterable[tuple[Hashable, Hashable]]) -> str:
+def constructor_arguments(text: str, nodes: Iterable[Hashable], edges: Iterable[tuple[Hashable, ...]]) -> str:
     """What to write between the brackets to get this graph again: its text, unless the nodes are not text."""
     nodes = list(nodes)
     if all(isinstance(node, str) for node in nodes):

@@ -124,6 +124,10 @@ class UndirectedGraph:
         """Whether an edge joins the two nodes."""
         return self._index.position(b) in self._neighbors[self._index.position(a)]
 
+    def is_adjacent(self, a: Node, b: Node) -> bool:
+        """Whether an edge joins the two nodes: `has_edge` under the name that all kinds of graphs share."""
+        return self.has_edge(a, b)
+
     def neighbors(self, node: Node) -> tuple[Node, ...]:
         """The nodes joined to `node`."""
         return self._index.names(self._neighbors[self._index.position(node)])

@@ -120,8 +120,7 @@ class CompiledFactors:
             self._refuse_impossible(evidence)
             raise NotSupported("The numbers underflow: the products of this model are too small to be maximised.")
         named = {
-            name: (variable.states or ())[state]
-            for (name, variable), state in zip(self.variables.items(), states, strict=True)
+            name: variable.states[state] for (name, variable), state in zip(self.variables.items(), states, strict=True)
         }
         return Assignment(named, log_probability=log_best)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from plausible.errors import ImpossibleEvidence
@@ -16,8 +16,8 @@ def smallest_contradiction(
 ) -> dict[str, Any] | None:
     """Findings that can't hold together, none of which can be spared; `None` where all can hold together.
 
-    A deletion filter: each finding in turn is left out for good if the rest is still impossible. One call of
-    `is_possible` for each finding.
+    QuickXplain (Junker 2004): halves of the findings are kept or dropped as a whole, so that k findings out of n are
+    found in O(k log(n/k) + k) calls of `is_possible`.
 
     Parameters
     ----------
@@ -33,21 +33,38 @@ def smallest_contradiction(
     """
     if is_possible(evidence):
         return None
-    kept = dict(evidence)
-    for name in evidence:
-        fewer = {other: finding for other, finding in kept.items() if other != name}
-        if not is_possible(fewer):
-            kept = fewer
-    return kept
+    needed = set(_needed((), True, list(evidence), lambda names: is_possible({name: evidence[name] for name in names})))
+    return {name: finding for name, finding in evidence.items() if name in needed}
+
+
+def _needed(
+    background: Sequence[str],
+    has_news: bool,
+    candidates: Sequence[str],
+    is_possible: Callable[[Iterable[str]], bool],
+) -> Sequence[str]:
+    """The candidates, none of which can be spared, that are impossible together with the background.
+
+    With all candidates it is impossible; `has_news` says that the background was not yet tried alone.
+    """
+    if has_news and not is_possible(background):
+        return ()
+    if len(candidates) <= 1:
+        return candidates
+    middle = len(candidates) // 2
+    first, second = candidates[:middle], candidates[middle:]
+    from_second = _needed((*background, *first), bool(first), second, is_possible)
+    from_first = _needed((*background, *from_second), bool(from_second), first, is_possible)
+    return [*from_first, *from_second]
 
 
 def impossible_evidence(
     evidence: Mapping[str, Any], is_possible: Callable[[Mapping[str, Any]], bool]
 ) -> ImpossibleEvidence | None:
-    """The error that names the smallest contradiction that was found; `None` where the evidence is possible."""
+    """The error that names the smallest contradiction that was found; `None` where there is nothing to name."""
     certain = {name: finding for name, finding in evidence.items() if not isinstance(finding, Jeffrey)}
     contradiction = smallest_contradiction(certain, is_possible)
-    if contradiction is None:
+    if not contradiction:  # possible after all, or impossible whatever the evidence
         return None
     findings = ", ".join(f"{name}={finding!r}" for name, finding in contradiction.items())
     if len(contradiction) == 1:

@@ -68,7 +68,7 @@ def absorb(factors: Iterable[Factor], evidence: Evidence) -> list[Factor]:
         raise NotSupported("Variable elimination takes states, collections of states and likelihoods as evidence.")
     listed = list(factors)
     variables = {variable.name: variable for factor in listed for variable in factor.scope}
-    hard = {name: (variables[name].states or ())[i] for name, i in evidence.hard.items() if name in variables}
+    hard = {name: variables[name].states[i] for name, i in evidence.hard.items() if name in variables}
     soft = [Factor((variables[name],), weights) for name, weights in evidence.soft.items() if name in variables]
     return [factor.reduce(hard) for factor in listed] + soft
 

@@ -44,7 +44,7 @@ def enumerate_posterior(
     joint = product(listed)
     if joint.max() == 0:
         raise ImpossibleEvidence("The evidence has probability zero.")
-    known = [Factor.indicator(v, (v.states or ())[evidence.hard[v.name]]) for v in targets if v.name in evidence.hard]
+    known = [Factor.indicator(v, v.states[evidence.hard[v.name]]) for v in targets if v.name in evidence.hard]
     free = [variable.name for variable in targets if variable.name not in evidence.hard]
     answer = product((joint.marginal(free).normalize(), *known)).reorder([variable.name for variable in targets])
     return answer.with_info(QueryInfo(engine="enumeration", cost=joint.size, largest_table=joint.size))

@@ -61,7 +61,7 @@ def posterior(factors: Iterable[Factor], targets: Sequence[Variable], evidence: 
     observed = [variable for variable in targets if variable.name in evidence.hard]
     free = [variable.name for variable in targets if variable.name not in evidence.hard]
     result = _relevant_sum(absorb(factors, evidence), free)
-    known = [Factor.indicator(v, (v.states or ())[evidence.hard[v.name]]) for v in observed]
+    known = [Factor.indicator(v, v.states[evidence.hard[v.name]]) for v in observed]
     answer = product((result.factor.normalize(), *known)).reorder([variable.name for variable in targets])
     return answer.with_info(result.info)
 
@@ -87,18 +87,22 @@ def _check_possible(result: SumProduct) -> None:
 
 
 def _components(factors: Iterable[Factor]) -> list[list[Factor]]:
-    """The factors grouped so that different groups share no variable."""
-    groups: dict[int, tuple[set[str], list[Factor]]] = {}
-    home: dict[str, int] = {}
-    for number, factor in enumerate(factors):
-        names, members = set(factor.names), [factor]
-        for other in {home[name] for name in names if name in home}:
-            more_names, more_members = groups.pop(other)
-            names |= more_names
-            members = more_members + members
-        groups[number] = (names, members)
-        home.update(dict.fromkeys(names, number))
-    return [members for _, members in groups.values()]
+    """The factors grouped so that different groups share no variable (union-find over the variables)."""
+    above: dict[str, str] = {}
+
+    def root(name: str) -> str:
+        while above.setdefault(name, name) != name:
+            above[name] = name = above[above[name]]
+        return name
+
+    listed = list(factors)
+    for factor in listed:
+        for name in factor.names[1:]:
+            above[root(name)] = root(factor.names[0])
+    groups: dict[str | None, list[Factor]] = {}
+    for factor in listed:
+        groups.setdefault(root(factor.names[0]) if factor.names else None, []).append(factor)
+    return list(groups.values())
 
 
 # --- Jeffrey's rule ---
@@ -126,7 +130,7 @@ def _jeffrey(factors: Iterable[Factor], targets: Sequence[Variable], evidence: E
 
 def _check_support(before: Factor, after: Factor) -> None:
     for place in np.flatnonzero((after.flat > 0) & (before.flat == 0)):
-        state = (before.scope[0].states or ())[int(place)]
+        state = before.scope[0].states[int(place)]
         raise ImpossibleEvidence(
             f"jeffrey evidence gives {before.names[0]}={state!r} the probability {after.flat[place]:g}, "
             "but the model and the other evidence rule that state out."

@@ -176,7 +176,7 @@ def _add_distribution(assembly: Assembly, name: str, block: Block) -> None:
 
 def _add_function(assembly: Assembly, name: str, parents: Sequence[str], table: Value) -> None:
     """A state, by name or as `#position`, for each assignment to the parents."""
-    known: Mapping[str, int] = {str(state): i for i, state in enumerate(assembly.variables[name].states or ())}
+    known: Mapping[str, int] = {str(state): i for i, state in enumerate(assembly.variables[name].states)}
     positions = []
     for word in table.words():
         text = word.group().strip('"')

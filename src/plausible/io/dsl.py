@@ -200,7 +200,7 @@ def noisy_max_table(
     rows
         Normalised rows over the child's states: one for each state of each parent, then the leak.
     """
-    graded = Variable(variable.name, (variable.states or ())[::-1])
+    graded = Variable(variable.name, variable.states[::-1])
     effects, start = [], 0
     for parent, order in zip(parents, orders, strict=True):
         effect = np.empty((parent.num_states, variable.num_states))

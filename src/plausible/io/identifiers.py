@@ -35,9 +35,9 @@ def state_stand_ins(variable: Variable, legal: Callable[[str], str]) -> tuple[li
     """Stand-ins for the states, and the JSON list that restores them, where it is needed."""
     texts = state_texts(variable)
     chosen = stand_ins(texts, legal)
-    if chosen == list(variable.states or ()):
+    if chosen == list(variable.states):
         return chosen, None
-    return chosen, json.dumps([to_plain(state, variable.name) for state in variable.states or ()])
+    return chosen, json.dumps([to_plain(state, variable.name) for state in variable.states])
 
 
 def restore_name(stand_in: str, written: str | None, legal: Callable[[str], str]) -> str:

@@ -285,7 +285,7 @@ def _said(**fields: Any) -> dict[str, Any]:
 def _variable_record(variable: Variable, notes: VariableNotes) -> dict[str, Any]:
     kind: dict[str, Any] = (
         {"continuous": True}
-        if variable.states is None
+        if variable.is_continuous
         else {"states": [to_plain(state, variable.name) for state in variable.states]}
     )
     position = None if notes.position is None else [float(coordinate) for coordinate in notes.position]

@@ -23,7 +23,7 @@ def state_texts(variable: Variable) -> list[str]:
     >>> state_texts(Variable("X", [False, True]))
     ['False', 'True']
     """
-    texts = [str(state) for state in variable.states or ()]
+    texts = [str(state) for state in variable.states]
     if len(set(texts)) < len(texts):
         raise NotRepresentable(f"Two states of {variable.name!r} print alike: {texts}. Rename one, or save as JSON.")
     return texts

@@ -239,7 +239,7 @@ class _Numbering:
         """The state of a variable, by the next word."""
         if self._variables is None:
             return str(words.integer("the index of a state"))
-        states = self._variables[index].states or ()
+        states = self._variables[index].states
         return states[words.integer(f"the index of a state of {self._variables[index].name!r}", len(states))]
 
     def variable(self, name: str) -> int:

@@ -221,11 +221,11 @@ class _Reader:
         *blocks, leak = np.split(rows, np.cumsum([parent.num_states for parent in given]))
         is_or = all(np.array_equal(block[1:], np.eye(1, 2, 1).repeat(len(block) - 1, axis=0)) for block in blocks)
         if self.backwards.get(variable.name) == "or" and is_or:
-            active = {parent.name: (parent.states or ())[order[0]] for parent, order in zip(given, orders, strict=True)}
+            active = {parent.name: parent.states[order[0]] for parent, order in zip(given, orders, strict=True)}
             return NoisyOr(variable, given, [block[0, 0] for block in blocks], leak[0, 0], active_states=active)
         effects = [block[np.argsort(order), ::-1] for block, order in zip(blocks, orders, strict=True)]
         if variable.name in self.backwards:
             return NoisyMax(variable, given, effects, leak[0, ::-1])
-        turned = Variable(variable.name, (variable.states or ())[::-1])
+        turned = Variable(variable.name, variable.states[::-1])
         table = NoisyMax(turned, given, effects, leak[0, ::-1]).to_factor(MAX_NOISY_ENTRIES)
         return TableCPD(variable, table.values[..., ::-1], given)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from plausible.cpds import CPD, TableCPD
 from plausible.data import decode, encode_columns
-from plausible.errors import ImpossibleEvidence, InvalidModel, NotSupported, UnknownVariable
+from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidModel, NotSupported, UnknownVariable
 from plausible.factors import Factor, product
 from plausible.factors.alignment import MAX_ENTRIES, check_size, num_entries
 from plausible.graphs import DAG
@@ -22,7 +22,7 @@ from plausible.inference.contradiction import impossible_evidence
 from plausible.inference.elimination import absorb, sum_product
 from plausible.inference.posterior import posterior, read_targets
 from plausible.models.exact_engine import ExactEngine, checked_count
-from plausible.models.factor_graph import FactorGraph
+from plausible.models.factor_graph import FactorGraph, unique_names
 from plausible.models.lowering import lower, point_mass
 from plausible.models.markov_network import MarkovNetwork
 from plausible.models.notes import Notes
@@ -68,7 +68,7 @@ class BayesianNetwork(Frozen):
 
     def __init__(self, *cpds: CPD | Iterable[CPD], inputs: Iterable[Variable] = (), notes: Notes | None = None) -> None:
         listed = _flat(cpds)
-        self._inputs = tuple(inputs)
+        self._inputs = _read_inputs(inputs)
         self._variables = _collect((*self._inputs, *(cpd.variable for cpd in listed)))
         self._cpds = {cpd.variable.name: cpd.bind(self._variables) for cpd in listed}
         edges = [(parent, name) for name, cpd in self._cpds.items() for parent in cpd.parent_names]
@@ -217,6 +217,7 @@ class BayesianNetwork(Frozen):
         self, do: Mapping[str, State], evidence: EvidenceLike | None
     ) -> tuple[BayesianNetwork, Mapping[str, Any]]:
         """The mutilated network and the evidence; continuous variables that are set become inputs, without density."""
+        Evidence.read(evidence, self._variables, "this network")
         network, findings = self.intervene(do), dict(evidence or {})
         for name, value in do.items():
             if self._variables[name].has_state(findings.get(name, value)) and findings.get(name, value) != value:
@@ -279,7 +280,7 @@ class BayesianNetwork(Frozen):
     ) -> Assignment:
         """Marginal MAP: the most probable states of some variables, the others summed out.
 
-        argmax_m P(m | evidence, do); their joint table is built, so it must fit. The log-probability is of m and evidence.
+        argmax_m P(m | evidence, do); their joint table is built, so it must fit. `.log_probability` is of both.
 
         >>> net = BayesianNetwork(TableCPD("A", [0.4, 0.6]), TableCPD("B", [[1.0, 0.0], [0.5, 0.5]], parents=["A"]))
         >>> net.map("A"), net.mpe()
@@ -375,7 +376,8 @@ class BayesianNetwork(Frozen):
     def to_factor_graph(self) -> FactorGraph:
         """The factor graph with a factor P(X | U) for each family."""
         self._refuse_inputs("a factor graph")
-        factors = {_written(cpd): cpd.to_factor() for cpd in self._cpds.values()}
+        names = unique_names(map(_written, self._cpds.values()), taken=self._variables)
+        factors = dict(zip(names, (cpd.to_factor() for cpd in self._cpds.values()), strict=True))
         return FactorGraph(factors, variables=self._variables.values(), notes=self.notes)
 
     def _refuse_inputs(self, other: str) -> None:
@@ -389,6 +391,8 @@ class BayesianNetwork(Frozen):
 
     def with_cpd(self, cpd: CPD) -> BayesianNetwork:
         """This network with a distribution added, or put in the place of the one of the same variable."""
+        if not isinstance(cpd, CPD):
+            raise InvalidModel(f"A BayesianNetwork is made of CPDs, not of {cpd!r}.")
         cpds = {**self._cpds, cpd.variable.name: cpd}
         return self._with(cpds, [v for v in self._inputs if v.name != cpd.variable.name])
 
@@ -411,7 +415,7 @@ class BayesianNetwork(Frozen):
         >>> chain.subnetwork("B").graph
         DAG('A -> B')
         """
-        wanted = [names] if isinstance(names, str) else list(names)
+        wanted = list(names) if isinstance(names, Iterable) and not isinstance(names, str) else [names]
         for name in wanted:
             self._check(name)
         kept = {*wanted, *self._graph.ancestors(wanted)}
@@ -442,6 +446,8 @@ class BayesianNetwork(Frozen):
 
         A continuous variable becomes a point mass, which can be sampled but has no density.
         """
+        if not isinstance(do, Mapping):
+            raise InvalidArgument(f"An intervention is a mapping, such as do={{'rain': 'heavy'}}, not {do!r}.")
         for name in do:
             self._check(name)
         cpds = {**self._cpds, **{name: point_mass(self._variables[name], value) for name, value in do.items()}}
@@ -479,7 +485,7 @@ class BayesianNetwork(Frozen):
         return BayesianNetwork(cpds, inputs=[variables[name] for name in self.inputs], notes=notes)
 
     def _check(self, name: str) -> None:
-        if name not in self._variables:
+        if not isinstance(name, str) or name not in self._variables:
             raise UnknownVariable.named(name, self._variables, "this network")
 
     # --- as a value ---
@@ -494,6 +500,8 @@ class BayesianNetwork(Frozen):
 
     def is_close(self, other: BayesianNetwork, tolerance: float = 1e-9) -> bool:
         """Whether both have the same variables and, up to `tolerance`, the same conditional distributions."""
+        if not isinstance(other, BayesianNetwork):
+            raise InvalidArgument(f"A BayesianNetwork is close to another one or not; {other!r} is none.")
         if self._variables.keys() != other._variables.keys() or set(self._inputs) != set(other._inputs):
             return False
         return all(cpd.is_close(other._cpds[name], tolerance) for name, cpd in self._cpds.items())
@@ -519,6 +527,17 @@ def _flat(cpds: Sequence[CPD | Iterable[CPD]]) -> list[CPD]:
         if not isinstance(cpd, CPD):
             raise InvalidModel(f"A BayesianNetwork is made of CPDs, not of {cpd!r}.")
     return [cpd for cpd in listed if isinstance(cpd, CPD)]
+
+
+def _read_inputs(inputs: Any) -> tuple[Variable, ...]:
+    listed = tuple(inputs) if isinstance(inputs, Iterable) and not isinstance(inputs, str) else (inputs,)
+    for variable in listed:
+        if not isinstance(variable, Variable):
+            raise InvalidModel(
+                f"The inputs of a network are a list of Variable objects, not {variable!r}: "
+                "no CPD says what states they have."
+            )
+    return listed
 
 
 def _collect(variables: Iterable[Variable]) -> dict[str, Variable]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
-from plausible.errors import InvalidModel
+from plausible.errors import InvalidGraph, InvalidModel, UnknownVariable
 from plausible.factors import Factor
 from plausible.graphs import UndirectedGraph
 from plausible.graphs.cliques import all_cliques
+from plausible.models.energies import gibbs_factors
 from plausible.models.markov_network import MarkovNetwork
-from plausible.variables import State
+from plausible.variables import State, Variable
 
 __all__ = ["canonical_network"]
 
@@ -46,23 +47,33 @@ def canonical_network(
     >>> canonical.is_close(chain)
     True
     """
+    variables = {variable.name: variable for variable in joint.scope}
+    _check_names(graph, reference or {}, variables)
     if joint.min() <= 0:
         raise InvalidModel(f"The distribution is {joint.min():g} at {dict(joint.argmin())!r}; it must be positive.")
     logs = joint.normalize().log()
-    first = {variable.name: (variable.states or ())[0] for variable in joint.scope}
+    first = {variable.name: variable.states[0] for variable in joint.scope}
     start = {**first, **(reference or {})}
     scopes = [(), *(tuple(map(str, clique)) for clique in all_cliques(graph))]
-    variables = {variable.name: variable for variable in joint.scope}
+    energies = [_energy(logs, scope, start).reorder(scope) for scope in scopes]
     return MarkovNetwork(
-        [_energy(logs, scope, start).exp().reorder(scope) for scope in scopes],
+        [factor for energy in energies for factor in gibbs_factors(energy)],
         variables=[variables[str(name)] for name in graph.nodes],
     )
 
 
+def _check_names(graph: UndirectedGraph, reference: Mapping[str, State], variables: Mapping[str, Variable]) -> None:
+    for name in (*graph.nodes, *reference):
+        if name not in variables:
+            raise UnknownVariable.named(name, variables, "the joint distribution")
+    if missing := [name for name in variables if name not in graph]:
+        raise InvalidGraph(f"The graph lacks {missing[0]!r}, a variable of the joint distribution: add it as a node.")
+
+
 def _energy(logs: Factor, clique: Sequence[str], reference: Mapping[str, State]) -> Factor:
-    """Σ_{Z ⊆ D} (-1)^{|D - Z|} ln P(d_Z, ξ*_{-Z})."""
+    """-Σ_{Z ⊆ D} (-1)^{|D - Z|} ln P(d_Z, ξ*_{-Z})."""
     terms = (
-        _at(logs, part, reference) * (-1.0) ** (len(clique) - len(part))
+        _at(logs, part, reference) * -((-1.0) ** (len(clique) - len(part)))
         for size in range(len(clique) + 1)
         for part in combinations(clique, size)
     )

@@ -128,8 +128,10 @@ class ConditionalRandomField(Frozen):
         return network.log_probability(findings)
 
     def _split(self, evidence: EvidenceLike) -> tuple[MarkovNetwork, dict[str, Any]]:
-        network = self.given({name: evidence[name] for name in self._inputs if name in evidence})
-        return network, {name: finding for name, finding in evidence.items() if name not in self._inputs}
+        Evidence.read(evidence, self.variables, "this network")  # before anything is looked up in it
+        findings = dict(evidence or {})
+        network = self.given({name: findings.pop(name) for name in self._inputs if name in findings})
+        return network, findings
 
     def log_likelihood(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]]) -> npt.NDArray[np.float64]:
         """log P(y | x) of each complete row of a data frame; Z(x) is computed once for each different x."""
@@ -142,7 +144,7 @@ class ConditionalRandomField(Frozen):
 
     def _states(self, positions: Sequence[int]) -> dict[str, State]:
         pairs = zip(self._inputs, positions, strict=True)
-        return {name: (self.variables[name].states or ())[int(position)] for name, position in pairs}
+        return {name: self.variables[name].states[int(position)] for name, position in pairs}
 
     # --- as a value ---
 

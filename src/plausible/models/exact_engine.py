@@ -38,7 +38,7 @@ class ExactEngine:
     sums
         The compiled factors that sums are taken of.
     maxima
-        Makes the compiled factors that maxima are taken of: no auxiliary variables, no negative entries.
+        Makes the compiled factors that maxima are taken of: those without auxiliary variables, which have to be summed.
     log_normalizer
         log Z, by which the product of the factors exceeds the probability.
     families
@@ -139,7 +139,7 @@ class ExactEngine:
         import pandas as pd
 
         probabilities = self._posteriors(frame, target)
-        states = list(self.variables[target].states or ())
+        states = list(self.variables[target].states)
         index = frame.index if isinstance(frame, pd.DataFrame) else None
         return pd.DataFrame(probabilities, columns=pd.Index(states, dtype=object), index=index)
 
@@ -148,7 +148,7 @@ class ExactEngine:
         import pandas as pd
 
         probabilities = self._posteriors(frame, target)
-        states = self.variables[target].states or ()
+        states = self.variables[target].states
         index = frame.index if isinstance(frame, pd.DataFrame) else None
         return pd.Series([states[i] for i in probabilities.argmax(axis=1)], index=index, name=target)
 
@@ -187,7 +187,7 @@ class ExactEngine:
         answers = self.sums.answer_rows(rows, target)
         self._refuse_impossible(answers.log_totals, places)
         assert answers.marginals is not None
-        return np.maximum(answers.marginals, 0.0)[places]
+        return answers.marginals[places]
 
     def _distinct(self, codes: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.intp]]:
         """The different rows, and for each row which of them it is."""

@@ -17,7 +17,7 @@ from plausible.variables.frozen import Frozen
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["FactorGraph"]
+__all__ = ["FactorGraph", "unique_names"]
 
 
 class FactorGraph(Frozen):
@@ -135,6 +135,22 @@ class FactorGraph(Frozen):
 
     def __repr__(self) -> str:
         return f"<FactorGraph: {len(self.variables)} variables, {len(self._factors)} factors>"
+
+
+def unique_names(wanted: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
+    """The names as wanted, with primes where one is taken already, by a variable or by an earlier name.
+
+    >>> unique_names(["f", "g", "f"], taken=["g"])
+    ['f', "g'", "f'"]
+    """
+    used = set(taken)
+    found: list[str] = []
+    for name in wanted:
+        while name in used:
+            name += "'"
+        used.add(name)
+        found.append(name)
+    return found
 
 
 def _free_names(count: int, taken: Mapping[str, Variable]) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.factors.alignment import check_size
+from plausible.models.energies import gibbs_factors
 from plausible.models.markov_network import MarkovNetwork
 from plausible.variables import Variable
 
@@ -24,7 +25,7 @@ def feature(scope: Iterable[Variable], function: Callable[..., float | bool]) ->
     """
     variables = tuple(scope)
     check_size(variables, "The feature")
-    states: Any = cartesian(*(variable.states or () for variable in variables))
+    states: Any = cartesian(*(variable.states for variable in variables))
     return Factor.from_flat(variables, [float(function(*assignment)) for assignment in states])
 
 
@@ -42,7 +43,8 @@ def log_linear(
     features
         f_i as factors; any finite numbers. See `feature`.
     weights
-        θ_i, one for each feature.
+        θ_i, one for each feature. Where exp(θ f) is too large or too small for a float, several factors share it, so
+        that log Z still comes out right: see `gibbs_factors`.
     sign
         +1, the default; -1 for models written with energies, P ∝ exp(-Σ w_i f_i).
     variables
@@ -60,5 +62,5 @@ def log_linear(
         raise InvalidArgument(f"Each feature needs a weight; there are {len(features)} and {len(weights)}.")
     if sign not in (1, -1):
         raise InvalidArgument(f"sign={sign!r}: it is 1 for exp(+Σ θ f) or -1 for exp(-Σ θ f).")
-    factors = [(table * (sign * float(weight))).exp() for table, weight in zip(features, weights, strict=True)]
-    return MarkovNetwork(factors, variables=variables)
+    energies = [table * (-sign * float(weight)) for table, weight in zip(features, weights, strict=True)]
+    return MarkovNetwork([factor for energy in energies for factor in gibbs_factors(energy)], variables=variables)

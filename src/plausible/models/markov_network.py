@@ -207,8 +207,18 @@ class MarkovNetwork(Frozen):
 
     def compile(self) -> ExactEngine:
         """A clique tree for this network, laid out once: for many questions, or for a table of evidence."""
-        sums = compile_factors(self._all_factors(), self._variables.values())
-        return ExactEngine(self.variables, sums, lambda: sums, log_normalizer=self.log_partition(), families={})
+        # Powers of two round nothing, and keep the products inside a clique from overflowing.
+        factors = self._all_factors()
+        exponents = [math.frexp(factor.max())[1] for factor in factors]
+        scaled = [_shifted(factor, -exponent) for factor, exponent in zip(factors, exponents, strict=True)]
+        sums = compile_factors(scaled, self._variables.values())
+        log_normalizer = self.log_partition() - sum(exponents) * math.log(2)
+        if not math.isclose(sums.log_total(Evidence.read(None, self._variables)), log_normalizer, abs_tol=1e-6):
+            raise NotSupported(
+                "Products of these factors vanish in floats, and with them part of the distribution: no compiled "
+                "answer would be right. query(...) works on logarithms there."
+            )
+        return ExactEngine(self.variables, sums, lambda: sums, log_normalizer=log_normalizer, families={})
 
     def marginals(self, evidence: EvidenceLike | None = None) -> dict[str, Factor]:
         """P(X | evidence) of every variable, from one calibration of a clique tree."""
@@ -297,6 +307,8 @@ class MarkovNetwork(Frozen):
         H² = 1 - Σ √(P Q), and the sum is that of a product of factors again, so no joint table is built. Rounding
         makes H appear as large as about 1e-7.
         """
+        if not isinstance(other, MarkovNetwork):
+            raise InvalidArgument(f"A MarkovNetwork is close to another one or not; {other!r} is none.")
         if set(self._variables.values()) != set(other._variables.values()):
             return False
         roots = [
@@ -309,6 +321,12 @@ class MarkovNetwork(Frozen):
     def __repr__(self) -> str:
         title = f" {self.notes.name!r}" if self.notes.name else ""
         return f"<MarkovNetwork{title}: {len(self)} variables, {len(self._factors)} factors>"
+
+
+def _shifted(factor: Factor, exponent: int) -> Factor:
+    """The factor times a power of two; what falls below the smallest float becomes zero."""
+    with np.errstate(under="ignore"):
+        return Factor.from_flat(factor.scope, np.ldexp(factor.flat, exponent))
 
 
 def _flat(factors: Sequence[Factor | Iterable[Factor]]) -> tuple[Factor, ...]:
@@ -338,7 +356,7 @@ def _collect(variables: Iterable[Variable], factors: Iterable[Factor]) -> dict[s
         for variable in factor.scope:
             if found.setdefault(variable.name, variable) != variable:
                 raise InvalidModel(
-                    f"{variable.name!r} has the states {list(found[variable.name].states or ())} in one place "
-                    f"and {list(variable.states or ())} in the factor over ({', '.join(factor.names)})."
+                    f"{variable.name!r} has the states {list(found[variable.name].states)} in one place "
+                    f"and {list(variable.states)} in the factor over ({', '.join(factor.names)})."
                 )
     return found

@@ -1,6 +1,7 @@
 """Famous pairwise Markov networks: Ising models, Boltzmann machines and metric networks, on any graph.
 
-Every builder says its sign. Energies are what nature lowers: P ∝ exp(-energy).
+Every builder says its sign. Energies are what nature lowers: P ∝ exp(-energy). Where exp(-energy) is too large or too
+small for a float, several factors share it, so that energies and log Z still come out right: see `gibbs_factors`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy.typing as npt
 from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable
 from plausible.factors import Factor
 from plausible.graphs import UndirectedGraph
+from plausible.models.energies import gibbs_factors
 from plausible.models.markov_network import MarkovNetwork
 from plausible.variables import State, Variable
 
@@ -135,9 +137,11 @@ def metric_network(
     """
     distances = _distances(labels, metric)
     if truncation is not None:
+        if not truncation >= 0:
+            raise InvalidArgument(f"truncation={truncation}: the most that two neighbours pay is zero or more.")
         distances = np.minimum(distances, truncation)
     frame = _Frame(graph, labels)
-    own = [frame.factor((name,), np.asarray(energies)) for name, energies in node_energies.items()]
+    own = [factor for name, energies in node_energies.items() for factor in frame.factors((name,), energies)]
     return frame.network(frame.edge_factors(weight, distances), own)
 
 
@@ -167,29 +171,31 @@ class _Frame:
         self.variables = {_name(node): Variable(_name(node), shared) for node in read.nodes}
         self.pairs = [(_name(a), _name(b)) for a, b in read.edges]
 
-    def factor(self, names: Sequence[str], energies: _Table) -> Factor:
+    def factors(self, names: Sequence[str], energies: npt.ArrayLike) -> list[Factor]:
         """exp(-energy) over one or two nodes."""
         for name in names:
             if name not in self.variables:
                 raise UnknownVariable.named(name, self.variables, "the graph")
-        return Factor([self.variables[name] for name in names], np.exp(-energies))
+        return gibbs_factors(Factor([self.variables[name] for name in names], energies))
 
     def edge_factors(self, numbers: EdgeNumbers, energies: _Table) -> list[Factor]:
         """For each edge its number times the energies."""
         if not isinstance(numbers, Mapping):
-            return [self.factor(pair, float(numbers) * energies) for pair in self.pairs]
+            return [factor for pair in self.pairs for factor in self.factors(pair, float(numbers) * energies)]
         by_pair = {frozenset(pair): float(number) for pair, number in numbers.items()}
         known = set(map(frozenset, self.pairs))
         if unknown := [pair for pair in numbers if frozenset(pair) not in known]:
             raise InvalidArgument(f"A number is given for {unknown[0]!r}, which is not an edge of the graph.")
         if missing := [pair for pair in self.pairs if frozenset(pair) not in by_pair]:
             raise InvalidArgument(f"No number is given for the edge {missing[0]!r}.")
-        return [self.factor(pair, by_pair[frozenset(pair)] * energies) for pair in self.pairs]
+        numbered = [(pair, by_pair[frozenset(pair)]) for pair in self.pairs]
+        return [factor for pair, number in numbered for factor in self.factors(pair, number * energies)]
 
     def node_factors(self, numbers: NodeNumbers, energies: _Table) -> list[Factor]:
         """For each node whose number is not zero the number times the energies."""
         by_name = numbers if isinstance(numbers, Mapping) else dict.fromkeys(self.variables, float(numbers))
-        return [self.factor((name,), number * energies) for name, number in by_name.items() if number]
+        numbered = [(name, number) for name, number in by_name.items() if number]
+        return [factor for name, number in numbered for factor in self.factors((name,), number * energies)]
 
     def network(self, *factors: Iterable[Factor]) -> MarkovNetwork:
         """The network of all variables and of these factors."""

@@ -53,4 +53,4 @@ def with_new_states(variable: Variable, states: Mapping[State, State]) -> Variab
     """The variable with some of its states renamed, in the same order."""
     for state in states:
         variable.index(state)
-    return Variable(variable.name, [states.get(state, state) for state in variable.states or ()])
+    return Variable(variable.name, [states.get(state, state) for state in variable.states])

@@ -234,7 +234,7 @@ def _vector(
     kind: str, variable: Variable, states: tuple[State, ...] | None, numbers: tuple[float, ...]
 ) -> npt.NDArray[np.float64]:
     """The numbers in the order of the variable's states: finite, non-negative, not all zero."""
-    if variable.states is None:
+    if variable.is_continuous:
         raise InvalidEvidence(f"{variable.name!r} is continuous: expected a number, not {kind} evidence.")
     vector = np.array(numbers)
     if states is not None:

@@ -25,38 +25,37 @@ class Variable:
         Its name; any text but the empty one.
     states
         Its states in order, all different; a number n stands for the states 0, ..., n - 1.
-        `None` makes the variable continuous.
+        `None` makes the variable continuous: the attribute `states` is then empty, and `is_continuous` is true.
 
     Examples
     --------
     >>> grade = Variable("G", ["A", "B", "C"])
     >>> grade.num_states, grade.index("B")
     (3, 1)
-    >>> Variable("height").is_continuous
-    True
+    >>> height = Variable("height")
+    >>> height.is_continuous, height.states
+    (True, ())
     """
 
     name: str
-    states: tuple[State, ...] | None
+    states: tuple[State, ...]
+    #: Whether the variable takes real values.
+    is_continuous: bool = field(compare=False)
     _positions: dict[State, int] = field(compare=False)
 
     def __init__(self, name: str, states: Iterable[State] | int | None = None) -> None:
         if not isinstance(name, str) or not name:
             raise InvalidVariable(f"A variable needs a name that is a non-empty text, not {name!r}.")
-        ordered = None if states is None else _ordered(name, states)
+        ordered = () if states is None else _ordered(name, states)
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "states", ordered)
-        object.__setattr__(self, "_positions", {} if ordered is None else _positions(name, ordered))
-
-    @property
-    def is_continuous(self) -> bool:
-        """Whether the variable takes real values."""
-        return self.states is None
+        object.__setattr__(self, "is_continuous", states is None)
+        object.__setattr__(self, "_positions", {} if states is None else _positions(name, ordered))
 
     @property
     def num_states(self) -> int:
         """The number of states; a continuous variable has none to count."""
-        if self.states is None:
+        if self.is_continuous:
             raise NotSupported(f"{self.name!r} is continuous: it has no states.")
         return len(self.states)
 
@@ -82,30 +81,30 @@ class Variable:
         """
         if self.has_state(text):
             return text
-        for state in self.states or ():
+        for state in self.states:
             if str(state) == text:
                 return state
         raise self.unknown_state(text)
 
     def unknown_state(self, state: object) -> UnknownState:
         """The error for a value that is not a state."""
-        if self.states is None:
+        if self.is_continuous:
             return UnknownState(f"{self.name!r} is continuous: expected a number, not {state!r}.")
         return UnknownState(f"{state!r} is not a state of {self.name!r}.{suggestion(_shown(state), self.states)}")
 
     def renamed(self, name: str) -> Variable:
         """The same states under another name."""
-        return Variable(name, self.states)
+        return Variable(name, None if self.is_continuous else self.states)
 
     def __repr__(self) -> str:
-        return f"Variable({self.name!r})" if self.states is None else f"Variable({self.name!r}, {list(self.states)!r})"
+        return f"Variable({self.name!r})" if self.is_continuous else f"Variable({self.name!r}, {list(self.states)!r})"
 
     def __str__(self) -> str:
         return self.name
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by the constructor: frozen slots can't be set from outside."""
-        return Variable, (self.name, self.states)
+        return Variable, (self.name, None if self.is_continuous else self.states)
 
 
 def _ordered(name: str, states: object) -> tuple[State, ...]:
