@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from network_oracle import random_markov_network, random_network
 from plausible.cpds import NoisyOr, TableCPD
 from plausible.errors import ImpossibleEvidence, NotSupported, TooLarge, UnknownState, UnknownVariable
-from plausible.models import BayesianNetwork, ising
-from plausible.variables import jeffrey, likelihood
+from plausible.factors import Factor
+from plausible.models import BayesianNetwork, MarkovNetwork, ising
+from plausible.variables import Variable, jeffrey, likelihood
 
 SEEDS = st.integers(0, 10**6)
 
@@ -293,3 +294,11 @@ def test_programs_survive_pickling():
     program = pickle.loads(pickle.dumps(engine.sums.program))
     assert str(program) == str(engine.sums.program)
     np.testing.assert_array_equal(program.cliques, engine.sums.program.cliques)
+
+
+def test_a_thousand_tiny_factors_keep_their_ratios():
+    """Products far below the smallest float, inside one clique: elimination on logarithms answers."""
+    coin = Variable("coin", 2)
+    net = MarkovNetwork([Factor([coin], [1e-30, 1.01e-30])] * 1000)
+    assert net.marginals()["coin"][0] == pytest.approx(1 / (1 + 1.01**1000), rel=1e-9)
+    assert net.compile().log_probability({"coin": 1}) == pytest.approx(0.0, abs=1e-4)

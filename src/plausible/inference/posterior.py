@@ -18,7 +18,7 @@ __all__ = ["posterior", "read_targets"]
 def read_targets(targets: str | Iterable[str], variables: Mapping[str, Variable], place: str) -> list[Variable]:
     """One name or several as discrete variables; a repeated name is an error, and an unknown one gets close matches."""
     found: list[Variable] = []
-    for name in [targets] if isinstance(targets, (str, Variable)) else targets:
+    for name in targets if isinstance(targets, Iterable) and not isinstance(targets, str) else [targets]:
         if not isinstance(name, str):
             raise InvalidArgument(f"A target is the name of a variable, not {name!r}.")
         if variables.get(name) in found:
