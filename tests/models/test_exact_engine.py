@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from network_oracle import random_markov_network, random_network
 from plausible.cpds import NoisyOr, TableCPD
-from plausible.errors import ImpossibleEvidence, NotSupported, TooLarge, UnknownState, UnknownVariable
+from plausible.errors import ImpossibleEvidence, InvalidModel, NotSupported, TooLarge, UnknownState, UnknownVariable
 from plausible.factors import Factor
 from plausible.models import BayesianNetwork, MarkovNetwork, ising
 from plausible.variables import Variable, jeffrey, likelihood
@@ -302,3 +302,20 @@ def test_a_thousand_tiny_factors_keep_their_ratios():
     net = MarkovNetwork([Factor([coin], [1e-30, 1.01e-30])] * 1000)
     assert net.marginals()["coin"][0] == pytest.approx(1 / (1 + 1.01**1000), rel=1e-9)
     assert net.compile().log_probability({"coin": 1}) == pytest.approx(0.0, abs=1e-4)
+
+
+def test_conditional_networks_answer_given_their_inputs():
+    """All marginals, the best assignment and samples, once the inputs are observed."""
+    light = Variable("light", ["off", "on"])
+    net = BayesianNetwork(
+        TableCPD("lamp", [0.1, 0.9], states=["broken", "fine"]),
+        TableCPD("seen", [[[1, 0], [1, 0]], [[1, 0], [0.2, 0.8]]], parents=[light, "lamp"], states=["no", "yes"]),
+        inputs=[light],
+    )
+    answers = net.marginals({"light": "on"})
+    assert answers["seen"]["yes"] == pytest.approx(0.72)
+    assert answers["light"]["on"] == 1.0
+    assert dict(net.mpe({"light": "on"})) == {"light": "on", "lamp": "fine", "seen": "yes"}
+    assert set(net.sample(10, seed=0, evidence={"light": "off"})["seen"]) == {"no"}
+    with pytest.raises(InvalidModel, match="'light' is an input"):
+        net.marginals({"seen": "yes"})

@@ -2,42 +2,32 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from plausible.cpds import CPD, TableCPD
-from plausible.data import decode, encode_columns
-from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidModel, NotSupported, UnknownVariable
-from plausible.factors import Factor, product
-from plausible.factors.alignment import MAX_ENTRIES, check_size, num_entries
+from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable
+from plausible.factors import Factor
+from plausible.factors.alignment import num_entries
 from plausible.graphs import DAG
-from plausible.inference.compiled import compile_factors
-from plausible.inference.contradiction import impossible_evidence
-from plausible.inference.elimination import absorb, sum_product
-from plausible.inference.posterior import posterior, read_targets
-from plausible.models.exact_engine import ExactEngine, checked_count
 from plausible.models.factor_graph import FactorGraph, unique_names
 from plausible.models.lowering import lower, point_mass
 from plausible.models.markov_network import MarkovNetwork
 from plausible.models.notes import Notes
+from plausible.models.questions import NetworkQuestions
 from plausible.models.rebuilding import conditional_table, rebuilt, renamed_variables, with_new_states
-from plausible.variables import Assignment, Evidence, EvidenceLike, State, Variable
-from plausible.variables.frozen import Frozen
+from plausible.variables import State, Variable
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from narwhals.typing import IntoDataFrame
+    pass
 
 __all__ = ["BayesianNetwork"]
 
 
-class BayesianNetwork(Frozen):
+class BayesianNetwork(NetworkQuestions):
     """P(X_1, ..., X_n) = Π P(X_i | parents of X_i): an immutable value; edits return new networks.
 
     Parameters
@@ -131,233 +121,6 @@ class BayesianNetwork(Frozen):
         """The compact factors of all distributions; their product, auxiliaries summed out, is the joint."""
         return lower(self._cpds.values(), self._variables, {}).factors
 
-    # --- questions ---
-
-    def joint(self, max_entries: int = MAX_ENTRIES) -> Factor:
-        """The whole joint distribution as one table; refused when it would have more than `max_entries`."""
-        variables = tuple(self._variables.values())
-        check_size(variables, "The joint distribution", max_entries)
-        inputs = Factor.scalar(1.0).extend(self._inputs)
-        return product((inputs, *self._tables())).reorder([variable.name for variable in variables])
-
-    def _tables(self) -> list[Factor]:
-        return [cpd.to_factor() for cpd in self._cpds.values()]
-
-    def query(
-        self,
-        targets: str | Iterable[str],
-        evidence: EvidenceLike | None = None,
-        do: Mapping[str, State] | None = None,
-    ) -> Factor:
-        """P(targets | evidence, do), by variable elimination on the relevant part of the network.
-
-        Parameters
-        ----------
-        targets
-            The name of a variable or several; the answer's axes come in their order.
-        evidence
-            Name -> a state, a collection of states, `likelihood(...)` or, for one variable, `jeffrey(...)`.
-        do
-            Name -> state that an intervention sets; see `intervene`.
-
-        Returns
-        -------
-        Factor
-            Normalised; its `.info` says how it was got and what it cost.
-        """
-        if do:
-            network, findings = self._surgery(do, evidence)
-            return network.query(targets, findings)
-        wanted = read_targets(targets, self._variables, "this network")
-        found = Evidence.read(evidence, self._variables, "this network")
-        relevant = self._relevant([*found.names, *(variable.name for variable in wanted)], found)
-        factors = lower(relevant, self._variables, found.values, found.hard).factors
-        try:
-            return posterior(factors, wanted, replace(found, values={}))
-        except ImpossibleEvidence as error:
-            raise self._contradiction(evidence or {}) or error from None
-
-    def log_probability(self, evidence: EvidenceLike, do: Mapping[str, State] | None = None) -> float:
-        """log P(evidence), natural; -inf for impossible evidence.
-
-        Where all ancestors of the findings are observed too, as in a complete assignment, this is a sum of look-ups,
-        and the findings may be numbers of continuous variables: then it is a log-density.
-
-        >>> net = BayesianNetwork(TableCPD("coin", [0.5, 0.5]))
-        >>> round(math.exp(net.log_probability({"coin": 1})), 12)
-        0.5
-        """
-        if do:
-            try:
-                network, findings = self._surgery(do, evidence)
-            except ImpossibleEvidence:
-                return -math.inf
-            return network.log_probability(findings)
-        found = Evidence.read(evidence, self._variables, "this network")
-        if found.jeffrey:
-            raise NotSupported("jeffrey evidence has no probability: it replaces a belief. See likelihood(...).")
-        relevant = self._relevant(found.names, found)
-        observed = {**found.hard, **found.values}
-        if all(cpd.variable.name in observed for cpd in relevant):
-            columns = {name: np.array([value]) for name, value in observed.items()}
-            return float(sum(cpd.log_probability(columns)[0] for cpd in relevant))
-        lowered = lower(relevant, self._variables, found.values, found.hard)
-        return sum_product(absorb(lowered.factors, replace(found, values={})), ()).log_total + lowered.log_scale
-
-    def _relevant(self, names: Iterable[str], evidence: Evidence) -> list[CPD]:
-        """The CPDs of the named variables and their ancestors: all others are barren. Inputs must be observed."""
-        asked = set(names)
-        kept = asked | self._graph.ancestors(asked)
-        for name in self.inputs:
-            if name in kept and name not in evidence.hard and name not in evidence.values:
-                raise InvalidModel(f"{name!r} is an input of this network: give it a state as evidence.")
-        return [cpd for name, cpd in self._cpds.items() if name in kept]
-
-    def _surgery(
-        self, do: Mapping[str, State], evidence: EvidenceLike | None
-    ) -> tuple[BayesianNetwork, Mapping[str, Any]]:
-        """The mutilated network and the evidence; continuous variables that are set become inputs, without density."""
-        Evidence.read(evidence, self._variables, "this network")
-        network, findings = self.intervene(do), dict(evidence or {})
-        for name, value in do.items():
-            if self._variables[name].has_state(findings.get(name, value)) and findings.get(name, value) != value:
-                raise _contradicted(name, findings[name], value)
-        numbers = {name: value for name, value in do.items() if self._variables[name].is_continuous}
-        for name, value in numbers.items():
-            if findings.setdefault(name, value) != value:
-                raise _contradicted(name, findings[name], value)
-        cpds = {name: cpd for name, cpd in network._cpds.items() if name not in numbers}
-        return self._with(cpds, [*network._inputs, *(self._variables[name] for name in numbers)]), findings
-
-    def _contradiction(self, evidence: EvidenceLike) -> ImpossibleEvidence | None:
-        inputs = {name: evidence[name] for name in self.inputs if name in evidence}
-        findings = {name: finding for name, finding in evidence.items() if name not in inputs}
-        return impossible_evidence(findings, lambda some: self.log_probability({**inputs, **some}) > -math.inf)
-
-    def compile(self) -> ExactEngine:
-        """A clique tree for this network, laid out once: for many questions, or for a table of evidence.
-
-        >>> net = BayesianNetwork(TableCPD("A", [0.6, 0.4]), TableCPD("B", [[0.7, 0.3], [0.2, 0.8]], parents=["A"]))
-        >>> print(net.compile().explain())
-        clique tree: 1 cliques, width 1, 4 entries, 0.0 MiB, about 2e-07 s
-        largest clique: (A, B), 4 entries
-        """
-        self._refuse_inputs("a clique tree")
-        lowered = lower(self._cpds.values(), self._variables, {})
-        sums = compile_factors(lowered.factors, self._variables.values())
-        compact = any(cpd.auxiliaries for cpd in self._cpds.values())
-        return ExactEngine(
-            self.variables,
-            sums,
-            (lambda: compile_factors(self._tables(), self._variables.values())) if compact else (lambda: sums),
-            log_normalizer=0.0,
-            families={name: cpd.scope for name, cpd in self._cpds.items()},
-        )
-
-    def marginals(
-        self, evidence: EvidenceLike | None = None, do: Mapping[str, State] | None = None
-    ) -> dict[str, Factor]:
-        """P(X | evidence, do) of every variable, from one calibration of a clique tree."""
-        if do:
-            network, findings = self._surgery(do, evidence)
-            return network.marginals(findings)
-        return self.compile().marginals(evidence)
-
-    def mpe(self, evidence: EvidenceLike | None = None, do: Mapping[str, State] | None = None) -> Assignment:
-        """A most probable assignment to all variables given the evidence, with its `.log_probability`.
-
-        >>> net = BayesianNetwork(TableCPD("A", [0.6, 0.4]), TableCPD("B", [[0.7, 0.3], [0.2, 0.8]], parents=["A"]))
-        >>> net.mpe(evidence={"B": 1})
-        Assignment(A=1, B=1)
-        """
-        if do:
-            network, findings = self._surgery(do, evidence)
-            return network.mpe(findings)
-        return self.compile().mpe(evidence)
-
-    def map(
-        self, names: str | Iterable[str], evidence: EvidenceLike | None = None, do: Mapping[str, State] | None = None
-    ) -> Assignment:
-        """Marginal MAP: the most probable states of some variables, the others summed out.
-
-        argmax_m P(m | evidence, do); their joint table is built, so it must fit. `.log_probability` is of both.
-
-        >>> net = BayesianNetwork(TableCPD("A", [0.4, 0.6]), TableCPD("B", [[1.0, 0.0], [0.5, 0.5]], parents=["A"]))
-        >>> net.map("A"), net.mpe()
-        (Assignment(A=1), Assignment(A=0, B=0))
-        """
-        best = self.query(names, evidence, do).argmax()
-        findings = {name: finding for name, finding in (evidence or {}).items() if name not in best}
-        return Assignment(best, log_probability=self.log_probability({**findings, **best}, do))
-
-    def sample(
-        self,
-        num_rows: int,
-        seed: int | np.random.Generator | None = None,
-        evidence: EvidenceLike | None = None,
-        do: Mapping[str, State] | None = None,
-    ) -> pd.DataFrame:
-        """Independent samples as a data frame: forward along the edges or, given evidence, from a clique tree.
-
-        Parameters
-        ----------
-        num_rows
-            How many.
-        seed
-            A number or a generator: the same one gives the same rows.
-        evidence
-            What holds in every row; a network with continuous variables takes none.
-        do
-            Name -> state that an intervention sets; see `intervene`.
-
-        Examples
-        --------
-        >>> BayesianNetwork(TableCPD("coin", [0.5, 0.5], states=["heads", "tails"])).sample(3, seed=1)["coin"].tolist()
-        ['tails', 'tails', 'heads']
-        """
-        if do:
-            return self.intervene(do).sample(num_rows, seed, evidence)
-        if evidence:
-            return self.compile().sample(num_rows, seed, evidence)
-        self._refuse_inputs("a joint distribution to sample from")
-        generator = np.random.default_rng(seed)
-        levels = {name: generator.random(checked_count(num_rows)) for name in self._variables}
-        columns: dict[str, npt.NDArray[Any]] = {}
-        for node in self._graph.topological_order:
-            columns[str(node)] = self._cpds[str(node)].quantile(columns, levels[str(node)])
-        return decode(columns, self._variables)
-
-    def log_likelihood(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]]) -> npt.NDArray[np.float64]:
-        """log P(row) of each complete row of a data frame, by one look-up in each distribution."""
-        columns = encode_columns(frame, self._variables)
-        rows = len(next(iter(columns.values()))) if columns else 0
-        total = np.zeros(rows)
-        for cpd in self._cpds.values():
-            total += cpd.log_probability(columns)
-        return total
-
-    def d_separated(self, x: str | Iterable[str], y: str | Iterable[str], given: str | Iterable[str] = ()) -> bool:
-        """Whether X ⟂ Y | Z follows from the graph and from which variables are functions of their parents.
-
-        A deterministic variable whose parents are all known is known too (Geiger, Verma & Pearl 1990), so this finds
-        independencies that `graph.d_separated` does not.
-
-        >>> copies = BayesianNetwork(
-        ...     TableCPD("A", [0.5, 0.5]),
-        ...     TableCPD("B", [[1, 0], [0, 1]], parents=["A"]),
-        ...     TableCPD("C", [[0.9, 0.1], [0.2, 0.8]], parents=["B"]),
-        ...     TableCPD("D", [[0.5, 0.5], [0.1, 0.9]], parents=["B"]),
-        ... )
-        >>> copies.graph.d_separated("C", "D", given="A"), copies.d_separated("C", "D", given="A")
-        (False, True)
-        """
-        known: set[Any] = {given} if isinstance(given, str) else set(given)
-        for name in self._graph.topological_order:
-            cpd = self._cpds.get(str(name))
-            if cpd is not None and cpd.is_deterministic and known.issuperset(cpd.parent_names):
-                known.add(name)
-        return self._graph.d_separated(x, y, given=known)
-
     # --- other models ---
 
     def to_markov_network(self) -> MarkovNetwork:
@@ -379,13 +142,6 @@ class BayesianNetwork(Frozen):
         names = unique_names(map(_written, self._cpds.values()), taken=self._variables)
         factors = dict(zip(names, (cpd.to_factor() for cpd in self._cpds.values()), strict=True))
         return FactorGraph(factors, variables=self._variables.values(), notes=self.notes)
-
-    def _refuse_inputs(self, other: str) -> None:
-        if self._inputs:
-            raise InvalidModel(
-                f"{self._inputs[0].name!r} is an input without a distribution: P(rest | inputs) is not {other}. "
-                "Give the inputs CPDs first: with_cpd(...)."
-            )
 
     # --- edits ---
 
@@ -510,10 +266,6 @@ class BayesianNetwork(Frozen):
         title = f" {self.notes.name!r}" if self.notes.name else ""
         edges = "1 edge" if self._graph.num_edges == 1 else f"{self._graph.num_edges} edges"
         return f"<BayesianNetwork{title}: {len(self)} variables, {edges}, {self.num_parameters} parameters>"
-
-
-def _contradicted(name: str, finding: object, value: object) -> ImpossibleEvidence:
-    return ImpossibleEvidence(f"The evidence {name}={finding!r} contradicts do={{{name!r}: {value!r}}}.")
 
 
 def _written(cpd: CPD) -> str:
