@@ -118,7 +118,7 @@ class NetworkQuestions(Frozen, ABC):
         Where all ancestors of the findings are observed too, as in a complete assignment, this is a sum of look-ups,
         and the findings may be numbers of continuous variables: then it is a log-density.
 
-        >>> from plausible.models import BayesianNetwork
+        >>> from plausible import BayesianNetwork, TableCPD
         >>> net = BayesianNetwork(TableCPD("coin", [0.5, 0.5]))
         >>> round(math.exp(net.log_probability({"coin": 1})), 12)
         0.5
@@ -174,7 +174,7 @@ class NetworkQuestions(Frozen, ABC):
     def compile(self) -> ExactEngine:
         """A clique tree for this network, laid out once: for many questions, or for a table of evidence.
 
-        >>> from plausible.models import BayesianNetwork
+        >>> from plausible import BayesianNetwork, TableCPD
         >>> net = BayesianNetwork(TableCPD("A", [0.6, 0.4]), TableCPD("B", [[0.7, 0.3], [0.2, 0.8]], parents=["A"]))
         >>> print(net.compile().explain())
         clique tree: 1 cliques, width 1, 4 entries, 0.0 MiB, about 2e-07 s
@@ -204,7 +204,7 @@ class NetworkQuestions(Frozen, ABC):
     def mpe(self, evidence: EvidenceLike | None = None, do: Mapping[str, State] | None = None) -> Assignment:
         """A most probable assignment to all variables given the evidence, with its `.log_probability`.
 
-        >>> from plausible.models import BayesianNetwork
+        >>> from plausible import BayesianNetwork, TableCPD
         >>> net = BayesianNetwork(TableCPD("A", [0.6, 0.4]), TableCPD("B", [[0.7, 0.3], [0.2, 0.8]], parents=["A"]))
         >>> net.mpe(evidence={"B": 1})
         Assignment(A=1, B=1)
@@ -230,7 +230,7 @@ class NetworkQuestions(Frozen, ABC):
 
         argmax_m P(m | evidence, do); their joint table is built, so it must fit. `.log_probability` is of both.
 
-        >>> from plausible.models import BayesianNetwork
+        >>> from plausible import BayesianNetwork, TableCPD
         >>> net = BayesianNetwork(TableCPD("A", [0.4, 0.6]), TableCPD("B", [[1.0, 0.0], [0.5, 0.5]], parents=["A"]))
         >>> net.map("A"), net.mpe()
         (Assignment(A=1), Assignment(A=0, B=0))
@@ -261,7 +261,7 @@ class NetworkQuestions(Frozen, ABC):
 
         Examples
         --------
-        >>> from plausible.models import BayesianNetwork
+        >>> from plausible import BayesianNetwork, TableCPD
         >>> BayesianNetwork(TableCPD("coin", [0.5, 0.5], states=["heads", "tails"])).sample(3, seed=1)["coin"].tolist()
         ['tails', 'tails', 'heads']
         """
@@ -294,7 +294,7 @@ class NetworkQuestions(Frozen, ABC):
         A deterministic variable whose parents are all known is known too (Geiger, Verma & Pearl 1990), so this finds
         independencies that `graph.d_separated` does not.
 
-        >>> from plausible.models import BayesianNetwork
+        >>> from plausible import BayesianNetwork, TableCPD
         >>> copies = BayesianNetwork(
         ...     TableCPD("A", [0.5, 0.5]),
         ...     TableCPD("B", [[1, 0], [0, 1]], parents=["A"]),
