@@ -6,7 +6,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-ALL = ("importing", "reading", "separation")
+ALL = ("importing", "reading", "separation", "inference")
 RESULTS = Path(__file__).parent / "results"
 
 

@@ -32,15 +32,20 @@ def run(as_json: AsJson = False) -> None:
     network = examples.load("asia")
     assert isinstance(network, BayesianNetwork)
     answers = [_answer(network, *question) for question in _QUESTIONS]
+    best = network.mpe(evidence={"dysp": "yes", "xray": "yes"})
     separation = network.graph.explain_separation("smoke", "tub", given=["xray"])
     if as_json:
         listed = [{"question": text, "answer": answer} for text, answer in answers]
-        print_json({"facts": model_facts(network), "answers": listed, "separation": str(separation)})
+        print_json(
+            {"facts": model_facts(network), "answers": listed, "best": dict(best), "separation": str(separation)}
+        )
         return
     print_facts(model_facts(network), title="asia")
     print_line(f"\n{network.graph}\n")
     for text, answer in answers:
         print_line(f"{text}\n    " + "   ".join(f"P({state}) = {p:.4f}" for state, p in answer.items()))
+    told = ", ".join(f"{name} {state}" for name, state in best.items() if name not in ("dysp", "xray"))
+    print_line(f"What most probably is behind a positive X-ray and shortness of breath?\n    {told}")
     print_line(f"\nDoes smoking tell anything about tuberculosis, once the X-ray is known?\n{separation}")
 
 
