@@ -25,7 +25,7 @@ from plausible.errors import ImpossibleEvidence, TooLarge
 from plausible.models import BayesianNetwork
 
 #: Families up to this size become tables; at zero none does.
-SMALL_TABLE = "plausible.models.lowering._SMALL_TABLE"
+SMALL_TABLE = "plausible.models.lowering.SMALL_TABLE"
 
 
 @pytest.fixture(scope="module")

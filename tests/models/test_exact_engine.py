@@ -12,8 +12,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from network_oracle import random_markov_network, random_network
-from plausible.cpds import NoisyOr, TableCPD
-from plausible.errors import ImpossibleEvidence, InvalidModel, NotSupported, TooLarge, UnknownState, UnknownVariable
+from plausible.cpds import (
+    ConditionalGaussianCPD,
+    LinearGaussianCPD,
+    LogisticCPD,
+    Multiplexer,
+    NoisyOr,
+    Rule,
+    RuleCPD,
+    TableCPD,
+)
+from plausible.errors import (
+    ImpossibleEvidence,
+    InvalidArgument,
+    InvalidModel,
+    NotSupported,
+    TooLarge,
+    UnknownState,
+    UnknownVariable,
+)
 from plausible.factors import Factor
 from plausible.models import BayesianNetwork, MarkovNetwork, ising
 from plausible.variables import Variable, jeffrey, likelihood
@@ -247,7 +264,7 @@ def test_large_noisy_or_is_summed_compactly_and_maximised_where_it_fits():
     frame = {"Y": [yes, None], "C1": [None, 1]}
     predicted = engine.predict_proba(frame, "C0").to_numpy()
     np.testing.assert_allclose(predicted, [net.query("C0", {"Y": yes}).values, [0.9, 0.1]], rtol=1e-12)
-    with pytest.raises(NotSupported, match="its factors are compact"):
+    with pytest.raises(NotSupported, match="too large for a table"):
         engine.expected_counts(frame)
     with pytest.raises(TooLarge):
         engine.mpe({"Y": yes})
@@ -265,8 +282,6 @@ def test_a_tree_that_would_not_fit_is_refused_by_its_largest_clique():
 
 def test_continuous_models_are_refused_with_a_reason():
     """A clique tree of tables can't hold numbers."""
-    from plausible.cpds import LinearGaussianCPD
-
     with pytest.raises(NotSupported, match="continuous"):
         BayesianNetwork(LinearGaussianCPD("X", intercept=0.0, variance=1.0)).compile()
 
@@ -319,3 +334,116 @@ def test_conditional_networks_answer_given_their_inputs():
     assert set(net.sample(10, seed=0, evidence={"light": "off"})["seen"]) == {"no"}
     with pytest.raises(InvalidModel, match="'light' is an input"):
         net.marginals({"seen": "yes"})
+
+
+def test_samples_follow_jeffrey_evidence():
+    """The rows have the marginal that was asked for."""
+    net = BayesianNetwork(TableCPD("A", [0.6, 0.4]), TableCPD("B", [[0.7, 0.3], [0.2, 0.8]], parents=["A"]))
+    rows = net.sample(4000, seed=1, evidence={"A": jeffrey([0.1, 0.9])})
+    assert rows["A"].mean() == pytest.approx(0.9, abs=0.02)
+    assert rows["B"].mean() == pytest.approx(0.1 * 0.3 + 0.9 * 0.8, abs=0.03)
+
+
+def test_rows_that_underflow_are_not_called_impossible():
+    """Two findings of probability 1e-200: the posterior and the counts are those of single questions."""
+    net = BayesianNetwork(
+        TableCPD("A", [1 - 1e-200, 1e-200]),
+        TableCPD("B", [[0.5, 0.5], [1 - 1e-200, 1e-200]], parents=["A"]),
+        TableCPD("C", [[0.5, 0.5], [0.3, 0.7]], parents=["B"]),
+    )
+    engine = net.compile()
+    frame = {"A": [1, 0], "B": [1, 1]}
+    np.testing.assert_allclose(engine.predict_proba(frame, "C").to_numpy(), [[0.3, 0.7], [0.3, 0.7]])
+    np.testing.assert_allclose(engine.expected_counts(frame)["C"], [[0.0, 0.0], [0.6, 1.4]])
+    assert engine.log_likelihood(frame)[0] == pytest.approx(2 * math.log(1e-200))
+
+
+def test_a_distribution_that_never_mentions_its_variable_is_uniform():
+    """One rule for all states; and a variable with one state."""
+    net = BayesianNetwork(
+        TableCPD("A", [0.6, 0.4]),
+        RuleCPD("R", parents=["A"], states=["x", "y"], rules=[Rule({}, 0.5)]),
+        RuleCPD("S", parents=["A"], states=["only"], rules=[Rule({"S": "only"}, 1.0)]),
+    )
+    assert net.query("R").values.tolist() == [0.5, 0.5]
+    assert net.query(["A", "S"]).values.tolist() == [[0.6], [0.4]]
+    assert net.compile().query(["A", "S"]).values.tolist() == [[0.6], [0.4]]
+    assert net.query("A", {"R": jeffrey([0.1, 0.9])}).values.tolist() == pytest.approx([0.6, 0.4])
+    assert net.log_probability({"A": 0, "R": "x"}) == pytest.approx(math.log(0.3))
+
+
+def test_structured_families_are_counted():
+    """A multiplexer's compact factors are over parts of its family; its counts are over all of it."""
+    net = BayesianNetwork(
+        TableCPD("S", [0.5, 0.5], states=["A", "B"]),
+        TableCPD("A", [0.6, 0.4]),
+        TableCPD("B", [0.5, 0.5]),
+        Multiplexer("Y", "S", ["A", "B"], states=[0, 1]),
+    )
+    counts = net.compile().expected_counts({"Y": [1]})
+    np.testing.assert_allclose(counts["Y"], net.query(["S", "A", "B", "Y"], {"Y": 1}).values, atol=1e-12)
+
+
+def test_sizes_beyond_machine_integers_are_refused():
+    """A complete graph over seventy variables: 2^70 entries, told as such."""
+    names = [f"v{i}" for i in range(70)]
+    factors = [Factor({a: 2, b: 2}, [[1, 2], [3, 4]]) for i, a in enumerate(names) for b in names[:i]]
+    with pytest.raises(TooLarge, match=r"1\.18e\+21 entries"):
+        MarkovNetwork(factors).marginals()
+
+
+def test_observed_numbers_and_set_numbers_are_conditions():
+    """Discrete posteriors of a network with continuous variables, by marginals as by query."""
+    net = BayesianNetwork(
+        LinearGaussianCPD("x", intercept=0.0, variance=1.0),
+        TableCPD("S", [0.5, 0.5], states=["f", "m"]),
+        ConditionalGaussianCPD(
+            "h", parents=[Variable("S", ["f", "m"])], intercept=[165.0, 178.0], coefficients={}, variance=[40.0, 50.0]
+        ),
+        LogisticCPD("Y", parents=["x"], weights=[1.0]),
+    )
+    answers = net.marginals({"h": 180.0, "x": 0.3})
+    assert set(answers) == {"S", "Y"}
+    assert answers["S"].is_close(net.query("S", {"h": 180.0}), 1e-12)
+    assert answers["Y"].is_close(net.query("Y", {"x": 0.3}), 1e-12)
+    assert net.marginals({"h": 180.0}, do={"x": 1.0})["Y"].is_close(net.query("Y", do={"x": 1.0}), 1e-12)
+    assert net.mpe({"h": 180.0, "x": 2.0})["S"] == "m"
+    assert set(net.sample(10, seed=0, evidence={"h": 150.0, "x": 0.0})["S"]) == {"f"}
+
+
+def test_engines_can_be_pickled():
+    """They go to other processes with everything they need, the tables for maxima included."""
+    net = random_network(np.random.default_rng(1), zeros=0.0)
+    copy = pickle.loads(pickle.dumps(net.compile()))
+    for name, factor in copy.marginals().items():
+        assert factor.is_close(net.query(name), 1e-12)
+    causes = [TableCPD(f"C{i}", [0.9, 0.1]) for i in range(12)]
+    effect = NoisyOr("Y", parents=[f"C{i}" for i in range(12)], activation=[0.3] * 12, leak=0.05)
+    engine = BayesianNetwork(*causes, effect).compile()
+    assert pickle.loads(pickle.dumps(engine)).mpe() == engine.mpe()
+
+
+def test_bad_weights_and_targets_are_refused():
+    """Too few, negative, not numbers; a list where a name is meant."""
+    engine = BayesianNetwork(TableCPD("A", [0.6, 0.4])).compile()
+    for weights in ([1], [-1, 1], ["a", "b"], [[1, 2]], [math.nan, 1.0]):
+        with pytest.raises(InvalidArgument, match="weight"):
+            engine.expected_counts({"A": [0, 1]}, weights=weights)
+    with pytest.raises(UnknownVariable):
+        engine.predict_proba({"A": [0]}, ["A"])
+
+
+def test_markov_networks_have_samples_maps_and_no_families():
+    """The same questions, but for counts of families, which they have not."""
+    net = random_markov_network(np.random.default_rng(3))
+    name = next(iter(net.variables))
+    assert net.map(name)[name] == net.query(name).argmax()[name]
+    assert len(net.sample(5, seed=0)) == 5
+    with pytest.raises(NotSupported, match="no families"):
+        net.compile().expected_counts({name: [0]})
+
+
+def test_states_that_are_tuples_label_columns():
+    """Not a hierarchy of labels."""
+    net = BayesianNetwork(TableCPD("A", [0.6, 0.4], states=[(0, 1), (1, 2)]))
+    assert list(net.compile().predict_proba({"A": [(0, 1)]}, "A").columns) == [(0, 1), (1, 2)]

@@ -121,3 +121,9 @@ def test_marginal_map_is_the_best_of_all_sums(seed):
     table = net.joint().reduce({observed: 0}).marginal(names)
     assert table[dict(best)] == pytest.approx(table.max(), rel=1e-12)
     assert best.log_probability == pytest.approx(math.log(table.max()))
+
+
+def test_the_logarithm_of_a_map_counts_all_evidence():
+    """A likelihood on the variable that is asked for counts too."""
+    net = BayesianNetwork(TableCPD("A", [0.6, 0.4]))
+    assert net.map("A", {"A": likelihood([0.5, 0.25])}).log_probability == pytest.approx(math.log(0.3))

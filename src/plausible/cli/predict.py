@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -24,45 +23,85 @@ NAME = "predict"
 
 def run(
     model: ModelSource,
-    data: Annotated[Path, typer.Argument(help="A CSV or Parquet file of evidence; empty cells are not observed.")],
+    data: Annotated[
+        Path,
+        typer.Argument(
+            help="A CSV or Parquet file of evidence; empty cells are not observed, columns of no variable not looked at."
+        ),
+    ],
     target: Annotated[str, typer.Argument(help="The variable to predict.", show_default=False)],
     output: Annotated[Path, typer.Argument(help="The CSV or Parquet file to write.", show_default=False)],
     as_json: AsJson = False,
 ) -> None:
-    """Write, for each row of evidence, the probabilities of the target's states and the most probable one."""
+    """Write, for each row of evidence, the probabilities of the target's states and the most probable one.
+
+    The output has the columns of the input as they are, then `P(target=state)` for each state, then `predicted target`.
+    """
     found = read_model(model)
     if target not in found.variables:
         raise UnknownVariable.named(target, found.variables, "this model")
-    frame = _with_states(_read(data), found.variables)
-    answers = found.compile().predict_proba(frame, target)
-    states = answers.columns
-    best = [states[place] for place in answers.to_numpy().argmax(axis=1)]
-    table = answers.rename(columns={state: f"P({target}={state})" for state in states}).assign(**{target: best})
-    _write(table, output)
+    given = _read(data)
+    known = [name for name in given.columns if name in found.variables]
+    if not known:
+        raise InvalidArgument(f"No column of {data} is a variable of this model; its first line must name them.")
+    # The target is not evidence; a column for it, though empty, keeps the number of rows where there is no other.
+    evidence = {name: _states(given[name], found.variables[name]) for name in known if name != target}
+    answers = found.compile().predict_proba({**evidence, target: [None] * len(given)}, target)
+    _write(_with_answers(given, answers, target), output)
+    others = [str(name) for name in given.columns if name not in found.variables]
     if as_json:
-        print_json({"rows": len(table), "target": target, "output": str(output)})
+        print_json({"rows": len(given), "target": target, "output": str(output), "not_variables": others})
     else:
-        print_line(f"{output}: {len(table)} rows written")
+        note = f" (no variables, passed through: {', '.join(others)})" if others else ""
+        print_line(f"{output}: {len(given)} rows written{note}")
 
 
-def _with_states(frame: pd.DataFrame, variables: Mapping[str, Variable]) -> pd.DataFrame:
+def _states(column: pd.Series[Any], variable: Variable) -> list[Any]:
     """Cells as states: a file may hold text where the states are numbers or booleans."""
-    for name in frame.columns:
-        if name in variables:
-            texts = frame[name].dropna().unique()
-            frame[name] = frame[name].map({text: variables[name].state_from_text(str(text)) for text in texts})
-    return frame
+    states = {cell: variable.state_from_text(str(cell)) for cell in column.dropna().unique()}
+    return [states.get(cell) for cell in column]
+
+
+def _with_answers(given: pd.DataFrame, answers: pd.DataFrame, target: str) -> pd.DataFrame:
+    """The columns of the input, then those of the answer."""
+    import pandas as pd
+
+    states = list(answers.columns)
+    best = [states[place] for place in answers.to_numpy().argmax(axis=1)]
+    numbers = answers.set_axis([f"P({target}={state})" for state in states], axis=1).set_axis(given.index, axis=0)
+    predicted = pd.Series(best, index=given.index, name=f"predicted {target}", dtype=object)
+    table = pd.concat([given, numbers, predicted], axis=1)
+    if not table.columns.is_unique:
+        repeated = table.columns[table.columns.duplicated()][0]
+        raise InvalidArgument(f"The output would have two columns {repeated!r}; rename the one of the input.")
+    return table
 
 
 def _read(path: Path) -> pd.DataFrame:
+    """The table as it is in the file: of a CSV the text of the cells, nothing but empty ones missing."""
     import pandas as pd
 
-    if path.suffix.lower() == ".parquet":
-        _require_pyarrow()
-        return pd.read_parquet(path).astype(object)
-    if path.suffix.lower() == ".csv":
-        return pd.read_csv(path, dtype=str)
+    try:
+        if path.suffix.lower() == ".parquet":
+            _require_pyarrow()
+            return pd.read_parquet(path)
+        if path.suffix.lower() == ".csv":
+            table = pd.read_csv(path, dtype=str, keep_default_na=False, na_values=[""], skip_blank_lines=False)
+            return _with_whole_header(table, path)
+    except UnicodeDecodeError as error:
+        raise InvalidArgument(f"{path} is not written in UTF-8: {error}.") from error
+    except (pd.errors.EmptyDataError, pd.errors.ParserError) as error:
+        raise InvalidArgument(f"{path} can't be read as CSV: {error}.") from error
     raise InvalidArgument(f"{path} is neither a .csv nor a .parquet file.")
+
+
+def _with_whole_header(table: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """Refuse rows longer than the header, of which pandas takes the first cells as names of the rows."""
+    import pandas as pd
+
+    if not isinstance(table.index, pd.RangeIndex):
+        raise InvalidArgument(f"The rows of {path} have more cells than its first line, which must name all columns.")
+    return table
 
 
 def _write(table: pd.DataFrame, path: Path) -> None:

@@ -181,8 +181,8 @@ class DeterministicCPD(CPD):
 def _distinct(child: str, results: Iterable[State]) -> list[State]:
     try:
         return list(dict.fromkeys(results))
-    except TypeError:
-        raise InvalidCPD(f"The function of {child!r} returned something that can't be a state.") from None
+    except TypeError as error:
+        raise InvalidCPD(f"The function of {child!r} returned something that can't be a state: {error}.") from None
 
 
 def _results(child: str, function: Callable[..., State], parents: Iterable[Variable]) -> list[State]:
@@ -195,6 +195,6 @@ def _results(child: str, function: Callable[..., State], parents: Iterable[Varia
         try:
             results.append(function(*states))
         except Exception as error:
-            error.add_note(f"This was the function of the deterministic CPD of {child!r}, called with {states!r}.")
-            raise
+            where = ", ".join(f"{parent.name}={state}" for parent, state in zip(given, states, strict=True)) or "()"
+            raise InvalidCPD(f"The function of {child!r} fails at {where}: {type(error).__name__}: {error}") from error
     return results

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping, Set
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -44,12 +45,36 @@ class Rule:
     ----------
     context
         Parents, and the child unless p holds for all its states -> a state, or a collection of states ("one of").
+        Kept as a read-only copy, in which lists are tuples and sets frozen.
     probability
         p.
+
+    Examples
+    --------
+    >>> Rule({"rain": "yes", "wet": ["damp", "wet"]}, 0.45)
+    Rule({'rain': 'yes', 'wet': ('damp', 'wet')}, 0.45)
     """
 
     context: Mapping[str, Any]
     probability: float
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.context, Mapping):
+            raise InvalidCPD(f"The context of a rule is a mapping from names to states, not {self.context!r}.")
+        number = probability(self.probability, f"The rule {dict(self.context)!r}")
+        context = {name: _read_only(value) for name, value in self.context.items()}
+        object.__setattr__(self, "context", MappingProxyType(context))
+        object.__setattr__(self, "probability", number)
+
+    def __hash__(self) -> int:
+        return hash((frozenset(self.context.items()), self.probability))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by the constructor: a read-only mapping can't be pickled."""
+        return Rule, (dict(self.context), self.probability)
+
+    def __repr__(self) -> str:
+        return f"Rule({dict(self.context)!r}, {self.probability!r})"
 
     def __str__(self) -> str:
         inside = ", ".join(f"{name}={_value_text(value)}" for name, value in self.context.items())
@@ -105,6 +130,8 @@ class RuleCPD(CPD):
         self.parent_names, self._known_parents = read_parents(name_of(variable), parents)
         self.variable = read_child(variable, states)
         names = dict.fromkeys((*self.parent_names, self.variable.name))
+        if not isinstance(rules, Iterable):
+            raise InvalidCPD(f"The CPD of {self.variable.name!r} needs rules=[Rule(...), ...], not {rules!r}.")
         self._given = tuple(self._rule(rule, names) for rule in rules)
         self._settle()
 
@@ -124,23 +151,19 @@ class RuleCPD(CPD):
 
     def _rule(self, rule: Any, names: Mapping[str, None]) -> Rule:
         """A rule with its names and its probability checked."""
-        if not isinstance(rule, Rule):
-            try:
-                context, number = rule
-            except (TypeError, ValueError):
-                raise InvalidCPD(
-                    f"A rule of {self.variable.name!r} is Rule(context, probability), not {rule!r}."
-                ) from None
-            rule = Rule(context, number)
-        if not isinstance(rule.context, Mapping):
-            raise InvalidCPD(f"The context of a rule of {self.variable.name!r} is a mapping, not {rule.context!r}.")
-        for name in rule.context:
+        try:
+            context, number = (rule.context, rule.probability) if isinstance(rule, Rule) else rule
+        except (TypeError, ValueError):
+            raise InvalidCPD(f"A rule of {self.variable.name!r} is Rule(context, probability), not {rule!r}.") from None
+        if not isinstance(context, Mapping):
+            raise InvalidCPD(f"The context of a rule of {self.variable.name!r} is a mapping, not {context!r}.")
+        for name in context:
             if name not in names:
                 raise UnknownVariable.named(name, names, f"the CPD of {self.variable.name!r}")
-        what = f"The rule {dict(rule.context)!r} of {self.variable.name!r}"
-        if self.variable.name in rule.context:
-            _positions(self.variable, rule.context[self.variable.name], what)
-        return Rule(dict(rule.context), probability(rule.probability, what))
+        what = f"The rule {dict(context)!r} of {self.variable.name!r}"
+        if self.variable.name in context:
+            _positions(self.variable, context[self.variable.name], what)
+        return Rule(context, probability(number, what))
 
     def _settle(self) -> None:
         check_discrete(self.variable, self._known_parents, "A rule CPD")
@@ -178,7 +201,7 @@ class RuleCPD(CPD):
     def rules(self) -> tuple[Rule, ...]:
         """The rules, by name; every context value is a tuple of states."""
         if self._given is not None:
-            return tuple(Rule(dict(rule.context), rule.probability) for rule in self._given)
+            return self._given
         scope = self.scope
         return tuple(
             Rule({scope[axis].name: states_at(scope[axis], sorted(box[axis])) for axis in sorted(box)}, number)
@@ -288,6 +311,13 @@ def _positions(variable: Variable, value: Any, what: str) -> frozenset[int]:
 
 def _is_several(value: Any) -> bool:
     return isinstance(value, Collection) and not isinstance(value, (str, bytes))
+
+
+def _read_only(value: Any) -> Any:
+    """A state as it is; several states as a tuple or a frozen set, which the caller can't change."""
+    if not _is_several(value) or isinstance(value, Hashable):
+        return value
+    return frozenset(value) if isinstance(value, Set) else tuple(value)
 
 
 def _value_text(value: Any) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -31,13 +32,52 @@ class Split:
         The name of the parent.
     branches
         State -> subtree: another `Split` or a leaf. A tuple of states as key leads them all to the same subtree.
+        Kept as a read-only copy, in which lists of numbers are tuples.
     default
         The subtree of all states that no branch names.
+
+    Examples
+    --------
+    >>> Split("rain", {"yes": [0.1, 0.9]}, default=[1.0, 0.0])
+    Split('rain', {'yes': (0.1, 0.9)}, default=(1.0, 0.0))
     """
 
     variable: str
     branches: Mapping[Any, Split | Leaf] = field(default_factory=dict)
     default: Split | Leaf | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.variable, str):
+            raise InvalidCPD(f"A split looks at a parent by its name, not at {self.variable!r}.")
+        if not isinstance(self.branches, Mapping):
+            raise InvalidCPD(
+                f"The branches of the split on {self.variable!r} are a mapping from states to subtrees, "
+                f"not {self.branches!r}."
+            )
+        branches = {key: _read_only(subtree) for key, subtree in self.branches.items()}
+        object.__setattr__(self, "branches", MappingProxyType(branches))
+        object.__setattr__(self, "default", _read_only(self.default))
+
+    def __hash__(self) -> int:
+        """Of this node alone: a tree may be deeper than the stack."""
+        return hash((self.variable, frozenset(self.branches), self.default is None))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by the constructor: a read-only mapping can't be pickled."""
+        return Split, (self.variable, dict(self.branches), self.default)
+
+    def __repr__(self) -> str:
+        default = "" if self.default is None else f", default={self.default!r}"
+        return f"Split({self.variable!r}, {dict(self.branches)!r}{default})"
+
+
+def _read_only(subtree: Any) -> Any:
+    """A copy that the caller can't change; what is no leaf stays, for the tree to refuse it by name."""
+    if isinstance(subtree, Mapping):
+        return MappingProxyType(dict(subtree))
+    if isinstance(subtree, np.ndarray):
+        subtree = subtree.tolist()
+    return tuple(subtree) if isinstance(subtree, Sequence) and not isinstance(subtree, (str, bytes)) else subtree
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,15 +126,10 @@ def flattened(child: str, parents: Iterable[str], tree: Any) -> FlatTree:
 
 def _check_split(child: str, parents: Mapping[str, None], path: Mapping[str, None], split: Split) -> None:
     name = split.variable
-    if not isinstance(name, str) or name not in parents:
+    if name not in parents:
         raise UnknownVariable.named(name, parents, f"the parents of {child!r}, but its tree splits on it")
     if name in path:
         raise InvalidCPD(f"The tree of {child!r} looks twice at {name!r} on the branch {' -> '.join([*path, name])}.")
-    if not isinstance(split.branches, Mapping):
-        raise InvalidCPD(
-            f"The branches of the split on {name!r} in the tree of {child!r} are a mapping from states to subtrees, "
-            f"not {split.branches!r}."
-        )
     if not split.branches and split.default is None:
         raise InvalidCPD(f"A split on {name!r} in the tree of {child!r} has no branches.")
 

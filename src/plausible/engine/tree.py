@@ -7,16 +7,37 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import prod
 
+from plausible.errors import TooLarge
 from plausible.graphs.elimination import Heuristic, elimination_order
 from plausible.graphs.nodes import Node
 from plausible.graphs.undirected import UndirectedGraph
 
-__all__ = ["RootedTree", "build_tree"]
+__all__ = ["MAX_TREE_ENTRIES", "RootedTree", "TreeTooLarge", "build_tree"]
+
+#: Clique trees with more entries than this (8 GiB) are refused.
+MAX_TREE_ENTRIES = 2**30
 
 #: Tried in turn, the later ones only where tables are large; the order whose tables are smallest in all wins.
 HEURISTICS: tuple[Heuristic, ...] = ("weighted-min-fill", "min-fill", "min-weight")
 #: With no more entries than this, another order could not save as much time as it takes to find.
 _CHEAP = 10_000
+
+
+class TreeTooLarge(TooLarge):
+    """A clique tree that would not fit; carries its entries and its largest clique, as numbers of variables."""
+
+    def __init__(self, entries: int, clique: tuple[int, ...], clique_entries: int) -> None:
+        self.entries, self.clique, self.clique_entries = entries, clique, clique_entries
+        super().__init__(f"The clique tree would have {_short(entries)} entries; the limit is {MAX_TREE_ENTRIES:.3g}.")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return TreeTooLarge, (self.entries, self.clique, self.clique_entries)
+
+
+def _short(number: int) -> str:
+    """Three digits and a power of ten; integers beyond the range of floats too."""
+    digits = len(str(number)) - 1
+    return f"{number:.3g}" if digits < 300 else f"1e+{digits}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +75,17 @@ def build_tree(scopes: Iterable[Sequence[int]], sizes: Sequence[int], order: Seq
         order, cliques = _best_run(graph, sizes)
     else:
         cliques = _eliminate(graph, order)
-    return _rooted(*_merged(cliques, order), sizes)
+    kept, adjacent = _merged(cliques, order)
+    _check_size(kept.values(), sizes)
+    return _rooted(kept, adjacent, sizes)
+
+
+def _check_size(cliques: Iterable[frozenset[int]], sizes: Sequence[int]) -> None:
+    entries = {clique: _entries(clique, sizes) for clique in cliques}
+    total = sum(entries.values())
+    if total > MAX_TREE_ENTRIES:
+        largest = max(entries, key=entries.__getitem__)
+        raise TreeTooLarge(total, tuple(sorted(largest)), entries[largest])
 
 
 def _best_run(graph: UndirectedGraph, sizes: Sequence[int]) -> tuple[list[int], list[frozenset[int]]]:

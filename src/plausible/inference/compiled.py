@@ -14,6 +14,7 @@ from plausible.engine.batch import RowAnswers, answer_rows
 from plausible.engine.compilation import compile_program
 from plausible.engine.program import Program
 from plausible.engine.run import Workspace
+from plausible.engine.tree import TreeTooLarge
 from plausible.errors import ImpossibleEvidence, NotSupported, TooLarge
 from plausible.factors import Factor
 from plausible.inference.elimination import absorb, sum_product
@@ -22,9 +23,6 @@ from plausible.inference.posterior import posterior
 from plausible.variables import Assignment, Evidence, Variable
 
 __all__ = ["CompiledFactors", "compile_factors"]
-
-#: Clique trees with more entries than this (8 GiB) are refused.
-MAX_TREE_ENTRIES = 2**30
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,6 +56,10 @@ class CompiledFactors:
             workspace = Workspace.of(self.program)
         yield workspace
         self._spare.append(workspace)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle without the buffers."""
+        return CompiledFactors, (self.factors, self.variables, self.program, self.sources)
 
     # --- sums ---
 
@@ -128,6 +130,8 @@ class CompiledFactors:
 
     def sample(self, num_rows: int, evidence: Evidence, generator: np.random.Generator) -> NDArray[np.int64]:
         """State positions drawn from the distribution given the evidence: a row each, a column for each variable."""
+        if evidence.jeffrey:
+            return self.sample(num_rows, self._without_jeffrey(evidence), generator)
         with self._workspace() as workspace:
             if workspace.collect(self.sources, self._weights(evidence)) > -math.inf:
                 return workspace.draw(generator.random((num_rows, self.program.num_cliques)))
@@ -153,7 +157,7 @@ class CompiledFactors:
         for name, family in families.items():
             clique = self._clique_of(family)
             if clique is None:
-                raise NotSupported(f"The family of {name!r} is in no clique: its factors are compact. See to_table().")
+                raise NotSupported(f"The family of {name!r} is too large for a table, and so are its counts.")
             start, rows, columns = self.program.cliques[clique, :3]
             scope = [list(self.variables.values())[number] for number in self.program.clique(clique)]
             belief = Factor.from_flat(scope, totals[start : start + rows * columns])
@@ -227,18 +231,17 @@ def compile_factors(factors: Iterable[Factor], variables: Iterable[Variable]) ->
         named = {"": Variable(" ", 1)}
     numbers = {name: number for number, name in enumerate(named)}
     scopes = tuple(tuple(numbers[name] for name in factor.names) for factor in listed)
-    program = compile_program(scopes, tuple(variable.num_states for variable in named.values()))
-    if program.num_entries > MAX_TREE_ENTRIES:
-        raise _too_large(program, list(named))
+    try:
+        program = compile_program(scopes, tuple(variable.num_states for variable in named.values()))
+    except TreeTooLarge as error:
+        raise _too_large(error, list(named)) from None
     sources = np.concatenate([factor.flat for factor in listed]) if listed else np.empty(0)
     return CompiledFactors(listed, named, program, sources)
 
 
-def _too_large(program: Program, names: Sequence[str]) -> TooLarge:
-    clique = program.clique(program.largest)
-    shown = ", ".join(names[number] for number in clique[:8]) + (", ..." if len(clique) > 8 else "")
-    entries = int(np.prod(program.cliques[program.largest, 1:3]))
+def _too_large(error: TreeTooLarge, names: Sequence[str]) -> TooLarge:
+    shown = ", ".join(names[number] for number in error.clique[:8]) + (", ..." if len(error.clique) > 8 else "")
     return TooLarge(
-        f"The clique tree would have {program.num_entries:.3g} entries ({program.num_bytes / 2**30:.3g} GiB); "
-        f"its largest clique, ({shown}), has {entries:.3g}. Ask for a few variables with query(), or add evidence."
+        f"{error} Its largest clique, ({shown}), has {len(error.clique)} variables. "
+        "Ask for a few variables with query(), or add evidence."
     )

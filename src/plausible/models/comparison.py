@@ -31,6 +31,16 @@ class NetworkComparison:
     parameters: Mapping[str, float]
     incomparable: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
+
+    def __hash__(self) -> int:
+        return hash((self.structure, frozenset(self.parameters.items()), self.incomparable))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by the constructor: a read-only mapping can't be pickled."""
+        return NetworkComparison, (self.structure, dict(self.parameters), self.incomparable)
+
     @property
     def largest_difference(self) -> float:
         """The largest difference between two probabilities of comparable families; 0 where there are none."""
@@ -81,4 +91,4 @@ def compare(reference: BayesianNetwork, estimate: BayesianNetwork) -> NetworkCom
         elif not any(variable.is_continuous for variable in cpd.scope):
             difference = cpd.to_factor() - estimate.cpd(name).to_factor()
             parameters[name] = max(difference.max(), -difference.min())
-    return NetworkComparison(structure, MappingProxyType(parameters), tuple(incomparable))
+    return NetworkComparison(structure, parameters, tuple(incomparable))

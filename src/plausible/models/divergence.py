@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from plausible.errors import InvalidModel
+from plausible.errors import InvalidModel, NotSupported, TooLarge
 from plausible.factors import Factor
 from plausible.models.bayesian_network import BayesianNetwork
 
@@ -27,7 +27,7 @@ def kl_divergence_networks(p: BayesianNetwork, q: BayesianNetwork) -> float:
 
     Notes
     -----
-    Costs a query to P for each family of either network.
+    One calibration of a clique tree of P, and a query to P for each family of Q that is in no clique of it.
 
     Examples
     --------
@@ -37,25 +37,66 @@ def kl_divergence_networks(p: BayesianNetwork, q: BayesianNetwork) -> float:
     0.143841
     """
     _check_comparable(p, q)
-    marginals: dict[frozenset[str], Factor] = {}
-    return max(_expected_log(p, p, marginals) - _expected_log(p, q, marginals), 0.0)
+    marginal = _family_marginals(p)
+    return max(_expected_log(p, marginal) - _expected_log(q, marginal), 0.0)
 
 
-def _expected_log(p: BayesianNetwork, q: BayesianNetwork, marginals: dict[frozenset[str], Factor]) -> float:
-    """E_P[log Q(x)]; `marginals` keeps the answers of P that both sums need."""
+def _expected_log(q: BayesianNetwork, marginal: Callable[[list[str]], Factor]) -> float:
+    """E_P[log Q(x)], where `marginal` gives the marginals under P."""
     total = 0.0
     for cpd in q.cpds.values():
         family = [variable.name for variable in cpd.scope]
-        key = frozenset(family)
-        if key not in marginals:
-            marginals[key] = p.query(family)
-        weights = marginals[key].reorder(family).flat
+        weights = marginal(family).reorder(family).flat
         logs = cpd.to_factor().log().flat
         live = weights > 0
         total += float(np.dot(weights[live], logs[live]))
         if total == -math.inf:
             break
     return total
+
+
+def _family_marginals(p: BayesianNetwork) -> Callable[[list[str]], Factor]:
+    """P(family), read off a clique of P that has it all, else by a query; answers are kept."""
+    cliques = _clique_beliefs(p)
+    # The cliques of each variable: those of a whole family are among those of its rarest member.
+    holders: dict[str, list[int]] = {name: [] for name in p.variables}
+    for number, belief in enumerate(cliques):
+        for name in belief.names:
+            holders.setdefault(name, []).append(number)
+    known: dict[frozenset[str], Factor] = {}
+
+    def marginal(family: list[str]) -> Factor:
+        key = frozenset(family)
+        if key not in known:
+            near = (cliques[number] for number in min((holders[name] for name in family), key=len))
+            belief = min((clique for clique in near if key.issubset(clique.names)), key=_size, default=None)
+            known[key] = p.query(family) if belief is None else belief.marginal(family)
+        return known[key]
+
+    return marginal
+
+
+def _size(factor: Factor) -> int:
+    return factor.size
+
+
+def _clique_beliefs(p: BayesianNetwork) -> list[Factor]:
+    """The marginal of each clique of P, from one calibration; none where P has no clique tree, or its sum underflows."""
+    try:
+        compiled = p.compile().sums
+    except (NotSupported, TooLarge):
+        # Single queries may still have an answer, or the error that names the variable.
+        return []
+    nothing_seen = np.full((1, len(compiled.variables)), -1, dtype=np.int32)
+    answers = compiled.answer_rows(nothing_seen, weights=np.ones(1))
+    if answers.totals is None or answers.log_totals[0] == -math.inf:
+        return []
+    variables, program = list(compiled.variables.values()), compiled.program
+    starts, sizes = program.cliques[:, 0], program.cliques[:, 1] * program.cliques[:, 2]
+    return [
+        Factor.from_flat([variables[place] for place in program.clique(number)], answers.totals[start : start + size])
+        for number, (start, size) in enumerate(zip(starts.tolist(), sizes.tolist(), strict=True))
+    ]
 
 
 def _check_comparable(p: BayesianNetwork, q: BayesianNetwork) -> None:

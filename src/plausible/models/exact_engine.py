@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from plausible.cpds import CPD
 from plausible.data import decode, encode_evidence
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, UnknownVariable
 from plausible.factors import Factor
-from plausible.inference.compiled import CompiledFactors
+from plausible.inference.compiled import CompiledFactors, compile_factors
 from plausible.inference.contradiction import impossible_evidence
-from plausible.inference.posterior import read_targets
+from plausible.inference.posterior import posterior, read_targets
 from plausible.variables import Assignment, Evidence, EvidenceLike, Variable
 
 if TYPE_CHECKING:
     import pandas as pd
     from narwhals.typing import IntoDataFrame
 
-__all__ = ["ExactEngine", "checked_count"]
+__all__ = ["ExactEngine", "checked_count", "compile_tables"]
 
 _Answer = TypeVar("_Answer")
 
@@ -37,8 +38,8 @@ class ExactEngine:
         Name -> variable, as in the model.
     sums
         The compiled factors that sums are taken of.
-    maxima
-        Makes the compiled factors that maxima are taken of: those without auxiliary variables, which have to be summed.
+    tables
+        Makes the compiled factors that maxima are taken of, where those of the sums have auxiliary variables.
     log_normalizer
         log Z, by which the product of the factors exceeds the probability.
     families
@@ -47,7 +48,7 @@ class ExactEngine:
 
     variables: Mapping[str, Variable]
     sums: CompiledFactors
-    maxima: Callable[[], CompiledFactors]
+    tables: Callable[[], CompiledFactors] | None
     log_normalizer: float
     families: Mapping[str, tuple[Variable, ...]]
 
@@ -84,7 +85,8 @@ class ExactEngine:
 
         Of several equally probable ones, one is given, always the same.
         """
-        best = self._explained(evidence, lambda found: self.maxima().best(found))
+        factors = self.sums if self.tables is None else self.tables()
+        best = self._explained(evidence, factors.best)
         log_best = (best.log_probability or 0.0) - self.log_normalizer
         return Assignment({name: best[name] for name in self.variables}, log_probability=log_best)
 
@@ -141,7 +143,8 @@ class ExactEngine:
         probabilities = self._posteriors(frame, target)
         states = list(self.variables[target].states)
         index = frame.index if isinstance(frame, pd.DataFrame) else None
-        return pd.DataFrame(probabilities, columns=pd.Index(states, dtype=object), index=index)
+        columns = pd.Index(states, dtype=object, tupleize_cols=False)
+        return pd.DataFrame(probabilities, columns=columns, index=index)
 
     def predict(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]], target: str) -> pd.Series[Any]:
         """The most probable state of the target for each row; the first of equally probable ones."""
@@ -170,23 +173,33 @@ class ExactEngine:
         weights
             How often each row counts; once where left out.
         """
+        if not self.families:
+            raise NotSupported(
+                "A Markov network has no families to count: ask for expected counts of a Bayesian network."
+            )
         codes = encode_evidence(frame, self.variables)
-        counts = np.ones(len(codes)) if weights is None else np.asarray(weights, dtype=np.float64)
+        counts = _checked_weights(weights, len(codes))
         rows, places = self._distinct(codes)
         answers = self.sums.answer_rows(rows, weights=np.bincount(places, counts, len(rows)).astype(np.float64))
-        self._refuse_impossible(answers.log_totals, places)
         assert answers.totals is not None
-        return self.sums.family_totals(answers.totals, self.families)
+        totals = self.sums.family_totals(answers.totals, self.families)
+        for row in self._underflowing(rows, answers.log_totals, places):
+            found, weight = self._row_evidence(rows[row]), counts[places == row].sum()
+            for name, family in self.families.items():
+                totals[name] = totals[name] + weight * posterior(self.sums.factors, family, found).values
+        return totals
 
     def _posteriors(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]], target: str) -> npt.NDArray[np.float64]:
-        if target not in self.variables:
+        if not isinstance(target, str) or target not in self.variables:
             raise UnknownVariable.named(target, self.variables, "this model")
         codes = encode_evidence(frame, self.variables)
         codes[:, list(self.variables).index(target)] = -1
         rows, places = self._distinct(codes)
         answers = self.sums.answer_rows(rows, target)
-        self._refuse_impossible(answers.log_totals, places)
         assert answers.marginals is not None
+        for row in self._underflowing(rows, answers.log_totals, places):
+            found = self._row_evidence(rows[row])
+            answers.marginals[row] = posterior(self.sums.factors, [self.variables[target]], found).values
         return answers.marginals[places]
 
     def _distinct(self, codes: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.intp]]:
@@ -198,19 +211,24 @@ class ExactEngine:
         return codes[first], places.reshape(-1)
 
     def _careful(self, rows: npt.NDArray[np.int32], log_totals: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Rows that came out as zero once more, where underflow can't hide what is left."""
+        """The log totals, those of rows that came out as zero once more: underflow can't hide what is left."""
+        careful = log_totals.copy()
         for row in np.flatnonzero(np.isneginf(log_totals)):
-            log_totals[row] = self.sums.log_total(self._row_evidence(rows[row]))
-        return log_totals
+            careful[row] = self.sums.log_total(self._row_evidence(rows[row]))
+        return careful
+
+    def _underflowing(
+        self, rows: npt.NDArray[np.int32], log_totals: npt.NDArray[np.float64], places: npt.NDArray[np.intp]
+    ) -> npt.NDArray[np.intp]:
+        """The rows that came out as zero though they can happen; one that can't is an error with its number."""
+        impossible = np.isneginf(self._careful(rows, log_totals))[places]
+        if impossible.any():
+            raise ImpossibleEvidence(f"Row {int(np.argmax(impossible))} of the data has probability zero.")
+        return np.flatnonzero(np.isneginf(log_totals))
 
     def _row_evidence(self, codes: npt.NDArray[np.int32]) -> Evidence:
         hard = {name: int(code) for name, code in zip(self.variables, codes, strict=True) if code >= 0}
         return Evidence(hard, {}, {}, {})
-
-    def _refuse_impossible(self, log_totals: npt.NDArray[np.float64], places: npt.NDArray[np.intp]) -> None:
-        impossible = np.isneginf(log_totals)[places]
-        if impossible.any():
-            raise ImpossibleEvidence(f"Row {int(np.argmax(impossible))} of the data has probability zero.")
 
     # --- the plan ---
 
@@ -229,3 +247,20 @@ def checked_count(num_rows: int) -> int:
     if not isinstance(num_rows, (int, np.integer)) or num_rows < 0:
         raise InvalidArgument(f"The number of rows must be an integer that is not negative, not {num_rows!r}.")
     return int(num_rows)
+
+
+def compile_tables(cpds: Sequence[CPD], variables: Sequence[Variable]) -> CompiledFactors:
+    """The full tables of distributions, compiled: what maxima are taken of."""
+    return compile_factors([cpd.to_factor() for cpd in cpds], variables)
+
+
+def _checked_weights(weights: npt.ArrayLike | None, num_rows: int) -> npt.NDArray[np.float64]:
+    if weights is None:
+        return np.ones(num_rows)
+    try:
+        numbers = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidArgument("The weights of rows must be numbers.") from None
+    if numbers.shape != (num_rows,) or not np.all((numbers >= 0) & (numbers < np.inf)):
+        raise InvalidArgument(f"There must be a weight for each of the {num_rows} rows, finite and not negative.")
+    return numbers

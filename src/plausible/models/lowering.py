@@ -14,10 +14,10 @@ from plausible.factors import Factor
 from plausible.factors.alignment import check_size, num_entries, table_shape, wide
 from plausible.variables import State, Variable
 
-__all__ = ["Lowered", "lower", "point_mass"]
+__all__ = ["SMALL_TABLE", "Lowered", "lower", "point_mass"]
 
 #: Families that would need auxiliary variables are written as one table up to this size: cheaper.
-_SMALL_TABLE = 1024
+SMALL_TABLE = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,8 @@ def lower(
             log_scale += shift
         else:
             factors.extend(_named_apart(compact, cpd, taken))
+            if not any(cpd.variable.name in factor.names for factor in compact):  # all its states are alike
+                factors.append(Factor((cpd.variable,), np.ones(cpd.variable.num_states)))
     return Lowered(tuple(factors), log_scale)
 
 
@@ -79,7 +81,7 @@ def _compact(cpd: CPD, observed: Mapping[str, int]) -> Sequence[Factor] | None:
         return None
     factors = [factor for factor in parts if isinstance(factor, Factor)]
     free = num_entries(variable for variable in cpd.scope if variable.name not in observed)
-    return None if free <= _SMALL_TABLE and _auxiliaries(factors, cpd) else factors
+    return None if free <= SMALL_TABLE and _auxiliaries(factors, cpd) else factors
 
 
 def _auxiliaries(factors: Iterable[Factor], cpd: CPD) -> list[str]:

@@ -29,6 +29,7 @@ from plausible.variables import Assignment, Evidence, EvidenceLike, State, Varia
 from plausible.variables.frozen import Frozen
 
 if TYPE_CHECKING:
+    import pandas as pd
     from narwhals.typing import IntoDataFrame
 
     from plausible.models.factor_graph import FactorGraph
@@ -218,7 +219,7 @@ class MarkovNetwork(Frozen):
                 "Products of these factors vanish in floats, and with them part of the distribution: no compiled "
                 "answer would be right. query(...) works on logarithms there."
             )
-        return ExactEngine(self.variables, sums, lambda: sums, log_normalizer=log_normalizer, families={})
+        return ExactEngine(dict(self._variables), sums, None, log_normalizer=log_normalizer, families={})
 
     def marginals(self, evidence: EvidenceLike | None = None) -> dict[str, Factor]:
         """P(X | evidence) of every variable, from one calibration of a clique tree."""
@@ -227,6 +228,18 @@ class MarkovNetwork(Frozen):
     def mpe(self, evidence: EvidenceLike | None = None) -> Assignment:
         """A most probable assignment to all variables given the evidence, with its `.log_probability`."""
         return self.compile().mpe(evidence)
+
+    def map(self, names: str | Iterable[str], evidence: EvidenceLike | None = None) -> Assignment:
+        """Marginal MAP: the most probable states of some variables, the others summed out; their table must fit."""
+        posterior = self.query(names, evidence)
+        log_best = math.log(posterior.max()) + self.log_probability(evidence or {})
+        return Assignment(posterior.argmax(), log_probability=log_best)
+
+    def sample(
+        self, num_rows: int, seed: int | np.random.Generator | None = None, evidence: EvidenceLike | None = None
+    ) -> pd.DataFrame:
+        """Independent samples from the distribution given the evidence, by a clique tree."""
+        return self.compile().sample(num_rows, seed, evidence)
 
     def log_likelihood(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]]) -> npt.NDArray[np.float64]:
         """log P(row) of each complete row of a data frame: one look-up in each factor, and log Z once."""

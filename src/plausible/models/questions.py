@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -15,14 +16,14 @@ from plausible.cpds import CPD
 from plausible.data import decode, encode_columns
 from plausible.errors import ImpossibleEvidence, InvalidModel, NotSupported
 from plausible.factors import Factor, product
-from plausible.factors.alignment import MAX_ENTRIES, check_size
+from plausible.factors.alignment import MAX_ENTRIES, check_size, num_entries
 from plausible.graphs import DAG
 from plausible.inference.compiled import compile_factors
 from plausible.inference.contradiction import impossible_evidence
 from plausible.inference.elimination import absorb, sum_product
 from plausible.inference.posterior import posterior, read_targets
-from plausible.models.exact_engine import ExactEngine, checked_count
-from plausible.models.lowering import lower, point_mass
+from plausible.models.exact_engine import ExactEngine, checked_count, compile_tables
+from plausible.models.lowering import SMALL_TABLE, lower, point_mass
 from plausible.variables import Assignment, Evidence, EvidenceLike, State, Variable
 from plausible.variables.frozen import Frozen
 
@@ -181,25 +182,49 @@ class NetworkQuestions(Frozen, ABC):
         largest clique: (A, B), 4 entries
         """
         self._refuse_inputs("a clique tree")
-        lowered = lower(self.cpds.values(), self.variables, {})
-        sums = compile_factors(lowered.factors, self.variables.values())
-        compact = any(cpd.auxiliaries for cpd in self.cpds.values())
+        return self._engine(self.cpds.values(), {})
+
+    def _engine(self, cpds: Iterable[CPD], values: Mapping[str, float]) -> ExactEngine:
+        """The engine of some distributions, continuous variables at their observed values."""
+        small: list[CPD] = []
+        large: list[CPD] = []
+        for cpd in cpds:
+            (small if _is_discrete(cpd) and num_entries(cpd.scope) <= SMALL_TABLE else large).append(cpd)
+        lowered = lower(large, self.variables, values)
+        variables = {name: variable for name, variable in self.variables.items() if not variable.is_continuous}
+        sums = compile_factors((*(cpd.to_factor() for cpd in small), *lowered.factors), variables.values())
+        discrete = [cpd for cpd in (*small, *large) if _is_discrete(cpd)]
+        compact = any(cpd.auxiliaries for cpd in large if _is_discrete(cpd))
         return ExactEngine(
-            self.variables,
+            variables,
             sums,
-            (lambda: compile_factors(self._tables(), self.variables.values())) if compact else (lambda: sums),
-            log_normalizer=0.0,
-            families={name: cpd.scope for name, cpd in self.cpds.items()},
+            partial(compile_tables, discrete, tuple(variables.values())) if compact else None,
+            log_normalizer=-lowered.log_scale,
+            families={cpd.variable.name: cpd.scope for cpd in discrete},
         )
+
+    def _engine_given(self, evidence: EvidenceLike | None) -> tuple[ExactEngine, dict[str, Any]]:
+        """An engine for this evidence, with observed numbers and inputs built in, and the findings left for it."""
+        found = Evidence.read(evidence, self.variables, "this network")
+        discrete = [name for name, variable in self.variables.items() if not variable.is_continuous]
+        relevant = self._relevant([*discrete, *found.names], found)
+        inputs = [name for name in self.inputs if name in found.hard]
+        fixed = [point_mass(v := self.variables[name], v.states[found.hard[name]]) for name in inputs]
+        findings = {name: finding for name, finding in (evidence or {}).items() if name not in found.values}
+        return self._engine((*fixed, *relevant), found.values), findings
 
     def marginals(
         self, evidence: EvidenceLike | None = None, do: Mapping[str, State] | None = None
     ) -> dict[str, Factor]:
-        """P(X | evidence, do) of every variable, from one calibration of a clique tree."""
+        """P(X | evidence, do) of every discrete variable, from one calibration of a clique tree.
+
+        Continuous variables must be observed, or have nothing observed below them.
+        """
         if do:
             network, findings = self._surgery(do, evidence)
             return network.marginals(findings)
-        return self._with_inputs(evidence).compile().marginals(evidence)
+        engine, findings = self._engine_given(evidence)
+        return engine.marginals(findings)
 
     def mpe(self, evidence: EvidenceLike | None = None, do: Mapping[str, State] | None = None) -> Assignment:
         """A most probable assignment to all variables given the evidence, with its `.log_probability`.
@@ -212,16 +237,8 @@ class NetworkQuestions(Frozen, ABC):
         if do:
             network, findings = self._surgery(do, evidence)
             return network.mpe(findings)
-        return self._with_inputs(evidence).compile().mpe(evidence)
-
-    def _with_inputs(self, evidence: EvidenceLike | None) -> Self:
-        """This network with its inputs, which must be observed, as variables that are surely in their states."""
-        found = Evidence.read(evidence, self.variables, "this network")
-        for name in self.inputs:
-            if name not in found.hard:
-                raise InvalidModel(f"{name!r} is an input of this network: give it a state as evidence.")
-        fixed = [point_mass(v := self.variables[name], v.states[found.hard[name]]) for name in self.inputs]
-        return type(self)(*fixed, *self.cpds.values()) if fixed else self
+        engine, findings = self._engine_given(evidence)
+        return engine.mpe(findings)
 
     def map(
         self, names: str | Iterable[str], evidence: EvidenceLike | None = None, do: Mapping[str, State] | None = None
@@ -235,9 +252,9 @@ class NetworkQuestions(Frozen, ABC):
         >>> net.map("A"), net.mpe()
         (Assignment(A=1), Assignment(A=0, B=0))
         """
-        best = self.query(names, evidence, do).argmax()
-        findings = {name: finding for name, finding in (evidence or {}).items() if name not in best}
-        return Assignment(best, log_probability=self.log_probability({**findings, **best}, do))
+        posterior = self.query(names, evidence, do)
+        log_best = math.log(posterior.max()) + self.log_probability(evidence or {}, do)
+        return Assignment(posterior.argmax(), log_probability=log_best)
 
     def sample(
         self,
@@ -255,7 +272,7 @@ class NetworkQuestions(Frozen, ABC):
         seed
             A number or a generator: the same one gives the same rows.
         evidence
-            What holds in every row; a network with continuous variables takes none.
+            What holds in every row; given any, only the discrete variables are sampled.
         do
             Name -> state that an intervention sets; see `intervene`.
 
@@ -266,9 +283,11 @@ class NetworkQuestions(Frozen, ABC):
         ['tails', 'tails', 'heads']
         """
         if do:
+            self._surgery(do, evidence)  # refuses evidence against the intervention
             return self.intervene(do).sample(num_rows, seed, evidence)
         if evidence:
-            return self._with_inputs(evidence).compile().sample(num_rows, seed, evidence)
+            engine, findings = self._engine_given(evidence)
+            return engine.sample(num_rows, seed, findings)
         self._refuse_inputs("a joint distribution to sample from")
         generator = np.random.default_rng(seed)
         levels = {name: generator.random(checked_count(num_rows)) for name in self.variables}
@@ -321,3 +340,7 @@ class NetworkQuestions(Frozen, ABC):
 
 def _contradicted(name: str, finding: object, value: object) -> ImpossibleEvidence:
     return ImpossibleEvidence(f"The evidence {name}={finding!r} contradicts do={{{name!r}: {value!r}}}.")
+
+
+def _is_discrete(cpd: CPD) -> bool:
+    return not any(variable.is_continuous for variable in cpd.scope)
