@@ -184,7 +184,7 @@ def test_predict_maps_a_file_to_a_file(plausible, tmp_path, ending):
         for evidence in ({"xray": "yes", "smoke": "yes"}, {"smoke": "no"}, {"xray": "no"})
     ]
     assert answers["P(lung=yes)"].tolist() == pytest.approx(expected)
-    assert answers["lung"].tolist() == ["yes" if p > 0.5 else "no" for p in expected]
+    assert answers["predicted lung"].tolist() == ["yes" if p > 0.5 else "no" for p in expected]
 
 
 def test_a_console_without_the_signs_gets_stand_ins(tmp_path):

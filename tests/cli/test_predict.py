@@ -25,7 +25,7 @@ def predict(capsys, tmp_path):
         with pytest.raises(SystemExit) as stop:
             main(["predict", model, str(source), target, str(output), *options])
         captured = capsys.readouterr()
-        rows = list(csv.DictReader(output.open(newline=""))) if output.exists() else None
+        rows = list(csv.DictReader(output.read_text().splitlines())) if output.exists() else None
         return int(stop.value.code or 0), captured.out, captured.err, rows
 
     return run

@@ -85,9 +85,12 @@ def test_a_result_that_is_no_state_is_named_with_its_place() -> None:
 
 
 def test_an_error_inside_the_function_says_where() -> None:
-    with pytest.raises(ZeroDivisionError) as caught:
-        DeterministicCPD("X", lambda z: 1 // z, [Z])
-    assert "deterministic CPD of 'X', called with (0,)" in caught.value.__notes__[0]
+    """For a function that fails, and for one that takes another number of parents."""
+    with pytest.raises(InvalidCPD, match="function of 'X' fails at Y=1, Z=0: ZeroDivisionError: ") as caught:
+        DeterministicCPD("X", lambda y, z: y and 1 // z, [Y, Z])
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    with pytest.raises(InvalidCPD, match="function of 'X' fails at Z=0: TypeError: "):
+        DeterministicCPD("X", lambda: 0, ["Z"], [0, 1]).bind({"Z": Z})
 
 
 def test_too_many_assignments_are_refused_before_the_first_call() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
+import pickle
 from typing import Any
 
 import numpy as np
@@ -175,3 +177,44 @@ def test_the_number_of_contexts_is_limited(monkeypatch: pytest.MonkeyPatch) -> N
 def test_states_are_needed_for_a_child_given_by_name() -> None:
     with pytest.raises(InvalidCPD, match="'X' needs the states of its variable"):
         RuleCPD("X", [({}, 0.5)], [A])
+
+
+@pytest.mark.parametrize("rules", [None, 3, Rule({}, 0.5)])
+def test_rules_that_are_no_list_are_refused_by_name(rules: Any) -> None:
+    with pytest.raises(InvalidCPD, match=r"The CPD of 'X' needs rules=\[Rule\(...\), ...\], not "):
+        RuleCPD(X, rules, [A])
+
+
+@pytest.mark.parametrize(
+    ("context", "number", "message"),
+    [
+        ("a", 0.5, "The context of a rule is a mapping from names to states, not 'a'"),
+        (None, 0.5, "is a mapping from names to states, not None"),
+        ({}, "x", r"The rule \{\}: expected a probability, not 'x'"),
+        ({"A": 0}, 1.5, r"The rule \{'A': 0\}: expected a probability between 0 and 1, not 1.5"),
+        ({"A": 0}, math.nan, "between 0 and 1, not nan"),
+    ],
+)
+def test_a_wrong_rule_is_refused_where_it_is_made(context: Any, number: Any, message: str) -> None:
+    with pytest.raises(InvalidCPD, match=message):
+        Rule(context, number)
+
+
+def test_a_rule_does_not_change_with_what_it_was_made_of() -> None:
+    """Neither by the mapping, nor by a list of states in it, nor from outside."""
+    states, others = ["y", "z"], {0, 1}
+    context = {"X": states, "B": others}
+    rule = Rule(context, 0.25)
+    context["A"] = 0
+    states.append("x")
+    others.add(2)
+    assert rule == Rule({"X": ("y", "z"), "B": frozenset({0, 1})}, 0.25)
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        rule.context["A"] = 0
+
+
+def test_equal_rules_have_equal_hashes_and_survive_copies() -> None:
+    one, two = Rule({"A": 0, "X": ["y", "z"]}, 0.25), Rule({"X": ("y", "z"), "A": 0}, 0.25)
+    assert len({one, two, Rule({"A": 0}, 0.25), Rule({"A": 0}, 0.5)}) == 3
+    assert pickle.loads(pickle.dumps(one)) == copy.deepcopy(one) == one
+    assert eval(repr(one)) == one

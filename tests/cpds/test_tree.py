@@ -326,6 +326,36 @@ def test_nodes_that_make_no_tree_are_refused(nodes: Any) -> None:
         TreeCPD.from_record(Variable("X", 2), PARENTS, {"tree": nodes})
 
 
-def test_branches_that_are_no_mapping_are_refused_by_name() -> None:
-    with pytest.raises(InvalidCPD, match="The branches of the split on 'A' in the tree of 'X' are a mapping"):
-        TreeCPD("X", Split("A", [[1, 0], [0, 1]]), PARENTS)
+# --- splits as values ---
+
+
+def test_a_wrong_split_is_refused_where_it_is_made() -> None:
+    with pytest.raises(InvalidCPD, match="The branches of the split on 'A' are a mapping from states to subtrees"):
+        Split("A", [[1, 0], [0, 1]])
+    with pytest.raises(InvalidCPD, match="looks at a parent by its name, not at 3"):
+        Split(3, {"a0": [1, 0]})
+
+
+def test_a_split_does_not_change_with_what_it_was_made_of() -> None:
+    """Neither by the mapping of branches, nor by leaves, nor from outside."""
+    listed, keyed, array = [1.0, 0.0], {0: 0.5, 1: 0.5}, np.array([0.25, 0.75])
+    branches = {"b0": listed, "b1": keyed}
+    split = Split("B", branches, default=array)
+    same = Split("B", {"b0": [1.0, 0.0], "b1": {0: 0.5, 1: 0.5}}, default=[0.25, 0.75])
+    branches["b2"], listed[0], keyed[0], array[0] = [0, 1], 9.0, 9.0, 9.0
+    assert split == same
+    for mapping in (split.branches, split.branches["b1"]):
+        with pytest.raises(TypeError, match="does not support item assignment"):
+            mapping["b0"] = [0.0, 1.0]
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        split.branches["b0"][0] = 9.0
+    assert TreeCPD("X", split, PARENTS).rows.tolist() == [[1, 0], [0.5, 0.5], [0.25, 0.75]]
+
+
+def test_equal_splits_have_equal_hashes_and_survive_copies() -> None:
+    one = Split("A", {"a0": [1, 0], "a1": Split("B", {"b0": {0: 1, 1: 0}}, default=[0, 1])})
+    two = Split("A", {"a1": Split("B", {"b0": {0: 1, 1: 0}}, default=(0, 1)), "a0": (1, 0)})
+    assert len({one, two, Split("A", {"a0": [1, 0], "a1": [1, 0]})}) == 2
+    assert pickle.loads(pickle.dumps(one)) == copy.deepcopy(one) == one
+    assert eval(repr(one)) == one
+    assert isinstance(hash(decision_list(DEEP)[1]), int)

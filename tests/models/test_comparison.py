@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import pytest
 
 from network_oracle import asia_network, binary
@@ -44,3 +47,13 @@ def test_other_states_are_refused():
     """The error names the variable."""
     with pytest.raises(InvalidModel, match="'S' has other states"):
         compare(asia_network(), asia_network().with_states_renamed("S", {False: "no", True: "yes"}))
+
+
+def test_a_comparison_is_a_value():
+    """It can be hashed, pickled and copied, and not changed."""
+    meant, found = asia_network(), asia_network().with_cpd(binary("X", [0.05, 0.9], ["A"]))
+    result, again, other = compare(meant, found), compare(meant, found), compare(meant, meant)
+    assert len({result, again, other}) == 2
+    assert pickle.loads(pickle.dumps(result)) == copy.deepcopy(result) == result
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        result.parameters["X"] = 0.0

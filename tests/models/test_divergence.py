@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 
 from network_oracle import binary, joint_of_bayesian_network, posterior, random_network, random_rows
-from plausible.cpds import TableCPD
-from plausible.errors import InvalidModel
+from plausible.cpds import LinearGaussianCPD, NoisyOr, TableCPD
+from plausible.errors import InvalidModel, NotSupported
 from plausible.models import BayesianNetwork, kl_divergence_networks
 from plausible.variables import Variable
 
@@ -108,3 +109,62 @@ def test_removing_an_edge_costs_the_mutual_information_over_it(seed):
     information = entropy([*others, source]) + entropy([*others, target]) - entropy(others)
     information -= entropy([*others, source, target])
     assert kl_divergence_networks(p, p.without_edge(source, target)) == pytest.approx(information, abs=1e-10)
+
+
+def _chain(keep, num_variables):
+    links = (binary(f"X{i}", [1 - keep, keep], [f"X{i - 1}"]) for i in range(1, num_variables))
+    return BayesianNetwork(binary("X0", 0.5), *links)
+
+
+def test_families_inside_cliques_are_asked_for_at_once(monkeypatch):
+    """One calibration answers for all links of a chain, whichever way they point: no query, so no quadratic cost."""
+
+    def refused(*_):
+        raise AssertionError("a query for a family that a clique holds")
+
+    p, q = _chain(0.9, 300), _chain(0.8, 300)
+    back = (binary(f"X{i}", [0.2, 0.8], [f"X{i + 1}"]) for i in range(299))
+    reversed_q = BayesianNetwork(binary("X299", 0.5), *back)
+    monkeypatch.setattr(BayesianNetwork, "query", refused)
+    link = 0.1 * math.log(0.1 / 0.2) + 0.9 * math.log(0.9 / 0.8)
+    assert kl_divergence_networks(p, q) == pytest.approx(299 * link)
+    assert kl_divergence_networks(p, reversed_q) == pytest.approx(299 * link)
+
+
+def test_a_family_in_no_clique_is_asked_for_by_itself():
+    """Q joins the ends of a chain, which no clique of P holds together."""
+    p = _chain(0.9, 6)
+    end = p.cpd("X5")
+    q = p.with_cpd(TableCPD("X5", [[0.75, 0.25], [0.25, 0.75]], parents=["X0"], states=end.variable.states))
+    assert kl_divergence_networks(p, q) == pytest.approx(_joint_divergence(p, q))
+
+
+def test_compact_families_are_no_cliques():
+    """A noisy or of ten causes is compiled without its table; by hand, a sum over the 1024 states of the causes."""
+    names = [f"C{i}" for i in range(10)]
+    chances = [0.1 + 0.05 * i for i in range(10)]
+    p, q = (
+        BayesianNetwork(
+            *(TableCPD(name, [1 - chance, chance]) for name, chance in zip(names, chances, strict=True)),
+            NoisyOr("E", names, [strength] * 10, leak=0.1),
+        )
+        for strength in (0.3, 0.4)
+    )
+    expected = 0.0
+    for causes in itertools.product((0, 1), repeat=10):
+        weight = math.prod(c if on else 1 - c for on, c in zip(causes, chances, strict=True))
+        off_p, off_q = (0.9 * (1 - strength) ** sum(causes) for strength in (0.3, 0.4))
+        expected += weight * (off_p * math.log(off_p / off_q) + (1 - off_p) * math.log((1 - off_p) / (1 - off_q)))
+    assert kl_divergence_networks(p, q) == pytest.approx(expected)
+
+
+def test_a_continuous_variable_is_refused_by_name():
+    """Only discrete networks have tables of families."""
+    p = BayesianNetwork(LinearGaussianCPD("X", 1.0, variance=1.0))
+    with pytest.raises(NotSupported, match="'X' is continuous"):
+        kl_divergence_networks(p, p)
+
+
+def test_no_variables_no_divergence():
+    """The empty sum."""
+    assert kl_divergence_networks(BayesianNetwork(), BayesianNetwork()) == 0.0

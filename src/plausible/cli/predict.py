@@ -26,7 +26,7 @@ def run(
     data: Annotated[
         Path,
         typer.Argument(
-            help="A CSV or Parquet file of evidence; empty cells are not observed, columns of no variable not looked at."
+            help="A CSV or Parquet file of evidence; empty cells are not observed, columns of no variable are ignored."
         ),
     ],
     target: Annotated[str, typer.Argument(help="The variable to predict.", show_default=False)],

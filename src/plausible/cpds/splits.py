@@ -64,11 +64,14 @@ class Split:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by the constructor: a read-only mapping can't be pickled."""
-        return Split, (self.variable, dict(self.branches), self.default)
+        return Split, (self.variable, self._plain_branches(), _plain(self.default))
 
     def __repr__(self) -> str:
-        default = "" if self.default is None else f", default={self.default!r}"
-        return f"Split({self.variable!r}, {dict(self.branches)!r}{default})"
+        default = "" if self.default is None else f", default={_plain(self.default)!r}"
+        return f"Split({self.variable!r}, {self._plain_branches()!r}{default})"
+
+    def _plain_branches(self) -> dict[Any, Any]:
+        return {key: _plain(subtree) for key, subtree in self.branches.items()}
 
 
 def _read_only(subtree: Any) -> Any:
@@ -78,6 +81,11 @@ def _read_only(subtree: Any) -> Any:
     if isinstance(subtree, np.ndarray):
         subtree = subtree.tolist()
     return tuple(subtree) if isinstance(subtree, Sequence) and not isinstance(subtree, (str, bytes)) else subtree
+
+
+def _plain(subtree: Any) -> Any:
+    """A leaf keyed by states as a dict, which can be written and pickled."""
+    return dict(subtree) if isinstance(subtree, Mapping) else subtree
 
 
 @dataclass(frozen=True, slots=True)

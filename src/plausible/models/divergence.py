@@ -81,7 +81,7 @@ def _size(factor: Factor) -> int:
 
 
 def _clique_beliefs(p: BayesianNetwork) -> list[Factor]:
-    """The marginal of each clique of P, from one calibration; none where P has no clique tree, or its sum underflows."""
+    """The marginal of each clique of P, from one calibration; none where there is no clique tree or it underflows."""
     try:
         compiled = p.compile().sums
     except (NotSupported, TooLarge):
