@@ -42,10 +42,11 @@ def compile_program(scopes: tuple[Axes, ...], sizes: tuple[int, ...], order: Axe
     axes, num_separator_axes = _axis_orders(tree)
     views = _Views()
     cliques, column_starts = _clique_rows(tree, axes, num_separator_axes, sizes, views)
-    homes = _homes(scopes, tree, sizes)
+    cliques_of = _cliques_of(tree, len(sizes))
+    homes = _homes(scopes, tree, sizes, cliques_of)
     home_views = [views.add(axes[home], scope, sizes) for scope, home in zip(scopes, homes, strict=True)]
     loads, load_starts = _loads(scopes, sizes, homes, home_views, len(axes))
-    finding_homes = _homes([(variable,) for variable in range(len(sizes))], tree, sizes)
+    finding_homes = _homes([(variable,) for variable in range(len(sizes))], tree, sizes, cliques_of)
     findings = [(home, views.add(axes[home], (variable,), sizes)) for variable, home in enumerate(finding_homes)]
     return Program(
         sizes=_array(sizes),
@@ -58,6 +59,8 @@ def compile_program(scopes: tuple[Axes, ...], sizes: tuple[int, ...], order: Axe
         homes=_array(list(zip(homes, home_views, strict=True)), width=2),
         findings=_array(findings, width=2),
         readings=_readings(axes, num_separator_axes, sizes, views),
+        holders=_array([position for row in cliques_of for position in row]),
+        holder_starts=_starts(len(row) for row in cliques_of),
         has_children=_array([int(position in above) for position in range(len(axes))]),
         column_starts=column_starts,
         state_starts=_starts(sizes),
@@ -133,13 +136,20 @@ def _clique_rows(
     return _array(np.array(fields, dtype=np.int64).T.tolist(), width=6), _starts(columns)[:-1]
 
 
-def _homes(scopes: Sequence[Sequence[int]], tree: RootedTree, sizes: Sequence[int]) -> list[int]:
-    """For each scope the smallest clique that holds it."""
-    entries = [prod(sizes[variable] for variable in clique) for clique in tree.cliques]
-    cliques_of: list[list[int]] = [[] for _ in sizes]
+def _cliques_of(tree: RootedTree, num_variables: int) -> list[list[int]]:
+    """For each variable the cliques that have it."""
+    cliques_of: list[list[int]] = [[] for _ in range(num_variables)]
     for position, clique in enumerate(tree.cliques):
         for variable in clique:
             cliques_of[variable].append(position)
+    return cliques_of
+
+
+def _homes(
+    scopes: Sequence[Sequence[int]], tree: RootedTree, sizes: Sequence[int], cliques_of: Sequence[Sequence[int]]
+) -> list[int]:
+    """For each scope the smallest clique that holds it."""
+    entries = [prod(sizes[variable] for variable in clique) for clique in tree.cliques]
     homes: list[int] = []
     for scope in scopes:
         candidates = min((cliques_of[variable] for variable in scope), key=len, default=range(len(tree.cliques)))

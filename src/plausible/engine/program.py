@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +40,8 @@ class Program:
         For each variable the clique into which weights of its states are multiplied, and the view there.
     readings
         For each variable the clique that has it among its columns, and the view on these columns.
+    holders, holder_starts
+        The cliques that have variable v are `holders[holder_starts[v]:holder_starts[v + 1]]`.
     has_children
         Whether a clique has children.
     column_starts
@@ -59,6 +62,8 @@ class Program:
     homes: Ints
     findings: Ints
     readings: Ints
+    holders: Ints
+    holder_starts: Ints
     has_children: Ints
     column_starts: Ints
     state_starts: Ints
@@ -97,6 +102,14 @@ class Program:
     def seconds(self) -> float:
         """A rough estimate of the time of one calibration."""
         return self.num_entries * _SECONDS_PER_ENTRY + self.num_cliques * 1e-7
+
+    def smallest_clique(self, variables: Sequence[int]) -> int | None:
+        """The position of the clique with the smallest table that has all of the variables; None where none has."""
+        wanted = set(variables)
+        holders = [self.holders[self.holder_starts[v] : self.holder_starts[v + 1]].tolist() for v in wanted]
+        candidates = min(holders, key=len, default=range(self.num_cliques))
+        holding = [position for position in candidates if wanted.issubset(self.clique(position))]
+        return min(holding, key=lambda position: int(np.prod(self.cliques[position, 1:3])), default=None)
 
     def clique(self, position: int) -> tuple[int, ...]:
         """The variables of a clique, in axis order."""

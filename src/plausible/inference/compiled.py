@@ -103,9 +103,7 @@ class CompiledFactors:
 
     def _clique_of(self, targets: Sequence[Variable]) -> int | None:
         numbers = {name: number for number, name in enumerate(self.variables)}
-        wanted = {numbers[variable.name] for variable in targets}
-        holding = [c for c in range(self.program.num_cliques) if wanted.issubset(self.program.clique(c))]
-        return min(holding, key=lambda c: int(np.prod(self.program.cliques[c, 1:3])), default=None)
+        return self.program.smallest_clique([numbers[variable.name] for variable in targets])
 
     # --- maxima ---
 
