@@ -447,3 +447,19 @@ def test_states_that_are_tuples_label_columns():
     """Not a hierarchy of labels."""
     net = BayesianNetwork(TableCPD("A", [0.6, 0.4], states=[(0, 1), (1, 2)]))
     assert list(net.compile().predict_proba({"A": [(0, 1)]}, "A").columns) == [(0, 1), (1, 2)]
+
+
+def test_the_best_explanation_heeds_numbers_beside_compact_distributions():
+    """A noisy-or too large for a small table, and a measurement of one of its causes: against all 2,048 assignments."""
+    names = [f"C{i}" for i in range(10)]
+    causes = [TableCPD(name, [0.7, 0.3], states=[False, True]) for name in names]
+    effect = NoisyOr("Y", parents=names, activation=np.linspace(0.1, 0.9, 10), leak=0.05)
+    measured = ConditionalGaussianCPD(
+        "m", parents=[Variable("C0", [False, True])], intercept=[0.0, 5.0], coefficients={}, variance=[1.0, 1.0]
+    )
+    net = BayesianNetwork(*causes, effect, measured)
+    best = net.mpe({"Y": True, "m": 4.5})
+    rows = {name: [bool(i >> place & 1) for i in range(1024)] for place, name in enumerate(names)}
+    logs = net.log_likelihood({**rows, "Y": [True] * 1024, "m": [4.5] * 1024})
+    assert best["C0"] is True
+    assert best.log_probability == pytest.approx(logs.max())

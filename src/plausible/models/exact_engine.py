@@ -249,9 +249,9 @@ def checked_count(num_rows: int) -> int:
     return int(num_rows)
 
 
-def compile_tables(cpds: Sequence[CPD], variables: Sequence[Variable]) -> CompiledFactors:
-    """The full tables of distributions, compiled: what maxima are taken of."""
-    return compile_factors([cpd.to_factor() for cpd in cpds], variables)
+def compile_tables(factors: Sequence[Factor], cpds: Sequence[CPD], variables: Sequence[Variable]) -> CompiledFactors:
+    """Factors, and distributions as their full tables, compiled: what maxima are taken of."""
+    return compile_factors([*factors, *(cpd.to_factor() for cpd in cpds)], variables)
 
 
 def _checked_weights(weights: npt.ArrayLike | None, num_rows: int) -> npt.NDArray[np.float64]:

@@ -187,21 +187,23 @@ class NetworkQuestions(Frozen, ABC):
     def _engine(self, cpds: Iterable[CPD], values: Mapping[str, float]) -> ExactEngine:
         """The engine of some distributions, continuous variables at their observed values."""
         small: list[CPD] = []
-        large: list[CPD] = []
+        compact: list[CPD] = []
+        others: list[CPD] = []
         for cpd in cpds:
-            (small if _is_discrete(cpd) and num_entries(cpd.scope) <= SMALL_TABLE else large).append(cpd)
-        lowered = lower(large, self.variables, values)
+            if any(variable.is_continuous for variable in cpd.scope):
+                others.append(cpd)
+            elif num_entries(cpd.scope) <= SMALL_TABLE:
+                small.append(cpd)
+            else:
+                (compact if cpd.auxiliaries else others).append(cpd)
+        rest = lower(others, self.variables, values)
+        plain = (*(cpd.to_factor() for cpd in small), *rest.factors)
         variables = {name: variable for name, variable in self.variables.items() if not variable.is_continuous}
-        sums = compile_factors((*(cpd.to_factor() for cpd in small), *lowered.factors), variables.values())
-        discrete = [cpd for cpd in (*small, *large) if _is_discrete(cpd)]
-        compact = any(cpd.auxiliaries for cpd in large if _is_discrete(cpd))
-        return ExactEngine(
-            variables,
-            sums,
-            partial(compile_tables, discrete, tuple(variables.values())) if compact else None,
-            log_normalizer=-lowered.log_scale,
-            families={cpd.variable.name: cpd.scope for cpd in discrete},
-        )
+        sums = compile_factors((*plain, *lower(compact, self.variables, {}).factors), variables.values())
+        tables = partial(compile_tables, plain, compact, tuple(variables.values()))
+        families = {cpd.variable.name: cpd.scope for cpd in (*small, *compact, *others)}
+        counted = {name: scope for name, scope in families.items() if not any(v.is_continuous for v in scope)}
+        return ExactEngine(variables, sums, tables if compact else None, -rest.log_scale, counted)
 
     def _engine_given(self, evidence: EvidenceLike | None) -> tuple[ExactEngine, dict[str, Any]]:
         """An engine for this evidence, with observed numbers and inputs built in, and the findings left for it."""
@@ -340,7 +342,3 @@ class NetworkQuestions(Frozen, ABC):
 
 def _contradicted(name: str, finding: object, value: object) -> ImpossibleEvidence:
     return ImpossibleEvidence(f"The evidence {name}={finding!r} contradicts do={{{name!r}: {value!r}}}.")
-
-
-def _is_discrete(cpd: CPD) -> bool:
-    return not any(variable.is_continuous for variable in cpd.scope)
