@@ -1,7 +1,7 @@
 """All posteriors given evidence on five leaves: ours against pyAgrum's lazy propagation, same tables, same evidence.
 
-Cold: from a loaded model to all posteriors. Warm: the tree is there, the evidence is new. Where pyAgrum takes
-minutes and very much memory it runs only if PLAUSIBLE_BENCH_SLOW is set.
+Cold: from a loaded model to all posteriors. Warm: the tree is there, the evidence is new. On link and munin1
+pyAgrum runs only if PLAUSIBLE_BENCH_SLOW is set: a run with it there did not fit into 24 GiB.
 """
 
 from __future__ import annotations

@@ -11,7 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from network_oracle import random_markov_network, random_network
+from network_oracle import (
+    joint_of_bayesian_network,
+    measure_of_markov_network,
+    random_markov_network,
+    random_network,
+)
 from plausible.cpds import (
     ConditionalGaussianCPD,
     LinearGaussianCPD,
@@ -65,12 +70,13 @@ def _weight(assignment, evidence):
 
 
 def _weighted_joint(model, evidence):
-    """[(assignment, measure with the evidence)] by looping over all assignments."""
-    joint = model.joint()
-    rows = [
-        (dict(zip(joint.names, key if isinstance(key, tuple) else (key,), strict=True)), p)
-        for key, p in joint.to_dict().items()
-    ]
+    """[(assignment, probability with the evidence)] by looping over all assignments: no algebra of the library."""
+    if isinstance(model, BayesianNetwork):
+        rows = joint_of_bayesian_network(model)
+    else:
+        measures = measure_of_markov_network(model)
+        total = math.fsum(measure for _, measure in measures)
+        rows = [(row, measure / total) for row, measure in measures]
     return [(row, p * _weight(row, evidence)) for row, p in rows]
 
 
@@ -463,3 +469,10 @@ def test_the_best_explanation_heeds_numbers_beside_compact_distributions():
     logs = net.log_likelihood({**rows, "Y": [True] * 1024, "m": [4.5] * 1024})
     assert best["C0"] is True
     assert best.log_probability == pytest.approx(logs.max())
+
+
+def test_rows_without_columns_are_rows_without_evidence():
+    """A frame with three rows and no column has three answers: the prior."""
+    engine = BayesianNetwork(TableCPD("A", [0.6, 0.4])).compile()
+    np.testing.assert_allclose(engine.predict_proba(pd.DataFrame(index=range(3)), "A").to_numpy(), [[0.6, 0.4]] * 3)
+    assert engine.log_likelihood(pd.DataFrame(index=range(3))).tolist() == [0.0, 0.0, 0.0]

@@ -76,7 +76,8 @@ def encode_evidence(
             raise UnknownVariable.named(name, variables, "this model, but a column of the data")
     encoded = {name: encode_column(variables[name], column, allow_missing=True) for name, column in columns.items()}
     _equally_long(encoded)
-    rows = np.full((len(next(iter(encoded.values()), ())), len(variables)), -1, dtype=np.int32)
+    num_rows = len(next(iter(encoded.values()), () if isinstance(frame, Mapping) else frame))
+    rows = np.full((num_rows, len(variables)), -1, dtype=np.int32)
     for place, name in enumerate(variables):
         if name in encoded:
             rows[:, place] = encoded[name]

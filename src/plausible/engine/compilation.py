@@ -56,7 +56,6 @@ def compile_program(scopes: tuple[Axes, ...], sizes: tuple[int, ...], order: Axe
         num_separator_axes=_array(num_separator_axes),
         loads=loads,
         load_starts=load_starts,
-        homes=_array(list(zip(homes, home_views, strict=True)), width=2),
         findings=_array(findings, width=2),
         readings=_readings(axes, num_separator_axes, sizes, views),
         holders=_array([position for row in cliques_of for position in row]),

@@ -34,8 +34,6 @@ class Program:
         Which factors are multiplied into each clique, and how they lie on its table.
     views, view_starts
         How small arrays lie on tables.
-    homes
-        For each factor its clique and its view there.
     findings
         For each variable the clique into which weights of its states are multiplied, and the view there.
     readings
@@ -59,7 +57,6 @@ class Program:
     load_starts: Ints
     views: Ints
     view_starts: Ints
-    homes: Ints
     findings: Ints
     readings: Ints
     holders: Ints
