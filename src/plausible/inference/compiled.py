@@ -89,17 +89,27 @@ class CompiledFactors:
 
     def joint(self, targets: Sequence[Variable], evidence: Evidence) -> Factor:
         """P(targets | evidence): read off a clique that has them all, else by elimination."""
-        clique = self._clique_of(targets)
-        if clique is None or evidence.jeffrey:
-            return posterior(self.factors, targets, evidence)
+        return self.joints([targets], evidence)[0]
+
+    def joints(self, groups: Sequence[Sequence[Variable]], evidence: Evidence) -> list[Factor]:
+        """P(group | evidence) of each group of variables; those that lie in a clique share one calibration."""
+        cliques = [None if evidence.jeffrey else self._clique_of(group) for group in groups]
         with self._workspace() as workspace:
-            if workspace.collect(self.sources, self._weights(evidence)) > -math.inf:
+            if workspace.collect(self.sources, self._weights(evidence)) == -math.inf:
+                self._refuse_impossible(evidence)
+                cliques = [None] * len(groups)
+            else:
                 workspace.calibrate(keep_all=True)
-                scope = [list(self.variables.values())[number] for number in self.program.clique(clique)]
-                belief = Factor(scope, workspace.belief(clique))
-                return belief.marginal([variable.name for variable in targets]).with_info(self.info)
-        self._refuse_impossible(evidence)
-        return posterior(self.factors, targets, evidence)
+            return [
+                posterior(self.factors, group, evidence)
+                if clique is None
+                else self._belief(workspace, clique).marginal([v.name for v in group]).with_info(self.info)
+                for group, clique in zip(groups, cliques, strict=True)
+            ]
+
+    def _belief(self, workspace: Workspace, clique: int) -> Factor:
+        scope = [list(self.variables.values())[number] for number in self.program.clique(clique)]
+        return Factor(scope, workspace.belief(clique))
 
     def _clique_of(self, targets: Sequence[Variable]) -> int | None:
         numbers = {name: number for number, name in enumerate(self.variables)}
