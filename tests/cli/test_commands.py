@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -12,21 +13,9 @@ import pandas as pd
 import pytest
 
 import plausible as pb
-from plausible.cli import main
+from plausible.cli import app
 
-
-@pytest.fixture
-def plausible(capsys):
-    """Run the program; gives exit code, standard output and standard error."""
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as stop:
-            main(arguments)
-        captured = capsys.readouterr()
-        return int(stop.value.code or 0), captured.out, captured.err
-
-    return run
-
+NAMES = [command.name for command in app.app.registered_commands]
 
 COMMANDS = [
     ("info", "asia"),
@@ -41,7 +30,14 @@ COMMANDS = [
     ("marginals", "asia", "--evidence", "xray=yes"),
     ("mpe", "asia", "-e", "xray=yes"),
     ("mpe", "misconception"),
+    ("map", "asia", "-t", "lung,bronc", "-e", "xray=yes"),
+    ("map", "student", "I", "D", "--do", "G=A"),
+    ("map", "misconception", "A"),
+    ("sample", "asia", "-n", "2", "--seed", "1", "-e", "xray=yes"),
+    ("sample", "misconception", "-n", "2"),
     ("explain", "alarm"),
+    ("explain", "misconception"),
+    ("explain", "asia", "-t", "lung", "-e", "xray=yes", "--do", "smoke=no"),
     ("dsep", "asia", "smoke", "tub", "--given", "xray"),
     ("dsep", "misconception", "A", "C", "--given", "B,D"),
     ("independencies", "asia"),
@@ -201,6 +197,32 @@ MISTAKES = {
     "unknown evidence": (("query", "asia", "lung", "-e", "xrya=yes"), "Did you mean 'xray'?"),
     "two findings": (("query", "asia", "lung", "-e", "xray=yes,xray=no"), "two findings"),
     "impossible evidence": (("marginals", "asia", "-e", "either=no,lung=yes"), "probability zero"),
+    "an open quote": (("query", "asia", "lung", "-e", 'xray="yes'), "not closed"),
+    "a backslash at the end": (("query", "asia", "lung", "-e", "xray=yes\\"), "nothing after it"),
+    "no state": (("query", "asia", "lung", "-e", "xray="), "'' is not a state of 'xray'"),
+    "no name": (("query", "asia", "lung", "-e", "=yes"), "'' is not a variable"),
+    "one of nothing known": (("query", "asia", "lung", "-e", "xray=yes|mabye"), "'mabye' is not a state"),
+    "a likelihood of words": (("query", "asia", "lung", "-e", "xray~yes"), "needs numbers separated by |"),
+    "a likelihood too short": (("query", "asia", "lung", "-e", "xray~0.3"), "needs 2 numbers"),
+    "a posterior of three halves": (("query", "asia", "lung", "-e", "xray:=1|0.5"), "sums to 1.5"),
+    "a word for a number": (("query", "gaussian-chain", "X1", "-e", "X2=high"), "expected a number, not 'high'"),
+    "do one of several": (("query", "asia", "lung", "--do", "smoke=yes|no"), "to one value"),
+    "do a likelihood": (("query", "asia", "lung", "--do", "smoke~1|2"), "to one value"),
+    "do an unknown variable": (("mpe", "asia", "--do", "smoek=yes"), "Did you mean 'smoke'?"),
+    "do against evidence": (("marginals", "asia", "-e", "smoke=yes", "--do", "smoke=no"), "contradicts"),
+    "do in another Markov network": (("explain", "misconception", "--do", "B=b0"), "no causal direction"),
+    "query of nothing": (("query", "asia"), "Name the variables"),
+    "query of an unknown variable": (("query", "asia", "lnug"), "Did you mean 'lung'?"),
+    "map of nothing": (("map", "asia", "-t", ""), "Name the variables"),
+    "map of an unknown variable": (("map", "asia", "-t", "lnug"), "Did you mean 'lung'?"),
+    "map of impossible evidence": (("map", "asia", "-t", "tub", "-e", "either=no,lung=yes"), "probability zero"),
+    "mpe of impossible evidence": (("mpe", "asia", "-e", "either=no,lung=yes"), "probability zero"),
+    "fewer than no rows": (("sample", "asia", "-n", "-1"), "Invalid value for '--rows'"),
+    "rows in words": (("sample", "asia", "-n", "many"), "Invalid value for '--rows'"),
+    "a negative seed": (("sample", "asia", "--seed", "-1"), "Invalid value for '--seed'"),
+    "sample given impossible evidence": (("sample", "asia", "-e", "either=no,lung=yes"), "probability zero"),
+    "samples to no table": (("sample", "asia", "-o", "rows.txt"), "neither a .csv nor a .parquet"),
+    "samples to no folder": (("sample", "asia", "-o", "nowhere/rows.csv"), "'nowhere/rows.csv'"),
     "do in a Markov network": (("query", "misconception", "A", "--do", "B=b0"), "no causal direction"),
     "no table": (("predict", "asia", "rows.txt", "lung", "out.csv"), "neither a .csv nor a .parquet"),
     "unknown example": (("info", "asai"), "Did you mean 'asia'?"),
@@ -255,18 +277,66 @@ def test_a_rounded_file_gives_one_line_of_warning(plausible, tmp_path):
 def test_no_arguments_shows_help(plausible):
     """The commands are listed."""
     _, text, errors = plausible()
-    for command in (
-        "info",
-        "show",
-        "query",
-        "marginals",
-        "mpe",
-        "predict",
-        "explain",
-        "dsep",
-        "independencies",
-        "compare",
-        "convert",
-        "demo",
-    ):
+    for command in NAMES:
         assert command in text + errors
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_help_ends_with_examples_that_run(plausible, tmp_path, monkeypatch, name):
+    """What the help tells to type works as it stands."""
+    monkeypatch.chdir(tmp_path)
+    Path("rows.csv").write_text("xray,dysp\nyes,\n,no\n")
+    pb.save(pb.examples.load("asia"), "learned.bif")
+    code, text, _ = plausible(name, "--help")
+    assert code == 0
+    lines = text[text.index("For example:") :].splitlines()[1:]
+    assert lines
+    for line in lines:
+        program, *arguments = shlex.split(line)
+        assert program == "plausible"
+        code, text, errors = plausible(*arguments)
+        assert (code, errors) == (0, "")
+        assert text
+
+
+@pytest.mark.parametrize("name", ["query", "marginals", "mpe", "map", "explain", "sample", "predict"])
+def test_help_tells_how_to_write_findings(plausible, name):
+    """Every command that takes evidence explains the four kinds, and quotes."""
+    text = " ".join(plausible(name, "--help")[1].split())
+    for part in ("--evidence", "--do", "--json", "A=a|b", "A~0.8|0.2", "A:=0.7|0.3", r"A=b\,c"):
+        assert part in text
+
+
+def test_a_reader_who_leaves_early_is_no_error():
+    """As `plausible marginals asia | true`: nothing is said, and the exit code is not that of a mistake."""
+    command = [sys.executable, "-c", "from plausible.cli import main; main(['marginals', 'asia'])"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, check=False)
+    finally:
+        os.close(writing)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_the_end_of_memory_is_one_line(plausible, monkeypatch):
+    """No traceback where a table does not fit."""
+
+    def too_much(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(pb.BayesianNetwork, "query", too_much)
+    assert plausible("query", "asia", "lung") == (2, "", "plausible: The memory is not enough for this.\n")
+
+
+def test_what_the_guide_shows_runs_and_names_every_command(plausible, tmp_path, monkeypatch):
+    """Line after line, in one folder."""
+    guide = (Path(__file__).parents[2] / "docs" / "guide.md").read_text(encoding="utf-8")
+    lines = [shlex.split(line)[1:] for line in guide.splitlines() if line.startswith("    plausible ")]
+    assert {line[0] for line in lines} == set(NAMES)
+    monkeypatch.chdir(tmp_path)
+    pb.save(pb.examples.load("asia"), "learned.bif")
+    for line in lines:
+        code, text, errors = plausible(*line)
+        assert (code, errors) == (0, ""), line
+        assert text

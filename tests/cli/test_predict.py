@@ -5,6 +5,10 @@ from __future__ import annotations
 import csv
 import json
 
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import plausible as pb
@@ -49,13 +53,18 @@ def test_only_empty_cells_are_missing(predict, word):
 @pytest.mark.parametrize(
     ("content", "hint"),
     [
-        (b"", "rows.csv can't be read as CSV: No columns"),
-        (b"smoke\n\xff\xfe\n", "rows.csv is not written in UTF-8"),
-        (b"smoke\nyes\nyes,no\n", "rows.csv can't be read as CSV"),
-        (b"smoke\nyes,no\nyes,yes\n", "more cells than its first line"),
-        (b"yes,no\nno,no\n", "No column of"),
+        (b"", "rows.csv:1: The file has no columns"),
+        (b"\nyes\n", "rows.csv:1: The file has no columns"),
+        (b"smoke\n\xff\xfe\n", "rows.csv: The file is not written in UTF-8"),
+        (b"smoke\nyes\nyes,no\n", "rows.csv:3: The row has 2 cells, the first line names 1"),
+        (b"smoke,xray\nyes,no\nyes\n", "rows.csv:3: The row has 1 cells, the first line names 2"),
+        (b'smoke\nyes\n"no\n', "rows.csv:3: This can't be read as CSV"),
+        (b"smoke,smoke\nyes,no\n", "rows.csv:1: The first line names two columns 'smoke'"),
+        (b"Smoke,no\nno,no\n", "No column of"),
         (b"smoke,predicted lung\nyes,no\n", "two columns 'predicted lung'"),
-        (b"smoke\nyse\n", "Did you mean 'yes'?"),
+        (b"smoke\nyse\n", "rows.csv:2: Column 'smoke': 'yse' is not a state of 'smoke'. Did you mean 'yes'?"),
+        (b'smoke,id\nyes,"two\nlines"\n\nyse,\n', "rows.csv:5: Column 'smoke'"),
+        (b"either,lung,tub\nyes,,\n,,\nno,,yes\n", "rows.csv:4: The evidence"),
     ],
 )
 def test_a_file_that_can_not_be_used_is_one_line_and_exit_code_two(predict, content, hint):
@@ -121,3 +130,187 @@ def test_help_tells_the_columns_of_the_output(capsys):
     text = " ".join(capsys.readouterr().out.split())
     assert "`P(target=state)`" in text
     assert "`predicted target`" in text
+
+
+# --- files of both kinds, in pieces ---
+
+
+def write_rows(path, frame):
+    """A table as CSV or Parquet."""
+    if path.suffix == ".csv":
+        frame.to_csv(path, index=False)
+    else:
+        frame.to_parquet(path)
+
+
+def read_rows(path):
+    """A table as CSV or Parquet, cells of a CSV as text."""
+    return pd.read_csv(path, keep_default_na=False, dtype=str) if path.suffix == ".csv" else pd.read_parquet(path)
+
+
+@pytest.mark.usefixtures("small_chunks")
+@pytest.mark.parametrize("source", ["csv", "parquet"])
+@pytest.mark.parametrize("target", ["csv", "parquet"])
+def test_pieces_answer_as_the_library_does_at_once(plausible, tmp_path, source, target):
+    """Ten rows with gaps, three at a time, from either kind of file to either kind."""
+    asia = pb.examples.load("asia")
+    rows = asia.sample(10, seed=4)[["smoke", "xray", "dysp", "bronc"]].astype(object)
+    rows = rows.mask(np.random.default_rng(0).random(rows.shape) < 0.4, None)
+    write_rows(tmp_path / f"rows.{source}", rows)
+    answers = tmp_path / f"answers.{target}"
+    code, text, errors = plausible("predict", "asia", str(tmp_path / f"rows.{source}"), "bronc", str(answers))
+    assert (code, text, errors) == (0, f"{answers}: 10 rows written\n", "")
+    found = read_rows(answers)
+    expected = [
+        asia.query("bronc", {name: state for name, state in row.items() if name != "bronc" and not pd.isna(state)})
+        for row in rows.to_dict("records")
+    ]
+    assert found["P(bronc=yes)"].astype(float).tolist() == pytest.approx([factor["yes"] for factor in expected])
+    assert found["predicted bronc"].tolist() == [factor.argmax()["bronc"] for factor in expected]
+    missing = found[list(rows)].astype(object).replace("", None)
+    assert missing.where(missing.notna(), None).to_dict("records") == rows.to_dict("records")
+
+
+@pytest.mark.usefixtures("small_chunks")
+def test_columns_of_a_parquet_file_keep_their_types(plausible, tmp_path):
+    """Also those that CSV has no words for; numbers with gaps name the states that they equal."""
+    pb.save(network([0, 1], [0, 1]), tmp_path / "model.json")
+    given = pa.table(
+        {
+            "B": pa.array([1.0, None, 0.0, 1.0], pa.float64()),
+            "A": pa.array([[1], [], None, [0]], pa.list_(pa.int8())),
+            "when": pa.array([1, 2, 3, None], pa.timestamp("ms")),
+            "kind": pa.array(["x", "y", "x", None]).dictionary_encode(),
+            "data": pa.array([b"\x00", b"", None, b"\xff"], pa.binary()),
+        }
+    )
+    pq.write_table(given, tmp_path / "rows.parquet")
+    arguments = ("predict", str(tmp_path / "model.json"), str(tmp_path / "rows.parquet"), "A")
+    code, _, errors = plausible(*arguments, str(tmp_path / "answers.parquet"))
+    assert (code, errors) == (0, "")
+    found = pq.read_table(tmp_path / "answers.parquet")
+    assert found.column_names == [*given.column_names, "P(A=0)", "P(A=1)", "predicted A"]
+    assert found.select(given.column_names).to_pylist() == given.to_pylist()
+    assert [found.schema.field(name).type for name in given.column_names] == given.schema.types
+    assert found["P(A=1)"].to_pylist() == pytest.approx([0.64, 0.4, 0.16, 0.64])
+    assert found["predicted A"].to_pylist() == [1, 0, 0, 1]
+    assert plausible(*arguments, str(tmp_path / "answers.csv"))[0] == 0
+    assert read_rows(tmp_path / "answers.csv")["when"][3] == ""
+
+
+def test_whole_numbers_that_another_program_wrote_with_a_point_are_states(predict):
+    """As pandas writes a column of integers that has gaps."""
+    _, _, errors, rows = predict(network([0, 1], [0, 1]), "B\n1.0\n\n0.0\n", "A")
+    assert errors == ""
+    assert [float(row["P(A=1)"]) for row in rows] == pytest.approx([0.64, 0.4, 0.16])
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_name(predict):
+    """As spreadsheets write CSV files."""
+    _, _, errors, rows = predict(network(["u", "v"], ["s", "t"]), b"\xef\xbb\xbfB\r\nt\r\n", "A")
+    assert errors == ""
+    assert float(rows[0]["P(A=v)"]) == pytest.approx(0.64)
+
+
+@pytest.mark.usefixtures("small_chunks")
+@pytest.mark.parametrize("row", [0, 2, 3, 6])
+def test_an_unknown_state_is_reported_with_its_row(plausible, tmp_path, row):
+    """By line in a CSV file, by number, from one, in a Parquet file; also in later pieces."""
+    rows = pd.DataFrame({"smoke": ["yes"] * 7, "xray": ["no"] * 7})
+    rows.loc[row, "xray"] = "nno"
+    for ending, place in (("csv", f"rows.csv:{row + 2}: "), ("parquet", f"rows.parquet, row {row + 1}: ")):
+        write_rows(tmp_path / f"rows.{ending}", rows)
+        arguments = ("predict", "asia", str(tmp_path / f"rows.{ending}"), "lung", str(tmp_path / "answers.csv"))
+        code, text, errors = plausible(*arguments)
+        assert (code, text) == (2, "")
+        assert f"{place}Column 'xray': 'nno' is not a state of 'xray'. Did you mean 'no'?\n" in errors
+        assert not (tmp_path / "answers.csv").exists()
+
+
+@pytest.mark.usefixtures("small_chunks")
+def test_a_row_that_can_not_be_is_reported_with_the_findings_that_contradict_each_other(predict):
+    """And with its line."""
+    content = "asia,either,tub\n" + "no,yes,no\n" * 4 + "no,no,yes\n"
+    code, _, errors, rows = predict("asia", content, "lung")
+    assert (code, rows) == (2, None)
+    assert "rows.csv:6: " in errors
+    assert "either='no'" in errors
+    assert "tub='yes'" in errors
+    assert "asia=" not in errors
+
+
+# --- options ---
+
+
+def test_states_alone(predict):
+    """Without probabilities the answer is one column."""
+    _, _, errors, rows = predict(network(["u", "v"], ["s", "t"]), "B\ns\nt\n", "A", "--no-proba")
+    assert errors == ""
+    assert rows == [{"B": "s", "predicted A": "u"}, {"B": "t", "predicted A": "v"}]
+
+
+def test_evidence_and_interventions_hold_in_every_row(predict):
+    """As if they were columns, but that an intervention tells nothing of causes."""
+    asia = pb.examples.load("asia")
+    _, _, errors, rows = predict("asia", "xray\nyes\n\n", "lung", "-e", "dysp=yes", "--do", "smoke=yes")
+    assert errors == ""
+    for row, evidence in zip(rows, ({"xray": "yes"}, {}), strict=True):
+        expected = asia.query("lung", {"dysp": "yes", **evidence}, do={"smoke": "yes"})["yes"]
+        assert float(row["P(lung=yes)"]) == pytest.approx(expected)
+    _, _, errors, rows = predict("asia", "xray\n\n", "smoke", "--do", "lung=yes")
+    assert errors == ""
+    assert float(rows[0]["P(smoke=yes)"]) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "hint"),
+    [
+        ("lnug", (), "Did you mean 'lung'?"),
+        ("lung", ("-e", "lung=yes"), "is the target"),
+        ("lung", ("--do", "lung=yes"), "is the target"),
+        ("lung", ("-e", "xray=yes"), "'xray' is a column of"),
+        ("lung", ("--do", "xray=yes"), "'xray' is a column of"),
+        ("lung", ("-e", "dysp=yes", "--do", "dysp=no"), "'dysp' is in --evidence and in --do"),
+        ("lung", ("-e", "dysp=yes|no"), "has to be one state"),
+        ("lung", ("-e", "dysp~1|2"), "has to be one state"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(predict, target, options, hint):
+    """Nothing is written."""
+    code, text, errors, rows = predict("asia", "xray\nyes\n", target, *options)
+    assert (code, text, rows) == (2, "", None)
+    assert errors.count("\n") == 1
+    assert hint in errors
+
+
+def test_continuous_variables_have_no_states_to_predict_or_to_read(predict):
+    """Both are said in one line."""
+    mixed = pb.BayesianNetwork(
+        pb.TableCPD("A", [0.5, 0.5]), pb.LinearGaussianCPD("X", intercept=0.0, variance=1.0, parents=[])
+    )
+    assert "'X' is continuous: only a variable with states" in predict(mixed, "A\n0\n", "X")[2]
+    assert "The column 'X' of" in predict(mixed, "X\n0.5\n", "A")[2]
+
+
+# --- what is missing or broken ---
+
+
+def test_a_file_that_is_not_parquet_is_refused(plausible, tmp_path):
+    """With the name of the file, in one line."""
+    (tmp_path / "rows.parquet").write_text("smoke\nyes\n")
+    code, text, errors = plausible("predict", "asia", str(tmp_path / "rows.parquet"), "lung", str(tmp_path / "a.csv"))
+    assert (code, text) == (2, "")
+    assert "rows.parquet can't be read as Parquet" in errors
+    assert errors.count("\n") == 1
+
+
+def test_parquet_without_pyarrow_tells_what_to_install(plausible, tmp_path, monkeypatch):
+    """To read as to write."""
+    monkeypatch.setattr("plausible.cli.parquet_tables.find_spec", lambda _: None)
+    (tmp_path / "rows.csv").write_text("smoke\nyes\n")
+    (tmp_path / "rows.parquet").write_text("")
+    for source, target in (("rows.csv", "answers.parquet"), ("rows.parquet", "answers.csv")):
+        code, _, errors = plausible("predict", "asia", str(tmp_path / source), "lung", str(tmp_path / target))
+        assert code == 2
+        assert 'pip install "plausible[scale]"' in errors
+    assert {path.name for path in tmp_path.iterdir()} == {"rows.csv", "rows.parquet"}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import Annotated, Any
+from types import ModuleType
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -22,8 +24,11 @@ from plausible.cli import (
     mpe,
     predict,
     query,
+    sample,
     show,
 )
+from plausible.cli import map as best_states
+from plausible.cli.evidence import SYNTAX
 from plausible.cli.output import print_line
 from plausible.errors import PlausibleError
 
@@ -31,6 +36,9 @@ __all__ = ["main"]
 
 # ClickException, of the click that typer uses: its own copy or the package, by version.
 _USAGE_ERROR: Any = typer.BadParameter.__mro__[2]
+
+#: What shells say of a program that Ctrl-C ended; typer may give it as the result.
+_INTERRUPTED = 130
 
 app = typer.Typer(
     name="plausible",
@@ -40,8 +48,17 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-for command in (info, show, query, marginals, mpe, predict, explain, dsep, independencies, compare, convert, demo):
-    app.command(name=command.NAME)(command.run)
+_INFERENCE = (query, marginals, mpe, best_states, explain, sample, predict)
+
+
+def _epilog(command: ModuleType) -> str:
+    """What stands at the end of a command's help; the sign `\\b` keeps the lines of the next paragraph as they are."""
+    examples = "\n  ".join(["\b\nFor example:", *command.EXAMPLES])
+    return f"{SYNTAX.strip()}\n\n{examples}" if command in _INFERENCE else examples
+
+
+for command in (info, show, *_INFERENCE, dsep, independencies, compare, convert, demo):
+    app.command(name=command.NAME, epilog=_epilog(command))(command.run)
 
 
 @app.callback(invoke_without_command=True)
@@ -63,20 +80,33 @@ def main(arguments: Sequence[str] | None = None) -> None:
         warnings.showwarning = _one_line
         try:
             code = app(args=None if arguments is None else list(arguments), standalone_mode=False)
+            sys.stdout.flush()
         except _USAGE_ERROR as error:
             _fail(error.format_message())
+        except BrokenPipeError:
+            _stop_writing()
         except (PlausibleError, OSError) as error:
             _fail(str(error))
+        except MemoryError:
+            _fail("The memory is not enough for this.")
         except (typer.Abort, KeyboardInterrupt):
-            _fail("interrupted", code=130)
-        else:
-            sys.exit(code if isinstance(code, int) else 0)
+            code = _INTERRUPTED
+        if code == _INTERRUPTED:
+            _fail("interrupted", code)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _stop_writing() -> NoReturn:
+    """End without a word: whoever read the output, such as `head`, has enough of it."""
+    # Python writes out what is left at its end, which would fail once more.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(1)
 
 
 def _one_line(message: Warning | str, *_: object, **__: object) -> None:
     print_line(f"plausible: warning: {message}", error=True)
 
 
-def _fail(problem: str, code: int = 2) -> None:
+def _fail(problem: str, code: int = 2) -> NoReturn:
     print_line("plausible: " + " ".join(problem.split()), error=True)
     sys.exit(code)

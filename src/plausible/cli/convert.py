@@ -10,9 +10,10 @@ from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.source import ModelSource, read_model
 from plausible.io import save
 
-__all__ = ["NAME", "run"]
+__all__ = ["EXAMPLES", "NAME", "run"]
 
 NAME = "convert"
+EXAMPLES = ("plausible convert asia asia.xdsl",)
 
 
 def run(

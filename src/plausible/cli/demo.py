@@ -9,9 +9,10 @@ from plausible.cli.info import model_facts, print_facts
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.models import BayesianNetwork
 
-__all__ = ["NAME", "run"]
+__all__ = ["EXAMPLES", "NAME", "run"]
 
 NAME = "demo"
+EXAMPLES = ("plausible demo",)
 
 #: (what is asked in words, target, evidence, intervention)
 _QUESTIONS: tuple[tuple[str, str, dict[str, str], dict[str, str]], ...] = (

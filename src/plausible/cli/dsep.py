@@ -7,12 +7,14 @@ from typing import Annotated, Any
 import typer
 
 from plausible.cli.output import AsJson, print_json, print_line
-from plausible.cli.source import GraphSource, names_in, read_graph
+from plausible.cli.quoting import names_in
+from plausible.cli.source import GraphSource, read_graph
 from plausible.graphs import DAG
 
-__all__ = ["NAME", "run"]
+__all__ = ["EXAMPLES", "NAME", "run"]
 
 NAME = "dsep"
+EXAMPLES = ("plausible dsep asia smoke tub --given xray", "plausible dsep 'D -> G <- I; G -> L' D I --given L")
 
 Side = Annotated[str, typer.Argument(help="Names, separated by commas.", show_default=False)]
 

@@ -11,9 +11,10 @@ from plausible.graphs import DAG, elimination_order, induced_width
 from plausible.io import Model
 from plausible.models import BayesianNetwork
 
-__all__ = ["NAME", "model_facts", "print_facts", "run"]
+__all__ = ["EXAMPLES", "NAME", "model_facts", "print_facts", "run"]
 
 NAME = "info"
+EXAMPLES = ("plausible info asia",)
 
 
 def run(model: ModelSource, as_json: AsJson = False) -> None:

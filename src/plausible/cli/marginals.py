@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from plausible.cli.evidence import Do, EvidenceText, read_findings
+from plausible.cli.evidence import Do, EvidenceTexts, asked
 from plausible.cli.output import AsJson, factor_document, print_json, print_line
-from plausible.cli.query import interventions
 from plausible.cli.source import ModelSource, read_model
 
-__all__ = ["NAME", "run"]
+__all__ = ["EXAMPLES", "NAME", "run"]
 
 NAME = "marginals"
+EXAMPLES = ("plausible marginals asia --evidence xray=yes",)
 
 
-def run(model: ModelSource, evidence: EvidenceText = "", do: Do = "", as_json: AsJson = False) -> None:
+def run(model: ModelSource, evidence: EvidenceTexts = None, do: Do = None, as_json: AsJson = False) -> None:
     """Print P(X | evidence, do) of every variable X."""
     found = read_model(model)
-    answers = found.marginals(evidence=read_findings(evidence, found), **interventions(do, found))
+    answers = found.marginals(**asked(evidence, do, found))
     if as_json:
         print_json({name: factor_document(factor) for name, factor in answers.items()})
         return

@@ -12,8 +12,9 @@ from rich.console import Console
 from rich.table import Table
 
 from plausible.factors import Factor
+from plausible.variables import Assignment
 
-__all__ = ["AsJson", "factor_document", "facts", "print_json", "print_line"]
+__all__ = ["AsJson", "factor_document", "facts", "print_assignment", "print_json", "print_line"]
 
 #: The option that every command has.
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
@@ -35,6 +36,17 @@ def print_line(text: str = "", *, error: bool = False) -> None:
     stream = sys.stderr if error else sys.stdout
     encoding = stream.encoding or "utf-8"
     stream.write(text.encode(encoding, errors="replace").decode(encoding) + "\n")
+
+
+def print_assignment(best: Assignment, *, as_json: bool) -> None:
+    """A state for each variable, and the log-probability of them all."""
+    if as_json:
+        print_json({"states": dict(best), "log_probability": best.log_probability})
+        return
+    width = max(map(len, best), default=0)
+    for name, state in best.items():
+        print_line(f"{name.ljust(width)}  {state}")
+    print_line(f"log-probability {best.log_probability:.6g}")
 
 
 def facts(title: str, rows: Iterable[tuple[str, object]]) -> None:

@@ -2,118 +2,89 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from plausible.cli.chunks import TableReader
+from plausible.cli.evidence import Do, EvidenceTexts, intervened, read_findings, read_interventions
 from plausible.cli.output import AsJson, print_json, print_line
+from plausible.cli.prediction import Prediction, check_columns, check_question
+from plausible.cli.progress import ShowProgress, progress_bar
 from plausible.cli.source import ModelSource, read_model
-from plausible.errors import InvalidArgument, MissingDependency, UnknownVariable
-from plausible.variables import Variable
+from plausible.cli.tables import check_ending, new_table, open_table
+from plausible.errors import InvalidArgument
+from plausible.io import Model
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = ["NAME", "run"]
+__all__ = ["EXAMPLES", "NAME", "run"]
 
 NAME = "predict"
+EXAMPLES = (
+    "plausible predict asia rows.csv lung answers.csv",
+    "plausible predict asia rows.csv lung answers.csv --no-proba -e asia=no --do smoke=no",
+)
 
 
 def run(
     model: ModelSource,
-    data: Annotated[
-        Path,
-        typer.Argument(
-            help="A CSV or Parquet file of evidence; empty cells are not observed, columns of no variable are ignored."
-        ),
-    ],
+    data: Annotated[Path, typer.Argument(help="A CSV or Parquet file of evidence.", show_default=False)],
     target: Annotated[str, typer.Argument(help="The variable to predict.", show_default=False)],
     output: Annotated[Path, typer.Argument(help="The CSV or Parquet file to write.", show_default=False)],
+    proba: Annotated[
+        bool, typer.Option("--proba/--no-proba", help="Write the probability of each state, or the best state alone.")
+    ] = True,
+    evidence: EvidenceTexts = None,
+    do: Do = None,
+    progress: ShowProgress = None,
     as_json: AsJson = False,
 ) -> None:
     """Write, for each row of evidence, the probabilities of the target's states and the most probable one.
 
+    Columns of the input that are named as variables are evidence, and their empty cells are not observed; the target's
+    own is not looked at. What --evidence and --do say holds in every row, one state for a variable.
+
     The output has the columns of the input as they are, then `P(target=state)` for each state, then `predicted target`.
+    Files may be larger than memory; the output appears only once it is whole.
     """
     found = read_model(model)
-    if target not in found.variables:
-        raise UnknownVariable.named(target, found.variables, "this model")
-    given = _read(data)
-    known = [name for name in given.columns if name in found.variables]
-    if not known:
-        raise InvalidArgument(f"No column of {data} is a variable of this model; its first line must name them.")
-    # The target is not evidence; a column for it, though empty, keeps the number of rows where there is no other.
-    evidence = {name: _states(given[name], found.variables[name]) for name in known if name != target}
-    answers = found.compile().predict_proba({**evidence, target: [None] * len(given)}, target)
-    _write(_with_answers(given, answers, target), output)
-    others = [str(name) for name in given.columns if name not in found.variables]
+    findings, interventions = _given(evidence, do, found)
+    # A variable that was set is in that state with certainty, so it may be given as well.
+    fixed = {**findings, **interventions}
+    check_question(found, target, fixed)
+    check_ending(output)
+    with open_table(data) as table:
+        check_columns(found, fixed, table.columns, str(data))
+        engine = intervened(found, interventions).compile()
+        prediction = Prediction(engine, found.variables, found.variables[target], fixed, proba)
+        num_rows = _write(table, prediction, output, progress)
+        others = [name for name in table.columns if name not in found.variables]
     if as_json:
-        print_json({"rows": len(given), "target": target, "output": str(output), "not_variables": others})
+        print_json({"rows": num_rows, "target": target, "output": str(output), "not_variables": others})
     else:
         note = f" (no variables, passed through: {', '.join(others)})" if others else ""
-        print_line(f"{output}: {len(given)} rows written{note}")
+        print_line(f"{output}: {num_rows} rows written{note}")
 
 
-def _states(column: pd.Series[Any], variable: Variable) -> list[Any]:
-    """Cells as states: a file may hold text where the states are numbers or booleans."""
-    states = {cell: variable.state_from_text(str(cell)) for cell in column.dropna().unique()}
-    return [states.get(cell) for cell in column]
+def _given(evidence: list[str] | None, do: list[str] | None, model: Model) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Findings and interventions, which must be of different variables."""
+    findings, interventions = read_findings(evidence, model), read_interventions(do, model)
+    for name in interventions:
+        if name in findings:
+            raise InvalidArgument(f"{name!r} is in --evidence and in --do: drop one of them.")
+    return findings, interventions
 
 
-def _with_answers(given: pd.DataFrame, answers: pd.DataFrame, target: str) -> pd.DataFrame:
-    """The columns of the input, then those of the answer."""
-    import pandas as pd
-
-    states = list(answers.columns)
-    best = [states[place] for place in answers.to_numpy().argmax(axis=1)]
-    numbers = answers.set_axis([f"P({target}={state})" for state in states], axis=1).set_axis(given.index, axis=0)
-    predicted = pd.Series(best, index=given.index, name=f"predicted {target}", dtype=object)
-    table = pd.concat([given, numbers, predicted], axis=1)
-    if not table.columns.is_unique:
-        repeated = table.columns[table.columns.duplicated()][0]
-        raise InvalidArgument(f"The output would have two columns {repeated!r}; rename the one of the input.")
-    return table
-
-
-def _read(path: Path) -> pd.DataFrame:
-    """The table as it is in the file: of a CSV the text of the cells, nothing but empty ones missing."""
-    import pandas as pd
-
-    try:
-        if path.suffix.lower() == ".parquet":
-            _require_pyarrow()
-            return pd.read_parquet(path)
-        if path.suffix.lower() == ".csv":
-            table = pd.read_csv(path, dtype=str, keep_default_na=False, na_values=[""], skip_blank_lines=False)
-            return _with_whole_header(table, path)
-    except UnicodeDecodeError as error:
-        raise InvalidArgument(f"{path} is not written in UTF-8: {error}.") from error
-    except (pd.errors.EmptyDataError, pd.errors.ParserError) as error:
-        raise InvalidArgument(f"{path} can't be read as CSV: {error}.") from error
-    raise InvalidArgument(f"{path} is neither a .csv nor a .parquet file.")
-
-
-def _with_whole_header(table: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """Refuse rows longer than the header, of which pandas takes the first cells as names of the rows."""
-    import pandas as pd
-
-    if not isinstance(table.index, pd.RangeIndex):
-        raise InvalidArgument(f"The rows of {path} have more cells than its first line, which must name all columns.")
-    return table
-
-
-def _write(table: pd.DataFrame, path: Path) -> None:
-    if path.suffix.lower() == ".parquet":
-        _require_pyarrow()
-        table.to_parquet(path)
-    elif path.suffix.lower() == ".csv":
-        table.to_csv(path, index=False)
-    else:
-        raise InvalidArgument(f"{path} is neither a .csv nor a .parquet file.")
-
-
-def _require_pyarrow() -> None:
-    if find_spec("pyarrow") is None:
-        raise MissingDependency.extra("pyarrow", "scale")
+def _write(table: TableReader, prediction: Prediction, output: Path, progress: bool | None) -> int:
+    """The columns of the input, then those of the answer, chunk by chunk; gives the number of rows."""
+    for name in prediction.kinds:
+        if name in table.columns:
+            raise InvalidArgument(f"The output would have two columns {name!r}; rename the one of the input.")
+    kinds = {**table.columns, **prediction.kinds}
+    num_rows = 0
+    with new_table(output, kinds) as writer, progress_bar(f"predicting {prediction.target}", progress) as advance:
+        for chunk in table.chunks():
+            writer.write({**chunk.columns, **prediction.answers(chunk)})
+            num_rows += chunk.num_rows
+            advance(table.fraction)
+    return num_rows

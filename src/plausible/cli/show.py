@@ -12,9 +12,10 @@ from plausible.errors import UnknownVariable
 from plausible.io import Model
 from plausible.models import BayesianNetwork
 
-__all__ = ["NAME", "run"]
+__all__ = ["EXAMPLES", "NAME", "run"]
 
 NAME = "show"
+EXAMPLES = ("plausible show asia dysp",)
 
 Names = Annotated[list[str] | None, typer.Argument(help="Variables to show; all where left out.", show_default=False)]
 

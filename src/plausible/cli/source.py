@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +13,7 @@ from plausible.graphs import DAG, UndirectedGraph
 from plausible.io import Model, load
 from plausible.models import BayesianNetwork
 
-__all__ = ["GraphSource", "ModelSource", "names_in", "read_graph", "read_graph_or_network", "read_model"]
+__all__ = ["GraphSource", "ModelSource", "read_graph", "read_graph_or_network", "read_model"]
 
 ModelSource = Annotated[str, typer.Argument(help="A file, or the name of an example such as asia.", show_default=False)]
 GraphSource = Annotated[
@@ -50,10 +49,3 @@ def read_graph(source: str) -> DAG | UndirectedGraph:
     """The graph of a model, or the one that arrow text spells."""
     found = read_graph_or_network(source)
     return found.graph if isinstance(found, BayesianNetwork) else found
-
-
-def names_in(text: str | None) -> list[str]:
-    """Names separated by commas; a name with a comma stands in double quotes."""
-    if not text:
-        return []
-    return [name.strip() for name in next(csv.reader([text], skipinitialspace=True)) if name.strip()]

@@ -53,13 +53,15 @@ class CPD(Frozen, ABC):
     @property
     def is_bound(self) -> bool:
         """Whether the states of all parents are known."""
-        return None not in self._known_parents
+        return not any(parent is None for parent in self._known_parents)  # `in` would compare states
 
     @property
     def parents(self) -> tuple[Variable, ...]:
         """The parents, in order."""
-        self._require_bound()
-        return tuple(parent for parent in self._known_parents if parent is not None)
+        parents = tuple(parent for parent in self._known_parents if parent is not None)
+        if len(parents) < len(self._known_parents):
+            self._require_bound()
+        return parents
 
     def _require_bound(self) -> None:
         if not self.is_bound:

@@ -195,7 +195,8 @@ class TableCPD(CPD):
 
     def to_factor(self, max_entries: int = MAX_ENTRIES) -> Factor:
         """The table as a factor over `(*parents, variable)`."""
-        return Factor.trusted(self.scope, self.values.reshape(table_shape(self.scope)))
+        scope = self.scope
+        return Factor.trusted(scope, self.values.reshape(table_shape(scope)))
 
     def to_factors(self) -> tuple[Factor, ...]:
         """The table itself."""

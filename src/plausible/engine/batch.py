@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plausible.engine.program import Program
-from plausible.engine.run import Workspace
+from plausible.engine.run import Semiring, Workspace
+
+if TYPE_CHECKING:
+    from plausible.kernels.lanes import LaneBuffers
 
 __all__ = ["RowAnswers", "answer_rows"]
 
 Floats = NDArray[np.float64]
+Flags = NDArray[np.uint8]
 Codes = NDArray[np.int32]
 
-#: Rows are split into this many parts whatever the number of threads, so that sums come out the same bit for bit.
+#: Rows go in parts of a size that does not depend on the number of threads, so that sums come out the same bit for bit.
 _NUM_PARTS = 8
+#: Rows run side by side where the messages of a program have no more numbers than this; else one after the other.
+_WIDE_STORE = 2**18
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,42 +72,131 @@ def answer_rows(
     threads
         At most this many; one for each core where left out.
     """
-    from plausible.kernels.cliques import run_rows  # brings Numba, which importing a model must not load
+    job = _Job(program, sources, rows, target, weights)
+    parts = [part for part in np.array_split(np.arange(len(rows)), _NUM_PARTS) if len(part)]
+    slices = [slice(int(part[0]), int(part[-1]) + 1) for part in parts]
+    run = job.side_by_side() if program.store_size <= _WIDE_STORE else job.one_by_one
+    totals = None if weights is None else np.zeros(program.num_entries)
+    width = max(1, min(threads or os.cpu_count() or 1, len(parts)))
+    with ThreadPoolExecutor(width) as pool:
+        for first in range(0, len(slices), width):  # no more sums at a time than threads: they are as large as tables
+            for part_totals in pool.map(run, slices[first : first + width]):
+                if totals is not None:
+                    totals += part_totals
+    return RowAnswers(job.log_totals, None if target is None else job.marginals, totals)
 
-    parts = np.array_split(np.arange(len(rows)), min(_NUM_PARTS, max(1, len(rows))))
-    loaded = Workspace.of(program)
-    loaded.load(sources)
-    log_totals = np.empty(len(rows))
-    marginals = np.zeros((len(rows), program.sizes[target] if target is not None else 0))
-    totals = np.zeros((len(parts), program.num_entries if weights is not None else 0))
 
-    def run(part: int) -> None:
-        chosen = slice(parts[part][0], parts[part][-1] + 1) if len(parts[part]) else slice(0, 0)
-        workspace = Workspace.of(program)
-        run_rows(
-            rows[chosen],
-            program.cliques,
-            program.findings,
-            program.has_children if weights is None else np.ones_like(program.has_children),
-            program.views,
-            program.view_starts,
-            loaded.tables,
-            workspace.tables,
-            workspace.messages,
-            workspace.column_sums,
-            program.column_starts,
-            workspace.counters,
-            workspace.num_received,
-            np.zeros(program.sizes.max(initial=1)),
-            program.readings[target] if target is not None else np.empty(0, dtype=np.int64),
-            log_totals[chosen],
-            marginals[chosen],
-            np.empty(0) if weights is None else weights[chosen],
-            totals[part],
-        )
+class _Job:
+    """Rows to answer, and where the answers go."""
 
-    with ThreadPoolExecutor(min(threads or os.cpu_count() or 1, len(parts))) as pool:
-        list(pool.map(run, range(len(parts))))
-    return RowAnswers(
-        log_totals, None if target is None else marginals, None if weights is None else totals.sum(axis=0)
+    def __init__(
+        self, program: Program, sources: Floats, rows: Codes, target: int | None, weights: Floats | None
+    ) -> None:
+        self.program, self.sources, self.rows, self.target, self.weights = program, sources, rows, target, weights
+        self.log_totals = np.zeros(len(rows))
+        self.marginals = np.zeros((len(rows), int(program.sizes[target]) if target is not None else 0))
+
+    # --- small programs ---
+
+    def side_by_side(self) -> Callable[[slice], Floats]:
+        """Load the tables; the answer runs some rows, and returns the sum of their beliefs."""
+        from plausible.kernels.lanes import run_lanes
+        from plausible.kernels.stream import load
+
+        program = self.program
+        tables, floors = np.empty(program.num_entries), np.empty(program.num_cliques)
+        load(program.layout, Workspace.of(program, self.sources).buffers, tables, floors)
+        wanted = self._wanted()
+
+        def run(part: slice) -> Floats:
+            rows = self.rows[part]
+            totals = np.zeros(0 if self.weights is None else program.num_entries)
+            risky = np.zeros(len(rows), dtype=np.uint8)
+            run_lanes(
+                program.layout,
+                _lane_buffers(program),
+                tables,
+                floors,
+                program.num_sources,
+                rows,
+                -1 if self.target is None else self.target,
+                wanted,
+                np.empty(0) if self.weights is None else self.weights[part],
+                self.log_totals[part],
+                risky,
+                self.marginals[part],
+                totals,
+            )
+            self._run_again(part.start + np.flatnonzero(risky), Semiring.LOG_SUM, totals)
+            return totals
+
+        return run
+
+    def _wanted(self) -> Flags:
+        """The cliques from the root to the target's, or all."""
+        wanted = np.ones(self.program.num_cliques, dtype=np.uint8)
+        if self.target is not None and self.weights is None:
+            wanted[:] = 0
+            clique = int(self.program.layout.readings[self.target, 0])
+            while clique >= 0:
+                wanted[clique] = 1
+                clique = int(self.program.layout.cliques["parent"][clique])
+        return wanted
+
+    # --- large programs ---
+
+    def one_by_one(self, part: slice) -> Floats:
+        """Run some rows; returns the sum of their beliefs."""
+        totals = np.zeros(0 if self.weights is None else self.program.num_entries)
+        risky = self._run_again(np.arange(part.start, part.stop), Semiring.SUM, totals)
+        self._run_again(risky, Semiring.LOG_SUM, totals)
+        return totals
+
+    def _run_again(self, places: NDArray[np.intp], semiring: Semiring, totals: Floats) -> NDArray[np.intp]:
+        """Run rows through buffers of their own; returns the risky ones, which are left out."""
+        if not len(places):
+            return places
+        workspace = Workspace.of(self.program, self.sources, semiring)
+        risky: list[int] = []
+        for place in places.tolist():
+            log_total = workspace.collect(self._findings(self.rows[place]))
+            self.log_totals[place] = log_total
+            if workspace.is_risky:
+                risky.append(place)
+            elif log_total > -np.inf:
+                self._read(place, workspace, totals)
+        return np.array(risky, dtype=np.intp)
+
+    def _read(self, place: int, workspace: Workspace, totals: Floats) -> None:
+        """Take what is wanted from collected messages."""
+        if self.weights is not None:
+            starts = np.ascontiguousarray(self.program.layout.cliques["table"])
+            workspace.distribute(None, totals, starts, weight=float(self.weights[place]))
+        elif self.target is not None:
+            workspace.distribute([int(self.program.layout.readings[self.target, 0])])
+        if self.target is not None:
+            self.marginals[place] = workspace.marginals([self.target])[0]
+
+    def _findings(self, row: Codes) -> dict[int, Floats]:
+        findings: dict[int, Floats] = {}
+        for variable in np.flatnonzero(row >= 0).tolist():
+            findings[variable] = np.zeros(int(self.program.sizes[variable]))
+            findings[variable][row[variable]] = 1.0
+        return findings
+
+
+def _lane_buffers(program: Program) -> LaneBuffers:
+    from plausible.kernels.lanes import LANES, LaneBuffers
+
+    cliques = program.layout.cliques
+    return LaneBuffers(
+        store=np.zeros((program.store_size - program.num_sources) * LANES),
+        peaks=np.zeros(program.num_cliques * LANES),
+        floors=np.zeros(program.num_cliques * LANES),
+        observed=np.zeros(len(program.sizes), dtype=np.uint8),
+        block=np.empty(int(cliques["block"].max(initial=1)) * LANES),
+        offsets=np.empty(int((cliques["last"] - cliques["first"]).max(initial=0)) + 2, dtype=np.int64),
+        counters=np.zeros(2 * int(cliques["num_axes"].max(initial=0)) + 2, dtype=np.int64),
+        log_totals=np.zeros(LANES),
+        risky=np.zeros(LANES, dtype=np.uint8),
     )

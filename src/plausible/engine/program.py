@@ -2,120 +2,109 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from plausible.kernels.stream import Layout
 
 __all__ = ["Program"]
 
 Ints = NDArray[np.int64]
 
-#: What one entry costs in a calibration, in seconds: a rough figure of today's desktop machines.
-_SECONDS_PER_ENTRY = 1.5e-8
+#: What one entry, and one clique, cost in a calibration, in seconds: rough figures of today's desktop machines.
+_SECONDS_PER_ENTRY = 3e-9
+_SECONDS_PER_CLIQUE = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
-    """A clique tree in the layout that `plausible.kernels.cliques` runs; made by `compile_program`.
+    """A clique tree in the layout that `plausible.kernels.stream` runs; made by `compile_program`.
 
     Attributes
     ----------
-    sizes
-        The number of states of each variable.
-    cliques
-        A row for each clique, children before parents: see the kernels.
-    axes, axis_starts
-        The variables of clique c in axis order are `axes[axis_starts[c]:axis_starts[c + 1]]`, its separator's first.
-    num_separator_axes
-        How many of these are the separator's.
-    loads, load_starts
-        Which factors are multiplied into each clique, and how they lie on its table.
-    views, view_starts
-        How small arrays lie on tables.
-    findings
-        For each variable the clique into which weights of its states are multiplied, and the view there.
-    readings
-        For each variable the clique that has it among its columns, and the view on these columns.
-    holders, holder_starts
-        The cliques that have variable v are `holders[holder_starts[v]:holder_starts[v + 1]]`.
-    has_children
-        Whether a clique has children.
-    column_starts
-        Where the marginal of each clique over its columns begins.
-    state_starts
-        Where the states of each variable begin, all variables in a row.
+    layout
+        The cliques, children before parents, and how factors, messages and findings lie on them.
+    order
+        The elimination order that made the tree.
+    store_size
+        How many numbers a run keeps: factors, weights of states, messages.
+    weight_starts
+        Where in the store the weights of each variable's states begin.
     """
 
-    sizes: Ints
-    cliques: Ints
-    axes: Ints
-    axis_starts: Ints
-    num_separator_axes: Ints
-    loads: Ints
-    load_starts: Ints
-    views: Ints
-    view_starts: Ints
-    findings: Ints
-    readings: Ints
-    holders: Ints
-    holder_starts: Ints
-    has_children: Ints
-    column_starts: Ints
-    state_starts: Ints
+    layout: Layout
+    order: tuple[int, ...]
+    store_size: int
+    weight_starts: Ints
+
+    @property
+    def sizes(self) -> Ints:
+        """The number of states of each variable."""
+        return self.layout.sizes
 
     @property
     def num_cliques(self) -> int:
-        """The number of cliques."""
-        return len(self.cliques)
+        """How many cliques the tree has."""
+        return len(self.layout.cliques)
+
+    @property
+    def entries(self) -> Ints:
+        """The entries of each clique's table."""
+        cliques = self.layout.cliques
+        return np.asarray(cliques["rows"] * cliques["columns"])
 
     @property
     def num_entries(self) -> int:
-        """The number of entries of all clique tables."""
-        return int((self.cliques[:, 1] * self.cliques[:, 2]).sum())
+        """The entries of all clique tables together."""
+        return int(self.entries.sum())
 
     @property
-    def num_message_entries(self) -> int:
-        """The number of entries of all messages, each twice."""
-        return int(2 * self.cliques[:, 1].sum())
-
-    @property
-    def num_columns(self) -> int:
-        """The number of entries of all marginals over columns."""
-        return int(self.cliques[:, 2].sum())
+    def num_sources(self) -> int:
+        """How many numbers the factors have in all."""
+        return int(self.weight_starts[0])
 
     @property
     def num_bytes(self) -> int:
-        """The memory that a run needs."""
-        return 8 * (self.num_entries + self.num_message_entries + self.num_columns)
+        """The memory that a run needs: factors and messages, for tables are never held as a whole."""
+        return 8 * self.store_size + int(self.layout.cliques["num_blocks"].sum())
 
     @property
     def width(self) -> int:
         """The number of variables of the largest clique, less one; -1 where there are none."""
-        return int(np.diff(self.axis_starts).max(initial=0)) - 1
+        return int(self.layout.cliques["num_axes"].max(initial=0)) - 1
 
     @property
     def seconds(self) -> float:
         """A rough estimate of the time of one calibration."""
-        return self.num_entries * _SECONDS_PER_ENTRY + self.num_cliques * 1e-7
+        return self.num_entries * _SECONDS_PER_ENTRY + self.num_cliques * _SECONDS_PER_CLIQUE
 
-    def smallest_clique(self, variables: Sequence[int]) -> int | None:
+    def smallest_clique(self, variables: Iterable[int]) -> int | None:
         """The position of the clique with the smallest table that has all of the variables; None where none has."""
-        wanted = set(variables)
-        holders = [self.holders[self.holder_starts[v] : self.holder_starts[v + 1]].tolist() for v in wanted]
-        candidates = min(holders, key=len, default=range(self.num_cliques))
-        holding = [position for position in candidates if wanted.issubset(self.clique(position))]
-        return min(holding, key=lambda position: int(np.prod(self.cliques[position, 1:3])), default=None)
+        wanted = list(set(variables))
+        if not self.num_cliques:
+            return None
+        members = np.add.reduceat(np.isin(self.layout.axes, wanted), self.layout.cliques["holds"], dtype=np.int64)
+        holding = np.flatnonzero(members == len(wanted))
+        return int(holding[np.argmin(self.entries[holding])]) if len(holding) else None
 
     def clique(self, position: int) -> tuple[int, ...]:
-        """The variables of a clique, in axis order."""
-        return tuple(self.axes[self.axis_starts[position] : self.axis_starts[position + 1]].tolist())
+        """The variables of a clique, in axis order: first those that it shares with its parent."""
+        start, count = (int(self.layout.cliques[name][position]) for name in ("holds", "num_axes"))
+        return tuple(self.layout.axes[start : start + count].tolist())
+
+    def separator(self, position: int) -> tuple[int, ...]:
+        """The variables that a clique shares with its parent."""
+        return self.clique(position)[: int(self.layout.cliques["num_separator_axes"][position])]
 
     @property
     def largest(self) -> int:
         """The position of the clique with the largest table."""
-        return int(np.argmax(self.cliques[:, 1] * self.cliques[:, 2]))
+        return int(np.argmax(self.entries))
 
     def __str__(self) -> str:
         return (

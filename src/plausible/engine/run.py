@@ -1,166 +1,194 @@
-"""Running a program: buffers, and the calls of the kernels in their order.
+"""Running a program: buffers that remember their evidence, and the calls of the kernels in their order.
 
 Kernels are imported where they are called: they bring Numba, which importing a model must not load.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plausible.engine.program import Program
 
-__all__ = ["Workspace"]
+if TYPE_CHECKING:
+    from plausible.kernels.stream import Buffers
+
+__all__ = ["Semiring", "Workspace"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Flags = NDArray[np.uint8]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+class Semiring(IntEnum):
+    """What products are added up by: the numbers that the kernels know them under."""
+
+    SUM = 0
+    LOG_SUM = 1
+    MAX = 2
+
+
+@dataclass(slots=True, eq=False)
 class Workspace:
-    """The buffers of one run; one thread at a time may use them.
+    """The buffers of runs in one semiring; one thread at a time may use them.
+
+    They remember the evidence of the last run: messages that new evidence does not touch are not computed again.
 
     Attributes
     ----------
     program
         What to run.
-    tables, messages, column_sums, counters, num_received
+    semiring
+        SUM on the numbers themselves; LOG_SUM and MAX on their logarithms, which nothing can make underflow.
+    buffers
         What the kernels write to.
     """
 
     program: Program
-    tables: Floats
-    messages: Floats
-    column_sums: Floats
-    counters: Ints
-    num_received: Ints
+    semiring: Semiring
+    buffers: Buffers
+    _findings: dict[int, Floats] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, program: Program) -> Workspace:
-        """Buffers for a program."""
-        return cls(
-            program,
-            np.empty(program.num_entries),
-            np.empty(program.num_message_entries),
-            np.empty(program.num_columns),
-            np.zeros(64, dtype=np.int64),
-            np.zeros(program.num_cliques, dtype=np.int64),
+    def of(cls, program: Program, sources: Floats, semiring: Semiring = Semiring.SUM) -> Workspace:
+        """Buffers for a program, with the factors' numbers, one factor after the other."""
+        from plausible.kernels.stream import Buffers, bound_sources
+
+        layout, cliques = program.layout, program.layout.cliques
+        store = np.zeros(program.store_size)
+        store[: len(sources)] = sources if semiring == Semiring.SUM else _log(sources)
+        block = int(cliques["block"].max(initial=1))
+        operands = int((cliques["last"] - cliques["first"]).max(initial=0)) + 2
+        axes = int(cliques["num_axes"].max(initial=0)) + 1
+        scratch = np.empty(operands, dtype=np.int64)
+        buffers = Buffers(
+            store=store,
+            floors=np.zeros(len(layout.operands)),
+            ceilings=np.zeros(len(layout.operands)),
+            log_scales=np.zeros(program.num_cliques),
+            stale=np.ones(program.num_cliques, dtype=np.uint8),
+            risky=np.zeros(program.num_cliques, dtype=np.uint8),
+            observed=np.zeros(len(program.sizes), dtype=np.uint8),
+            live=np.zeros(int(cliques["num_blocks"].sum()), dtype=np.uint8),
+            block=np.empty(block),
+            base=np.empty(block),
+            offsets=scratch,
+            counters=np.zeros(2 * axes, dtype=np.int64),
+            mixed=np.empty_like(scratch),
+            flat=np.empty_like(scratch),
         )
+        if semiring == Semiring.SUM:
+            bound_sources(layout, buffers, len(sources))
+        return cls(program, semiring, buffers)
 
-    def load(self, sources: Floats) -> None:
-        """Multiply the factors, whose numbers are in `sources` one after the other, into the tables."""
-        from plausible.kernels.cliques import load
-
-        program = self.program
-        load(
-            program.cliques,
-            program.loads,
-            program.load_starts,
-            program.views,
-            program.view_starts,
-            sources,
-            self.tables,
-            self.counters,
-        )
-
-    def collect(self, sources: Floats, weights: Mapping[int, Floats], *, maximize: bool = False) -> float:
-        """Load the factors, multiply the weights of observed variables in, and pass messages to the roots.
-
-        Parameters
-        ----------
-        sources
-            The factors' numbers, one factor after the other.
-        weights
-            Variable -> a weight for each of its states.
-        maximize
-            Take maxima in place of sums.
+    def collect(self, weights: Mapping[int, Floats]) -> float:
+        """Take in the weights of observed variables' states, and pass messages to the roots.
 
         Returns
         -------
         float
             log Σ Π φ, or log max Π φ; -inf for zero.
         """
-        from plausible.kernels.cliques import collect, multiply
+        from plausible.kernels.stream import collect
+
+        self._observe(weights)
+        return float(collect(self.program.layout, self.buffers, int(self.semiring)))
+
+    @property
+    def is_risky(self) -> bool:
+        """After `collect`: whether some product may have vanished though it is not zero, or overflowed."""
+        return bool(self.buffers.risky.any())
+
+    def _observe(self, weights: Mapping[int, Floats]) -> None:
+        """Put the weights into the store; what depends on those that changed becomes stale."""
+        from plausible.kernels.stream import observe
+
+        before, findings = self._findings, dict(weights)
+        changed = [v for v, vector in findings.items() if v not in before or not np.array_equal(before[v], vector)]
+        dropped = [v for v in before if v not in findings]
+        if not changed and not dropped:
+            return
+        numbers = np.array([*changed, *dropped], dtype=np.int64)
+        ones = [np.ones(int(self.program.sizes[v])) for v in dropped]
+        flat = np.concatenate([*(findings[v] for v in changed), *ones])
+        values = flat if self.semiring == Semiring.SUM else _log(flat)
+        observe(self.program.layout, self.buffers, self.program.weight_starts, numbers, values, len(changed))
+        self._findings = findings
+
+    def distribute(
+        self,
+        cliques: Iterable[int] | None = None,
+        tables: Floats | None = None,
+        table_starts: Ints | None = None,
+        weight: float = 1.0,
+    ) -> None:
+        """After `collect`: pass answers from the roots, to all cliques or only as far as to some.
+
+        Parameters
+        ----------
+        cliques
+            Positions; all where left out.
+        tables, table_starts
+            Where to add up the beliefs of cliques: that of clique c from `table_starts[c]` on, if not negative.
+        weight
+            What beliefs are multiplied by when they are added.
+        """
+        from plausible.kernels.stream import distribute
+
+        wanted = np.ones(self.program.num_cliques, dtype=np.uint8)
+        if cliques is not None:
+            wanted[:] = 0
+            wanted[list(cliques)] = 1
+        starts = np.full(self.program.num_cliques, -1, dtype=np.int64) if table_starts is None else table_starts
+        distribute(
+            self.program.layout,
+            self.buffers,
+            wanted,
+            int(self.semiring),
+            np.empty(0) if tables is None else tables,
+            starts,
+            weight,
+        )
+
+    def marginals(self, variables: Sequence[int] | None = None) -> list[Floats]:
+        """After `distribute`: the normalised marginals of some variables, or of all."""
+        from plausible.kernels.stream import read_marginals
 
         program = self.program
-        self.load(sources)
-        for variable, vector in weights.items():
-            clique, view = program.findings[variable]
-            multiply(self._table(clique), vector, self._view(view), self.counters)
-        with np.errstate(divide="ignore"):
-            return float(
-                collect(
-                    program.cliques,
-                    program.views,
-                    program.view_starts,
-                    self.tables,
-                    self.messages,
-                    self.counters,
-                    self.num_received,
-                    maximize,
-                )
+        numbers = np.arange(len(program.sizes)) if variables is None else np.array(variables, dtype=np.int64)
+        sizes = program.sizes[numbers]
+        ends = np.cumsum(sizes).tolist()
+        flat = np.empty(ends[-1] if ends else 0)
+        read_marginals(program.layout, self.buffers, numbers, flat)
+        return [flat[end - size : end] for size, end in zip(sizes.tolist(), ends, strict=True)]
+
+    def beliefs(self, cliques: Sequence[int]) -> list[Floats]:
+        """After `collect`: the normalised tables of some cliques, their axes in the program's order."""
+        program = self.program
+        chosen = list(dict.fromkeys(cliques))
+        starts = np.full(program.num_cliques, -1, dtype=np.int64)
+        lengths = [int(program.entries[clique]) for clique in chosen]
+        starts[chosen] = np.concatenate([[0], np.cumsum(lengths)[:-1]]) if chosen else []
+        tables = np.zeros(sum(lengths))
+        self.distribute(chosen, tables, starts)
+        return [
+            tables[starts[clique] : starts[clique] + program.entries[clique]].reshape(
+                [program.sizes[variable] for variable in program.clique(clique)]
             )
-
-    def calibrate(self, *, keep_all: bool = False) -> None:
-        """After `collect`: pass messages from the roots; then `marginals` can answer, and `belief` if all are kept."""
-        from plausible.kernels.cliques import calibrate
-
-        program = self.program
-        keeps = np.ones_like(program.has_children) if keep_all else program.has_children
-        calibrate(
-            program.cliques,
-            keeps,
-            program.views,
-            program.view_starts,
-            self.tables,
-            self.messages,
-            self.column_sums,
-            program.column_starts,
-            self.counters,
-        )
-
-    def marginals(self) -> list[Floats]:
-        """After `calibrate`: the normalised marginal of every variable."""
-        from plausible.kernels.cliques import read_marginals
-
-        program = self.program
-        flat = np.empty(program.state_starts[-1])
-        read_marginals(
-            program.cliques,
-            program.readings,
-            program.views,
-            program.view_starts,
-            self.column_sums,
-            program.column_starts,
-            program.state_starts,
-            flat,
-            self.counters,
-        )
-        return [flat[start:end] for start, end in pairwise(program.state_starts.tolist())]
-
-    def belief(self, clique: int) -> Floats:
-        """After `calibrate(keep_all=True)`: the normalised table of a clique, its axes in the program's order."""
-        return self._table(clique).reshape([self.program.sizes[variable] for variable in self.program.clique(clique)])
+            for clique in cliques
+        ]
 
     def best_states(self) -> Ints:
-        """After `collect(maximize=True)`: the position of each variable's state in a best assignment."""
-        from plausible.kernels.cliques import trace_back
+        """After `collect` with MAX: the position of each variable's state in a best assignment."""
+        from plausible.kernels.stream import best_states
 
-        program = self.program
-        states = np.zeros(len(program.sizes), dtype=np.int64)
-        trace_back(
-            program.cliques,
-            program.axes,
-            program.axis_starts,
-            program.num_separator_axes,
-            program.sizes,
-            self.tables,
-            states,
-        )
+        states = np.zeros(len(self.program.sizes), dtype=np.int64)
+        best_states(self.program.layout, self.buffers, states)
         return states
 
     def draw(self, levels: Floats) -> Ints:
@@ -168,26 +196,17 @@ class Workspace:
 
         `levels` has a column for each clique.
         """
-        from plausible.kernels.cliques import draw
+        from plausible.kernels.stream import draw
 
         program = self.program
+        tables = np.zeros(program.num_entries)
+        self.distribute(None, tables, np.ascontiguousarray(program.layout.cliques["table"]))
         states = np.zeros((len(levels), len(program.sizes)), dtype=np.int64)
-        draw(
-            program.cliques,
-            program.axes,
-            program.axis_starts,
-            program.num_separator_axes,
-            program.sizes,
-            self.tables,
-            self.messages,
-            levels,
-            states,
-        )
+        draw(program.layout, tables, levels, states)
         return states
 
-    def _table(self, clique: int) -> Floats:
-        start, rows, columns = self.program.cliques[clique, :3]
-        return self.tables[start : start + rows * columns]
 
-    def _view(self, view: int) -> Ints:
-        return self.program.views[self.program.view_starts[view] : self.program.view_starts[view + 1]]
+def _log(numbers: Floats) -> Floats:
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(numbers))
+

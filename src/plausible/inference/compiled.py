@@ -5,20 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plausible.engine.batch import RowAnswers, answer_rows
-from plausible.engine.compilation import compile_program
+from plausible.engine.compilation import TreeTooLarge, compile_program
 from plausible.engine.program import Program
-from plausible.engine.run import Workspace
-from plausible.engine.tree import TreeTooLarge
+from plausible.engine.run import Semiring, Workspace
 from plausible.errors import ImpossibleEvidence, NotSupported, TooLarge
 from plausible.factors import Factor
-from plausible.inference.elimination import absorb, sum_product
 from plausible.inference.info import QueryInfo
+from plausible.inference.jeffrey import fit_jeffrey
 from plausible.inference.posterior import posterior
 from plausible.variables import Assignment, Evidence, Variable
 
@@ -45,17 +44,39 @@ class CompiledFactors:
     variables: Mapping[str, Variable]
     program: Program
     sources: NDArray[np.float64]
-    _spare: list[Workspace] = field(default_factory=list, repr=False)
+    _spare: dict[Semiring, list[Workspace]] = field(default_factory=lambda: {kind: [] for kind in Semiring}, repr=False)
 
     @contextmanager
-    def _workspace(self) -> Iterator[Workspace]:
-        """Buffers for one run: spare ones, so that their memory is not asked for again, or new ones."""
+    def _workspace(self, semiring: Semiring) -> Iterator[Workspace]:
+        """Buffers for one run: spare ones, which may have messages that are still right, or new ones."""
         try:
-            workspace = self._spare.pop()
+            workspace = self._spare[semiring].pop()
         except IndexError:
-            workspace = Workspace.of(self.program)
+            workspace = Workspace.of(self.program, self.sources, semiring)
         yield workspace
-        self._spare.append(workspace)
+        self._spare[semiring].append(workspace)  # not where an error or an interrupt left it half done
+
+    @contextmanager
+    def _collected(self, evidence: Evidence) -> Iterator[tuple[Workspace, float]]:
+        """Buffers with messages passed to the roots, and log Σ Π φ; on logarithms where numbers might underflow."""
+        weights = self._weights(evidence)
+        with self._workspace(Semiring.SUM) as workspace:
+            log_total = workspace.collect(weights)
+            if not workspace.is_risky:
+                yield workspace, log_total
+                return
+        with self._workspace(Semiring.LOG_SUM) as workspace:
+            yield workspace, workspace.collect(weights)
+
+    @contextmanager
+    def _possible(self, evidence: Evidence) -> Iterator[Workspace]:
+        """As `_collected`, for evidence that must be possible."""
+        with self._collected(evidence) as (workspace, log_total):
+            if log_total == -math.inf:
+                raise ImpossibleEvidence(
+                    "The evidence has probability zero: no assignment to the other variables allows it."
+                )
+            yield workspace
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle without the buffers."""
@@ -65,22 +86,14 @@ class CompiledFactors:
 
     def log_total(self, evidence: Evidence) -> float:
         """log Σ Π φ over all assignments that agree with the evidence; -inf for zero."""
-        with self._workspace() as workspace:
-            log_total = workspace.collect(self.sources, self._weights(evidence))
-        return log_total if log_total > -math.inf else self._careful_log_total(evidence)
+        with self._collected(evidence) as (_, log_total):
+            return log_total
 
     def marginals(self, evidence: Evidence) -> dict[str, Factor]:
         """The normalised marginal of every variable, from one calibration."""
-        if evidence.jeffrey:
-            return self.marginals(self._without_jeffrey(evidence))
-        with self._workspace() as workspace:
-            if workspace.collect(self.sources, self._weights(evidence)) > -math.inf:
-                workspace.calibrate()
-                return self._as_factors(workspace.marginals())
-        self._refuse_impossible(evidence)
-        return {name: posterior(self.factors, [variable], evidence) for name, variable in self.variables.items()}
-
-    def _as_factors(self, marginals: Sequence[NDArray[np.float64]]) -> dict[str, Factor]:
+        with self._possible(self._without_jeffrey(evidence)) as workspace:
+            workspace.distribute()
+            marginals = workspace.marginals()
         info = self.info
         return {
             name: Factor.trusted((variable,), numbers if len(numbers) > 1 else numbers.reshape(()), info)
@@ -93,23 +106,21 @@ class CompiledFactors:
 
     def joints(self, groups: Sequence[Sequence[Variable]], evidence: Evidence) -> list[Factor]:
         """P(group | evidence) of each group of variables; those that lie in a clique share one calibration."""
-        cliques = [None if evidence.jeffrey else self._clique_of(group) for group in groups]
-        with self._workspace() as workspace:
-            if workspace.collect(self.sources, self._weights(evidence)) == -math.inf:
-                self._refuse_impossible(evidence)
-                cliques = [None] * len(groups)
-            else:
-                workspace.calibrate(keep_all=True)
-            return [
-                posterior(self.factors, group, evidence)
-                if clique is None
-                else self._belief(workspace, clique).marginal([v.name for v in group]).with_info(self.info)
-                for group, clique in zip(groups, cliques, strict=True)
-            ]
+        certain = self._without_jeffrey(evidence)
+        homes = {place: self._clique_of(group) for place, group in enumerate(groups)}
+        inside = {place: clique for place, clique in homes.items() if clique is not None}
+        with self._possible(certain) as workspace:
+            beliefs = dict(zip(inside, workspace.beliefs(list(inside.values())), strict=True))
+        listed = list(self.variables.values())
+        return [
+            self._answer([listed[number] for number in self.program.clique(inside[place])], beliefs[place], group)
+            if place in inside
+            else posterior(self.factors, group, certain)
+            for place, group in enumerate(groups)
+        ]
 
-    def _belief(self, workspace: Workspace, clique: int) -> Factor:
-        scope = [list(self.variables.values())[number] for number in self.program.clique(clique)]
-        return Factor(scope, workspace.belief(clique))
+    def _answer(self, scope: Sequence[Variable], belief: NDArray[np.float64], group: Sequence[Variable]) -> Factor:
+        return Factor(scope, belief).marginal([variable.name for variable in group]).with_info(self.info)
 
     def _clique_of(self, targets: Sequence[Variable]) -> int | None:
         numbers = {name: number for number, name in enumerate(self.variables)}
@@ -123,12 +134,13 @@ class CompiledFactors:
             raise NotSupported(
                 "A most probable explanation takes states and likelihoods as evidence, not jeffrey(...)."
             )
-        with self._workspace() as workspace:
-            log_best = workspace.collect(self.sources, self._weights(evidence), maximize=True)
+        with self._workspace(Semiring.MAX) as workspace:
+            log_best = workspace.collect(self._weights(evidence))
             states = workspace.best_states().tolist()
         if log_best == -math.inf:
-            self._refuse_impossible(evidence)
-            raise NotSupported("The numbers underflow: the products of this model are too small to be maximised.")
+            raise ImpossibleEvidence(
+                "The evidence has probability zero: no assignment to the other variables allows it."
+            )
         named = {
             name: variable.states[state] for (name, variable), state in zip(self.variables.items(), states, strict=True)
         }
@@ -138,13 +150,8 @@ class CompiledFactors:
 
     def sample(self, num_rows: int, evidence: Evidence, generator: np.random.Generator) -> NDArray[np.int64]:
         """State positions drawn from the distribution given the evidence: a row each, a column for each variable."""
-        if evidence.jeffrey:
-            return self.sample(num_rows, self._without_jeffrey(evidence), generator)
-        with self._workspace() as workspace:
-            if workspace.collect(self.sources, self._weights(evidence)) > -math.inf:
-                return workspace.draw(generator.random((num_rows, self.program.num_cliques)))
-        self._refuse_impossible(evidence)
-        raise NotSupported("The numbers underflow: the products of this model are too small to sample from.")
+        with self._possible(self._without_jeffrey(evidence)) as workspace:
+            return workspace.draw(generator.random((num_rows, self.program.num_cliques)))
 
     # --- rows ---
 
@@ -166,9 +173,9 @@ class CompiledFactors:
             clique = self._clique_of(family)
             if clique is None:
                 raise NotSupported(f"The family of {name!r} is too large for a table, and so are its counts.")
-            start, rows, columns = self.program.cliques[clique, :3]
+            start = int(self.program.layout.cliques["table"][clique])
             scope = [list(self.variables.values())[number] for number in self.program.clique(clique)]
-            belief = Factor.from_flat(scope, totals[start : start + rows * columns])
+            belief = Factor.from_flat(scope, totals[start : start + int(self.program.entries[clique])])
             counts[name] = belief.marginal([variable.name for variable in family]).values
         return counts
 
@@ -177,7 +184,7 @@ class CompiledFactors:
     @property
     def info(self) -> QueryInfo:
         """How answers are got, and what they cost."""
-        largest = int(np.prod(self.program.cliques[self.program.largest, 1:3])) if self.program.num_cliques else 0
+        largest = int(self.program.entries.max(initial=0))
         return QueryInfo(engine="clique tree", cost=self.program.num_entries, largest_table=largest)
 
     # --- evidence ---
@@ -194,28 +201,13 @@ class CompiledFactors:
         return weights
 
     def _without_jeffrey(self, evidence: Evidence) -> Evidence:
-        """Jeffrey's rule for one variable is the likelihood q(x) / P(x | e)."""
-        if len(evidence.jeffrey) > 1:
-            raise NotSupported(
-                f"Jeffrey evidence on several variables ({', '.join(evidence.jeffrey)}) is not supported: the answer "
-                "would depend on their order. Give likelihood(...) for all but one."
-            )
-        ((name, wanted),) = evidence.jeffrey.items()
-        certain = replace(evidence, jeffrey={})
-        fixed = posterior(self.factors, [self.variables[name]], evidence)  # checks that the wanted belief is possible
-        before = self.marginals(certain)[name]
-        ratio = np.divide(wanted, before.values, out=np.zeros(len(wanted)), where=fixed.values > 0)
-        return replace(certain, soft={**evidence.soft, name: ratio * evidence.soft.get(name, 1.0)})
+        return fit_jeffrey(evidence, self.variables, self._belief) if evidence.jeffrey else evidence
 
-    def _careful_log_total(self, evidence: Evidence) -> float:
-        return sum_product(absorb(self.factors, evidence), ()).log_total
-
-    def _refuse_impossible(self, evidence: Evidence) -> None:
-        """Zero may be underflow: elimination, which can work on logarithms, decides."""
-        if self._careful_log_total(evidence) == -math.inf:
-            raise ImpossibleEvidence(
-                "The evidence has probability zero: no assignment to the other variables allows it."
-            )
+    def _belief(self, name: str, evidence: Evidence) -> NDArray[np.float64]:
+        number = list(self.variables).index(name)
+        with self._possible(evidence) as workspace:
+            workspace.distribute([int(self.program.layout.readings[number, 0])])
+            return workspace.marginals([number])[0]
 
 
 def compile_factors(factors: Iterable[Factor], variables: Iterable[Variable]) -> CompiledFactors:

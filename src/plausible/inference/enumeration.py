@@ -4,14 +4,51 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from plausible.errors import ImpossibleEvidence
 from plausible.factors import Factor, product
 from plausible.factors.alignment import MAX_ENTRIES, check_size, union_scope
-from plausible.inference.elimination import absorb
+from plausible.inference.elimination import SumProduct, absorb
 from plausible.inference.info import QueryInfo
 from plausible.variables import Evidence, Variable
 
-__all__ = ["enumerate_posterior"]
+__all__ = ["enumerate_posterior", "enumerate_sum"]
+
+
+def enumerate_sum(factors: Iterable[Factor], targets: Sequence[str], max_entries: int = MAX_ENTRIES) -> SumProduct:
+    """Σ over all variables but `targets` of the product of the factors, from the table of the whole product.
+
+    Where the product of small numbers underflows, their logarithms are added instead.
+
+    Parameters
+    ----------
+    factors
+        Factors without negative entries.
+    targets
+        The names of the variables to keep.
+    max_entries
+        A joint with more entries is refused.
+
+    Examples
+    --------
+    >>> coin = Factor({"coin": ["heads", "tails"]}, [0.5, 0.5])
+    >>> call = Factor({"coin": ["heads", "tails"], "call": ["right", "wrong"]}, [[0.9, 0.1], [0.2, 0.8]])
+    >>> enumerate_sum([coin, call], ["call"]).factor.values
+    array([0.55, 0.45])
+    """
+    listed = list(factors)
+    scope = union_scope(factor.scope for factor in listed)
+    check_size(scope, "The joint distribution", max_entries)
+    underflows: list[str] = []
+    with np.errstate(under="call", call=lambda kind, flag: underflows.append(kind)):
+        joint, log_scale = product(listed), 0.0
+    if underflows:
+        logs = sum((factor.log() for factor in listed), start=Factor.scalar(0.0))
+        log_scale = logs.max() if np.isfinite(logs.max()) else 0.0
+        joint = (logs - log_scale).exp()
+    info = QueryInfo(engine="enumeration", cost=joint.size, largest_table=joint.size)
+    return SumProduct(joint.marginal(targets), log_scale, info)
 
 
 def enumerate_posterior(
@@ -38,13 +75,10 @@ def enumerate_posterior(
     >>> enumerate_posterior([coin, call], coin.scope, evidence).values.round(6)
     array([0.818182, 0.181818])
     """
-    listed = absorb(factors, evidence)
-    scope = union_scope(factor.scope for factor in listed)
-    check_size(scope, "The joint distribution", max_entries)
-    joint = product(listed)
-    if joint.max() == 0:
+    free = [variable.name for variable in targets if variable.name not in evidence.hard]
+    result = enumerate_sum(absorb(factors, evidence), free, max_entries)
+    if result.is_zero:
         raise ImpossibleEvidence("The evidence has probability zero.")
     known = [Factor.indicator(v, v.states[evidence.hard[v.name]]) for v in targets if v.name in evidence.hard]
-    free = [variable.name for variable in targets if variable.name not in evidence.hard]
-    answer = product((joint.marginal(free).normalize(), *known)).reorder([variable.name for variable in targets])
-    return answer.with_info(QueryInfo(engine="enumeration", cost=joint.size, largest_table=joint.size))
+    answer = product((result.factor.normalize(), *known)).reorder([variable.name for variable in targets])
+    return answer.with_info(result.info)

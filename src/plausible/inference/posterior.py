@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, UnknownVariable
 from plausible.factors import Factor, product
 from plausible.inference.elimination import SumProduct, absorb, sum_product
+from plausible.inference.jeffrey import fit_jeffrey
 from plausible.variables import Evidence, Variable
 
 __all__ = ["posterior", "read_targets"]
@@ -44,7 +45,7 @@ def posterior(factors: Iterable[Factor], targets: Sequence[Variable], evidence: 
     targets
         The variables of the answer, in its order; they may be observed.
     evidence
-        States, soft findings, and at most one Jeffrey finding.
+        States, soft and Jeffrey findings.
 
     Returns
     -------
@@ -57,13 +58,22 @@ def posterior(factors: Iterable[Factor], targets: Sequence[Variable], evidence: 
         Where no assignment with a positive product agrees with the evidence.
     """
     if evidence.jeffrey:
-        return _jeffrey(factors, targets, evidence)
+        return _after_jeffrey(list(factors), targets, evidence)
     observed = [variable for variable in targets if variable.name in evidence.hard]
     free = [variable.name for variable in targets if variable.name not in evidence.hard]
     result = _relevant_sum(absorb(factors, evidence), free)
     known = [Factor.indicator(v, v.states[evidence.hard[v.name]]) for v in observed]
     answer = product((result.factor.normalize(), *known)).reorder([variable.name for variable in targets])
     return answer.with_info(result.info)
+
+
+def _after_jeffrey(factors: Sequence[Factor], targets: Sequence[Variable], evidence: Evidence) -> Factor:
+    variables = {variable.name: variable for factor in factors for variable in factor.scope}
+
+    def belief(name: str, certain: Evidence) -> NDArray[np.float64]:
+        return posterior(factors, [variables[name]], certain).flat
+
+    return posterior(factors, targets, fit_jeffrey(evidence, variables, belief))
 
 
 def _relevant_sum(factors: Sequence[Factor], targets: Sequence[str]) -> SumProduct:
@@ -103,35 +113,3 @@ def _components(factors: Iterable[Factor]) -> list[list[Factor]]:
     for factor in listed:
         groups.setdefault(root(factor.names[0]) if factor.names else None, []).append(factor)
     return list(groups.values())
-
-
-# --- Jeffrey's rule ---
-
-
-def _jeffrey(factors: Iterable[Factor], targets: Sequence[Variable], evidence: Evidence) -> Factor:
-    """P'(t) = Σ_x q(x) P(t | x, e): the belief about X is replaced, what follows from X is kept (Jeffrey 1965)."""
-    if len(evidence.jeffrey) > 1:
-        raise NotSupported(
-            f"Jeffrey evidence on several variables ({', '.join(evidence.jeffrey)}) is not supported: the answer "
-            "would depend on their order. Give likelihood(...) for all but one."
-        )
-    listed = list(factors)
-    (name, wanted), *_ = evidence.jeffrey.items()
-    variable = next(variable for factor in listed for variable in factor.scope if variable.name == name)
-    asked = [variable.name for variable in targets]
-    both = targets if name in asked else [*targets, variable]
-    joint = posterior(listed, both, replace(evidence, jeffrey={}))
-    weights = Factor((variable,), wanted)
-    _check_support(joint.marginal(name), weights)
-    others = [other for other in asked if other != name]
-    mixture = joint.normalize(over=others) * weights if others else weights
-    return mixture.marginal(asked).with_info(joint.info)
-
-
-def _check_support(before: Factor, after: Factor) -> None:
-    for place in np.flatnonzero((after.flat > 0) & (before.flat == 0)):
-        state = before.scope[0].states[int(place)]
-        raise ImpossibleEvidence(
-            f"jeffrey evidence gives {before.names[0]}={state!r} the probability {after.flat[place]:g}, "
-            "but the model and the other evidence rule that state out."
-        )

@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 
-__all__ = ["kernel"]
+__all__ = ["kernel", "reordering_kernel"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -21,3 +21,11 @@ def kernel(function: Function) -> Function:
     only changes of its own file.
     """
     return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+def reordering_kernel(function: Function) -> Function:
+    """A kernel whose sums the compiler may reorder, so that it adds several numbers at once.
+
+    For plain sums only. The order depends on the length alone, so the same numbers give the same bits.
+    """
+    return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc"})(function))

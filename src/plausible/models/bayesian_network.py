@@ -13,6 +13,7 @@ from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.alignment import num_entries
 from plausible.graphs import DAG
+from plausible.models.analyses import NetworkAnalyses
 from plausible.models.factor_graph import FactorGraph, unique_names
 from plausible.models.lowering import lower, point_mass
 from plausible.models.markov_network import MarkovNetwork
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["BayesianNetwork"]
 
 
-class BayesianNetwork(NetworkQuestions):
+class BayesianNetwork(NetworkQuestions, NetworkAnalyses):
     """P(X_1, ..., X_n) = Π P(X_i | parents of X_i): an immutable value; edits return new networks.
 
     Parameters

@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from plausible.errors import InvalidModel, NotSupported, TooLarge
+from plausible.errors import ImpossibleEvidence, InvalidModel, NotSupported, TooLarge
 from plausible.factors import Factor
 from plausible.models.bayesian_network import BayesianNetwork
+from plausible.variables import Evidence
 
 __all__ = ["kl_divergence_networks"]
 
@@ -87,16 +88,12 @@ def _clique_beliefs(p: BayesianNetwork) -> list[Factor]:
     except (NotSupported, TooLarge):
         # Single queries may still have an answer, or the error that names the variable.
         return []
-    nothing_seen = np.full((1, len(compiled.variables)), -1, dtype=np.int32)
-    answers = compiled.answer_rows(nothing_seen, weights=np.ones(1))
-    if answers.totals is None or answers.log_totals[0] == -math.inf:
-        return []
     variables, program = list(compiled.variables.values()), compiled.program
-    starts, sizes = program.cliques[:, 0], program.cliques[:, 1] * program.cliques[:, 2]
-    return [
-        Factor.from_flat([variables[place] for place in program.clique(number)], answers.totals[start : start + size])
-        for number, (start, size) in enumerate(zip(starts.tolist(), sizes.tolist(), strict=True))
-    ]
+    cliques = [[variables[place] for place in program.clique(number)] for number in range(program.num_cliques)]
+    try:
+        return compiled.joints(cliques, Evidence.read({}, {}))
+    except ImpossibleEvidence:
+        return []
 
 
 def _check_comparable(p: BayesianNetwork, q: BayesianNetwork) -> None:

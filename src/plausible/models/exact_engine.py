@@ -16,7 +16,7 @@ from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, 
 from plausible.factors import Factor
 from plausible.inference.compiled import CompiledFactors, compile_factors
 from plausible.inference.contradiction import impossible_evidence
-from plausible.inference.posterior import posterior, read_targets
+from plausible.inference.posterior import read_targets
 from plausible.variables import Assignment, Evidence, EvidenceLike, Variable
 
 if TYPE_CHECKING:
@@ -158,8 +158,7 @@ class ExactEngine:
     def log_likelihood(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]]) -> npt.NDArray[np.float64]:
         """log P(row) for each row of evidence, missing cells summed out; -inf for a row that can't happen."""
         rows, places = self._distinct(encode_evidence(frame, self.variables))
-        log_totals = self.sums.answer_rows(rows).log_totals
-        return (self._careful(rows, log_totals) - self.log_normalizer)[places]
+        return (self.sums.answer_rows(rows).log_totals - self.log_normalizer)[places]
 
     def expected_counts(
         self, frame: IntoDataFrame | Mapping[str, Sequence[Any]], weights: npt.ArrayLike | None = None
@@ -181,13 +180,9 @@ class ExactEngine:
         counts = _checked_weights(weights, len(codes))
         rows, places = self._distinct(codes)
         answers = self.sums.answer_rows(rows, weights=np.bincount(places, counts, len(rows)).astype(np.float64))
+        self._refuse_impossible(answers.log_totals, places)
         assert answers.totals is not None
-        totals = self.sums.family_totals(answers.totals, self.families)
-        for row in self._underflowing(rows, answers.log_totals, places):
-            found, weight = self._row_evidence(rows[row]), counts[places == row].sum()
-            for name, family in self.families.items():
-                totals[name] = totals[name] + weight * posterior(self.sums.factors, family, found).values
-        return totals
+        return self.sums.family_totals(answers.totals, self.families)
 
     def _posteriors(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]], target: str) -> npt.NDArray[np.float64]:
         if not isinstance(target, str) or target not in self.variables:
@@ -196,10 +191,8 @@ class ExactEngine:
         codes[:, list(self.variables).index(target)] = -1
         rows, places = self._distinct(codes)
         answers = self.sums.answer_rows(rows, target)
+        self._refuse_impossible(answers.log_totals, places)
         assert answers.marginals is not None
-        for row in self._underflowing(rows, answers.log_totals, places):
-            found = self._row_evidence(rows[row])
-            answers.marginals[row] = posterior(self.sums.factors, [self.variables[target]], found).values
         return answers.marginals[places]
 
     def _distinct(self, codes: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.intp]]:
@@ -210,25 +203,11 @@ class ExactEngine:
         _, first, places = np.unique(as_items.ravel(), return_index=True, return_inverse=True)
         return codes[first], places.reshape(-1)
 
-    def _careful(self, rows: npt.NDArray[np.int32], log_totals: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """The log totals, those of rows that came out as zero once more: underflow can't hide what is left."""
-        careful = log_totals.copy()
-        for row in np.flatnonzero(np.isneginf(log_totals)):
-            careful[row] = self.sums.log_total(self._row_evidence(rows[row]))
-        return careful
-
-    def _underflowing(
-        self, rows: npt.NDArray[np.int32], log_totals: npt.NDArray[np.float64], places: npt.NDArray[np.intp]
-    ) -> npt.NDArray[np.intp]:
-        """The rows that came out as zero though they can happen; one that can't is an error with its number."""
-        impossible = np.isneginf(self._careful(rows, log_totals))[places]
+    def _refuse_impossible(self, log_totals: npt.NDArray[np.float64], places: npt.NDArray[np.intp]) -> None:
+        """A row that can't happen is an error with its number."""
+        impossible = np.isneginf(log_totals)[places]
         if impossible.any():
             raise ImpossibleEvidence(f"Row {int(np.argmax(impossible))} of the data has probability zero.")
-        return np.flatnonzero(np.isneginf(log_totals))
-
-    def _row_evidence(self, codes: npt.NDArray[np.int32]) -> Evidence:
-        hard = {name: int(code) for name, code in zip(self.variables, codes, strict=True) if code >= 0}
-        return Evidence(hard, {}, {}, {})
 
     # --- the plan ---
 
@@ -238,8 +217,7 @@ class ExactEngine:
         if not program.num_cliques:
             return "clique tree: no variables"
         largest = ", ".join(names[number] for number in program.clique(program.largest))
-        entries = int(np.prod(program.cliques[program.largest, 1:3]))
-        return f"clique tree: {program}\nlargest clique: ({largest}), {entries:,} entries"
+        return f"clique tree: {program}\nlargest clique: ({largest}), {program.entries.max():,} entries"
 
 
 def checked_count(num_rows: int) -> int:

@@ -7,25 +7,45 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from plausible.cpds import CPD, LinearGaussianCPD, TableCPD
 from plausible.errors import NotSupported
 from plausible.factors import Factor
 from plausible.factors.alignment import check_size, num_entries, table_shape, wide
+from plausible.models.causes import Causes, decompose, read_causes
 from plausible.variables import State, Variable
 
 __all__ = ["SMALL_TABLE", "Lowered", "lower", "point_mass"]
 
-#: Families that would need auxiliary variables are written as one table up to this size: cheaper.
+#: Families that would need auxiliary variables are written as one table up to this size: cheaper, unless they overlap.
 SMALL_TABLE = 1024
+#: Up to this size a table costs less than auxiliary variables, whatever else there is.
+_TINY_TABLE = 8
+#: With more pairs of a child and a cause the search for a decomposition would take longer than it is worth.
+_MAX_PAIRS = 2000
+#: Weights of the states of one variable further apart than exp of this are spread over several factors.
+_MAX_LOG_SPREAD = 600.0
 
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """Factors whose product, times exp(`log_scale`) and with auxiliary variables summed out, is that of the CPDs."""
+    """Factors whose product, times exp(`log_scale`) and with auxiliary variables summed out, is that of the CPDs.
+
+    Attributes
+    ----------
+    factors
+        Factors that may mention observed variables.
+    log_scale
+        The logarithm of what was taken out of them.
+    order
+        An elimination order of their variables, observed ones left out, for which the factors were shaped; `None`
+        where any order is as good.
+    """
 
     factors: tuple[Factor, ...]
     log_scale: float
+    order: tuple[str, ...] | None = None
 
 
 def lower(
@@ -36,12 +56,14 @@ def lower(
 ) -> Lowered:
     """The factors of some CPDs of a network, right where the variables are as observed.
 
-    The factors may still mention observed variables. Without any observed values and states `log_scale` is zero.
+    Noisy-or and noisy-max children observed in their lowest state become weights of each cause by itself, multiplied up
+    for each cause; others are taken apart with a view to all factors together, see `plausible.models.causes.decompose`.
+    Without any observed values and states `log_scale` is zero.
 
     Parameters
     ----------
     cpds
-        The distributions.
+        The distributions; the factors of a question should be lowered in one call.
     variables
         The names of all variables of the network, which auxiliary variables must not have.
     values
@@ -55,21 +77,102 @@ def lower(
     NotSupported
         Where a continuous variable is not observed.
     """
-    taken = set(variables)
-    known: dict[str, float] = {**values, **(observed or {})}
-    factors: list[Factor] = []
-    log_scale = 0.0
+    seen = observed or {}
+    lowering = _Lowering(set(variables), {**values, **seen}, seen)
     for cpd in cpds:
-        compact = _compact(cpd, observed or {})
-        if compact is None:
-            factor, shift = _evaluated(cpd, known)
-            factors.append(factor)
-            log_scale += shift
+        lowering.add(cpd)
+    return lowering.finished()
+
+
+class _Lowering:
+    """The factors made so far, and the children of independent causes that wait until all others are known."""
+
+    def __init__(self, taken: set[str], known: Mapping[str, float], observed: Mapping[str, int]) -> None:
+        self.taken, self.known, self.observed = taken, known, observed
+        self.factors: list[Factor] = []
+        self.log_scale = 0.0
+        self.weights: dict[str, tuple[Variable, npt.NDArray[np.float64]]] = {}  # logarithms, for each state
+        self.waiting: list[tuple[CPD, Causes]] = []
+
+    def add(self, cpd: CPD) -> None:
+        """Take one distribution up."""
+        causes = None if any(v.is_continuous for v in cpd.scope) else read_causes(cpd, self.observed)
+        if causes is None:
+            self._add_plain(cpd)
+        elif causes.num_levels == 1:
+            self._add_weights(causes)
+        elif causes.table_size <= _TINY_TABLE:
+            self._add_table(cpd)
         else:
-            factors.extend(_named_apart(compact, cpd, taken))
-            if not any(cpd.variable.name in factor.names for factor in compact):  # all its states are alike
-                factors.append(Factor((cpd.variable,), np.ones(cpd.variable.num_states)))
-    return Lowered(tuple(factors), log_scale)
+            self.waiting.append((cpd, causes))
+
+    def finished(self) -> Lowered:
+        """All factors, once every distribution has been taken up."""
+        for variable, logs in self.weights.values():
+            finite = logs[np.isfinite(logs)]
+            peak, spread = (float(finite.max()), float(np.ptp(finite))) if finite.size else (0.0, 0.0)
+            pieces = 1 + int(spread / _MAX_LOG_SPREAD)  # equal factors, so that no weight underflows to zero
+            self.factors += [Factor((variable,), np.exp((logs - peak) / pieces))] * pieces
+            self.log_scale += peak
+        order = self._decompose() if self.waiting else None
+        return Lowered(tuple(self.factors), self.log_scale, order)
+
+    def _decompose(self) -> tuple[str, ...] | None:
+        """The waiting children, as tables where these are small and cost less; the order that goes with the choice."""
+        small = [pair for pair in self.waiting if pair[1].table_size <= SMALL_TABLE]
+        large = [pair for pair in self.waiting if pair[1].table_size > SMALL_TABLE]
+        if sum(len(causes.parents) for _, causes in self.waiting) > _MAX_PAIRS:
+            for cpd, _ in small:
+                self._add_table(cpd)
+            for cpd, _ in large:
+                self._add_parts(cpd.to_factors(), cpd)
+            return None
+        scopes = [self._free(factor.scope) for factor in self.factors]
+        families = [self._free(cpd.scope) for cpd, _ in small]
+        best = decompose([causes for _, causes in large], [*scopes, *families], self.taken)
+        if small:
+            apart = decompose([causes for _, causes in self.waiting], scopes, self.taken)
+            best, small = (apart, []) if apart.cost < best.cost else (best, small)
+        for cpd, _ in small:
+            self._add_table(cpd)
+        self.factors += best.factors
+        return best.order if best.factors else None
+
+    def _free(self, scope: Iterable[Variable]) -> list[Variable]:
+        return [variable for variable in scope if variable.name not in self.observed]
+
+    def _add_weights(self, causes: Causes) -> None:
+        """P(lowest | causes): a number, and a vector for each cause."""
+        with np.errstate(divide="ignore"):
+            numbers = np.log(np.concatenate([causes.leak, *(effect[:, 0] for effect in causes.effects)]))
+        if numbers[0] == -math.inf:
+            self.factors.append(Factor.scalar(0.0))
+        else:
+            self.log_scale += float(numbers[0])
+        start = 1
+        for parent, effect in zip(causes.parents, causes.effects, strict=True):
+            _, before = self.weights.get(parent.name, (parent, 0.0))
+            self.weights[parent.name] = parent, before + numbers[start : start + len(effect)]
+            start += len(effect)
+
+    def _add_table(self, cpd: CPD) -> None:
+        factor, shift = _evaluated(cpd, self.known)
+        self.factors.append(factor)
+        self.log_scale += shift
+
+    def _add_plain(self, cpd: CPD) -> None:
+        compact = _compact(cpd, self.observed)
+        if compact is None:
+            self._add_table(cpd)
+        else:
+            self._add_parts(compact, cpd)
+
+    def _add_parts(self, parts: Iterable[object], cpd: CPD) -> None:
+        factors = [part for part in parts if isinstance(part, Factor)]
+        self.factors.extend(_named_apart(factors, cpd, self.taken))
+        name = cpd.variable.name
+        if name not in self.observed and not any(name in factor.names for factor in factors):  # all states are alike
+            self.factors.append(Factor((cpd.variable,), np.ones(cpd.variable.num_states)))
 
 
 def _compact(cpd: CPD, observed: Mapping[str, int]) -> Sequence[Factor] | None:

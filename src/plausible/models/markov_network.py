@@ -22,6 +22,7 @@ from plausible.inference.compiled import compile_factors
 from plausible.inference.contradiction import impossible_evidence
 from plausible.inference.elimination import absorb, sum_product
 from plausible.inference.posterior import posterior, read_targets
+from plausible.models.evidence_analyses import EvidenceAnalyses
 from plausible.models.exact_engine import ExactEngine
 from plausible.models.notes import Notes
 from plausible.models.rebuilding import renamed_variables
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["MarkovNetwork"]
 
 
-class MarkovNetwork(Frozen):
+class MarkovNetwork(EvidenceAnalyses, Frozen):
     """P(X) = Π φ_i(D_i) / Z, a Gibbs distribution: an immutable value; edits return new networks.
 
     Potentials say how well states go together; they are neither marginals nor conditional distributions.
@@ -208,17 +209,10 @@ class MarkovNetwork(Frozen):
 
     def compile(self) -> ExactEngine:
         """A clique tree for this network, laid out once: for many questions, or for a table of evidence."""
-        # Powers of two round nothing, and keep the products inside a clique from overflowing.
-        factors = self._all_factors()
-        exponents = [math.frexp(factor.max())[1] for factor in factors]
-        scaled = [_shifted(factor, -exponent) for factor, exponent in zip(factors, exponents, strict=True)]
-        sums = compile_factors(scaled, self._variables.values())
-        log_normalizer = self.log_partition() - sum(exponents) * math.log(2)
-        if not math.isclose(sums.log_total(Evidence.read(None, self._variables)), log_normalizer, abs_tol=1e-6):
-            raise NotSupported(
-                "Products of these factors vanish in floats, and with them part of the distribution: no compiled "
-                "answer would be right. query(...) works on logarithms there."
-            )
+        sums = compile_factors(self._all_factors(), self._variables.values())
+        log_normalizer = sums.log_total(Evidence.read(None, self._variables))
+        if log_normalizer == -math.inf:
+            self.log_partition()  # the error that says so
         return ExactEngine(dict(self._variables), sums, None, log_normalizer=log_normalizer, families={})
 
     def marginals(self, evidence: EvidenceLike | None = None) -> dict[str, Factor]:
@@ -334,12 +328,6 @@ class MarkovNetwork(Frozen):
     def __repr__(self) -> str:
         title = f" {self.notes.name!r}" if self.notes.name else ""
         return f"<MarkovNetwork{title}: {len(self)} variables, {len(self._factors)} factors>"
-
-
-def _shifted(factor: Factor, exponent: int) -> Factor:
-    """The factor times a power of two; what falls below the smallest float becomes zero."""
-    with np.errstate(under="ignore"):
-        return Factor.from_flat(factor.scope, np.ldexp(factor.flat, exponent))
 
 
 def _flat(factors: Sequence[Factor | Iterable[Factor]]) -> tuple[Factor, ...]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from plausible.cpds import CPD
+from plausible.cpds import CPD, TableCPD
 from plausible.data import decode, encode_columns
 from plausible.errors import ImpossibleEvidence, InvalidModel, NotSupported
 from plausible.factors import Factor, product
@@ -186,24 +186,26 @@ class NetworkQuestions(Frozen, ABC):
 
     def _engine(self, cpds: Iterable[CPD], values: Mapping[str, float]) -> ExactEngine:
         """The engine of some distributions, continuous variables at their observed values."""
-        small: list[CPD] = []
+        plain: list[Factor] = []
         compact: list[CPD] = []
         others: list[CPD] = []
+        families: dict[str, tuple[Variable, ...]] = {}
         for cpd in cpds:
-            if any(variable.is_continuous for variable in cpd.scope):
+            scope = cpd.scope
+            if any(variable.is_continuous for variable in scope):
                 others.append(cpd)
-            elif num_entries(cpd.scope) <= SMALL_TABLE:
-                small.append(cpd)
+                continue
+            families[cpd.variable.name] = scope
+            if isinstance(cpd, TableCPD) or num_entries(scope) <= SMALL_TABLE:
+                plain.append(cpd.to_factor())
             else:
                 (compact if cpd.auxiliaries else others).append(cpd)
         rest = lower(others, self.variables, values)
-        plain = (*(cpd.to_factor() for cpd in small), *rest.factors)
+        plain.extend(rest.factors)
         variables = {name: variable for name, variable in self.variables.items() if not variable.is_continuous}
         sums = compile_factors((*plain, *lower(compact, self.variables, {}).factors), variables.values())
-        tables = partial(compile_tables, plain, compact, tuple(variables.values()))
-        families = {cpd.variable.name: cpd.scope for cpd in (*small, *compact, *others)}
-        counted = {name: scope for name, scope in families.items() if not any(v.is_continuous for v in scope)}
-        return ExactEngine(variables, sums, tables if compact else None, -rest.log_scale, counted)
+        tables = partial(compile_tables, tuple(plain), compact, tuple(variables.values())) if compact else None
+        return ExactEngine(variables, sums, tables, -rest.log_scale, families)
 
     def _engine_given(self, evidence: EvidenceLike | None) -> tuple[ExactEngine, dict[str, Any]]:
         """An engine for this evidence, with observed numbers and inputs built in, and the findings left for it."""

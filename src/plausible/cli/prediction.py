@@ -1,0 +1,130 @@
+"""The answers for a chunk of evidence rows: what `plausible predict` computes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from plausible.cli.chunks import Chunk, ColumnKind, kind_of
+from plausible.cli.evidence import state_of
+from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, UnknownState, UnknownVariable
+from plausible.io import Model
+from plausible.models.exact_engine import ExactEngine
+from plausible.variables import State, Variable
+from plausible.variables.variable import is_missing
+
+__all__ = ["Prediction", "check_columns", "check_question"]
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """One question asked of every row of a table.
+
+    Attributes
+    ----------
+    engine
+        The compiled model, interventions done.
+    variables
+        Name -> variable of the model.
+    target
+        What is predicted.
+    fixed
+        Name -> the state that holds in every row.
+    with_probabilities
+        Whether the answer has the probabilities of the target's states besides the best of them.
+    """
+
+    engine: ExactEngine
+    variables: Mapping[str, Variable]
+    target: Variable
+    fixed: Mapping[str, State]
+    with_probabilities: bool = True
+
+    @property
+    def kinds(self) -> dict[str, ColumnKind]:
+        """Name of each column of the answer -> what it holds."""
+        probabilities = dict.fromkeys(self._headers, float) if self.with_probabilities else {}
+        return {**probabilities, f"predicted {self.target}": kind_of(self.target)}
+
+    @property
+    def _headers(self) -> list[str]:
+        return [f"P({self.target}={state})" for state in self.target.states]
+
+    def answers(self, chunk: Chunk) -> dict[str, list[Any]]:
+        """The columns of the answer; a row that can't be or has an unknown state is an error that tells its place."""
+        numbers = self._probabilities(chunk)
+        states = [str(state) for state in self.target.states] if kind_of(self.target) is str else self.target.states
+        best = {f"predicted {self.target}": [states[place] for place in numbers.argmax(axis=1)]}
+        return (
+            {**dict(zip(self._headers, numbers.T.tolist(), strict=True)), **best} if self.with_probabilities else best
+        )
+
+    def _probabilities(self, chunk: Chunk) -> np.ndarray[Any, np.dtype[np.float64]]:
+        fixed = {name: [state] * chunk.num_rows for name, state in self.fixed.items()}
+        names = [name for name in chunk.columns if name in self.variables and name != self.target.name]
+        evidence = {**fixed, **{name: _states(chunk, self.variables[name]) for name in names}}
+        # The target is not evidence; a column for it, though empty, keeps the number of rows where there is no other.
+        rows: dict[str, list[Any]] = {**evidence, self.target.name: [None] * chunk.num_rows}
+        try:
+            return self.engine.predict_proba(rows, self.target.name).to_numpy()
+        except ImpossibleEvidence as error:
+            row = int(np.argmax(np.isneginf(self.engine.log_likelihood(rows))))
+            findings = {name: cells[row] for name, cells in evidence.items() if cells[row] is not None}
+            raise chunk.error(row, self._contradiction(findings) or str(error)) from None
+
+    def _contradiction(self, findings: Mapping[str, State]) -> str:
+        """Which findings can't be together."""
+        try:
+            self.engine.query(self.target.name, findings)
+        except ImpossibleEvidence as error:
+            return str(error)
+        return ""
+
+
+def check_question(model: Model, target: str, fixed: Mapping[str, Any]) -> None:
+    """Refuse a target that has no states or is given, and findings for every row that are not one state."""
+    if target not in model.variables:
+        raise UnknownVariable.named(target, model.variables, "this model")
+    if model.variables[target].is_continuous:
+        raise NotSupported(f"{target!r} is continuous: only a variable with states can be predicted.")
+    if target in fixed:
+        raise InvalidArgument(f"{target!r} is the target: it can't be given as well.")
+    for name, finding in fixed.items():
+        if not model.variables[name].has_state(finding):
+            raise NotSupported(f"What holds in every row has to be one state: write {name}=state.")
+
+
+def check_columns(model: Model, fixed: Mapping[str, Any], names: Iterable[str], place: str) -> None:
+    """Refuse a table that has no evidence, findings that are also fixed, or numbers, which are no states."""
+    known = [name for name in names if name in model.variables]
+    if not known:
+        raise InvalidArgument(f"No column of {place} is a variable of this model; its columns must be named so.")
+    for name in known:
+        if name in fixed:
+            raise InvalidArgument(f"{name!r} is a column of {place} and an option: rename the column or drop one.")
+        if model.variables[name].is_continuous:
+            raise NotSupported(
+                f"The column {name!r} of {place} is a continuous variable, and rows can give states only. "
+                "Rename the column to pass it through."
+            )
+
+
+def _states(chunk: Chunk, variable: Variable) -> list[Any]:
+    """Cells as states, `None` where they are empty: a file may hold text where the states are numbers or booleans."""
+    column: Any = chunk.columns[variable.name]
+    cells = column.to_pylist() if hasattr(column, "to_pylist") else column
+    try:
+        distinct = dict.fromkeys(cells)
+    except TypeError:  # lists and the like, which name a state by their text
+        cells = [None if cell is None else str(cell) for cell in cells]
+        distinct = dict.fromkeys(cells)
+    states: dict[Any, Any] = {}
+    for cell in distinct:
+        try:
+            states[cell] = None if cell is None or is_missing(cell) else state_of(variable, cell)
+        except UnknownState as error:
+            raise chunk.error(cells.index(cell), f"Column {variable.name!r}: {error}") from None
+    return [states[cell] for cell in cells]

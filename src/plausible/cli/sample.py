@@ -1,0 +1,104 @@
+"""`plausible sample`: random rows from a model, given evidence and interventions."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from plausible.cli.chunks import ColumnKind, kind_of, rows_in_chunk
+from plausible.cli.csv_tables import CSVWriter
+from plausible.cli.evidence import Do, EvidenceTexts, asked
+from plausible.cli.output import AsJson, print_json, print_line
+from plausible.cli.progress import ShowProgress, progress_bar
+from plausible.cli.source import ModelSource, read_model
+from plausible.cli.tables import check_ending, new_table
+from plausible.io import Model
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["EXAMPLES", "NAME", "run"]
+
+NAME = "sample"
+EXAMPLES = (
+    "plausible sample asia -n 5 --seed 1 --evidence dysp=yes",
+    "plausible sample asia -n 10000 --do smoke=no --output rows.parquet",
+)
+
+
+def run(
+    model: ModelSource,
+    num_rows: Annotated[int, typer.Option("--rows", "-n", min=0, help="How many rows.")] = 10,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="A whole number: the same one gives the same rows.", show_default=False)
+    ] = None,
+    evidence: EvidenceTexts = None,
+    do: Do = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="The CSV or Parquet file to write instead of standard output."),
+    ] = None,
+    progress: ShowProgress = None,
+    as_json: AsJson = False,
+) -> None:
+    """Draw independent rows from the exact distribution given the evidence; as CSV, or into a file."""
+    found = read_model(model)
+    samples = _samples(found, num_rows, seed, asked(evidence, do, found))
+    if output is None:
+        _print(samples, found, as_json=as_json)
+        return
+    check_ending(output)
+    with progress_bar(f"sampling {model}", progress) as advance:
+        _write(samples, found, output, lambda done: advance(done / max(num_rows, 1)))
+    if as_json:
+        print_json({"rows": num_rows, "output": str(output)})
+    else:
+        print_line(f"{output}: {num_rows} rows written")
+
+
+def _samples(model: Model, num_rows: int, seed: int | None, given: Mapping[str, Any]) -> Iterator[pd.DataFrame]:
+    """The rows in frames that fit in memory, at least one of them; one generator goes through them all."""
+    generator = np.random.default_rng(seed)
+    size = rows_in_chunk(len(model.variables))
+    for start in range(0, max(num_rows, 1), size):
+        yield model.sample(min(size, num_rows - start), seed=generator, **given)
+
+
+def _print(samples: Iterator[pd.DataFrame], model: Model, *, as_json: bool) -> None:
+    if as_json:
+        records = [record for frame in samples for record in frame.to_dict("records")]
+        print_json({"rows": len(records), "samples": records})
+        return
+    writer = None
+    for frame in samples:
+        kinds = _kinds(frame, model)
+        writer = writer or CSVWriter(sys.stdout, list(kinds))
+        writer.write(_columns(frame, kinds))
+
+
+def _write(samples: Iterator[pd.DataFrame], model: Model, output: Path, advance: Any) -> None:
+    first = next(samples)
+    kinds = _kinds(first, model)
+    with new_table(output, kinds) as writer:
+        writer.write(_columns(first, kinds))
+        advance(num_done := len(first))
+        for frame in samples:
+            writer.write(_columns(frame, kinds))
+            advance(num_done := num_done + len(frame))
+
+
+def _kinds(frame: pd.DataFrame, model: Model) -> dict[str, ColumnKind]:
+    return {name: kind_of(model.variables[name]) for name in frame.columns}
+
+
+def _columns(frame: pd.DataFrame, kinds: Mapping[str, ColumnKind]) -> dict[str, list[Any]]:
+    """The cells of each column; states that are neither text nor numbers as the text that names them."""
+    return {
+        name: [str(cell) for cell in frame[name]] if kind is str else frame[name].tolist()
+        for name, kind in kinds.items()
+    }

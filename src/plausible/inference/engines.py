@@ -1,0 +1,302 @@
+"""Named engines: small frozen objects that answer the same two questions about any set of factors, each in its way.
+
+They make inference methods interchangeable: a model hands its factors to whichever engine it is given, and the
+`.info` of the answer says which one that was.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
+
+from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge, UnknownVariable
+from plausible.factors import Factor, product
+from plausible.factors.alignment import MAX_ENTRIES
+from plausible.inference.compiled import CompiledFactors, compile_factors
+from plausible.inference.conditioning import MAX_CACHE_ENTRIES, MAX_COST, MAX_TABLE_ENTRIES, conditioned_sum
+from plausible.inference.elimination import SumProduct, absorb, sum_product
+from plausible.inference.enumeration import enumerate_sum
+from plausible.inference.jeffrey import fit_jeffrey
+from plausible.inference.polytree import polytree_sum
+from plausible.variables import Evidence, Variable
+
+__all__ = [
+    "JunctionTree",
+    "Engine",
+    "Enumeration",
+    "Pearl",
+    "RecursiveConditioning",
+    "SummingEngine",
+    "VariableElimination",
+]
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """A way to answer questions about the distribution that a product of factors stands for.
+
+    Exact and approximate engines alike are frozen objects that hold their options and nothing else; what an answer is
+    worth stands in its `.info`.
+    """
+
+    def query(self, factors: Iterable[Factor], targets: Sequence[Variable], evidence: Evidence) -> Factor:
+        """P(targets | evidence), normalised, its axes in the order of the targets, with a `QueryInfo` as `.info`.
+
+        Targets may be observed; impossible evidence raises `ImpossibleEvidence`.
+        """
+
+    def log_total(self, factors: Iterable[Factor], evidence: Evidence) -> float:
+        """log Σ Π φ over all assignments that agree with the evidence; -inf for zero.
+
+        In a Bayesian network this is log P(e).
+        """
+
+
+class SummingEngine(ABC):
+    """The base of engines that get their answers from sums Σ Π φ, which they can also give as they are."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def sum(self, factors: Sequence[Factor], targets: Sequence[Variable], evidence: Evidence) -> SumProduct:
+        """Σ Π φ as a table over targets that are not observed; zero for impossible evidence."""
+
+    def log_total(self, factors: Iterable[Factor], evidence: Evidence) -> float:
+        """log Σ Π φ over all assignments that agree with the evidence; -inf for zero."""
+        _refuse_jeffrey(evidence)
+        return self.sum(list(factors), (), evidence).log_total
+
+    def query(self, factors: Iterable[Factor], targets: Sequence[Variable], evidence: Evidence) -> Factor:
+        """P(targets | evidence); observed targets have all their probability in one state."""
+        listed = list(factors)
+        _check_known(listed, targets, evidence)
+        evidence = _without_jeffrey(self, listed, evidence)
+        free = [variable for variable in targets if variable.name not in evidence.hard]
+        result = self.sum(listed, free, evidence)
+        if result.is_zero:
+            raise ImpossibleEvidence(
+                "The evidence has probability zero: no assignment to the other variables allows it."
+            )
+        known = [Factor.indicator(v, v.states[evidence.hard[v.name]]) for v in targets if v.name in evidence.hard]
+        answer = product((result.factor.normalize(), *known)).reorder(_names(targets))
+        return answer.with_info(result.info)
+
+
+@dataclass(frozen=True, slots=True)
+class Enumeration(SummingEngine):
+    """The table of the whole joint, conditioned and summed: 2^n entries for n binary variables.
+
+    Parameters
+    ----------
+    max_entries
+        A joint with more entries is refused.
+
+    Examples
+    --------
+    >>> coin = Factor({"coin": 2}, [0.5, 0.5])
+    >>> Enumeration().query([coin], coin.scope, Evidence.read({}, {})).info.engine
+    'enumeration'
+    """
+
+    max_entries: int = MAX_ENTRIES
+
+    def sum(self, factors: Sequence[Factor], targets: Sequence[Variable], evidence: Evidence) -> SumProduct:
+        """Σ Π φ as a table over targets that are not observed."""
+        return enumerate_sum(absorb(factors, evidence), _names(targets), self.max_entries)
+
+
+@dataclass(frozen=True, slots=True)
+class VariableElimination(SummingEngine):
+    """Sum-product elimination, one variable after the other (Koller & Friedman 2009, algorithm 9.1).
+
+    Parameters
+    ----------
+    order
+        Names in the order of elimination. Those of targets and of observed variables are passed over; all others
+        must be there. Where it is left out, an order is chosen greedily for each question.
+    max_entries
+        A question that builds a table with more entries is refused before any work is done.
+
+    Examples
+    --------
+    >>> a, b = Variable("A", 2), Variable("B", 2)
+    >>> factors = [Factor((a,), [0.6, 0.4]), Factor((a, b), [[0.7, 0.3], [0.2, 0.8]])]
+    >>> VariableElimination(order=["A"]).query(factors, [b], Evidence.read({}, {})).values.round(6)
+    array([0.5, 0.5])
+    """
+
+    order: Sequence[str] | None = None
+    max_entries: int = MAX_ENTRIES
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "order", _read_order(self.order))
+
+    def sum(self, factors: Sequence[Factor], targets: Sequence[Variable], evidence: Evidence) -> SumProduct:
+        """Σ Π φ as a table over targets that are not observed."""
+        names = _names(targets)
+        order = None if self.order is None else [name for name in self.order if name not in names]
+        return sum_product(absorb(factors, evidence), names, order, self.max_entries)
+
+
+@dataclass(frozen=True, slots=True)
+class JunctionTree:
+    """The compiled clique tree that models use by themselves (Lauritzen & Spiegelhalter 1988).
+
+    Each question compiles anew; `model.compile()` keeps the tree for many questions.
+
+    Parameters
+    ----------
+    max_entries
+        A tree whose tables have more entries together is refused before any is built; without it only the limit of
+        the compiler holds.
+
+    Examples
+    --------
+    >>> coin = Factor({"coin": 2}, [0.5, 0.5])
+    >>> JunctionTree().query([coin], coin.scope, Evidence.read({}, {})).info.engine
+    'clique tree'
+    """
+
+    max_entries: int | None = None
+
+    def query(self, factors: Iterable[Factor], targets: Sequence[Variable], evidence: Evidence) -> Factor:
+        """P(targets | evidence)."""
+        listed = list(factors)
+        _check_known(listed, targets, evidence)
+        compiled = self._compiled(listed, targets)
+        return compiled.joint(targets, _about(evidence, compiled.variables))
+
+    def log_total(self, factors: Iterable[Factor], evidence: Evidence) -> float:
+        """log Σ Π φ over all assignments that agree with the evidence; -inf for zero."""
+        _refuse_jeffrey(evidence)
+        compiled = self._compiled(list(factors), ())
+        return compiled.log_total(_about(evidence, compiled.variables))
+
+    def _compiled(self, factors: Sequence[Factor], targets: Sequence[Variable]) -> CompiledFactors:
+        compiled = compile_factors(factors, targets)
+        if self.max_entries is not None and compiled.info.cost > self.max_entries:
+            raise TooLarge(
+                f"The tables of the clique tree would have {compiled.info.cost:.3g} entries; the limit given is "
+                f"{self.max_entries:.3g}. RecursiveConditioning() answers within less memory, at the price of time."
+            )
+        return compiled
+
+
+@dataclass(frozen=True, slots=True)
+class Pearl(SummingEngine):
+    """Pearl's λ-π propagation on a polytree, exact in two sweeps (Pearl 1988, §4.3); see `propagate` for its messages.
+
+    The factors are the families of a Bayesian network, the child last in each scope.
+
+    Parameters
+    ----------
+    cutset
+        The names of variables to condition on, one propagation for each assignment to them: with a loop cutset,
+        such as `loop_cutset` finds, a network with loops will do.
+
+    Examples
+    --------
+    >>> a, b = Variable("A", 2), Variable("B", 2)
+    >>> factors = [Factor((a,), [0.6, 0.4]), Factor((a, b), [[0.7, 0.3], [0.2, 0.8]])]
+    >>> Pearl().query(factors, [a], Evidence.read({"B": 1}, {"B": b})).values.round(6)
+    array([0.36, 0.64])
+    """
+
+    cutset: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cutset", _read_order(self.cutset))
+
+    def sum(self, factors: Sequence[Factor], targets: Sequence[Variable], evidence: Evidence) -> SumProduct:
+        """Σ Π φ as a table over targets that are not observed."""
+        return polytree_sum(factors, targets, evidence, self.cutset)
+
+
+@dataclass(frozen=True, slots=True)
+class RecursiveConditioning(SummingEngine):
+    """Exact sums within bounds on memory, the more time the less there is of it (Darwiche 2001); see `conditioned_sum`.
+
+    Parameters
+    ----------
+    max_table_entries
+        No table built has more entries: 2^20 of them are 8 MiB.
+    max_cache_entries
+        No more entries are remembered at one time.
+    max_cost
+        A plan that takes more work is refused at once.
+    order
+        The elimination order that the decomposition tree is made from; greedy where left out.
+
+    Examples
+    --------
+    >>> triangle = [Factor({a: 2, b: 2}, [[1, 2], [3, 4]]) for a, b in ("AB", "BC", "CA")]
+    >>> little = RecursiveConditioning(max_table_entries=4, max_cache_entries=0)
+    >>> round(little.log_total(triangle, Evidence.read({}, {})), 6)
+    5.043425
+    """
+
+    max_table_entries: int = MAX_TABLE_ENTRIES
+    max_cache_entries: int = MAX_CACHE_ENTRIES
+    max_cost: float = MAX_COST
+    order: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "order", _read_order(self.order))
+
+    def sum(self, factors: Sequence[Factor], targets: Sequence[Variable], evidence: Evidence) -> SumProduct:
+        """Σ Π φ as a table over targets that are not observed."""
+        return conditioned_sum(
+            absorb(factors, evidence),
+            _names(targets),
+            self.order,
+            self.max_table_entries,
+            self.max_cache_entries,
+            self.max_cost,
+        )
+
+
+# --- targets and evidence ---
+
+
+def _check_known(factors: Sequence[Factor], targets: Sequence[Variable], evidence: Evidence) -> None:
+    known = {name for factor in factors for name in factor.names}
+    for variable in targets:
+        if variable.name not in known and variable.name not in evidence.hard:
+            raise UnknownVariable.named(variable.name, sorted(known), "these factors")
+
+
+def _without_jeffrey(engine: Engine, factors: Sequence[Factor], evidence: Evidence) -> Evidence:
+    """Jeffrey findings as likelihoods that have the same effect, fitted to beliefs asked of the engine itself."""
+    if not evidence.jeffrey:
+        return evidence
+    known = {variable.name: variable for factor in factors for variable in factor.scope}
+    about = replace(evidence, jeffrey={n: wanted for n, wanted in evidence.jeffrey.items() if n in known})
+    return fit_jeffrey(about, known, lambda name, found: engine.query(factors, [known[name]], found).values)
+
+
+def _refuse_jeffrey(evidence: Evidence) -> None:
+    if evidence.jeffrey:
+        raise NotSupported("jeffrey evidence has no probability: it replaces a belief. See likelihood(...).")
+
+
+def _about(evidence: Evidence, names: Iterable[str]) -> Evidence:
+    """The findings on the named variables; others say nothing about these factors."""
+    known = set(names)
+    return replace(
+        evidence,
+        hard={name: state for name, state in evidence.hard.items() if name in known},
+        soft={name: weights for name, weights in evidence.soft.items() if name in known},
+        jeffrey={name: weights for name, weights in evidence.jeffrey.items() if name in known},
+    )
+
+
+def _names(variables: Iterable[Variable]) -> list[str]:
+    return [variable.name for variable in variables]
+
+
+def _read_order(names: Sequence[str] | None) -> tuple[str, ...] | None:
+    if isinstance(names, str):
+        raise InvalidArgument(f"{names!r} is text, not a sequence of names. Write [{names!r}].")
+    return None if names is None else tuple(names)

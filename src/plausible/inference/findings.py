@@ -1,0 +1,363 @@
+"""What single findings do: their impact on a belief, their conflict with each other, and what to observe next.
+
+The functions ask a model through callables, so that they serve every kind of model: `ask(evidence)` gives
+P(T | evidence), and `log_probability(evidence)` gives log P(evidence).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from plausible.errors import ImpossibleEvidence, UnknownVariable
+from plausible.factors import Factor
+from plausible.factors.information import kl_divergence
+from plausible.factors.logarithms import log_unit
+from plausible.inference.contradiction import impossible_evidence
+from plausible.variables import State
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "Conflict",
+    "EvidenceImpact",
+    "FindingImpact",
+    "conflict",
+    "conflict_explanations",
+    "evidence_impact",
+    "information_about",
+]
+
+Findings: TypeAlias = Mapping[str, Any]
+
+
+# --- impact ---
+
+
+@dataclass(frozen=True, slots=True)
+class FindingImpact:
+    """What one finding did to the belief about a target.
+
+    Attributes
+    ----------
+    name, finding
+        The variable, and what was found of it.
+    posterior, without
+        P(T | e), and P(T | e) with this finding left out.
+    alone, prior
+        P(T | this finding alone), and P(T) without any finding.
+    """
+
+    name: str
+    finding: Any
+    posterior: Factor
+    without: Factor
+    alone: Factor
+    prior: Factor
+
+    @property
+    def divergence(self) -> float:
+        """D(P(T | e) ‖ P(T | e without the finding)) in nats: what would be lost without it."""
+        return kl_divergence(self.posterior, self.without)
+
+    @property
+    def divergence_alone(self) -> float:
+        """D(P(T | the finding) ‖ P(T)) in nats: what it says by itself."""
+        return kl_divergence(self.alone, self.prior)
+
+    @property
+    def change(self) -> dict[State, float]:
+        """By how much the finding raised the probability of each state of the target, given the others."""
+        states = self.posterior.scope[0].states
+        return dict(zip(states, (self.posterior.flat - self.without.flat).tolist(), strict=True))
+
+    @property
+    def log_bayes_factors(self) -> dict[State, float]:
+        """The change in the log-odds of each state t, given the other findings: log P(f | t, ..) / P(f | not t, ..).
+
+        Zero where the state was certain, one way or the other, already without the finding.
+        """
+        return _log_odds_change(self.posterior, self.without)
+
+    @property
+    def log_bayes_factors_alone(self) -> dict[State, float]:
+        """The same for the finding by itself."""
+        return _log_odds_change(self.alone, self.prior)
+
+
+def _log_odds_change(after: Factor, before: Factor) -> dict[State, float]:
+    changes: dict[State, float] = {}
+    others_after, others_before = _rest(after), _rest(before)
+    for place, state in enumerate(after.scope[0].states):
+        now, then = (float(factor.flat[place]) for factor in (after, before))
+        if then == 0 or others_before[place] == 0:
+            changes[state] = 0.0
+        elif now == 0 or others_after[place] == 0:
+            changes[state] = -math.inf if now == 0 else math.inf
+        else:
+            changes[state] = math.log(now / others_after[place]) - math.log(then / others_before[place])
+    return changes
+
+
+def _rest(distribution: Factor) -> list[float]:
+    """P(not t) of each state, as a sum: one minus P(t) would lose the digits of small ones."""
+    values = distribution.flat
+    return [math.fsum(np.delete(values, place)) for place in range(len(values))]
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceImpact:
+    """The impact of each finding on the belief about a target, the most decisive finding first.
+
+    Attributes
+    ----------
+    target
+        The name of the target.
+    posterior, prior
+        P(T | e), and P(T) without any finding.
+    findings
+        A `FindingImpact` for each finding, by descending `divergence`.
+    """
+
+    target: str
+    posterior: Factor
+    prior: Factor
+    findings: tuple[FindingImpact, ...]
+
+    def __getitem__(self, name: str) -> FindingImpact:
+        """The impact of the finding about one variable."""
+        for impact in self.findings:
+            if impact.name == name:
+                return impact
+        raise UnknownVariable.named(name, [impact.name for impact in self.findings], "this evidence")
+
+    def __iter__(self) -> Iterator[FindingImpact]:
+        return iter(self.findings)
+
+    def __len__(self) -> int:
+        return len(self.findings)
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each finding and each state of the target."""
+        import pandas as pd
+
+        rows = [
+            (
+                impact.name,
+                impact.finding,
+                impact.divergence,
+                impact.divergence_alone,
+                state,
+                *(
+                    float(factor.flat[place])
+                    for factor in (impact.prior, impact.alone, impact.without, impact.posterior)
+                ),
+                impact.change[state],
+                impact.log_bayes_factors[state],
+            )
+            for impact in self.findings
+            for place, state in enumerate(self.posterior.scope[0].states)
+        ]
+        return pd.DataFrame(rows, columns=list(_IMPACT_COLUMNS))
+
+
+_IMPACT_COLUMNS = (
+    "variable",
+    "finding",
+    "divergence",
+    "divergence_alone",
+    "state",
+    "prior",
+    "alone",
+    "without",
+    "posterior",
+    "change",
+    "log_bayes_factor",
+)
+
+
+def evidence_impact(
+    ask: Callable[[Findings], Factor], evidence: Findings, context: Findings | None = None
+) -> EvidenceImpact:
+    """Which finding moved P(T | e) most: each left out of the evidence in turn, and each alone.
+
+    Parameters
+    ----------
+    ask
+        Gives P(T | evidence) for one variable T.
+    evidence
+        Name -> finding.
+    context
+        Findings that are always there and not examined.
+
+    Notes
+    -----
+    2n + 2 queries for n findings.
+
+    Examples
+    --------
+    >>> joint = Factor({"T": 2, "A": 2, "B": 2}, [[[0.3, 0.1], [0.05, 0.05]], [[0.05, 0.05], [0.1, 0.3]]])
+    >>> def ask(evidence):
+    ...     return joint.reduce(evidence).marginal("T").normalize()
+    >>> [impact.name for impact in evidence_impact(ask, {"B": 1, "A": 1})]
+    ['A', 'B']
+    """
+    always = dict(context or {})
+    examined = {name: finding for name, finding in evidence.items() if name not in always}
+    posterior, prior = ask({**always, **examined}), ask(always)
+    impacts = []
+    for name, finding in examined.items():
+        rest = {other: seen for other, seen in examined.items() if other != name}
+        without = ask({**always, **rest})
+        impacts.append(FindingImpact(name, finding, posterior, without, ask({**always, name: finding}), prior))
+    impacts.sort(key=lambda impact: -impact.divergence)
+    return EvidenceImpact(posterior.names[0], posterior, prior, tuple(impacts))
+
+
+# --- conflict ---
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Jensen's measure: positive where findings are less probable together than if they were independent.
+
+    Attributes
+    ----------
+    value
+        conf(e) = log Π P(e_i) / P(e), natural.
+    log_probability
+        log P(e).
+    log_probabilities
+        Name -> log P(e_i).
+    partial
+        Name -> conf of this finding with all others as one: log P(e_i) / P(e_i | others).
+    """
+
+    value: float
+    log_probability: float
+    log_probabilities: Mapping[str, float]
+    partial: Mapping[str, float]
+
+    @property
+    def is_positive(self) -> bool:
+        """Whether the findings disagree: a rare case, a false finding, or a wrong model."""
+        return self.value > 0
+
+
+def conflict(
+    log_probability: Callable[[Findings], float], evidence: Findings, context: Findings | None = None
+) -> Conflict:
+    """How much the findings contradict each other: conf(e) = log [Π P(e_i) / P(e)] (Jensen et al. 1991).
+
+    Findings that support each other have a negative conflict, independent ones none. The likelihoods of virtual
+    evidence may have any scale.
+
+    Parameters
+    ----------
+    log_probability
+        Gives log P(evidence), -inf for zero.
+    evidence
+        Name -> finding.
+    context
+        Findings that are always there and not examined.
+
+    Notes
+    -----
+    2n + 1 probabilities of evidence for n findings.
+
+    Examples
+    --------
+    >>> joint = Factor({"A": 2, "B": 2}, [[0.4, 0.1], [0.1, 0.4]])
+    >>> found = conflict(lambda some: math.log(joint.reduce(some).sum()), {"A": 0, "B": 1})
+    >>> round(found.value, 6), found.is_positive
+    (0.916291, True)
+    """
+    always = dict(context or {})
+    examined = {name: finding for name, finding in evidence.items() if name not in always}
+    together = log_probability({**always, **examined})
+    if together == -math.inf:
+        error = impossible_evidence(examined, lambda some: log_probability({**always, **some}) > -math.inf)
+        raise error or ImpossibleEvidence(f"The evidence {always!r} has probability zero.")
+    single = {name: log_probability({**always, name: finding}) for name, finding in examined.items()}
+    partial = {}
+    for name in examined:
+        rest = {other: seen for other, seen in examined.items() if other != name}
+        without = single[next(iter(rest))] if len(rest) == 1 else log_probability({**always, **rest})
+        partial[name] = single[name] + without - together
+    return Conflict(math.fsum(single.values()) - together, together, single, partial)
+
+
+def conflict_explanations(
+    found: Conflict, prior: Mapping[str, Factor], posterior: Mapping[str, Factor]
+) -> pd.DataFrame:
+    """Which states, if they held, would explain the conflict away: those with conf(e, h) ≤ 0.
+
+    conf(e, h) = conf(e) + log P(h) / P(h | e): a rare hypothesis that the findings make probable.
+
+    Parameters
+    ----------
+    found
+        The conflict.
+    prior, posterior
+        Name -> P(X), and P(X | e), of the variables to look at.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `variable`, `state`, `prior`, `posterior`, `conflict` with the state as one more finding, and whether it
+        `explains` the conflict; best first. States that are impossible given the evidence are left out.
+    """
+    import pandas as pd
+
+    rows = []
+    for name, after in posterior.items():
+        for place, state in enumerate(after.scope[0].states):
+            before, now = float(prior[name].flat[place]), float(after.flat[place])
+            if now > 0:
+                value = found.value + math.log(before) - math.log(now)
+                rows.append((name, state, before, now, value, found.is_positive and value <= 0))
+    rows.sort(key=lambda row: row[4])
+    return pd.DataFrame(rows, columns=["variable", "state", "prior", "posterior", "conflict", "explains"])
+
+
+# --- information ---
+
+
+def information_about(
+    target: Factor, given: Mapping[State, Mapping[str, Factor]], base: float = math.e
+) -> dict[str, float]:
+    """I(T; X | e) of a target with every other variable, from one calibration for each state of the target.
+
+    I(T; X | e) = Σ_t P(t | e) D(P(X | t, e) ‖ P(X | e)): by how much observing X is expected to lower the entropy of T.
+
+    Parameters
+    ----------
+    target
+        P(T | e).
+    given
+        State t of the target -> {name: P(X | t, e)}, for all states with P(t | e) > 0.
+    base
+        Of the logarithms: 2 for bits.
+
+    Examples
+    --------
+    >>> copy = {0: {"X": Factor({"X": 2}, [1.0, 0.0])}, 1: {"X": Factor({"X": 2}, [0.0, 1.0])}}
+    >>> information_about(Factor({"T": 2}, [0.5, 0.5]), copy, base=2)
+    {'X': 1.0}
+    """
+    unit = log_unit(base)
+    states = [state for state in target.scope[0].states if target[{target.names[0]: state}] > 0]
+    weights = np.array([target[{target.names[0]: state}] for state in states])
+    answers: dict[str, float] = {}
+    for name in given[states[0]]:
+        rows = np.stack([given[state][name].flat for state in states])
+        joint, mixture = weights[:, None] * rows, weights @ rows
+        live = joint > 0
+        logs = np.log(rows[live]) - np.log(np.broadcast_to(mixture, rows.shape)[live])
+        answers[name] = max(float(joint[live] @ logs), 0.0) / unit
+    return answers

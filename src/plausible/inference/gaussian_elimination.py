@@ -1,0 +1,265 @@
+"""Elimination of continuous variables from regressions by arc reversal: order, price and run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from graphlib import TopologicalSorter
+from itertools import combinations
+from typing import Generic, Protocol, Self, TypeVar
+
+from plausible.factors.alignment import Scope, num_entries
+from plausible.graphs.elimination import elimination_order
+from plausible.graphs.nodes import Node
+from plausible.graphs.undirected import UndirectedGraph
+from plausible.inference.gaussian import EvidenceWeight, Regression, evidence_weight, joint_scope, reverse_arc, rotate
+
+__all__ = ["Elimination", "Shape", "eliminate", "plan_elimination", "shape_of", "strong_order"]
+
+
+class _Line(Protocol):
+    """What the elimination needs to know of a regression, or of its mere shape."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def parents(self) -> tuple[str, ...]: ...
+
+    def given(self, states: Mapping[str, int], values: Mapping[str, float]) -> Self: ...
+
+    def against(self, value: float) -> Self: ...
+
+
+_L = TypeVar("_L", bound=_Line)
+
+
+@dataclass(frozen=True, slots=True)
+class _Algebra(Generic[_L]):
+    """The two operations on lines."""
+
+    reverse: Callable[[_L, _L], tuple[_L, _L]]
+    rotate: Callable[[_L, _L, str], tuple[_L, _L]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Elimination:
+    """A set of regressions turned round.
+
+    Attributes
+    ----------
+    steps
+        For each eliminated variable, in order, its regression on variables that were eliminated later. Taken from the
+        last to the first they are a network of the same variables given the evidence.
+    weights
+        The density of each observed variable given those before: their product is that of the evidence.
+    """
+
+    steps: tuple[Regression, ...]
+    weights: tuple[EvidenceWeight, ...]
+
+
+def eliminate(regressions: Iterable[Regression], order: Sequence[str], values: Mapping[str, float]) -> Elimination:
+    """Eliminate all variables that are not observed, and enter the observed numbers on the way.
+
+    An observed variable is cut off from its children, which take up its number. Each hidden variable in turn has the
+    arcs to its children reversed, the nearest child first, until it has none; its regression is then set aside. Where
+    several observed variables hang on it, rotations leave one of them there, so that they do not pile up. The families
+    on the way are those of elimination in the moral graph, so the cost is that of a clique tree: O(n w²) for each
+    configuration of the discrete variables that meet.
+
+    Parameters
+    ----------
+    regressions
+        One for each variable, hidden or observed; parents without one must be observed.
+    order
+        All hidden variables.
+    values
+        Name -> observed number.
+
+    Examples
+    --------
+    >>> from plausible.variables import Variable
+    >>> x = Regression.of(Variable("x"), [], (), 1.0, [], 4.0)
+    >>> y = Regression.of(Variable("y"), ["x"], (), -3.5, [0.5], 4.0)
+    >>> done = eliminate([x, y], ["x"], {"y": 2.0})
+    >>> float(done.steps[0].intercept), round(float(done.weights[0].log_density), 6)
+    (3.0, -4.223657)
+    """
+    steps, leaves = _run(list(regressions), order, values, _Algebra(reverse_arc, rotate))
+    return Elimination(tuple(steps), tuple(map(evidence_weight, leaves)))
+
+
+def _run(
+    lines: Sequence[_L], order: Sequence[str], values: Mapping[str, float], algebra: _Algebra[_L]
+) -> tuple[list[_L], list[_L]]:
+    """The eliminated lines in order, and those of the observed variables, which have no parents any more."""
+    rank = {name: place for place, name in enumerate(topological(lines))}
+    current = {line.name: line.given({}, values) for line in lines}
+    current |= {name: line.against(values[name]) for name, line in current.items() if name in values}
+    children: dict[str, set[str]] = {name: set() for name in current}
+
+    def put(line: _L) -> None:
+        for parent in current[line.name].parents:
+            children[parent].discard(line.name)
+        for parent in line.parents:
+            children[parent].add(line.name)
+        current[line.name] = line
+
+    def place(child: str) -> float:
+        """Parents come before children; an observed variable, which has none, right behind its last other parent."""
+        if child not in values:
+            return rank[child]
+        return max((rank[parent] for parent in current[child].parents if parent != name), default=-1) + 0.5
+
+    for line in list(current.values()):
+        put(line)
+    steps = []
+    for name in order:
+        for row in _rotated([current[child] for child in children[name] if child in values], name, algebra):
+            put(row)
+        line = current[name]
+        for parent in line.parents:
+            children[parent].discard(name)
+        # The nearest child has no path from here but the arc itself; then the next one has none.
+        for child in sorted(children[name], key=lambda child: (place(child), rank[child])):
+            line, turned = algebra.reverse(line, current[child])
+            put(turned)
+            if child in values:
+                line = line.given({}, {child: 0.0})
+        del current[name]
+        steps.append(line)
+    return steps, list(current.values())
+
+
+def _rotated(rows: Sequence[_L], name: str, algebra: _Algebra[_L]) -> list[_L]:
+    """The same observed lines, one of them with the named parent; no more of them with parents than there are."""
+    left = sorted(rows, key=lambda row: (len(row.parents), row.name))
+    if len(left) < 2:
+        return []
+    columns = [name, *dict.fromkeys(parent for row in left for parent in row.parents if parent != name)]
+    done: list[_L] = []
+    while columns and (not done or len(left) > len(columns)):
+        column = columns.pop(0)
+        touched = [row for row in left if column in row.parents]
+        left = [row for row in left if column not in row.parents]
+        if touched:
+            pivot, *others = touched
+            for row in others:
+                pivot, free = algebra.rotate(pivot, row, column)
+                left.append(free)
+            done.append(pivot)
+    return [*done, *left]
+
+
+def topological(lines: Iterable[_Line]) -> list[str]:
+    """The names, parents first; parents that have no line of their own are left out."""
+    parents = {line.name: line.parents for line in lines}
+    inside = {name: [p for p in above if p in parents] for name, above in parents.items()}
+    return list(TopologicalSorter(inside).static_order())
+
+
+# --- the price ---
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A regression without its numbers: enough to know what an elimination costs."""
+
+    name: str
+    parents: tuple[str, ...]
+    scope: Scope
+
+    def given(self, states: Mapping[str, int], values: Mapping[str, float]) -> Shape:
+        """The shape where some parents are observed."""
+        if not any(name in values for name in self.parents):
+            return self
+        return Shape(self.name, tuple(name for name in self.parents if name not in values), self.scope)
+
+    def against(self, value: float) -> Shape:
+        """The shape itself: an observed value changes numbers only."""
+        return self
+
+    @property
+    def entries(self) -> int:
+        """The numbers of the regression: for each configuration the coefficients and three more."""
+        return num_entries(self.scope) * (len(self.parents) + 3)
+
+
+def shape_of(regression: Regression) -> Shape:
+    """The shape of a regression."""
+    return Shape(regression.name, regression.parents, regression.scope)
+
+
+def _reverse_shapes(parent: Shape, child: Shape) -> tuple[Shape, Shape]:
+    scope = joint_scope((parent.scope, child.scope))
+    shared = tuple(dict.fromkeys((*parent.parents, *(name for name in child.parents if name != parent.name))))
+    return Shape(parent.name, (*shared, child.name), scope), Shape(child.name, shared, scope)
+
+
+def _rotate_shapes(pivot: Shape, row: Shape, column: str) -> tuple[Shape, Shape]:
+    scope = joint_scope((pivot.scope, row.scope))
+    shared = tuple(dict.fromkeys(name for name in (*pivot.parents, *row.parents) if name != column))
+    return Shape(pivot.name, (*shared, column), scope), Shape(row.name, shared, scope)
+
+
+def plan_elimination(
+    shapes: Iterable[Shape], order: Sequence[str], observed: Iterable[str]
+) -> tuple[list[Shape], list[Shape]]:
+    """The shapes of the steps and of the weights that `eliminate` will come to, without any numbers."""
+    return _run(list(shapes), order, dict.fromkeys(observed, 0.0), _Algebra(_reverse_shapes, _rotate_shapes))
+
+
+# --- the order ---
+
+
+def strong_order(shapes: Sequence[Shape], observed: Collection[str], keep: Sequence[str]) -> list[str]:
+    """An order for all hidden variables: first those with nothing observed or kept below them, the kept ones last.
+
+    Discrete variables stay to the end, as strong elimination demands (Lauritzen 1992): a sum of Gaussians is none. In
+    between the order is greedy, by the fill in the moral graph, in which a discrete variable weighs its states.
+
+    Parameters
+    ----------
+    shapes
+        One for each continuous variable.
+    observed
+        Those with a number.
+    keep
+        The variables whose joint distribution is wanted.
+    """
+    upward = topological(shapes)[::-1]
+    by_name = {shape.name: shape for shape in shapes}
+    needed = _above(by_name, {*observed, *keep}) - set(observed)
+    barren = [name for name in upward if name not in needed and name not in observed]
+    moral = _moral_graph([by_name[name] for name in upward if name in needed or name in observed], observed)
+    discrete = {variable.name: variable.num_states for shape in shapes for variable in shape.scope}
+    sizes: dict[Node, int] = {name: discrete.get(str(name), 2) for name in moral.nodes}
+    kept = [name for name in upward if name in set(keep)]
+    fixed = [*kept, *(name for name in discrete if name in sizes)]
+    greedy = elimination_order(moral, "weighted-min-fill", cardinalities=sizes, keep=fixed)
+    return [*barren, *map(str, greedy), *kept]
+
+
+def _above(shapes: Mapping[str, Shape], names: Iterable[str]) -> set[str]:
+    """The names and their ancestors."""
+    found, frontier = set(names), list(names)
+    while frontier:
+        shape = shapes.get(frontier.pop())
+        for parent in shape.parents if shape is not None else ():
+            if parent not in found:
+                found.add(parent)
+                frontier.append(parent)
+    return found
+
+
+def _moral_graph(shapes: Sequence[Shape], observed: Collection[str]) -> UndirectedGraph:
+    """Families as cliques, without what is observed; discrete variables are tied to continuous ones only."""
+    edges: list[tuple[Node, Node]] = []
+    nodes: list[Node] = []
+    for shape in shapes:
+        family = [name for name in (shape.name, *shape.parents) if name not in observed]
+        nodes += family
+        edges += combinations(family, 2)
+        edges += ((name, variable.name) for name in family for variable in shape.scope)
+    return UndirectedGraph(edges, nodes=dict.fromkeys(nodes))

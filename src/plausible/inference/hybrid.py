@@ -1,0 +1,301 @@
+"""Exact inference in conditional linear Gaussian models: tables over discrete variables times regressions.
+
+Continuous variables are eliminated first, by arc reversal, for all configurations of the discrete variables that they
+meet at once; what the observed numbers say about the discrete variables is left as factors, and the rest is the usual
+sum-product (strong elimination, Lauritzen & Jensen 2001, in the numerically sound form of Cowell 2005).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible.errors import ImpossibleEvidence, NotSupported, TooLarge
+from plausible.factors import Factor, MomentGaussian
+from plausible.factors.alignment import MAX_ENTRIES, Scope, num_entries
+from plausible.factors.gaussian_mixture import GaussianMixture
+from plausible.inference.compiled import compile_factors
+from plausible.inference.elimination import absorb, sum_product
+from plausible.inference.gaussian import Regression, spread
+from plausible.inference.gaussian_elimination import Shape, eliminate, plan_elimination, shape_of, strong_order
+from plausible.inference.gaussian_moments import (
+    Moments,
+    draw,
+    joint_moments,
+    joint_shape,
+    marginal_moments,
+    marginal_shapes,
+)
+from plausible.inference.hybrid_weights import settle_point_masses
+from plausible.inference.info import QueryInfo
+from plausible.inference.posterior import posterior
+from plausible.variables import Evidence, Variable
+
+__all__ = ["HybridModel", "HybridSample"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HybridModel:
+    """A product of tables and regressions in which no discrete variable depends on a hidden continuous one.
+
+    Attributes
+    ----------
+    factors
+        Over discrete variables; with the regressions they make the joint density.
+    regressions
+        One for each continuous variable, except those that are observed without a distribution of their own.
+    max_entries
+        A question that needs more numbers at once is refused before any of them is computed.
+
+    Examples
+    --------
+    >>> kind = Variable("kind", ["small", "large"])
+    >>> height = Regression.of(Variable("height"), [], [kind], [10.0, 12.0], np.zeros((2, 0)), [1.0, 1.0])
+    >>> model = HybridModel((Factor((kind,), [0.5, 0.5]),), (height,))
+    >>> found = Evidence.read({"height": 12.0}, {"kind": kind, "height": height.variable})
+    >>> model.table([kind], found).values.round(6)
+    array([0.119203, 0.880797])
+    """
+
+    factors: tuple[Factor, ...]
+    regressions: tuple[Regression, ...]
+    max_entries: int = MAX_ENTRIES
+
+    # --- questions ---
+
+    def log_total(self, evidence: Evidence) -> float:
+        """log of the probability of discrete findings times the density of numbers; -inf where it is zero.
+
+        Plus infinity where a number is certain given the rest, as that of a deterministic variable: it has a point
+        mass there, and no density.
+        """
+        if evidence.jeffrey:
+            raise NotSupported("jeffrey evidence has no probability: it replaces a belief. See likelihood(...).")
+        try:
+            entered = self._enter(evidence, self.regressions, ())
+        except ImpossibleEvidence:
+            return -math.inf
+        found = sum_product(absorb(entered.factors, entered.evidence), ()).log_total + entered.log_scale
+        return math.inf if entered.point_masses and found > -math.inf else found
+
+    def table(self, targets: Sequence[Variable], evidence: Evidence) -> Factor:
+        """P(targets | evidence) of discrete targets."""
+        entered = self._enter(evidence, self._relevant(evidence, [v.name for v in targets]), ())
+        answer = posterior(entered.factors, targets, entered.evidence)
+        return answer.with_info(_with_engine(answer.info, entered.entries))
+
+    def mixture(self, targets: Sequence[Variable], evidence: Evidence) -> GaussianMixture:
+        """The distribution of targets, one or more of them continuous, given the evidence.
+
+        A Gaussian for each configuration of the discrete targets and of all further discrete variables that the
+        continuous targets depend on: these come after the targets in the mixture's weights, and make it exact.
+        """
+        names = [variable.name for variable in targets]
+        hidden = [v.name for v in targets if v.is_continuous and v.name not in evidence.values]
+        entered = self._enter(evidence, self._relevant(evidence, names), hidden)
+        moments = joint_moments([step for step in entered.steps if step.name in hidden]).part(hidden)
+        asked = [variable for variable in targets if not variable.is_continuous]
+        others = [variable for variable in moments.scope if variable.name not in names]
+        weights = posterior(entered.factors, [*asked, *others], entered.evidence)
+        weights = weights.with_info(_with_engine(weights.info, entered.entries))
+        return _mixture(weights, _with_observed(moments, targets, evidence.values), targets)
+
+    def marginals(
+        self, variables: Iterable[Variable], evidence: Evidence
+    ) -> tuple[dict[str, Factor], dict[str, MomentGaussian]]:
+        """The posterior of each discrete variable, and the exact mean and variance of each hidden continuous one."""
+        entered = self._enter(evidence, self.regressions, None)
+        moments = marginal_moments(entered.steps)
+        scopes = list(dict.fromkeys(part.scope for part in moments.values()))
+        tables: dict[str, Factor] = {}
+        beliefs: dict[Scope, Factor] = {(): Factor.scalar(1.0)}
+        listed = list(variables)
+        if listed:
+            compiled = compile_factors(entered.factors, listed)
+            found = compiled.marginals(entered.evidence)
+            tables = {
+                v.name: found[v.name].with_info(_with_engine(found[v.name].info, entered.entries)) for v in listed
+            }
+            wanted = [scope for scope in scopes if scope]
+            beliefs |= zip(wanted, compiled.joints(wanted, entered.evidence), strict=True)
+        by_name = {step.name: step.variable for step in entered.steps}
+        collapsed = {name: _collapsed(by_name[name], part, beliefs[part.scope]) for name, part in moments.items()}
+        return tables, collapsed
+
+    def sample(
+        self, num_rows: int, variables: Iterable[Variable], evidence: Evidence, generator: np.random.Generator
+    ) -> HybridSample:
+        """Rows drawn from the posterior of the discrete variables and the hidden continuous ones."""
+        entered = self._enter(evidence, self.regressions, ())
+        listed = list(variables)
+        positions: dict[str, npt.NDArray[np.int64]] = {}
+        if listed:
+            compiled = compile_factors(entered.factors, listed)
+            rows = compiled.sample(num_rows, entered.evidence, generator)
+            positions = {name: rows[:, column] for column, name in enumerate(compiled.variables)}
+        numbers = draw(entered.steps, positions, num_rows, generator)
+        return HybridSample({variable.name: positions[variable.name] for variable in listed}, numbers)
+
+    # --- entering evidence ---
+
+    def _relevant(self, evidence: Evidence, targets: Sequence[str]) -> list[Regression]:
+        """The regressions that hidden variables tie to the targets, and those that could make the evidence impossible.
+
+        All others integrate to a positive constant.
+        """
+        groups = [{v.name for v in factor.scope} for factor in self.factors]
+        members = [{r.name, *r.parents, *(v.name for v in r.scope)} for r in self.regressions]
+        certain = [bool((regression.variance == 0).any()) for regression in self.regressions]
+        observed = evidence.hard.keys() | evidence.values.keys()
+        hidden = [group - observed for group in (*members, *groups)]
+        start = {*targets, *(name for group, sure in zip(hidden, certain, strict=False) if sure for name in group)}
+        reached = _connected(hidden, start)
+        return [
+            regression
+            for regression, group, sure in zip(self.regressions, hidden, certain, strict=False)
+            if sure or group & reached
+        ]
+
+    def _enter(self, evidence: Evidence, regressions: Iterable[Regression], keep: Sequence[str] | None) -> _Entered:
+        """Eliminate the continuous variables; those to keep come last. `None` announces the moments of each alone."""
+        lines = [regression.given(evidence.hard, evidence.values) for regression in regressions]
+        shapes = [shape_of(line) for line in lines]
+        observed = {line.name for line in lines if line.name in evidence.values}
+        order = strong_order(shapes, observed, keep or ())
+        steps, leaves = plan_elimination(shapes, order, observed)
+        entries = self._price(steps, leaves, keep)
+        done = eliminate(lines, order, evidence.values)
+        certain = replace(evidence, values={})
+        taken = {variable.name for factor in self.factors for variable in factor.scope}
+        weighed = settle_point_masses(self.factors, done.weights, certain, taken | {*order, *observed})
+        if weighed.is_impossible:
+            raise _impossible()
+        return _Entered(
+            done.steps,
+            (*self.factors, *weighed.factors),
+            replace(certain, hard={**evidence.hard, **weighed.states}),
+            weighed.log_scale,
+            weighed.point_masses,
+            entries,
+        )
+
+    def _price(self, steps: Sequence[Shape], leaves: Sequence[Shape], keep: Sequence[str] | None) -> int:
+        """The numbers that the question needs; refused where they are too many."""
+        costs = [(shape.name, shape.scope, shape.entries) for shape in (*steps, *leaves)]
+        if keep is None:
+            costs += ((name, scope, num_entries(scope) * n) for name, (scope, n) in marginal_shapes(steps).items())
+        elif keep:
+            scope, numbers = joint_shape([step for step in steps if step.name in set(keep)])
+            costs.append((keep[0], scope, num_entries(scope) * numbers))
+        entries = sum(cost for _, _, cost in costs)
+        if entries > self.max_entries:
+            name, scope, _ = max(costs, key=lambda cost: cost[2])
+            raise _too_large(name, scope, entries, self.max_entries)
+        return entries
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HybridSample:
+    """Columns of a sample: positions of the states of discrete variables, and numbers of continuous ones."""
+
+    positions: Mapping[str, npt.NDArray[np.int64]]
+    numbers: Mapping[str, npt.NDArray[np.float64]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Entered:
+    """What is left once the observed numbers are entered: regressions in order, and a discrete model."""
+
+    steps: tuple[Regression, ...]
+    factors: tuple[Factor, ...]
+    evidence: Evidence
+    log_scale: float
+    point_masses: int
+    entries: int
+
+
+def _connected(groups: Sequence[set[str]], start: Iterable[str]) -> set[str]:
+    """All names that a chain of overlapping groups ties to the first ones."""
+    groups_of: dict[str, list[set[str]]] = {}
+    for group in groups:
+        for name in group:
+            groups_of.setdefault(name, []).append(group)
+    reached = set(start)
+    frontier = list(reached)
+    while frontier:
+        for group in groups_of.pop(frontier.pop(), ()):
+            frontier += group - reached
+            reached |= group
+    return reached
+
+
+# --- answers ---
+
+
+def _collapsed(variable: Variable, moments: Moments, belief: Factor) -> MomentGaussian:
+    """Mean and variance of a mixture: the mean of the variances plus the variance of the means."""
+    weights = belief.flat
+    mean, variance = moments.mean.reshape(-1), moments.covariance.reshape(-1)
+    center = weights @ mean
+    total = weights @ (variance + (mean - center) ** 2)
+    return MomentGaussian.trusted((variable,), np.array([center]), np.array([[total]]))
+
+
+def _with_observed(moments: Moments, targets: Sequence[Variable], values: Mapping[str, float]) -> Moments:
+    """The moments of all continuous targets in their order; an observed one is certain."""
+    names = tuple(variable.name for variable in targets if variable.is_continuous)
+    if names == moments.names:
+        return moments
+    shape = moments.mean.shape[:-1]
+    mean, covariance = np.empty((*shape, len(names))), np.zeros((*shape, len(names), len(names)))
+    mean[...] = [values.get(name, 0.0) for name in names]
+    places = np.array([names.index(name) for name in moments.names], dtype=np.intp)
+    mean[..., places] = moments.mean
+    covariance[..., places[:, None], places] = moments.covariance
+    return Moments(names, moments.scope, mean, covariance)
+
+
+def _mixture(weights: Factor, moments: Moments, targets: Sequence[Variable]) -> GaussianMixture:
+    scope = tuple(variable for variable in targets if variable.is_continuous)
+    ordered = sorted(weights.scope, key=lambda variable: variable.name)
+    back = [ordered.index(variable) for variable in weights.scope]
+    parts = []
+    for array, tail in ((moments.mean, 1), (moments.covariance, 2)):
+        laid = spread(array, moments.scope, tuple(ordered))
+        laid = laid.transpose(*back, *range(len(ordered), len(ordered) + tail))
+        parts.append(np.array(np.broadcast_to(laid, (*weights.shape, *laid.shape[len(ordered) :]))))
+    return GaussianMixture.trusted(weights, scope, parts[0], parts[1])
+
+
+def _with_engine(info: QueryInfo, entries: int) -> QueryInfo:
+    return replace(info, engine="strong elimination", cost=info.cost + entries)
+
+
+# --- refusals ---
+
+
+def _impossible() -> ImpossibleEvidence:
+    return ImpossibleEvidence(
+        "The evidence has probability zero: some observed numbers differ from what the others, or constants, determine."
+    )
+
+
+def _too_large(name: str, scope: Scope, entries: int, limit: int) -> TooLarge:
+    shown = ", ".join(variable.name for variable in scope[:8]) + (", ..." if len(scope) > 8 else "")
+    needs = f"{_rounded(entries)} numbers, and the limit is {_rounded(limit)}"
+    if not scope:
+        return TooLarge(f"The joint distribution of {name!r} and what it depends on needs {needs}. Ask about fewer.")
+    return TooLarge(
+        f"{name!r} depends on {len(scope)} discrete variables ({shown}) at once, which have "
+        f"{_rounded(num_entries(scope))} configurations: a Gaussian for each needs {needs}. Where continuous variables "
+        "in a row each have a discrete parent of their own, exact inference grows exponentially with their number. "
+        "Observe some of these variables, ask about fewer, or use an approximate engine."
+    )
+
+
+def _rounded(number: int) -> str:
+    return str(number) if number < 10**6 else f"about 10^{math.log10(number):.1f}"

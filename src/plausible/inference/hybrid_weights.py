@@ -1,0 +1,116 @@
+"""The densities of observed numbers as factors of the discrete variables that they speak of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible.factors import Factor
+from plausible.factors.alignment import Scope
+from plausible.inference.gaussian import EvidenceWeight
+from plausible.inference.posterior import posterior
+from plausible.variables import Evidence, Variable
+
+__all__ = ["Weighed", "settle_point_masses", "weigh"]
+
+#: A factor's numbers reach down to exp of minus this, well above where floats vanish.
+_REACH = 600.0
+#: Densities that are smaller than the largest by more than so many times the reach are taken for zero.
+_MAX_PARTS = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """The density of the evidence as a product of factors, times exp(`log_scale`).
+
+    Attributes
+    ----------
+    factors
+        Over discrete variables.
+    log_scale
+        What was taken out; -inf where the numbers can't occur, whatever the discrete variables.
+    states
+        Auxiliary variable -> the position of its state, to be given as evidence.
+    point_masses
+        How many of the numbers are certain given the rest: each makes the density infinite.
+    """
+
+    factors: tuple[Factor, ...]
+    log_scale: float
+    states: Mapping[str, int] = field(default_factory=dict)
+    point_masses: int = 0
+
+    @property
+    def is_impossible(self) -> bool:
+        """Whether no discrete configuration allows the numbers."""
+        return self.log_scale == -math.inf
+
+
+def weigh(weights: Iterable[EvidenceWeight]) -> Weighed:
+    """The weights as factors with entries up to one.
+
+    Densities differ by more than floats can hold. A weight that spans too much becomes a product of several equal
+    factors, its roots, so that the engines, which scale as they go, still see every entry.
+    """
+    factors: list[Factor] = []
+    log_scale = 0.0
+    for weight in weights:
+        finite = weight.log_density[np.isfinite(weight.log_density)]
+        if not finite.size:
+            return Weighed((), -math.inf)
+        peak = float(finite.max())
+        log_scale += peak
+        if weight.scope:
+            parts = min(max(math.ceil((peak - float(finite.min())) / _REACH), 1), _MAX_PARTS)
+            root = np.exp((weight.log_density - peak) / parts)
+            factors += [Factor(weight.scope, root)] * parts
+    return Weighed(tuple(factors), log_scale)
+
+
+def settle_point_masses(
+    factors: Sequence[Factor], weights: Sequence[EvidenceWeight], evidence: Evidence, taken: Collection[str]
+) -> Weighed:
+    """`weigh`, and where certain numbers compete with merely likely ones, only what is most certain stays.
+
+    A value that has a point mass under some configurations and a density under others belongs to the first ones: the
+    density is zero beside the mass. With several such values the configurations that explain most of them by point
+    masses win, among those that the factors and the evidence allow. Auxiliary variables count the masses.
+    """
+    weighed = weigh(weights)
+    if weighed.is_impossible:
+        return weighed
+    fixed, uneven = 0, []
+    for weight in weights:
+        counts = weight.point_masses[weight.log_density > -np.inf]
+        fixed += int(counts.min())
+        if counts.min() < counts.max():
+            uneven.append(weight)
+    if not uneven:
+        return replace(weighed, point_masses=fixed)
+    counters = _counters([(weight.scope, weight.point_masses) for weight in uneven], taken)
+    allowed = [Factor(weight.scope, (weight.log_density > -np.inf) * 1.0) for weight in weights]
+    total = counters[-1].scope[-1]
+    found = posterior([*factors, *allowed, *counters], [total], replace(evidence, jeffrey={}))
+    most = int(np.flatnonzero(found.flat).max())
+    return Weighed((*weighed.factors, *counters), weighed.log_scale, {total.name: most}, fixed + most)
+
+
+def _counters(counts: Sequence[tuple[Scope, npt.NDArray[np.int64]]], taken: Collection[str]) -> list[Factor]:
+    """Factors that fix running totals: the last variable of the last one is the sum of all counts, each zero or one."""
+    totals = [Variable(_unused(f"point masses {number}", taken), number + 1) for number in range(len(counts) + 1)]
+    factors = []
+    for before, after, (scope, table) in zip(totals, totals[1:], counts, strict=False):
+        past = np.arange(before.num_states).reshape(-1, *[1] * (len(scope) + 1))
+        reached = past + table[None, ..., None] == np.arange(after.num_states)
+        factors.append(Factor((before, *scope, after), reached * 1.0))
+    return factors
+
+
+def _unused(name: str, taken: Collection[str]) -> str:
+    while name in taken:
+        name += "'"
+    return name

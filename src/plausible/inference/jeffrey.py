@@ -1,0 +1,71 @@
+"""Jeffrey's rule: evidence that fixes the belief about a variable, as likelihoods that have the same effect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.errors import ImpossibleEvidence, InvalidEvidence
+from plausible.variables import Evidence, Variable
+
+__all__ = ["fit_jeffrey"]
+
+#: Several beliefs are met when each is so near to the wanted one.
+_FIT = 1e-12
+_MAX_TURNS = 10_000
+
+
+def fit_jeffrey(
+    evidence: Evidence, variables: Mapping[str, Variable], belief: Callable[[str, Evidence], NDArray[np.float64]]
+) -> Evidence:
+    """The evidence with its Jeffrey findings q(x) replaced by likelihoods: those under which P(x | all of it) = q(x).
+
+    One finding needs one turn, with the likelihood q(x) / P(x | e) (Jeffrey 1965). Several are fitted in turn again and
+    again (iterated proportional fitting, Deming & Stephan 1940): the limit is, of all distributions with the wanted
+    beliefs, the one with the least relative entropy to the old one, so the order does not matter.
+
+    Parameters
+    ----------
+    evidence
+        Any findings.
+    variables
+        Name -> variable.
+    belief
+        P(x | e) of a named variable, given evidence without Jeffrey findings.
+
+    Raises
+    ------
+    ImpossibleEvidence
+        Where a wanted belief is positive for a state that the model and the other evidence rule out.
+    InvalidEvidence
+        Where the wanted beliefs can't hold together.
+    """
+    fitted = replace(evidence, jeffrey={})
+    if not evidence.jeffrey:
+        return fitted
+    for _ in range(_MAX_TURNS):
+        furthest = 0.0
+        for name, wanted in evidence.jeffrey.items():
+            before = belief(name, fitted)
+            _check_support(variables[name], before, wanted)
+            furthest = max(furthest, float(np.abs(before - wanted).max()))
+            ratio = np.divide(wanted, before, out=np.zeros(len(wanted)), where=before > 0)
+            weights = fitted.soft.get(name, np.ones(len(wanted))) * ratio
+            fitted = replace(fitted, soft={**fitted.soft, name: weights / weights.max()})
+        if len(evidence.jeffrey) == 1 or furthest < _FIT:
+            return fitted
+    raise InvalidEvidence(
+        f"The jeffrey evidence on {', '.join(evidence.jeffrey)} can't be met: after {_MAX_TURNS} turns of fitting a "
+        f"probability is still {furthest:.2g} away. The model seems to rule these beliefs out together."
+    )
+
+
+def _check_support(variable: Variable, before: NDArray[np.float64], wanted: NDArray[np.float64]) -> None:
+    for place in np.flatnonzero((wanted > 0) & (before == 0)):
+        raise ImpossibleEvidence(
+            f"jeffrey evidence gives {variable.name}={variable.states[int(place)]!r} the probability "
+            f"{wanted[place]:g}, but the model and the other evidence rule that state out."
+        )

@@ -1,0 +1,240 @@
+"""Upper bounds on a marginal MAP, for every state of every variable at once, from two passes over a tree of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.factors.alignment import reduce_axes
+from plausible.inference.map_plan import Axes, BoundPlan, Bucket
+
+__all__ = ["BoundTree", "LogTable", "bound_tree"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LogTable:
+    """Logarithms over some variables, given by number: one axis each, in the order of `axes`."""
+
+    axes: tuple[int, ...]
+    values: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Way:
+    """How a table becomes a message: the axes to sum out, those to maximise then, and the layout of the message."""
+
+    sums: tuple[int, ...]
+    maxima: tuple[int, ...]
+    layout: tuple[int, ...]  # for each axis of the receiver the axis of the sender, -1 where it has none
+
+    @classmethod
+    def between(cls, sender: Sequence[int], receiver: Sequence[int], maximized: Axes) -> _Way:
+        gone = [(axis, variable) for axis, variable in enumerate(sender) if variable not in receiver]
+        own = {variable: axis for axis, variable in enumerate(sender)}
+        return cls(
+            sums=tuple(axis for axis, variable in gone if variable not in maximized),
+            maxima=tuple(axis for axis, variable in gone if variable in maximized),
+            layout=tuple(own.get(variable, -1) for variable in receiver),
+        )
+
+    def message(self, table: Floats) -> Floats:
+        shape = [table.shape[axis] if axis >= 0 else 1 for axis in self.layout]
+        if self.sums:
+            table = _log_sum(table, self.sums)
+        if self.maxima:
+            table = reduce_axes(np.maximum, table, self.maxima)
+        return table.reshape(shape)
+
+
+def _log_sum(table: Floats, axes: tuple[int, ...]) -> Floats:
+    """log Σ exp over some axes, which stay with length one."""
+    shape = [1 if axis in axes else length for axis, length in enumerate(table.shape)]
+    peaks = reduce_axes(np.maximum, table, axes).reshape(shape)
+    peaks[np.isneginf(peaks)] = 0.0
+    sums = reduce_axes(np.add, np.exp(table - peaks), axes).reshape(shape)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(sums) + peaks)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoundTree:
+    """A tree of clusters with tables, children before parents; made by `bound_tree`.
+
+    Attributes
+    ----------
+    potentials
+        The table of each cluster: logarithms, an axis for each of its variables.
+    axes
+        The variables of each cluster.
+    parents
+        For each cluster the one that it sends to; -1 for the last, the root.
+    children
+        For each cluster those that send to it.
+    up, down
+        For each cluster how its parent is told, and how the parent tells it.
+    homes
+        Maximised variable -> the cluster next to the root that has it, and how it is read off there.
+    log_scale
+        What is added to every value.
+    sizes
+        The number of states of each variable.
+    """
+
+    potentials: tuple[Floats, ...]
+    axes: tuple[tuple[int, ...], ...]
+    parents: tuple[int, ...]
+    children: tuple[tuple[int, ...], ...]
+    up: tuple[_Way, ...]
+    down: tuple[_Way, ...]
+    homes: Mapping[int, tuple[int, _Way]]
+    log_scale: float
+    sizes: tuple[int, ...]
+
+    @property
+    def num_entries(self) -> int:
+        """The entries of all tables together."""
+        return sum(table.size for table in self.potentials)
+
+    def bound(self, states: Sequence[int]) -> float:
+        """An upper bound on log max Σ Π φ given the states, -1 for those that are free; the value if none is free."""
+        return self._total(self._collect(states)[1])
+
+    def bounds(self, states: Sequence[int]) -> tuple[float, dict[int, Floats]]:
+        """The bound, and for each free maximised variable an upper bound for each of its states."""
+        tables, messages = self._collect(states)
+        total = self._total(messages)
+        if total == -np.inf:
+            return total, {}
+        for c in range(len(tables) - 2, -1, -1):
+            sent = np.where(np.isneginf(messages[c]), 0.0, messages[c])  # where nothing is possible below, it stays so
+            tables[c] = tables[c] + self.down[c].message(tables[self.parents[c]] - sent)
+        free = {variable: home for variable, home in self.homes.items() if states[variable] < 0}
+        return total, {variable: way.message(tables[c]) + self.log_scale for variable, (c, way) in free.items()}
+
+    def _collect(self, states: Sequence[int]) -> tuple[list[Floats], list[Floats]]:
+        """Pass messages to the root: each cluster's table with what it received, and its message."""
+        tables: list[Floats] = []
+        messages: list[Floats] = []
+        cuts = [slice(None) if state < 0 else slice(state, state + 1) for state in states]
+        for c, potential in enumerate(self.potentials):
+            table = potential[tuple([cuts[variable] for variable in self.axes[c]])]
+            for child in self.children[c]:
+                table = table + messages[child]
+            tables.append(table)
+            messages.append(self.up[c].message(table))
+        return tables, messages
+
+    def _total(self, messages: Sequence[Floats]) -> float:
+        return float(messages[-1]) + self.log_scale
+
+
+# --- from a plan to a tree ---
+
+
+def bound_tree(
+    tables: Sequence[LogTable], plan: BoundPlan, sizes: Sequence[int], maximized: Iterable[int]
+) -> BoundTree:
+    """Do the exact sums of a plan, and lay out a tree for the rest of it.
+
+    Parameters
+    ----------
+    tables
+        The factors for whose scopes the plan was made.
+    plan
+        From `plan_bound`.
+    sizes
+        The number of states of each variable.
+    maximized
+        The variables that are maximised.
+    """
+    rank = {bucket.variable: -place for place, bucket in enumerate(plan.buckets)}  # those that go last come first
+    maxima = frozenset(maximized)
+    items = {number: _sorted(table, rank) for number, table in enumerate(tables)}
+    for place, bucket in enumerate(plan.buckets[: plan.num_exact]):
+        items[len(tables) + place] = _summed([items.pop(member) for member in bucket.members], bucket, rank)
+    clusters = _merged(plan.buckets[plan.num_exact :], len(tables) + plan.num_exact)
+    axes = [tuple(sorted(cluster.scope, key=rank.__getitem__)) for cluster in clusters]
+    potentials = []
+    for cluster, row in zip(clusters, axes, strict=True):
+        total = np.zeros([sizes[variable] for variable in row])
+        for member in cluster.members:
+            total += _lifted(items.pop(member), row)
+        potentials.append(total)
+    parents = [cluster.parent for cluster in clusters]
+    above = [axes[parent] if parent >= 0 else () for parent in parents]
+    homes = {variable: c for c, cluster in enumerate(clusters) for variable in cluster.scope & maxima}
+    return BoundTree(
+        potentials=tuple(potentials),
+        axes=tuple(axes),
+        parents=tuple(parents),
+        children=tuple(tuple(c for c, parent in enumerate(parents) if parent == p) for p in range(len(parents))),
+        up=tuple(_Way.between(own, other, maxima) for own, other in zip(axes, above, strict=True)),
+        down=tuple(_Way.between(other, own, maxima) for own, other in zip(axes, above, strict=True)),
+        homes={variable: (c, _Way.between(axes[c], (variable,), maxima)) for variable, c in homes.items()},
+        log_scale=float(sum(table.values.sum() for table in items.values())),
+        sizes=tuple(sizes),
+    )
+
+
+def _sorted(table: LogTable, rank: Mapping[int, int]) -> LogTable:
+    order = sorted(range(len(table.axes)), key=lambda axis: rank[table.axes[axis]])
+    return LogTable(tuple(table.axes[axis] for axis in order), table.values.transpose(order))
+
+
+def _lifted(table: LogTable, axes: Sequence[int]) -> Floats:
+    """The values with an axis of length one for each variable that they lack."""
+    lengths = dict(zip(table.axes, table.values.shape, strict=True))
+    return table.values.reshape([lengths.get(variable, 1) for variable in axes])
+
+
+def _summed(members: Sequence[LogTable], bucket: Bucket, rank: Mapping[int, int]) -> LogTable:
+    axes = tuple(sorted(bucket.scope, key=rank.__getitem__))
+    total = sum((_lifted(member, axes) for member in members), start=np.zeros([1] * len(axes)))
+    rest = tuple(variable for variable in axes if variable != bucket.variable)
+    return LogTable(rest, _Way.between(axes, rest, frozenset()).message(np.ascontiguousarray(total)))
+
+
+@dataclass(slots=True)
+class _Cluster:
+    """One or more buckets in one: its scope, the numbers of the tables multiplied into it, where it sends."""
+
+    scope: Axes
+    members: list[int]
+    parent: int
+
+
+def _merged(buckets: Sequence[Bucket], first: int) -> list[_Cluster]:
+    """A tree of the buckets, those whose scope lies in that of a sender merged with it; the last one is the root.
+
+    A bucket's result has the number `first` plus its place. Summing all that a merged cluster sums before it maximises
+    makes the bound tighter, too.
+    """
+    clusters: list[_Cluster | None] = [_Cluster(b.scope, [m for m in b.members if m < first], -1) for b in buckets]
+    receiver = {m - first: place for place, bucket in enumerate(buckets) for m in bucket.members if m >= first}
+    senders: list[list[int]] = [[] for _ in buckets]
+    for place, above in receiver.items():
+        senders[above].append(place)
+    for place, above in sorted(receiver.items()):
+        below, upper = clusters[place], clusters[above]
+        assert below is not None
+        assert upper is not None
+        if upper.scope <= below.scope:
+            clusters[above] = _Cluster(below.scope, upper.members + below.members, -1)
+            clusters[place] = None
+            senders[above] += senders[place]
+            senders[above].remove(place)
+    kept = [place for place, cluster in enumerate(clusters) if cluster is not None]
+    number = {place: position for position, place in enumerate(kept)}
+    result = [cluster for cluster in clusters if cluster is not None]
+    for cluster in result[:-1]:
+        cluster.parent = len(result) - 1  # separate trees meet at the root, sharing no variable
+    for above in kept:
+        for place in senders[above]:
+            if place in number:
+                result[number[place]].parent = number[above]
+    return result

@@ -1,0 +1,171 @@
+"""Plans for bounding a marginal MAP: sums early where they are cheap, maxima in between, copies where nothing fits.
+
+An exact marginal MAP sums all hidden variables out before it maximises any other, which may need huge tables. Letting
+a maximum come before a sum can only raise the result, max Σ φ <= Σ max φ, and so can giving a maximised variable
+several copies that need not agree. A plan uses both, as little as its tables' limit allows, to bound from above:
+Park & Darwiche (2003) for the order, mini-buckets (Dechter & Rish 2003) for the copies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TypeAlias
+
+__all__ = ["BoundPlan", "Bucket", "plan_bound"]
+
+Axes: TypeAlias = frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """One step of an elimination: multiply the members, eliminate the variable.
+
+    Attributes
+    ----------
+    variable
+        What goes, or one copy of it.
+    members
+        Numbers of factors, and of earlier buckets, counted on after the factors, whose results are multiplied.
+    scope
+        The variables of the product.
+    """
+
+    variable: int
+    members: tuple[int, ...]
+    scope: Axes
+
+
+@dataclass(frozen=True, slots=True)
+class BoundPlan:
+    """Buckets in the order in which they are emptied.
+
+    Attributes
+    ----------
+    buckets
+        The steps; the product of one is a member of a later one, or a constant.
+    num_exact
+        The first so many buckets are sums before any maximum: they lose nothing and need to be done only once.
+    is_exact
+        Whether the whole plan is a sum-first order without copies.
+    largest
+        The scope of the largest table; empty where there is none.
+    num_largest
+        Its entries.
+    """
+
+    buckets: tuple[Bucket, ...]
+    num_exact: int
+    is_exact: bool
+    largest: Axes
+    num_largest: int
+
+
+def plan_bound(
+    scopes: Sequence[Iterable[int]], sizes: Sequence[int], maximized: Iterable[int], limit: int
+) -> BoundPlan:
+    """Choose, step by step, a sum that fits the limit; else a maximum that fits; else copies of a maximised variable.
+
+    Hidden variables are never copied, so the plan's bound is the true value once all others are given. Where a table
+    of hidden variables alone exceeds the limit it is planned all the same: no answer can do without it.
+
+    Parameters
+    ----------
+    scopes
+        The variables of each factor.
+    sizes
+        The number of states of each variable.
+    maximized
+        The variables that are maximised.
+    limit
+        The entries that a table should not exceed.
+
+    Examples
+    --------
+    >>> plan = plan_bound([(0, 1), (0, 2), (0, 3)], [2, 2, 2, 2], [1, 2, 3], limit=8)
+    >>> [(bucket.variable, sorted(bucket.scope)) for bucket in plan.buckets]
+    [(1, [0, 1]), (0, [0, 2, 3]), (2, [2, 3]), (3, [3])]
+    """
+    state = _Planning(scopes, sizes, maximized)
+    num_exact: int | None = None
+    while state.waiting:
+        variable = state.cheapest(limit)
+        if variable in state.maximized and num_exact is None:
+            num_exact = len(state.buckets)
+        state.empty(variable, limit)
+    is_exact = all(bucket.variable in state.maximized for bucket in state.buckets[num_exact:]) and not state.has_copies
+    largest = max((bucket.scope for bucket in state.buckets), key=state.size, default=frozenset[int]())
+    exact = len(state.buckets) if num_exact is None else num_exact
+    return BoundPlan(tuple(state.buckets), exact, is_exact, largest, state.size(largest))
+
+
+class _Planning:
+    """The factors and messages that are left, and the steps so far."""
+
+    def __init__(self, scopes: Sequence[Iterable[int]], sizes: Sequence[int], maximized: Iterable[int]) -> None:
+        self.sizes, self.maximized = sizes, frozenset(maximized)
+        self.scopes: list[Axes] = [frozenset(scope) for scope in scopes]
+        self.num_factors = len(self.scopes)
+        self.members: dict[int, list[int]] = {}
+        for number, scope in enumerate(self.scopes):
+            for variable in scope:
+                self.members.setdefault(variable, []).append(number)
+        self.waiting = sorted(self.members)
+        self.entries = {variable: self._entries(variable) for variable in self.waiting}
+        self.buckets: list[Bucket] = []
+        self.has_copies = False
+
+    def cheapest(self, limit: int) -> int:
+        """The next variable: its table is small, a sum goes before a maximum if it fits, the first one wins a tie."""
+
+        def rank(variable: int) -> tuple[int, int]:
+            entries, is_maximum = self.entries[variable], variable in self.maximized
+            return (int(is_maximum) if entries <= limit else 3 - int(is_maximum)), entries
+
+        return min(self.waiting, key=rank)
+
+    def empty(self, variable: int, limit: int) -> None:
+        """Eliminate a variable, by copies if it is maximised and its table does not fit."""
+        members = self.members.pop(variable)
+        self.waiting.remove(variable)
+        parts = [members]
+        if variable in self.maximized and self.entries[variable] > limit:
+            parts = self._parts(members, limit)
+            self.has_copies |= len(parts) > 1
+        for part in parts:
+            scope = frozenset[int]().union(*(self.scopes[number] for number in part))
+            self.buckets.append(Bucket(variable, tuple(part), scope))
+            self._put(part, scope - {variable})
+        touched = {other for number in members for other in self.scopes[number]} - {variable}
+        for other in touched:
+            self.entries[other] = self._entries(other)
+
+    def _put(self, gone: Sequence[int], message: Axes) -> None:
+        number = len(self.scopes)
+        self.scopes.append(message)
+        for other in message:
+            self.members[other] = [member for member in self.members[other] if member not in gone] + [number]
+
+    def _parts(self, members: Sequence[int], limit: int) -> list[list[int]]:
+        """Mini-buckets: each member, the largest first, joins the part that it enlarges least, if it fits there."""
+        parts: list[tuple[list[int], Axes]] = []
+        for number in sorted(members, key=lambda member: -self.size(self.scopes[member])):
+            fitting = [
+                (self.size(scope | self.scopes[number]) / self.size(scope), place)
+                for place, (_, scope) in enumerate(parts)
+                if self.size(scope | self.scopes[number]) <= limit
+            ]
+            if fitting:
+                place = min(fitting)[1]
+                parts[place] = ([*parts[place][0], number], parts[place][1] | self.scopes[number])
+            else:
+                parts.append(([number], self.scopes[number]))
+        return [part for part, _ in parts]
+
+    def _entries(self, variable: int) -> int:
+        return self.size(frozenset[int]().union(*(self.scopes[number] for number in self.members[variable])))
+
+    def size(self, scope: Axes) -> int:
+        """The entries of a table."""
+        return prod(self.sizes[variable] for variable in scope)

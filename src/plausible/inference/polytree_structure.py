@@ -1,0 +1,177 @@
+"""Families of a Bayesian network as a polytree: who is whose parent, and an order in which messages can go."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.errors import NotSupported
+from plausible.factors import Factor
+from plausible.factors.alignment import union_scope
+from plausible.variables import Variable
+
+__all__ = ["Polytree", "cut_outgoing", "families_by_child", "read_polytree"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Polytree:
+    """A Bayesian network whose skeleton has no loop, in integers.
+
+    Attributes
+    ----------
+    variables
+        The variables; their positions stand for them in what follows.
+    tables
+        For each variable the numbers of P(x | u) in a row, the state of the child changing fastest, divided by the
+        largest one.
+    log_floors
+        For each table the logarithm of its smallest positive number.
+    parents, children
+        For each variable the positions of its parents (in the order of the axes) and of its children.
+    order
+        All positions, each after its neighbour towards the root of its tree.
+    towards
+        For each variable that neighbour; -1 for a root.
+    log_constant
+        The logarithm of what was divided out, and of factors that have no variable.
+    """
+
+    variables: tuple[Variable, ...]
+    tables: tuple[NDArray[np.float64], ...]
+    log_floors: tuple[float, ...]
+    parents: tuple[tuple[int, ...], ...]
+    children: tuple[tuple[int, ...], ...]
+    order: tuple[int, ...]
+    towards: tuple[int, ...]
+    log_constant: float
+
+
+def families_by_child(factors: Iterable[Factor]) -> dict[str, Factor]:
+    """Child -> its family, where the last variable of each factor is the child; factors without variables are left out.
+
+    Raises
+    ------
+    NotSupported
+        Unless each variable is the child of exactly one factor.
+
+    Examples
+    --------
+    >>> rain = Factor({"rain": 2}, [0.8, 0.2])
+    >>> wet = Factor({"rain": 2, "wet": 2}, [[0.9, 0.1], [0.2, 0.8]])
+    >>> list(families_by_child([wet, rain]))
+    ['wet', 'rain']
+    """
+    families: dict[str, Factor] = {}
+    listed = [factor for factor in factors if factor.scope]
+    for factor in listed:
+        child = factor.names[-1]
+        if child in families:
+            raise _no_network(f"{child!r} is the last variable of two factors")
+        families[child] = factor
+    for variable in union_scope(factor.scope for factor in listed):
+        if variable.name not in families:
+            raise _no_network(f"{variable.name!r} is the last variable of none")
+    return families
+
+
+def _no_network(problem: str) -> NotSupported:
+    return NotSupported(
+        "This method needs the families of a Bayesian network: for each variable one factor P(child | parents), the "
+        f"child last. But {problem}. Use JunctionTree(), which takes any factors."
+    )
+
+
+def read_polytree(factors: Iterable[Factor]) -> Polytree:
+    """The polytree of some families; a loop in the skeleton is refused by name. Linear in the tables.
+
+    >>> chain = [Factor({"A": 2}, [0.6, 0.4]), Factor({"A": 2, "B": 2}, [[0.7, 0.3], [0.2, 0.8]])]
+    >>> read_polytree(chain).parents
+    ((), (0,))
+    """
+    listed = list(factors)
+    families = families_by_child(listed)
+    positions = {name: position for position, name in enumerate(families)}
+    parents = tuple(tuple(positions[name] for name in family.names[:-1]) for family in families.values())
+    children: list[list[int]] = [[] for _ in parents]
+    for child, row in enumerate(parents):
+        for parent in row:
+            children[parent].append(child)
+    names = tuple(families)
+    order, towards = _rooted([(*up, *down) for up, down in zip(parents, children, strict=True)], names)
+    peaks = [max(family.max(), 0.0) or 1.0 for family in families.values()]
+    constants = [*peaks, *(factor.sum() for factor in listed if not factor.scope)]
+    tables = tuple(family.flat / peak for family, peak in zip(families.values(), peaks, strict=True))
+    return Polytree(
+        variables=tuple(family.scope[-1] for family in families.values()),
+        tables=tables,
+        log_floors=tuple(math.log(np.min(table, where=table > 0, initial=1.0)) for table in tables),
+        parents=parents,
+        children=tuple(map(tuple, children)),
+        order=order,
+        towards=towards,
+        log_constant=sum(math.log(constant) if constant > 0 else -math.inf for constant in constants),
+    )
+
+
+def _rooted(neighbors: Sequence[Sequence[int]], names: Sequence[str]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Each tree of the forest from a root outwards, and for each vertex the neighbour that it was reached from."""
+    towards: dict[int, int] = {}
+    for root in range(len(neighbors)):
+        if root in towards:
+            continue
+        towards[root] = -1
+        frontier = [root]
+        while frontier:
+            vertex = frontier.pop()
+            skipped = False
+            for other in neighbors[vertex]:
+                if other == towards[vertex] and not skipped:
+                    skipped = True  # the edge it was reached by; a second one to there would be a loop
+                elif other in towards:
+                    raise _loop_error([names[place] for place in _loop(towards, vertex, other)])
+                else:
+                    towards[other] = vertex
+                    frontier.append(other)
+    return tuple(towards), tuple(towards[vertex] for vertex in range(len(neighbors)))
+
+
+def _loop(towards: Mapping[int, int], one: int, other: int) -> list[int]:
+    """The way from `one` to `other` through the tree."""
+    above = list(_way_up(towards, one))
+    known = {vertex: place for place, vertex in enumerate(above)}
+    below: list[int] = []
+    for vertex in _way_up(towards, other):
+        if vertex in known:
+            return [*above[: known[vertex] + 1], *reversed(below)]
+        below.append(vertex)
+    raise AssertionError("two vertices of one tree have a common root")
+
+
+def _way_up(towards: Mapping[int, int], vertex: int) -> Iterator[int]:
+    while vertex >= 0:
+        yield vertex
+        vertex = towards[vertex]
+
+
+def _loop_error(loop: Sequence[str]) -> NotSupported:
+    path = " - ".join((*loop, loop[0])) if len(loop) <= 12 else " - ".join((*loop[:12], "..."))
+    return NotSupported(
+        f"The edges {path} form a loop: λ-π propagation is exact on polytrees only. Use JunctionTree(); or condition on "
+        f"some of these variables, as in Pearl(cutset=[{loop[0]!r}]); or merge some of them with cluster_variables()."
+    )
+
+
+def cut_outgoing(factors: Iterable[Factor], hard: Mapping[str, int]) -> list[Factor]:
+    """The families with the edges that leave observed variables cut: what is known about a parent needs no message.
+
+    P(x | u, v) becomes P(x | u, v = observed); the family of an observed variable itself stays as it is.
+    """
+    cut = []
+    for factor in factors:
+        known = {v.name: v.states[hard[v.name]] for v in factor.scope[:-1] if v.name in hard}
+        cut.append(factor.reduce(known) if known else factor)
+    return cut

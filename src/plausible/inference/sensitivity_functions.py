@@ -1,0 +1,312 @@
+"""Posteriors as functions of one parameter: f(θ) = (aθ + b) / (cθ + d), for every parameter from two calibrations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.factors import Factor
+from plausible.inference.sensitivity import FamilyProduct, event_gradient, possible, refuse_jeffrey, scaled
+from plausible.inference.sensitivity_parameters import Event, Parameter
+from plausible.inference.sensitivity_rows import row_ends
+from plausible.variables import Evidence
+
+__all__ = [
+    "EventSensitivity",
+    "FamilySensitivity",
+    "PosteriorRange",
+    "SensitivityFunction",
+    "event_sensitivity",
+]
+
+#: A difference of two numbers this many times smaller than they are is rounding.
+_ROUNDING = 1e-12
+
+
+class PosteriorRange(NamedTuple):
+    """What a posterior can become."""
+
+    lowest: float
+    highest: float
+
+
+@dataclass(frozen=True, slots=True)
+class SensitivityFunction:
+    """P(x | e) as a function of one parameter θ, the other entries of its row in proportion.
+
+    f(θ) = P(x, e)(θ) / P(e)(θ) = (aθ + b) / (cθ + d), a hyperbola, a line or a constant, and monotone (Castillo,
+    Gutiérrez & Hadi 1997; van der Gaag & Renooij 2001). Both lines are known by their ends at θ = 0 and θ = 1, relative
+    to P(e) at the present value, so that cθ + d is one there. At an end where the evidence is impossible, the limit of
+    f stands for the value that it has not.
+
+    Attributes
+    ----------
+    parameter
+        Which entry θ is.
+    event
+        x, as text.
+    current
+        The present value of θ.
+    joint_ends
+        P(x, e) at θ = 0 and at θ = 1, divided by P(e).
+    evidence_ends
+        P(e) at θ = 0 and at θ = 1, divided by P(e).
+    log_evidence
+        log P(e) at the present value.
+
+    Examples
+    --------
+    How certain must a test be for a disease to be as probable as not?
+
+    >>> table = Factor({"ill": ["no", "yes"], "test": ["-", "+"]}, [[0.95, 0.05], [0.1, 0.9]])
+    >>> product = FamilyProduct({"ill": Factor({"ill": ["no", "yes"]}, [0.99, 0.01]), "test": table})
+    >>> found = Evidence.read({"test": "+"}, product.variables)
+    >>> event = Event(product.variables["ill"], "yes")
+    >>> false_alarms = Parameter.read(("test", {"ill": "no"}, "+"), {"test": table.scope})
+    >>> function = event_sensitivity(product, found, event).function(false_alarms)
+    >>> print(function)
+    P(ill=yes | e) = 0.153846 at P(test=+ | ill=no) = 0.05
+    >>> round(function(0.01), 6), round(function.solve(0.5), 6)
+    (0.47619, 0.009091)
+    >>> function.solve(0.001) is None
+    True
+    """
+
+    parameter: Parameter
+    event: str
+    current: float
+    joint_ends: tuple[float, float]
+    evidence_ends: tuple[float, float]
+    log_evidence: float
+
+    # --- the four coefficients ---
+
+    @property
+    def a(self) -> float:
+        """The slope of P(x, e) in θ, divided by P(e)."""
+        return self.joint_ends[1] - self.joint_ends[0]
+
+    @property
+    def b(self) -> float:
+        """P(x, e) at θ = 0, divided by P(e)."""
+        return self.joint_ends[0]
+
+    @property
+    def c(self) -> float:
+        """The slope of P(e) in θ, divided by P(e)."""
+        return self.evidence_ends[1] - self.evidence_ends[0]
+
+    @property
+    def d(self) -> float:
+        """P(e) at θ = 0, divided by P(e)."""
+        return self.evidence_ends[0]
+
+    # --- values ---
+
+    @overload
+    def __call__(self, value: float) -> float: ...
+    @overload
+    def __call__(self, value: NDArray[np.float64]) -> NDArray[np.float64]: ...
+    def __call__(self, value: float | NDArray[np.float64]) -> float | NDArray[np.float64]:
+        """P(x | e) where θ has this value, or each of these."""
+        values = _checked(value)
+        answer = _ratio(_between(self.joint_ends, values), _between(self.evidence_ends, values), self._limit())
+        return float(answer) if np.ndim(value) == 0 else answer
+
+    def _limit(self) -> float:
+        """f where the evidence is impossible at one end: there it is the same at all other values of θ."""
+        end = 0 if self.evidence_ends[1] == 0 else 1
+        return self.joint_ends[end] / self.evidence_ends[end]
+
+    @property
+    def value(self) -> float:
+        """P(x | e) at the present value of θ."""
+        return self(self.current)
+
+    def derivative(self, value: float | None = None) -> float:
+        """f'(θ) = (ad - bc) / (cθ + d)², at the present value unless another one is given."""
+        at = float(_checked(self.current if value is None else value))
+        below = float(_between(self.evidence_ends, at))
+        return self._determinant() / below**2 if below > 0 else 0.0
+
+    def _determinant(self) -> float:
+        rising, falling = self.joint_ends[1] * self.evidence_ends[0], self.joint_ends[0] * self.evidence_ends[1]
+        return 0.0 if abs(rising - falling) <= _ROUNDING * max(rising, falling) else rising - falling
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether θ does not matter."""
+        return self._determinant() == 0
+
+    def range(self, low: float = 0.0, high: float = 1.0) -> PosteriorRange:
+        """The lowest and the highest posterior for θ between two values; f is monotone, so they are at the ends."""
+        ends = sorted((self(low), self(high)))
+        return PosteriorRange(ends[0], ends[1])
+
+    def solve(self, probability: float) -> float | None:
+        """The value of θ for which P(x | e) is `probability`; `None` where no value in [0, 1] does that.
+
+        Where f is constant and has that value, θ may stay as it is.
+        """
+        if not 0 <= probability <= 1:
+            raise InvalidArgument(f"A probability is a number from 0 to 1, not {probability!r}.")
+        start, end = (
+            joint - probability * evidence for joint, evidence in zip(self.joint_ends, self.evidence_ends, strict=True)
+        )
+        if self.is_constant:
+            return self.current if abs(self.value - probability) <= _ROUNDING else None
+        start, end = (
+            0.0 if abs(excess) <= _ROUNDING * evidence else excess
+            for excess, evidence in zip((start, end), self.evidence_ends, strict=True)
+        )
+        return None if start * end > 0 else start / (start - end)
+
+    # --- how sensitive ---
+
+    @property
+    def sensitivity_value(self) -> float:
+        """|f'(θ)| at the present value: above one, an error in θ comes out larger than it went in."""
+        return abs(self.derivative())
+
+    @property
+    def vertex(self) -> float | None:
+        """The θ, perhaps outside [0, 1], at which |f'| is one: the shoulder of the hyperbola; `None` for a line."""
+        if self.c == 0 or self.is_constant:
+            return None
+        centre, width = -self.d / self.c, math.sqrt(abs(self._determinant())) / abs(self.c)
+        return centre + width if centre <= 0 else centre - width
+
+    @property
+    def vertex_proximity(self) -> float:
+        """|θ - vertex|: where it is small, a small error may lead to where f is steep; infinite for a line."""
+        return math.inf if self.vertex is None else abs(self.current - self.vertex)
+
+    def __str__(self) -> str:
+        return f"P({self.event} | e) = {self.value:.6g} at {self.parameter} = {self.current:.6g}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FamilySensitivity:
+    """The sensitivity functions of all entries of one table: for each the ends of its two lines.
+
+    Attributes
+    ----------
+    table
+        θ with axes (parents..., child).
+    joint_ends, evidence_ends
+        P(x, e) and P(e) at θ = 0 and at θ = 1, divided by P(e); arrays with the axes of the table.
+    """
+
+    table: Factor
+    joint_ends: tuple[NDArray[np.float64], NDArray[np.float64]]
+    evidence_ends: tuple[NDArray[np.float64], NDArray[np.float64]]
+
+    def posteriors(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """P(x | e) when each entry alone has its value."""
+        end = np.where(self.evidence_ends[1] == 0, 0, 1)
+        limits = np.choose(end, self.joint_ends) / np.choose(end, self.evidence_ends)
+        return _ratio(_between(self.joint_ends, values), _between(self.evidence_ends, values), limits)
+
+    @property
+    def derivatives(self) -> NDArray[np.float64]:
+        """dP(x | e)/dθ of each entry at its present value."""
+        posterior = _between(self.joint_ends, self.table.values)
+        slope = self.joint_ends[1] - self.joint_ends[0]
+        return np.asarray(slope - posterior * (self.evidence_ends[1] - self.evidence_ends[0]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EventSensitivity:
+    """How P(x | e) depends on each parameter of some families.
+
+    Attributes
+    ----------
+    event
+        x.
+    probability
+        P(x | e).
+    log_evidence
+        log P(e).
+    families
+        Name of the child -> the functions of its entries.
+    """
+
+    event: Event
+    probability: float
+    log_evidence: float
+    families: Mapping[str, FamilySensitivity]
+
+    def function(self, parameter: Parameter) -> SensitivityFunction:
+        """The function of one parameter."""
+        if parameter.child not in self.families:
+            raise UnknownVariable.named(parameter.child, self.families, "this analysis")
+        family = self.families[parameter.child]
+        zero, one = (
+            [float(ends[parameter.place]) for ends in pair] for pair in (family.joint_ends, family.evidence_ends)
+        )
+        current = float(family.table.values[parameter.place])
+        return SensitivityFunction(
+            parameter, str(self.event), current, (zero[0], zero[1]), (one[0], one[1]), self.log_evidence
+        )
+
+
+def event_sensitivity(
+    product: FamilyProduct, evidence: Evidence, event: Event, names: Iterable[str] | None = None
+) -> EventSensitivity:
+    """The sensitivity functions of P(x | e) in all parameters of the named families, or of all.
+
+    Parameters
+    ----------
+    product
+        The families, and what else the probability is a product of.
+    evidence
+        e: states and likelihoods.
+    event
+        x.
+    names
+        The children of the families to examine.
+
+    Notes
+    -----
+    Two calibrations, with e and with (x, e), however many parameters there are.
+    """
+    refuse_jeffrey(evidence)
+    evidence, log_peak = scaled(evidence)
+    wanted = list(product.families if names is None else names)
+    log_total = possible(product.log_total(evidence))
+    log_both, above = event_gradient(product, evidence, event, log_total, wanted)
+    below = product.gradient(evidence, log_total, wanted)
+    families = {}
+    for name in wanted:
+        values = product.families[name].values
+        families[name] = FamilySensitivity(
+            product.families[name], row_ends(values, above[name]), row_ends(values, below[name])
+        )
+    return EventSensitivity(event, math.exp(log_both - log_total), log_total + product.log_scale + log_peak, families)
+
+
+def _between(
+    ends: tuple[float, float] | tuple[NDArray[np.float64], NDArray[np.float64]], values: float | NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The line through both ends; no difference is taken, so that small ends keep all their digits."""
+    return np.asarray((1.0 - values) * ends[0] + values * ends[1])
+
+
+def _ratio(
+    above: NDArray[np.float64], below: NDArray[np.float64], limit: float | NDArray[np.float64]
+) -> NDArray[np.float64]:
+    answer = np.broadcast_to(np.asarray(limit, dtype=np.float64), below.shape).copy()
+    return np.minimum(np.divide(above, below, out=answer, where=below > 0), 1.0)
+
+
+def _checked(value: float | NDArray[np.float64]) -> NDArray[np.float64]:
+    values = np.asarray(value, dtype=np.float64)
+    if not np.all((values >= 0) & (values <= 1)):
+        raise InvalidArgument(f"A parameter of a table is a probability, from 0 to 1, not {value!r}.")
+    return values

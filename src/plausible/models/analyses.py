@@ -1,0 +1,358 @@
+"""Questions about parameters: how probabilities depend on the numbers in conditional tables."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible.cpds import CPD, TableCPD
+from plausible.data import encode_evidence
+from plausible.errors import ImpossibleEvidence, InvalidArgument
+from plausible.factors.alignment import num_entries
+from plausible.graphs import DAG
+from plausible.inference.contradiction import impossible_evidence
+from plausible.inference.sensitivity import (
+    FLOOR,
+    NOISE,
+    SAFE_LOG,
+    Derivatives,
+    FamilyProduct,
+    derivatives,
+    hessian,
+)
+from plausible.inference.sensitivity_functions import EventSensitivity, SensitivityFunction, event_sensitivity
+from plausible.inference.sensitivity_parameters import Event, Parameter, ParameterLike, sensitivity_set
+from plausible.inference.sensitivity_rows import OtherEntries, covarying, is_covarying
+from plausible.inference.sensitivity_tornado import Variation, tornado
+from plausible.models.evidence_analyses import EvidenceAnalyses
+from plausible.models.lowering import SMALL_TABLE, lower
+from plausible.variables import Evidence, EvidenceLike, State, Variable
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from narwhals.typing import IntoDataFrame
+
+__all__ = ["NetworkAnalyses"]
+
+_Answer = TypeVar("_Answer")
+
+
+class NetworkAnalyses(EvidenceAnalyses):
+    """What can be asked of a Bayesian network about its parameters, besides its evidence.
+
+    Parameters are the entries of conditional tables. A distribution that is no table, such as a noisy-or, counts as the
+    table that it makes, if that is small; the families of larger ones are left out.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def __init__(self, *cpds: CPD, inputs: Iterable[Variable] = ()) -> None:
+        """From conditional distributions, and variables without one."""
+
+    @property
+    @abstractmethod
+    def cpds(self) -> Mapping[str, CPD]:
+        """Name -> conditional distribution."""
+
+    @property
+    @abstractmethod
+    def inputs(self) -> tuple[str, ...]:
+        """The names of the variables that have no distribution."""
+
+    @property
+    @abstractmethod
+    def graph(self) -> DAG:
+        """The directed acyclic graph."""
+
+    @abstractmethod
+    def _relevant(self, names: Iterable[str], evidence: Evidence) -> list[CPD]:
+        """The CPDs of the named variables and their ancestors."""
+
+    def _always_given(self) -> tuple[str, ...]:
+        return self.inputs
+
+    # --- derivatives ---
+
+    def derivatives(
+        self,
+        evidence: EvidenceLike | None = None,
+        query: tuple[str, State] | None = None,
+        others: OtherEntries = "fixed",
+    ) -> Derivatives:
+        """dP(e)/dθ, or dP(x | e)/dθ, of every entry θ = P(child = c | parents = u) of every table (Darwiche 2003).
+
+        Right also where θ = 0. One calibration for P(e), two for P(x | e), however many entries there are.
+
+        Parameters
+        ----------
+        evidence
+            e: states, collections of states and likelihoods.
+        query
+            x as (variable, state); without it the derivatives are those of P(e).
+        others
+            What the other entries of the same row do: `fixed` gives partial derivatives; with `proportional` they keep
+            their ratios and the row its sum.
+
+        Returns
+        -------
+        Derivatives
+            `.of_value[child]`, or `[child]`, is an array with axes (parents..., child); so is `.of_log[child]`.
+
+        Examples
+        --------
+        >>> from plausible import BayesianNetwork, TableCPD
+        >>> net = BayesianNetwork(TableCPD("A", [0.7, 0.3]), TableCPD("B", [[0.9, 0.1], [0.0, 1.0]], parents=["A"]))
+        >>> net.derivatives({"B": 0})["B"].round(6)
+        array([[0.7, 0. ],
+               [0.3, 0. ]])
+        >>> net.derivatives({"B": 0}, query=("A", 1))["B"].round(6)
+        array([[0.     , 0.     ],
+               [0.47619, 0.     ]])
+        >>> net.derivatives({"B": 1}, others="proportional")["A"].round(6)
+        array([-0.9,  0.9])
+        """
+        found = Evidence.read(evidence, self.variables, "this network")
+        event = None if query is None else Event.read(*query, self.variables, "this network")
+        product = self._product(self._all_discrete(found), found)
+        return self._named(evidence, lambda: derivatives(product, _discrete(found), event, others))
+
+    def hessian(
+        self, parameters: Sequence[ParameterLike], evidence: EvidenceLike | None = None
+    ) -> npt.NDArray[np.float64]:
+        """∂² log P(e) / ∂θ_i ∂θ_j of some entries of tables, all others fixed; a calibration for each entry.
+
+        Parameters
+        ----------
+        parameters
+            Entries as (child, states of its parents, state).
+        evidence
+            e: states, collections of states and likelihoods.
+
+        Examples
+        --------
+        >>> from plausible import BayesianNetwork, TableCPD
+        >>> net = BayesianNetwork(TableCPD("A", [0.5, 0.5]), TableCPD("B", [[0.8, 0.2], [0.4, 0.6]], parents=["A"]))
+        >>> net.hessian([("A", {}, 0), ("B", {"A": 0}, 1)], {"B": 1}).round(4)
+        array([[-0.25  ,  1.875 ],
+               [ 1.875 , -1.5625]])
+        """
+        found = Evidence.read(evidence, self.variables, "this network")
+        product = self._product(self._all_discrete(found), found)
+        entries = [self._parameter(parameter) for parameter in parameters]
+        return self._named(evidence, lambda: hessian(product, _discrete(found), entries))
+
+    def gradient(
+        self,
+        frame: IntoDataFrame | Mapping[str, Sequence[Any]],
+        weights: npt.ArrayLike | None = None,
+        others: OtherEntries = "fixed",
+    ) -> dict[str, npt.NDArray[np.float64]]:
+        """d ℓ/dθ of the log-likelihood ℓ = Σ log P(row) of a table with missing cells, in every entry θ of every table.
+
+        Σ_m P(x, u | o[m]) / θ_{x|u}, all families from one calibration for each different row (Binder et al. 1997;
+        Koller & Friedman 2009, theorem 19.2 and algorithm 19.1); right also where θ = 0.
+
+        Parameters
+        ----------
+        frame
+            Rows of evidence; missing cells are not observed.
+        weights
+            How often each row counts; once where left out.
+        others
+            What the other entries of the same row of a table do: `fixed` or `proportional`.
+
+        Examples
+        --------
+        >>> from plausible import BayesianNetwork, TableCPD
+        >>> net = BayesianNetwork(TableCPD("A", [0.5, 0.5]), TableCPD("B", [[0.8, 0.2], [0.4, 0.6]], parents=["A"]))
+        >>> net.gradient({"A": [0, None], "B": [1, 1]})["A"].round(4)
+        array([2.5, 1.5])
+        """
+        covary = is_covarying(others)
+        tables = {name: cpd.to_factor().values for name, cpd in self.cpds.items() if _has_table(cpd)}
+        slopes = self._row_slopes(tables, frame, weights)
+        if not covary:
+            return slopes
+        return {name: covarying(tables[name], array) for name, array in slopes.items()}
+
+    def _row_slopes(
+        self, tables: Mapping[str, npt.NDArray[np.float64]], frame: Any, weights: npt.ArrayLike | None
+    ) -> dict[str, npt.NDArray[np.float64]]:
+        """Expected counts divided by the entries, under which there are floors; see `inference.sensitivity`."""
+        engine = self.compile()
+        if all(table.min() >= FLOOR for table in tables.values()):
+            counts = engine.expected_counts(frame, weights)
+            return {name: counts[name] / table for name, table in tables.items()}
+        log_rows = engine.log_likelihood(frame)
+        if np.isneginf(log_rows).any():
+            raise ImpossibleEvidence(f"Row {int(np.argmin(log_rows))} of the data has probability zero.")
+        counted = np.ones(len(log_rows)) if weights is None else np.asarray(weights, dtype=np.float64)
+        if counted.shape != log_rows.shape:
+            raise InvalidArgument(f"There must be a weight for each of the {len(log_rows)} rows.")
+        is_deep = log_rows < SAFE_LOG
+        counts = self._with_floors(tables).compile().expected_counts(frame, np.where(is_deep, 0.0, counted))
+        noise = NOISE * float(counted[~is_deep] @ np.exp(-log_rows[~is_deep]))
+        slopes = {name: counts[name] / np.maximum(table, FLOOR) for name, table in tables.items()}
+        slopes = {name: np.where(array < noise, 0.0, array) for name, array in slopes.items()}
+        codes = encode_evidence(frame, self.variables)
+        product = self._product(self.cpds.values(), Evidence({}, {}, {}, {}))
+        for row in np.flatnonzero(is_deep):  # too improbable for floors
+            hard = {name: int(code) for name, code in zip(self.variables, codes[row], strict=True) if code >= 0}
+            found = Evidence(hard, {}, {}, {})
+            relative = product.gradient(found, product.log_total(found))
+            slopes = {name: array + counted[row] * relative[name] for name, array in slopes.items()}
+        return slopes
+
+    def _with_floors(self, tables: Mapping[str, npt.NDArray[np.float64]]) -> Self:
+        """The network with tables that have no zeros; rows sum to one as before, up to rounding."""
+        cpds = (
+            TableCPD(cpd.variable, np.maximum(tables[name], FLOOR), cpd.parents) if name in tables else cpd
+            for name, cpd in self.cpds.items()
+        )
+        return type(self)(*cpds)
+
+    # --- sensitivity ---
+
+    def sensitivity(
+        self, target: str, state: State, evidence: EvidenceLike | None = None, *, parameter: ParameterLike
+    ) -> SensitivityFunction:
+        """P(target = state | evidence) as a function f(θ) = (aθ + b) / (cθ + d) of one entry of a table.
+
+        The other entries of the row keep their ratios. The answer can be called, differentiated, solved for the θ that
+        gives a wanted posterior, and asked for its range.
+
+        Parameters
+        ----------
+        target, state
+            The event whose probability is looked at.
+        evidence
+            States, collections of states and likelihoods.
+        parameter
+            θ as (child, states of its parents, state), the parents' states by name or in their order.
+
+        Examples
+        --------
+        >>> from plausible import BayesianNetwork, TableCPD
+        >>> net = BayesianNetwork(
+        ...     TableCPD("ill", [0.99, 0.01], states=["no", "yes"]),
+        ...     TableCPD("test", [[0.95, 0.05], [0.1, 0.9]], parents=["ill"], states=["-", "+"]),
+        ... )
+        >>> f = net.sensitivity("ill", "yes", {"test": "+"}, parameter=("test", {"ill": "no"}, "+"))
+        >>> print(f)
+        P(ill=yes | e) = 0.153846 at P(test=+ | ill=no) = 0.05
+        >>> round(f.solve(0.5), 5)  # the rate of false alarms at which illness is as probable as not
+        0.00909
+        """
+        found = Evidence.read(evidence, self.variables, "this network")
+        event = Event.read(target, state, self.variables, "this network")
+        entry = self._parameter(parameter)
+        # The family of the parameter may be barren: it is kept, and its function comes out constant.
+        product = self._product(self._relevant([*found.names, target, entry.child], found), found)
+        return self._named(
+            evidence, lambda: event_sensitivity(product, _discrete(found), event, [entry.child]).function(entry)
+        )
+
+    def sensitivities(self, target: str, state: State, evidence: EvidenceLike | None = None) -> EventSensitivity:
+        """How P(target = state | evidence) depends on each parameter that it can depend on.
+
+        Families that the evidence cuts off from the target, or that are below all findings, are not examined. Two
+        calibrations, however many parameters there are.
+        """
+        found = Evidence.read(evidence, self.variables, "this network")
+        event = Event.read(target, state, self.variables, "this network")
+        product = self._product(self._relevant([*found.names, target], found), found)
+        names = [name for name in sensitivity_set(self.graph, target, found) if name in product.families]
+        return self._named(evidence, lambda: event_sensitivity(product, _discrete(found), event, names))
+
+    def tornado(
+        self,
+        target: str,
+        state: State,
+        evidence: EvidenceLike | None = None,
+        *,
+        vary: Variation = "relative",
+        amount: float = 0.1,
+        limit: int | None = 20,
+    ) -> pd.DataFrame:
+        """The parameters that move P(target = state | evidence) most when each is varied alone; largest swing first.
+
+        Parameters
+        ----------
+        target, state
+            The event whose probability is looked at.
+        evidence
+            States, collections of states and likelihoods.
+        vary
+            What `amount` is a change of: `relative`, θ (1 ± amount); `absolute`, θ ± amount; `odds`, the odds of θ
+            divided and multiplied by 1 + amount. θ stays inside [0, 1] and its row in proportion.
+        amount
+            How much.
+        limit
+            How many parameters to list; `None` for all.
+
+        Returns
+        -------
+        pandas.DataFrame
+            `parameter`, `value`, `low`, `high`, `at_low`, `at_high`, `swing`, `derivative`.
+
+        Examples
+        --------
+        >>> from plausible import BayesianNetwork, TableCPD
+        >>> net = BayesianNetwork(
+        ...     TableCPD("ill", [0.99, 0.01], states=["no", "yes"]),
+        ...     TableCPD("test", [[0.95, 0.05], [0.1, 0.9]], parents=["ill"], states=["-", "+"]),
+        ... )
+        >>> table = net.tornado("ill", "yes", {"test": "+"}, vary="odds", amount=1.0, limit=3)
+        >>> print(table[["parameter", "low", "high", "at_low", "at_high"]].round(4).to_string(index=False))
+                 parameter    low   high  at_low  at_high
+                 P(ill=no) 0.9802 0.9950  0.2667   0.0833
+                P(ill=yes) 0.0050 0.0198  0.0833   0.2667
+        P(test=- | ill=no) 0.9048 0.9744  0.0871   0.2617
+        """
+        return tornado(self.sensitivities(target, state, evidence), vary, amount, limit)
+
+    # --- parts ---
+
+    def _all_discrete(self, evidence: Evidence) -> list[CPD]:
+        """The CPDs of all discrete variables and of what is observed, with their ancestors."""
+        discrete = [name for name, variable in self.variables.items() if not variable.is_continuous]
+        return self._relevant([*discrete, *evidence.names], evidence)
+
+    def _product(self, cpds: Iterable[CPD], evidence: Evidence) -> FamilyProduct:
+        """Tables to differentiate in, and the compact factors of all other distributions."""
+        listed = list(cpds)
+        families = {cpd.variable.name: cpd.to_factor() for cpd in listed if _has_table(cpd)}
+        rest = lower([cpd for cpd in listed if not _has_table(cpd)], self.variables, evidence.values)
+        return FamilyProduct(families, rest.factors, rest.log_scale)
+
+    def _parameter(self, parameter: ParameterLike) -> Parameter:
+        return Parameter.read(parameter, {name: cpd.scope for name, cpd in self.cpds.items() if _has_table(cpd)})
+
+    def _named(self, evidence: EvidenceLike | None, answer: Callable[[], _Answer]) -> _Answer:
+        """The answer, or an error that names the findings that contradict each other."""
+        try:
+            return answer()
+        except ImpossibleEvidence as error:
+            context = self._context(evidence)
+            findings = {name: finding for name, finding in (evidence or {}).items() if name not in context}
+            found = impossible_evidence(findings, lambda some: self.log_probability({**context, **some}) > -math.inf)
+            raise found or error from None
+
+
+def _has_table(cpd: CPD) -> bool:
+    """Whether the entries of a table are the parameters: always of a table, else where it is small."""
+    if any(variable.is_continuous for variable in cpd.scope):
+        return False
+    return isinstance(cpd, TableCPD) or num_entries(cpd.scope) <= SMALL_TABLE
+
+
+def _discrete(evidence: Evidence) -> Evidence:
+    """The evidence on discrete variables: numbers are built into the factors."""
+    return replace(evidence, values={})

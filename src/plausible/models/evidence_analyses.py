@@ -1,0 +1,244 @@
+"""Questions about evidence: what it leaves open, which finding matters, whether findings agree, what to see next."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from plausible.errors import NotSupported, TooLarge
+from plausible.factors import Factor
+from plausible.factors.information import entropy
+from plausible.inference.findings import (
+    Conflict,
+    EvidenceImpact,
+    conflict,
+    conflict_explanations,
+    evidence_impact,
+    information_about,
+)
+from plausible.inference.posterior import read_targets
+from plausible.models.exact_engine import ExactEngine
+from plausible.variables import Evidence, EvidenceLike, Jeffrey, Variable, likelihood
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["EvidenceAnalyses"]
+
+
+class _Answers(Protocol):
+    """A model, or its compiled engine."""
+
+    def query(self, targets: str, evidence: EvidenceLike | None = None) -> Factor:
+        """P(target | evidence)."""
+
+    def marginals(self, evidence: EvidenceLike | None = None) -> dict[str, Factor]:
+        """P(X | evidence) of every variable."""
+
+    def log_probability(self, evidence: EvidenceLike) -> float:
+        """log P(evidence)."""
+
+
+class EvidenceAnalyses(ABC):
+    """What can be asked of any model about its evidence, over the questions that it answers."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def variables(self) -> Mapping[str, Variable]:
+        """Name -> variable, in the order given."""
+
+    @abstractmethod
+    def query(self, targets: str | Iterable[str], evidence: EvidenceLike | None = None) -> Factor:
+        """P(targets | evidence)."""
+
+    @abstractmethod
+    def marginals(self, evidence: EvidenceLike | None = None) -> dict[str, Factor]:
+        """P(X | evidence) of every variable."""
+
+    @abstractmethod
+    def log_probability(self, evidence: EvidenceLike) -> float:
+        """log P(evidence)."""
+
+    @abstractmethod
+    def compile(self) -> ExactEngine:
+        """A clique tree, laid out once."""
+
+    def _always_given(self) -> tuple[str, ...]:
+        """Variables whose states are no findings but belong to every question."""
+        return ()
+
+    def _context(self, evidence: EvidenceLike | None) -> dict[str, Any]:
+        return {name: (evidence or {})[name] for name in self._always_given() if name in (evidence or {})}
+
+    def _answering(self) -> _Answers:
+        """The compiled engine, for several questions to all of the model; the model itself where there can't be one."""
+        if self._always_given() or any(variable.is_continuous for variable in self.variables.values()):
+            return self
+        try:
+            return self.compile()
+        except (NotSupported, TooLarge):
+            return self
+
+    # --- information ---
+
+    def entropy(
+        self, targets: str | Iterable[str], evidence: EvidenceLike | None = None, base: float = math.e
+    ) -> float:
+        """H(targets | evidence): how uncertain they are jointly, in nats unless `base` says otherwise.
+
+        >>> from plausible import BayesianNetwork, TableCPD
+        >>> net = BayesianNetwork(TableCPD("A", [0.5, 0.5]), TableCPD("B", [[1, 0], [0.5, 0.5]], parents=["A"]))
+        >>> net.entropy("A", base=2), round(net.entropy("A", evidence={"B": 0}, base=2), 6)
+        (1.0, 0.918296)
+        """
+        return entropy(self.query(targets, evidence), base=base)
+
+    def mutual_information(
+        self, target: str, evidence: EvidenceLike | None = None, base: float = math.e
+    ) -> pd.DataFrame:
+        """I(target; X | evidence) with every unobserved variable X, the largest first: what to observe next.
+
+        By I(T; X | e) the entropy of the target falls on average when X is observed.
+
+        Parameters
+        ----------
+        target
+            T.
+        evidence
+            e.
+        base
+            Of the logarithms: 2 for bits.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Indexed by `variable`: `mutual_information`, its `share` of the entropy of the target, and the `entropy` of
+            the variable itself.
+
+        Notes
+        -----
+        One calibration for each state of the target that is possible, and one more.
+
+        Examples
+        --------
+        >>> from plausible import BayesianNetwork, TableCPD
+        >>> net = BayesianNetwork(
+        ...     TableCPD("ill", [0.9, 0.1]),
+        ...     TableCPD("test", [[0.95, 0.05], [0.1, 0.9]], parents=["ill"]),
+        ...     TableCPD("cough", [[0.7, 0.3], [0.4, 0.6]], parents=["ill"]),
+        ... )
+        >>> net.mutual_information("ill").round(4)
+                  mutual_information   share  entropy
+        variable
+        test                  0.1846  0.5679   0.3958
+        cough                 0.0171  0.0526   0.6342
+        """
+        import pandas as pd
+
+        (variable,) = read_targets([target], self.variables, "this model")
+        hard = Evidence.read(evidence, self.variables, "this model").hard
+        engine = self._answering()
+        findings = _as_likelihoods(engine, evidence or {})
+        now = engine.marginals(findings)
+        given = {
+            state: engine.marginals({**findings, target: state})
+            for state, probability in zip(variable.states, now[target].flat, strict=True)
+            if probability > 0
+        }
+        whole = entropy(now[target], base=base)
+        rows = [
+            (name, information, information / whole if whole > 0 else 0.0, entropy(now[name], base=base))
+            for name, information in information_about(now[target], given, base).items()
+            if name != target and name not in hard
+        ]
+        rows.sort(key=lambda row: -row[1])
+        columns = ["variable", "mutual_information", "share", "entropy"]
+        return pd.DataFrame(rows, columns=columns).set_index("variable")
+
+    # --- findings ---
+
+    def evidence_impact(self, target: str, evidence: EvidenceLike) -> EvidenceImpact:
+        """Which finding moved P(target | evidence) most: each left out in turn, and each alone.
+
+        The findings come by descending Kullback-Leibler divergence of the posterior from the one without the finding;
+        `.to_frame()` makes a table, with changes and log Bayes factors for each state of the target.
+
+        Parameters
+        ----------
+        target
+            The variable whose posterior is explained.
+        evidence
+            Name -> finding.
+
+        Examples
+        --------
+        >>> from plausible import BayesianNetwork, TableCPD
+        >>> net = BayesianNetwork(
+        ...     TableCPD("ill", [0.9, 0.1], states=["no", "yes"]),
+        ...     TableCPD("test", [[0.95, 0.05], [0.1, 0.9]], parents=["ill"]),
+        ...     TableCPD("cough", [[0.7, 0.3], [0.4, 0.6]], parents=["ill"]),
+        ... )
+        >>> impact = net.evidence_impact("ill", {"cough": 1, "test": 1})
+        >>> [finding.name for finding in impact]
+        ['test', 'cough']
+        >>> round(impact["test"].change["yes"], 4), round(impact["test"].log_bayes_factors["yes"], 4)
+        (0.6182, 2.8904)
+        """
+        read_targets([target], self.variables, "this model")
+        engine = self._answering()
+        return evidence_impact(lambda some: engine.query(target, some), evidence, self._context(evidence))
+
+    def conflict(self, evidence: EvidenceLike) -> Conflict:
+        """How much the findings disagree: conf(e) = log [Π P(e_i) / P(e)] (Jensen et al. 1991), positive if they do.
+
+        `.partial` tells for each finding how much it disagrees with the rest.
+
+        >>> from plausible import BayesianNetwork, TableCPD
+        >>> net = BayesianNetwork(
+        ...     TableCPD("A", [0.5, 0.5]), TableCPD("B", [[0.9, 0.1], [0.1, 0.9]], parents=["A"])
+        ... )
+        >>> round(net.conflict({"A": 0, "B": 1}).value, 4), round(net.conflict({"A": 0, "B": 0}).value, 4)
+        (1.6094, -0.5878)
+        """
+        Evidence.read(evidence, self.variables, "this model")
+        engine = self._answering()
+        return conflict(engine.log_probability, evidence, self._context(evidence))
+
+    def conflict_explanations(self, evidence: EvidenceLike) -> pd.DataFrame:
+        """The states of unobserved variables, those first that would explain a conflict of the evidence best.
+
+        conf(e, h) = conf(e) + log P(h) / P(h | e) ≤ 0 says that h, a rare state, explains the conflict away.
+
+        >>> from plausible import BayesianNetwork, TableCPD
+        >>> net = BayesianNetwork(
+        ...     TableCPD("broken", [0.99, 0.01]),
+        ...     TableCPD("A", [0.5, 0.5]),
+        ...     TableCPD("B", [[[0.99, 0.01], [0.1, 0.9]], [[0.01, 0.99], [0.9, 0.1]]], parents=["A", "broken"]),
+        ... )
+        >>> net.conflict_explanations({"A": 0, "B": 1}).round(3)
+          variable  state  prior  posterior  conflict  explains
+        0   broken      1   0.01      0.476    -0.588      True
+        1   broken      0   0.99      0.524     3.912     False
+        """
+        hard = Evidence.read(evidence, self.variables, "this model").hard
+        engine = self._answering()
+        context = self._context(evidence)
+        found = conflict(engine.log_probability, evidence, context)
+        prior, posterior = engine.marginals(context), engine.marginals(evidence)
+        hidden = {name: factor for name, factor in posterior.items() if name not in hard}
+        return conflict_explanations(found, prior, hidden)
+
+
+def _as_likelihoods(engine: _Answers, evidence: EvidenceLike) -> dict[str, Any]:
+    """The evidence with Jeffrey's rule q(x) written as the likelihood q(x) / P(x | rest): it leaves room for more."""
+    findings = dict(evidence)
+    for name, finding in evidence.items():
+        if isinstance(finding, Jeffrey):
+            rest = {other: seen for other, seen in evidence.items() if other != name}
+            wanted, before = engine.query(name, evidence), engine.query(name, rest)
+            findings[name] = likelihood((wanted / before).values)
+    return findings

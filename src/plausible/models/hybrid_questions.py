@@ -1,0 +1,303 @@
+"""What can be asked of a Bayesian network with continuous variables, exactly.
+
+Networks in which every continuous variable is linear Gaussian, given discrete parents, and no discrete variable
+depends on a hidden continuous one. Numbers may be observed anywhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from graphlib import TopologicalSorter
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible.cpds import CPD, ConditionalGaussianCPD, LinearGaussianCPD
+from plausible.data import decode
+from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidModel, NotSupported, TooLarge, UnknownVariable
+from plausible.factors import Factor, MomentGaussian
+from plausible.factors.gaussian_mixture import GaussianMixture
+from plausible.inference.contradiction import impossible_evidence
+from plausible.inference.gaussian import Regression
+from plausible.inference.hybrid import HybridModel
+from plausible.models.lowering import lower
+from plausible.variables import Assignment, Evidence, EvidenceLike, Variable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "hybrid_log_probability",
+    "hybrid_marginals",
+    "hybrid_mixture",
+    "hybrid_mpe",
+    "hybrid_query",
+    "hybrid_sample",
+    "regression_of",
+]
+
+_Answer = TypeVar("_Answer")
+_Cpds = Mapping[str, CPD]
+_Variables = Mapping[str, Variable]
+
+
+def hybrid_query(
+    cpds: _Cpds, variables: _Variables, targets: str | Iterable[str], evidence: EvidenceLike | None = None
+) -> Factor | MomentGaussian | GaussianMixture:
+    """P(targets | evidence): a `Factor` of discrete targets, a `MomentGaussian` of continuous ones, else a mixture.
+
+    Mean and covariance of continuous targets are exact. Where they depend on discrete variables that are not observed
+    their distribution is a mixture, which `hybrid_mixture` gives in full.
+
+    Parameters
+    ----------
+    cpds
+        Name -> conditional distribution; a variable without one must be observed.
+    variables
+        Name -> variable.
+    targets
+        The name of a variable or several; the answer keeps their order, discrete ones before continuous ones.
+    evidence
+        Name -> a state, a collection of states, `likelihood(...)`, `jeffrey(...)`, or the number of a continuous one.
+
+    Examples
+    --------
+    >>> sensor = LinearGaussianCPD("y", -3.5, {"x": 0.5}, 4.0)
+    >>> cpds = {"x": LinearGaussianCPD("x", 1.0, variance=4.0), "y": sensor}
+    >>> print(hybrid_query(cpds, {name: cpd.variable for name, cpd in cpds.items()}, "x", {"y": 2.0}))
+    variable | mean | cov[x]
+    ---------+------+-------
+    x        |    3 |    3.2
+    """
+    wanted = _read_targets(targets, variables)
+    continuous = [variable.name for variable in wanted if variable.is_continuous]
+    if continuous:
+        mixture = hybrid_mixture(cpds, variables, targets, evidence)
+        if len(continuous) == len(wanted):
+            return mixture.moments()
+        return mixture.marginal([variable.name for variable in wanted])
+    found = Evidence.read(evidence, variables, "this network")
+    model, _ = _model(cpds, variables, found, [variable.name for variable in wanted])
+    return _explained(cpds, variables, evidence, lambda: model.table(wanted, found))
+
+
+def hybrid_mixture(
+    cpds: _Cpds, variables: _Variables, targets: str | Iterable[str], evidence: EvidenceLike | None = None
+) -> GaussianMixture:
+    """P(targets | evidence) exactly, as a mixture over all discrete variables that the continuous targets depend on.
+
+    The discrete targets come first in the weights, then the others that matter given the evidence.
+
+    Examples
+    --------
+    >>> from plausible.cpds import TableCPD
+    >>> kind = TableCPD("kind", [0.5, 0.5], states=["small", "large"])
+    >>> height = ConditionalGaussianCPD("height", [10.0, 12.0], {}, 1.0, [kind.variable])
+    >>> cpds = {"kind": kind, "height": height}
+    >>> print(hybrid_mixture(cpds, {name: cpd.variable for name, cpd in cpds.items()}, "height"))
+    kind  | weight | mean[height] | var[height]
+    ------+--------+--------------+------------
+    small |    0.5 |           10 |           1
+    large |    0.5 |           12 |           1
+    """
+    wanted = _read_targets(targets, variables)
+    if not any(variable.is_continuous for variable in wanted):
+        raise InvalidArgument(f"A mixture needs a continuous target; {[v.name for v in wanted]} are all discrete.")
+    found = Evidence.read(evidence, variables, "this network")
+    model, _ = _model(cpds, variables, found, [variable.name for variable in wanted])
+    return _explained(cpds, variables, evidence, lambda: model.mixture(wanted, found))
+
+
+def hybrid_marginals(
+    cpds: _Cpds, variables: _Variables, evidence: EvidenceLike | None = None
+) -> dict[str, Factor | MomentGaussian]:
+    """The posterior of every variable: a `Factor`, or the exact mean and variance of a continuous one.
+
+    One elimination of the continuous variables and one calibration of a clique tree answer for all.
+    """
+    found = Evidence.read(evidence, variables, "this network")
+    model, _ = _model(cpds, variables, found, variables)
+    discrete = [variable for variable in variables.values() if not variable.is_continuous]
+    tables, moments = _explained(cpds, variables, evidence, lambda: model.marginals(discrete, found))
+    answers: dict[str, Factor | MomentGaussian] = {**tables, **moments}
+    for name, value in found.values.items():
+        answers[name] = MomentGaussian((variables[name],), [value], [[0.0]])
+    return {name: answers[name] for name in variables}
+
+
+def hybrid_log_probability(cpds: _Cpds, variables: _Variables, evidence: EvidenceLike) -> float:
+    """log of the probability of the discrete findings times the density of the observed numbers, natural.
+
+    -inf for impossible evidence; +inf where an observed number is certain given the other findings: a deterministic
+    variable has a point mass there, and no density.
+    """
+    found = Evidence.read(evidence, variables, "this network")
+    model, log_scale = _model(cpds, variables, found, ())
+    return model.log_total(found) + log_scale
+
+
+def hybrid_mpe(cpds: _Cpds, variables: _Variables, evidence: EvidenceLike | None = None) -> Assignment:
+    """The most probable values of all variables, where every discrete variable is observed: the posterior means.
+
+    `.log_probability` is the log of the joint density there, +inf where some variable is certain given the others.
+
+    Raises
+    ------
+    NotSupported
+        Where a discrete variable is open: the mode of a mixture is not the mode of its most probable component, and
+        a density can't be weighed against a probability.
+    """
+    found = Evidence.read(evidence, variables, "this network")
+    chosen: dict[str, Any] = {**found.values}
+    for name, variable in variables.items():
+        if not variable.is_continuous:
+            chosen[name] = variable.states[_only_position(variable, found)]
+    _, moments = _explained(
+        cpds, variables, evidence, lambda: _model(cpds, variables, found, variables)[0].marginals((), found)
+    )
+    chosen |= {name: float(gaussian.mean[0]) for name, gaussian in moments.items()}
+    log_probability = hybrid_log_probability(cpds, variables, chosen)
+    if log_probability == -math.inf:
+        raise _contradiction(cpds, variables, evidence or {}) or ImpossibleEvidence(
+            "The evidence has probability zero."
+        )
+    return Assignment({name: chosen[name] for name in variables}, log_probability=log_probability)
+
+
+def _only_position(variable: Variable, evidence: Evidence) -> int:
+    """The position of the state that a discrete variable must have."""
+    if variable.name not in evidence.hard and variable.num_states > 1:
+        raise NotSupported(
+            f"{variable.name!r} is discrete and not observed, beside continuous variables: the largest density of such "
+            "a mixture depends on the units of the numbers and is no explanation to trust. Ask for the most probable "
+            "states with map(...), then for the numbers given these states."
+        )
+    return evidence.hard.get(variable.name, 0)
+
+
+def hybrid_sample(
+    cpds: _Cpds,
+    variables: _Variables,
+    num_rows: int,
+    seed: int | np.random.Generator | None = None,
+    evidence: EvidenceLike | None = None,
+) -> pd.DataFrame:
+    """Independent samples of all variables given the evidence.
+
+    The findings and what is above them are drawn from the exact posterior, everything else forward along the edges.
+    """
+    generator = np.random.default_rng(seed)
+    found = Evidence.read(evidence, variables, "this network")
+    above = _ancestors(cpds, found.names)
+    model, _ = _model(cpds, variables, found, ())
+    discrete = [v for name, v in variables.items() if name in above and not v.is_continuous and name not in found.hard]
+    drawn = _explained(cpds, variables, evidence, lambda: model.sample(num_rows, discrete, found, generator))
+    columns: dict[str, npt.NDArray[Any]] = {**drawn.positions, **drawn.numbers}
+    columns |= {name: np.full(num_rows, value) for name, value in (*found.hard.items(), *found.values.items())}
+    for name in TopologicalSorter({name: cpd.parent_names for name, cpd in cpds.items()}).static_order():
+        if name not in columns:
+            if name not in cpds:
+                raise _missing_input(name)
+            columns[name] = cpds[name].quantile(columns, generator.random(num_rows))
+    return decode({name: columns[name] for name in variables}, variables)
+
+
+# --- the model behind the questions ---
+
+
+def regression_of(cpd: CPD) -> Regression:
+    """The distribution of a continuous variable as a regression.
+
+    >>> regression_of(LinearGaussianCPD("y", 1.0, {"x": 2.0}, 0.5)).parents
+    ('x',)
+    """
+    if isinstance(cpd, LinearGaussianCPD):
+        return Regression.of(cpd.variable, cpd.parent_names, (), cpd.intercept, cpd.coefficients, cpd.variance)
+    if isinstance(cpd, ConditionalGaussianCPD):
+        slopes = [cpd.coefficients[name] for name in cpd.continuous_names]
+        stacked = np.stack(slopes, axis=-1) if slopes else np.zeros((*cpd.intercept.shape, 0))
+        names, discrete = cpd.continuous_names, cpd.discrete_parents
+        return Regression.of(cpd.variable, names, discrete, cpd.intercept, stacked, cpd.variance)
+    raise NotSupported(
+        f"{cpd.variable.name!r} is continuous, but its {cpd.kind} distribution is not linear Gaussian: exact inference "
+        "can't use it. This needs an approximate engine."
+    )
+
+
+def _model(cpds: _Cpds, variables: _Variables, evidence: Evidence, targets: Iterable[str]) -> tuple[HybridModel, float]:
+    """The model of the targets, the findings and what is above them, and the log of a constant taken out of it."""
+    relevant = _ancestors(cpds, [*evidence.names, *targets])
+    for name in variables:
+        if name in relevant and name not in cpds and name not in evidence.hard and name not in evidence.values:
+            raise _missing_input(name)
+    tables, regressions = [], []
+    for name, cpd in cpds.items():
+        if name in relevant and cpd.variable.is_continuous:
+            regressions.append(regression_of(cpd))
+        elif name in relevant:
+            _check_observed(cpd, evidence)
+            tables.append(cpd)
+    lowered = lower(tables, variables, evidence.values, evidence.hard)
+    return HybridModel(lowered.factors, tuple(regressions)), lowered.log_scale
+
+
+def _ancestors(cpds: _Cpds, names: Iterable[str]) -> set[str]:
+    """The names and all above them."""
+    found = set(names)
+    frontier = list(found)
+    while frontier:
+        cpd = cpds.get(frontier.pop())
+        new = set(cpd.parent_names) - found if cpd is not None else set()
+        found |= new
+        frontier += new
+    return found
+
+
+def _check_observed(cpd: CPD, evidence: Evidence) -> None:
+    for parent in cpd.parents:
+        if parent.is_continuous and parent.name not in evidence.values:
+            raise NotSupported(
+                f"{cpd.variable.name!r} is discrete and depends on {parent.name!r}, which is continuous and not "
+                f"observed: exact inference can't integrate that. Observe {parent.name!r}, leave {cpd.variable.name!r} "
+                "out of targets and evidence, or make one of them of the other kind. This needs an approximate engine."
+            )
+
+
+def _missing_input(name: str) -> InvalidModel:
+    return InvalidModel(f"{name!r} is an input of this network: give it a value as evidence.")
+
+
+def _explained(
+    cpds: _Cpds, variables: _Variables, evidence: EvidenceLike | None, ask: Callable[[], _Answer]
+) -> _Answer:
+    """The answer; impossible evidence is traced to the findings that contradict each other."""
+    try:
+        return ask()
+    except ImpossibleEvidence as error:
+        raise _contradiction(cpds, variables, evidence or {}) or error from None
+
+
+def _contradiction(cpds: _Cpds, variables: _Variables, evidence: EvidenceLike) -> ImpossibleEvidence | None:
+    inputs = {name: finding for name, finding in evidence.items() if name not in cpds}
+    findings = {name: finding for name, finding in evidence.items() if name in cpds}
+    try:
+        return impossible_evidence(
+            findings, lambda some: hybrid_log_probability(cpds, variables, {**inputs, **some}) > -math.inf
+        )
+    except (NotSupported, TooLarge):  # fewer findings can make the question too hard
+        return None
+
+
+def _read_targets(targets: str | Iterable[str], variables: _Variables) -> list[Variable]:
+    found: list[Variable] = []
+    for name in targets if isinstance(targets, Iterable) and not isinstance(targets, str) else [targets]:
+        if not isinstance(name, str):
+            raise InvalidArgument(f"A target is the name of a variable, not {name!r}.")
+        if name not in variables:
+            raise UnknownVariable.named(name, variables, "this network")
+        if variables[name] in found:
+            raise InvalidArgument(f"{name!r} stands twice among the targets.")
+        found.append(variables[name])
+    return found

@@ -1,0 +1,26 @@
+"""The program as the tests of its commands call it."""
+
+from __future__ import annotations
+
+import pytest
+
+from plausible.cli import main
+
+
+@pytest.fixture
+def plausible(capsys):
+    """Run the program; gives exit code, standard output and standard error."""
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as stop:
+            main(arguments)
+        captured = capsys.readouterr()
+        return int(stop.value.code or 0), captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def small_chunks(monkeypatch):
+    """Tables go through the commands three rows at a time."""
+    monkeypatch.setattr("plausible.cli.chunks._MAX_ROWS", 3)

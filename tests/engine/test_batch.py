@@ -1,0 +1,89 @@
+"""Rows of evidence: the same answers as one by one, whatever the number of threads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from engine_problems import flat, full_product, problems, random_tables
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from plausible.engine import batch
+from plausible.engine.batch import answer_rows
+from plausible.engine.compilation import compile_program
+
+
+def random_rows(sizes, count, seed):
+    rng = np.random.default_rng(seed)
+    rows = np.column_stack([rng.integers(0, size, count) for size in sizes])
+    rows[rng.random(rows.shape) < 0.6] = -1
+    return rows.astype(np.int32)
+
+
+def expected(product, rows, target, weights):
+    """log totals, marginals of the target, and the weighted sum of the normalised products."""
+    log_totals, marginals, totals = [], [], np.zeros(product.shape)
+    for row, weight in zip(rows, weights, strict=True):
+        kept = product[tuple(slice(None) if code < 0 else slice(code, code + 1) for code in row)]
+        total = kept.sum()
+        log_totals.append(np.log(total) if total > 0 else -np.inf)
+        belief = np.zeros(product.shape)
+        if total > 0:
+            belief[tuple(slice(None) if code < 0 else slice(code, code + 1) for code in row)] = kept / total
+        marginals.append(belief.sum(axis=tuple(v for v in range(product.ndim) if v != target)))
+        totals += weight * belief
+    return np.array(log_totals), np.array(marginals), totals
+
+
+@pytest.mark.parametrize("wide_store", [2**18, 0])
+@settings(max_examples=60, deadline=None)
+@given(problem=problems(), seed=st.integers(0, 10**6), count=st.integers(0, 40))
+def test_rows_equal_the_full_product(wide_store, problem, seed, count):
+    """Side by side and one by one: totals, marginals and summed beliefs."""
+    scopes, sizes = problem
+    tables = random_tables(scopes, sizes, seed)
+    product = full_product(scopes, tables, sizes)
+    rows, weights = random_rows(sizes, count, seed), np.random.default_rng(seed).random(count)
+    program, target = compile_program(scopes, sizes), seed % len(sizes)
+    before, batch._WIDE_STORE = batch._WIDE_STORE, wide_store
+    try:
+        one = answer_rows(program, flat(tables), rows, target=target)
+        two = answer_rows(program, flat(tables), rows, target=target, weights=weights)
+    finally:
+        batch._WIDE_STORE = before
+    log_totals, marginals, totals = expected(product, rows, target, weights)
+    for answers in (one, two):
+        np.testing.assert_allclose(answers.log_totals, log_totals, atol=1e-10)
+    np.testing.assert_allclose(one.marginals, marginals.reshape(count, sizes[target]), atol=1e-12)
+    for position in range(program.num_cliques):
+        start = int(program.layout.cliques["table"][position])
+        belief = two.totals[start : start + int(program.entries[position])]
+        summed = np.einsum(totals, list(range(len(sizes))), list(program.clique(position)))
+        np.testing.assert_allclose(belief, summed.ravel(), atol=1e-10)
+
+
+def test_the_number_of_threads_changes_no_bit():
+    """One, two or five threads: the same totals, marginals and sums."""
+    scopes, sizes = ((0, 1, 2), (2, 3), (3, 4, 0), (5, 1, 4), (4,)), (6, 5, 4, 3, 5, 3)
+    program, sources = compile_program(scopes, sizes), flat(random_tables(scopes, sizes, 0, zeros=0.0))
+    rows, weights = random_rows(sizes, 500, 1), np.random.default_rng(2).random(500)
+    first, *others = (answer_rows(program, sources, rows, weights=weights, threads=count) for count in (1, 2, 5))
+    for other in others:
+        np.testing.assert_array_equal(first.log_totals, other.log_totals)
+        np.testing.assert_array_equal(first.totals, other.totals)
+
+
+def test_rows_that_would_underflow_come_out_right():
+    """Beside ordinary rows, one whose probability is 1e-400 and one that is impossible."""
+    scopes, sizes = ((0,), (0,), (0, 1)), (3, 3)
+    tables = [np.array([1.0, 1e-200, 0.0]), np.array([0.5, 1e-200, 1.0]), np.eye(3)]
+    rows = np.array([[-1, 0], [-1, 1], [-1, 2], [-1, -1]], dtype=np.int32)
+    program = compile_program(scopes, sizes)
+    answers = answer_rows(program, flat(tables), rows, target=0)
+    np.testing.assert_allclose(answers.log_totals, [np.log(0.5), -400 * np.log(10), -np.inf, np.log(0.5)])
+    np.testing.assert_allclose(answers.marginals, [[1, 0, 0], [0, 1, 0], [0, 0, 0], [1, 0, 0]])
+    totals = answer_rows(program, flat(tables), rows[:2], weights=np.array([1.0, 3.0])).totals
+    clique = program.smallest_clique([0, 1])
+    start = int(program.layout.cliques["table"][clique])
+    belief = totals[start : start + 9].reshape(3, 3)
+    np.testing.assert_allclose(belief, np.diag([1.0, 3.0, 0.0]))

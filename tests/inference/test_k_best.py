@@ -1,0 +1,158 @@
+"""The k best assignments against sorting all of them."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import plausible as pb
+from network_oracle import (
+    agrees,
+    joint_of_bayesian_network,
+    measure_of_markov_network,
+    random_evidence,
+    random_markov_network,
+    random_network,
+)
+from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge
+from plausible.factors import Factor
+from plausible.inference.k_best import best_assignments
+from plausible.variables import Evidence, Variable, jeffrey, likelihood
+
+NETWORKS = Path(__file__).parents[3] / "shared" / "nets"
+
+
+def check_against(answers, weights, k):
+    """The answers are distinct, attain their values, descend, and have the k largest of all weights."""
+    expected = sorted((weight for weight in weights.values() if weight > 0), reverse=True)[:k]
+    assert [math.exp(a.log_probability) for a in answers] == pytest.approx(expected, rel=1e-10)
+    keys = [tuple(answer.values()) for answer in answers]
+    assert len(set(keys)) == len(keys)
+    for key, answer in zip(keys, answers, strict=True):
+        assert weights[key] == pytest.approx(math.exp(answer.log_probability), rel=1e-10)
+    logs = [answer.log_probability for answer in answers]
+    assert logs == sorted(logs, reverse=True)
+
+
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("k", [1, 7, 1000])
+def test_best_assignments_are_the_first_of_all_sorted(seed, k):
+    """With zeros, one-state variables and evidence; fewer answers where fewer are possible."""
+    rng = np.random.default_rng(seed)
+    net = random_network(rng, num_variables=6, zeros=0.3)
+    joint = joint_of_bayesian_network(net)
+    evidence = random_evidence(rng, net.variables, int(rng.integers(0, 3)))
+    weights = {tuple(a.values()): weight for a, weight in joint if agrees(a, evidence)}
+    found = Evidence.read(evidence, net.variables)
+    variables = list(net.variables.values())
+    if not any(weights.values()):
+        with pytest.raises(ImpossibleEvidence):
+            best_assignments(net.factors, k, found, variables)
+        return
+    check_against(best_assignments(net.factors, k, found, variables), weights, k)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_ties_are_all_found(seed):
+    """Weights of 0, 1 and 2 alone: most products tie, and each assignment still comes once."""
+    rng = np.random.default_rng(seed)
+    net = random_markov_network(rng, num_variables=5, num_factors=5)
+    factors = [
+        Factor(f.scope, rng.integers(0, 3, f.shape) + (np.arange(f.size) == 0).reshape(f.shape)) for f in net.factors
+    ]
+    tied = pb.MarkovNetwork(factors, variables=net.variables.values())
+    weights = {tuple(a.values()): weight for a, weight in measure_of_markov_network(tied)}
+    variables = list(net.variables.values())
+    for k in (3, 40, 10_000):
+        check_against(best_assignments(factors, k, Evidence.read({}, {}), variables), weights, k)
+
+
+def test_a_longer_list_begins_with_the_shorter_one():
+    """Also where all are equally good, and whenever it is asked."""
+    variables = [Variable(f"X{i}", 3) for i in range(5)]
+    factors = [Factor(variables[i : i + 2], np.ones((3, 3))) for i in range(4)]
+    everything = best_assignments(factors, 1000, Evidence.read({}, {}))
+    assert len(everything) == len(set(everything)) == 3**5
+    assert best_assignments(factors, 20, Evidence.read({}, {})) == everything[:20]
+    assert best_assignments(factors, 1000, Evidence.read({}, {})) == everything
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_other_variables_are_summed_out(seed):
+    """Given targets, the answers are the most probable assignments to these."""
+    rng = np.random.default_rng(seed)
+    net = random_network(rng, num_variables=6, zeros=0.3)
+    targets = [list(net.variables)[i] for i in rng.permutation(6)[: rng.integers(0, 5)]]
+    weights = {}
+    for assignment, weight in joint_of_bayesian_network(net):
+        key = tuple(assignment[name] for name in targets)
+        weights[key] = weights.get(key, 0.0) + weight
+    answers = best_assignments(net.factors, 10, Evidence.read({}, {}), [net.variables[name] for name in targets])
+    check_against(answers, weights, 10)
+
+
+def test_soft_evidence_weighs():
+    """Virtual evidence multiplies; one of several states excludes the others."""
+    a, b = Variable("A", ["x", "y", "z"]), Variable("B", 2)
+    table = Factor((a, b), [[0.1, 0.2], [0.3, 0.1], [0.2, 0.1]])
+    variables = {"A": a, "B": b}
+    found = Evidence.read({"A": ["x", "z"], "B": likelihood([1.0, 0.25])}, variables)
+    answers = best_assignments([table], 9, found)
+    values = {tuple(answer.values()): math.exp(answer.log_probability) for answer in answers}
+    assert values == pytest.approx({("z", 0): 0.2, ("x", 0): 0.1, ("x", 1): 0.05, ("z", 1): 0.025})
+    with pytest.raises(NotSupported):
+        best_assignments([table], 1, Evidence.read({"A": jeffrey([0.2, 0.3, 0.5])}, variables))
+
+
+def test_variables_without_factors_take_every_state():
+    """They multiply the number of answers, not the value."""
+    a, lonely = Variable("A", 2), Variable("L", 3)
+    answers = best_assignments([Factor((a,), [0.25, 0.75])], 4, Evidence.read({}, {}), [lonely, a])
+    assert [answer["A"] for answer in answers] == [1, 1, 1, 0]
+    assert {answer["L"] for answer in answers[:3]} == {0, 1, 2}
+    assert [math.exp(answer.log_probability) for answer in answers] == pytest.approx([0.75] * 3 + [0.25])
+
+
+def test_nothing_to_assign():
+    """No variables: one empty assignment, of the product of the constants."""
+    (only,) = best_assignments([Factor.scalar(0.5)], 5, Evidence.read({}, {}))
+    assert dict(only) == {}
+    assert math.exp(only.log_probability) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5, True, "3", None])
+def test_k_is_a_positive_integer(k):
+    """Anything else is refused by name."""
+    with pytest.raises(InvalidArgument, match="how many assignments"):
+        best_assignments([], k, Evidence.read({}, {}))
+
+
+def test_tables_that_do_not_fit_are_refused():
+    """Before any work is done."""
+    factors = [Factor({f"X{i}": 2, f"X{j}": 2}, np.ones((2, 2))) for i in range(40) for j in range(i)]
+    with pytest.raises(TooLarge, match="40 variables"):
+        best_assignments(factors, 2, Evidence.read({}, {}))
+
+
+def test_a_hundred_best_of_a_real_network():
+    """ALARM: the first is the MPE, each value is the product of its table entries, and no two are the same."""
+    path = NETWORKS / "alarm.bif.gz"
+    if not path.exists():
+        pytest.skip("the public benchmark networks are not there")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        net = pb.load(path)
+    evidence = {"HRBP": "HIGH", "BP": "LOW"}
+    found = Evidence.read(evidence, net.variables)
+    answers = best_assignments(net.factors, 100, found, list(net.variables.values()))
+    assert len(set(answers)) == 100
+    assert answers[0].log_probability == pytest.approx(net.mpe(evidence).log_probability, rel=1e-12)
+    rows = {name: [answer[name] for answer in answers] for name in net.variables}
+    logs = [answer.log_probability for answer in answers]
+    assert logs == pytest.approx(net.log_likelihood(rows).tolist(), rel=1e-10)
+    assert logs == sorted(logs, reverse=True)
+    assert all(answer["HRBP"] == "HIGH" for answer in answers)

@@ -1,0 +1,191 @@
+"""Posteriors as functions of one parameter, against enumeration with the parameter changed."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from network_oracle import random_network
+from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, UnknownState, UnknownVariable
+from plausible.factors import Factor
+from plausible.inference.sensitivity import FamilyProduct
+from plausible.inference.sensitivity_functions import SensitivityFunction, event_sensitivity
+from plausible.inference.sensitivity_parameters import Event, Parameter
+from plausible.variables import Evidence, Variable, jeffrey
+from sensitivity_oracle import covaried, entries, random_findings, sizes_of, tables_of, total, with_event
+
+SEEDS = st.integers(0, 10**6)
+
+
+def _function(joint_ends, evidence_ends, current=0.5):
+    parameter = Parameter("X", (), 0, (0,))
+    return SensitivityFunction(parameter, "T=1", current, joint_ends, evidence_ends, 0.0)
+
+
+@pytest.mark.parametrize("zeros", [0.0, 0.3, 0.9], ids=["positive", "some zeros", "nearly deterministic"])
+@settings(max_examples=15, deadline=None)
+@given(seed=SEEDS)
+def test_functions_of_all_parameters_equal_enumeration_with_the_parameter_changed(zeros, seed):
+    """At five values of each θ, zero and one among them, with the row's other entries in proportion."""
+    rng = np.random.default_rng(seed)
+    net = random_network(rng, num_variables=4, zeros=zeros)
+    evidence, weights = random_findings(rng, net, share=0.3)
+    tables, sizes = tables_of(net), sizes_of(net)
+    product = FamilyProduct({name: cpd.to_factor() for name, cpd in net.cpds.items()})
+    target = net.variables[rng.choice(list(net.variables))]
+    position = int(rng.integers(target.num_states))
+    found, event = Evidence.read(evidence, net.variables), Event(target, target.states[position])
+    below = total(tables, sizes, weights)
+    if below == 0:
+        with pytest.raises(ImpossibleEvidence):
+            event_sensitivity(product, found, event)
+        return
+    answer = event_sensitivity(product, found, event)
+    both = with_event(weights, sizes, target.name, position)
+    assert answer.probability == pytest.approx(total(tables, sizes, both) / below, abs=1e-12)
+    for child, index in entries(tables):
+        function = answer.function(Parameter.at(product.families[child].scope, index))
+        assert function.value == pytest.approx(answer.probability, abs=1e-10)
+        assert math.exp(function.log_evidence) == pytest.approx(below, rel=1e-9)
+        for value in (0.0, 0.13, 0.5, 0.87, 1.0):
+            other = covaried(tables, child, index, value)
+            whole = total(other, sizes, weights)
+            if whole > 1e-12 * below:
+                assert function(value) == pytest.approx(total(other, sizes, both) / whole, abs=1e-9)
+            denominator = function.c * value + function.d
+            assert denominator == pytest.approx(whole / below, rel=1e-9, abs=1e-9 * max(function.evidence_ends))
+        _check_calculus(function)
+
+
+def _check_calculus(function):
+    """Slope, range and inverse agree with the values."""
+    low, high = function.range(0.2, 0.6)
+    assert sorted((function(0.2), function(0.6))) == [low, high]
+    whole = function.range()
+    assert whole.lowest - 1e-12 <= low <= high <= whole.highest + 1e-12
+    if function.evidence_ends[0] > 1e-6 and function.evidence_ends[1] > 1e-6:
+        quotient = (function(0.4 + 1e-6) - function(0.4 - 1e-6)) / 2e-6
+        assert function.derivative(0.4) == pytest.approx(quotient, rel=1e-4, abs=1e-6)
+    if not function.is_constant and function.sensitivity_value > 1e-6:
+        theta = function.solve(function(0.3))
+        assert function(theta) == pytest.approx(function(0.3), abs=1e-9)
+    if whole.highest < 0.999:
+        assert function.solve(whole.highest + 5e-4) is None
+    if whole.lowest > 0.001:
+        assert function.solve(whole.lowest - 5e-4) is None
+
+
+def test_parameters_of_one_state_are_sure_and_their_functions_constant():
+    """There is nothing that could take a share."""
+    product = FamilyProduct({"A": Factor({"A": 1}, [1.0]), "B": Factor({"A": 1, "B": 2}, [[0.25, 0.75]])})
+    answer = event_sensitivity(product, Evidence({}, {}, {}, {}), Event(Variable("B", 2), 1))
+    function = answer.function(Parameter.at(product.families["A"].scope, (0,)))
+    assert function.is_constant
+    assert function(0.0) == function(1.0) == 0.75
+    assert function.solve(0.75) == 1.0
+    assert function.solve(0.5) is None
+
+
+def test_a_sure_row_gives_its_states_equal_shares():
+    """θ = 1 with three states: what is taken away goes to the two others alike."""
+    product = FamilyProduct({"A": Factor({"A": 3}, [1.0, 0.0, 0.0])})
+    answer = event_sensitivity(product, Evidence({}, {}, {}, {}), Event(Variable("A", 3), 2))
+    function = answer.function(Parameter.at(product.families["A"].scope, (0,)))
+    assert function.current == 1.0
+    assert function.value == 0.0
+    assert function(0.0) == pytest.approx(0.5)
+    assert function.derivative() == pytest.approx(-0.5)
+    assert function.solve(0.25) == pytest.approx(0.5)
+
+
+def test_where_the_evidence_is_impossible_the_limit_is_given():
+    """B=1 needs A=1: at P(A=1) = 0 there is no posterior, but its limit is that of all other values."""
+    a = Factor({"A": 2}, [0.5, 0.5])
+    b = Factor({"A": 2, "B": 2}, [[1.0, 0.0], [0.4, 0.6]])
+    c = Factor({"A": 2, "C": 2}, [[1.0, 0.0], [0.7, 0.3]])
+    product = FamilyProduct({"A": a, "B": b, "C": c})
+    answer = event_sensitivity(product, Evidence.read({"B": 1}, product.variables), Event(Variable("C", 2), 1))
+    for index in ((0,), (1,)):
+        function = answer.function(Parameter.at(a.scope, index))
+        assert function.is_constant
+        np.testing.assert_allclose(function(np.array([0.0, 0.5, 1.0])), 0.3, rtol=1e-12)
+        assert function.derivative(0.0) == function.derivative(1.0) == 0.0
+
+
+def test_the_current_value_of_a_constant_solves_for_its_own_value():
+    """And for no other."""
+    function = _function((0.25, 0.5), (0.5, 1.0))
+    assert function.is_constant
+    assert function.solve(0.5) == 0.5
+    assert function.solve(0.6) is None
+
+
+def test_the_four_coefficients_make_the_function():
+    """f(θ) = (aθ + b) / (cθ + d)."""
+    function = _function((0.1, 0.5), (0.4, 1.6))
+    values = np.linspace(0, 1, 11)
+    expected = (function.a * values + function.b) / (function.c * values + function.d)
+    np.testing.assert_allclose(function(values), expected)
+    assert (function.a, function.b, function.c, function.d) == pytest.approx((0.4, 0.1, 1.2, 0.4))
+
+
+def test_the_ends_are_reached_exactly():
+    """A wanted posterior that is that of θ = 0 or θ = 1, up to rounding."""
+    function = _function((0.1, 0.3), (0.4, 1.6))
+    assert function.solve(function(1.0)) == pytest.approx(1.0)
+    assert function.solve(function(0.0)) == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize(
+    ("joint_ends", "evidence_ends"), [((0.0, 0.9), (0.1, 1.0)), ((0.9, 0.0), (1.0, 0.2)), ((0.2, 0.1), (0.3, 1.7))]
+)
+def test_the_slope_at_the_vertex_is_one(joint_ends, evidence_ends):
+    """The vertex of a hyperbola lies where |f'| = 1, on the branch over [0, 1]; the proximity is the distance to it."""
+    function = _function(joint_ends, evidence_ends)
+    vertex = function.vertex
+    below = function.c * vertex + function.d
+    assert below > 0
+    assert abs(function.a * function.d - function.b * function.c) / below**2 == pytest.approx(1.0)
+    assert function.vertex_proximity == pytest.approx(abs(0.5 - vertex))
+    assert function.sensitivity_value == abs(function.derivative(0.5))
+
+
+def test_a_line_has_no_vertex():
+    """P(e) does not depend on θ."""
+    function = _function((0.1, 0.4), (1.0, 1.0))
+    assert function.vertex is None
+    assert function.vertex_proximity == math.inf
+    assert function.derivative() == pytest.approx(0.3)
+
+
+def test_numbers_that_are_no_probabilities_are_refused():
+    """As values of θ, or as posteriors."""
+    function = _function((0.1, 0.4), (1.0, 1.0))
+    for wrong in (-0.1, 1.1, math.nan, np.array([0.5, 2.0])):
+        with pytest.raises(InvalidArgument, match="from 0 to 1"):
+            function(wrong)
+    for wrong in (-0.1, 1.1, math.nan):
+        with pytest.raises(InvalidArgument, match="from 0 to 1"):
+            function.solve(wrong)
+
+
+def test_events_and_parameters_must_be_there():
+    """Names are checked, jeffrey evidence refused."""
+    variables = {"A": Variable("A", 2), "x": Variable("x")}
+    with pytest.raises(UnknownVariable):
+        Event.read("B", 0, variables, "this network")
+    with pytest.raises(UnknownState):
+        Event.read("A", 2, variables, "this network")
+    with pytest.raises(NotSupported, match="continuous"):
+        Event.read("x", 2, variables, "this network")
+    product = FamilyProduct({"A": Factor({"A": 2}, [0.5, 0.5])})
+    fixed = Evidence.read({"A": jeffrey([0.5, 0.5])}, variables)
+    with pytest.raises(NotSupported, match="fixes a belief"):
+        event_sensitivity(product, fixed, Event(variables["A"], 0))
+    answer = event_sensitivity(product, Evidence({}, {}, {}, {}), Event(variables["A"], 0))
+    with pytest.raises(UnknownVariable, match="this analysis"):
+        answer.function(Parameter("B", (), 0, (0,)))
