@@ -38,9 +38,11 @@ def check_against(workspace, product, weights):
     workspace.distribute()
     for variable, marginal in enumerate(workspace.marginals()):
         np.testing.assert_allclose(marginal, np.einsum(product, everything, [variable]) / product.sum(), atol=1e-12)
-    for position, belief in enumerate(workspace.beliefs(range(program.num_cliques))):
-        expected = np.einsum(product, everything, list(program.clique(position))) / product.sum()
-        np.testing.assert_allclose(belief, expected, atol=1e-12)
+    for position in range(program.num_cliques):
+        clique = list(program.clique(position))
+        for wanted in (clique, clique[::-2], clique[1:2], []):
+            expected = np.einsum(product, everything, wanted) / product.sum()
+            np.testing.assert_allclose(workspace.joint(position, wanted), expected, atol=1e-12)
 
 
 def random_weights(sizes, seed):

@@ -16,26 +16,26 @@ __all__ = ["MAX_TREE_ENTRIES", "TreeTooLarge", "compile_program"]
 
 Axes: TypeAlias = tuple[int, ...]
 
-#: Clique trees with more entries than this (a minute's work) are refused.
-MAX_TREE_ENTRIES = 2**34
-#: Messages that need more memory than this (16 GiB) are refused.
-MAX_STORE_ENTRIES = 2**31
+#: Clique trees with more entries than this could not even be laid out.
+MAX_TREE_ENTRIES = 2**50
 
 
 class TreeTooLarge(TooLarge):
-    """A clique tree that would take too long; carries its entries and its largest clique, as numbers of variables."""
+    """A clique tree that is beyond all bounds; carries its entries and its largest clique, as numbers of variables."""
 
     def __init__(self, entries: float, clique: tuple[int, ...], clique_entries: float) -> None:
         self.entries, self.clique, self.clique_entries = entries, clique, clique_entries
         size = f"{entries:.3g}" if entries < float("inf") else "more than 1e308"
-        super().__init__(f"The clique tree would have {size} entries; the limit is {MAX_TREE_ENTRIES:.3g}.")
+        super().__init__(f"The clique tree would have {size} entries.")
 
     def __reduce__(self) -> tuple[object, ...]:
         return TreeTooLarge, (self.entries, self.clique, self.clique_entries)
 
 
 @lru_cache(maxsize=64)
-def compile_program(scopes: tuple[Axes, ...], sizes: tuple[int, ...], order: Axes | None = None) -> Program:
+def compile_program(
+    scopes: tuple[Axes, ...], sizes: tuple[int, ...], order: Axes | None = None, together: Axes = ()
+) -> Program:
     """Lay out the exact inference over factors with these scopes; cached by structure.
 
     Parameters
@@ -46,6 +46,8 @@ def compile_program(scopes: tuple[Axes, ...], sizes: tuple[int, ...], order: Axe
         The number of states of each variable.
     order
         An elimination order; the cheapest of several greedy ones where left out.
+    together
+        Variables that must share a clique, whatever the factors.
 
     Raises
     ------
@@ -60,13 +62,13 @@ def compile_program(scopes: tuple[Axes, ...], sizes: tuple[int, ...], order: Axe
     from plausible.kernels.layout import join_cliques, lay_out
     from plausible.kernels.stream import Layout
 
-    flat = np.fromiter(chain.from_iterable(scopes), dtype=np.int64)
-    starts = np.fromiter(accumulate(map(len, scopes), initial=0), dtype=np.int64, count=len(scopes) + 1)
+    flat, starts = _flat(scopes)
     counts = np.array(sizes, dtype=np.int64)
+    joined = _flat((*scopes, together)) if together else (flat, starts)
     run = (
-        best_elimination(flat, starts, counts)
+        best_elimination(*joined, counts)
         if order is None
-        else given_elimination(flat, starts, counts, np.array(order, dtype=np.int64))
+        else given_elimination(*joined, counts, np.array(order, dtype=np.int64))
     )
     members, member_starts, parents = join_cliques(run.order, run.cliques, run.clique_starts, counts)
     _check_size(run, members, member_starts, counts)
@@ -74,6 +76,11 @@ def compile_program(scopes: tuple[Axes, ...], sizes: tuple[int, ...], order: Axe
     for array in (counts, *arrays, weight_starts):
         array.setflags(write=False)
     return Program(Layout(counts, *arrays), tuple(run.order.tolist()), int(store_size), weight_starts)
+
+
+def _flat(scopes: tuple[Axes, ...]) -> tuple[Ints, Ints]:
+    flat = np.fromiter(chain.from_iterable(scopes), dtype=np.int64)
+    return flat, np.fromiter(accumulate(map(len, scopes), initial=0), dtype=np.int64, count=len(scopes) + 1)
 
 
 def _check_size(run: Elimination, members: Ints, starts: Ints, sizes: Ints) -> None:

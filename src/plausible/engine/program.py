@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -100,6 +100,23 @@ class Program:
     def separator(self, position: int) -> tuple[int, ...]:
         """The variables that a clique shares with its parent."""
         return self.clique(position)[: int(self.layout.cliques["num_separator_axes"][position])]
+
+    def lie_of(self, variables: Sequence[int], position: int) -> tuple[Ints, Ints]:
+        """How an array over some variables of a clique lies on its table: outer strides and view; see the kernels."""
+        strides: dict[int, int] = {}
+        stride = 1
+        for variable in reversed(variables):
+            strides[variable] = stride
+            stride *= int(self.sizes[variable])
+        axes = [(int(self.sizes[variable]), strides.get(variable, 0)) for variable in self.clique(position)]
+        num_outer = int(self.layout.cliques["num_outer"][position])
+        view: list[int] = []
+        for size, step in axes[num_outer:]:
+            if size > 1 and view and view[-1] == step * size:  # the axis before goes on where this one ends
+                view[-2:] = [view[-2] * size, step]
+            elif size > 1:
+                view += [size, step]
+        return np.array([step for _, step in axes[:num_outer]], dtype=np.int64), np.array(view or [1, 0])
 
     @property
     def largest(self) -> int:

@@ -5,6 +5,7 @@ Kernels are imported where they are called: they bring Numba, which importing a 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -167,21 +168,15 @@ class Workspace:
         read_marginals(program.layout, self.buffers, numbers, flat)
         return [flat[end - size : end] for size, end in zip(sizes.tolist(), ends, strict=True)]
 
-    def beliefs(self, cliques: Sequence[int]) -> list[Floats]:
-        """After `collect`: the normalised tables of some cliques, their axes in the program's order."""
-        program = self.program
-        chosen = list(dict.fromkeys(cliques))
-        starts = np.full(program.num_cliques, -1, dtype=np.int64)
-        lengths = [int(program.entries[clique]) for clique in chosen]
-        starts[chosen] = np.concatenate([[0], np.cumsum(lengths)[:-1]]) if chosen else []
-        tables = np.zeros(sum(lengths))
-        self.distribute(chosen, tables, starts)
-        return [
-            tables[starts[clique] : starts[clique] + program.entries[clique]].reshape(
-                [program.sizes[variable] for variable in program.clique(clique)]
-            )
-            for clique in cliques
-        ]
+    def joint(self, clique: int, variables: Sequence[int]) -> Floats:
+        """After `distribute` at least as far as to the clique: the joint of some of its variables, in their order."""
+        from plausible.kernels.stream import read_joint
+
+        shape = [int(self.program.sizes[variable]) for variable in variables]
+        joint = np.zeros(math.prod(shape))
+        strides, view = self.program.lie_of(variables, clique)
+        read_joint(self.program.layout, self.buffers, clique, int(self.semiring), strides, view, joint)
+        return joint.reshape(shape)
 
     def best_states(self) -> Ints:
         """After `collect` with MAX: the position of each variable's state in a best assignment."""

@@ -14,11 +14,12 @@ from plausible.engine.batch import RowAnswers, answer_rows
 from plausible.engine.compilation import TreeTooLarge, compile_program
 from plausible.engine.program import Program
 from plausible.engine.run import Semiring, Workspace
-from plausible.errors import ImpossibleEvidence, NotSupported, TooLarge
+from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors import Factor
+from plausible.factors.alignment import check_size
+from plausible.inference.budget import Budget, too_large
 from plausible.inference.info import QueryInfo
 from plausible.inference.jeffrey import fit_jeffrey
-from plausible.inference.posterior import posterior
 from plausible.variables import Assignment, Evidence, Variable
 
 __all__ = ["CompiledFactors", "compile_factors"]
@@ -106,21 +107,26 @@ class CompiledFactors:
 
     def joints(self, groups: Sequence[Sequence[Variable]], evidence: Evidence) -> list[Factor]:
         """P(group | evidence) of each group of variables; those that lie in a clique share one calibration."""
-        certain = self._without_jeffrey(evidence)
-        homes = {place: self._clique_of(group) for place, group in enumerate(groups)}
-        inside = {place: clique for place, clique in homes.items() if clique is not None}
+        certain, info = self._without_jeffrey(evidence), self.info
+        numbers = {name: number for number, name in enumerate(self.variables)}
+        wanted = [[numbers[variable.name] for variable in group] for group in groups]
+        cliques = [self.program.smallest_clique(group) for group in wanted]
+        answers: list[Factor | None] = []
         with self._possible(certain) as workspace:
-            beliefs = dict(zip(inside, workspace.beliefs(list(inside.values())), strict=True))
-        listed = list(self.variables.values())
+            workspace.distribute({clique for clique in cliques if clique is not None})
+            for group, variables, clique in zip(groups, wanted, cliques, strict=True):
+                joint = None if clique is None else workspace.joint(clique, variables)
+                answers.append(None if joint is None else Factor.from_flat(group, joint.ravel()).with_info(info))
         return [
-            self._answer([listed[number] for number in self.program.clique(inside[place])], beliefs[place], group)
-            if place in inside
-            else posterior(self.factors, group, certain)
-            for place, group in enumerate(groups)
+            answer if answer is not None else self._across(group, certain)
+            for answer, group in zip(answers, groups, strict=True)
         ]
 
-    def _answer(self, scope: Sequence[Variable], belief: NDArray[np.float64], group: Sequence[Variable]) -> Factor:
-        return Factor(scope, belief).marginal([variable.name for variable in group]).with_info(self.info)
+    def _across(self, group: Sequence[Variable], evidence: Evidence) -> Factor:
+        """The joint of variables that share no clique, by a tree in which they do."""
+        check_size(group, "The joint distribution of the targets")
+        together = [variable.name for variable in group]
+        return compile_factors(self.factors, self.variables.values(), together=together).joint(group, evidence)
 
     def _clique_of(self, targets: Sequence[Variable]) -> int | None:
         numbers = {name: number for number, name in enumerate(self.variables)}
@@ -210,10 +216,34 @@ class CompiledFactors:
             return workspace.marginals([number])[0]
 
 
-def compile_factors(factors: Iterable[Factor], variables: Iterable[Variable]) -> CompiledFactors:
+def compile_factors(
+    factors: Iterable[Factor],
+    variables: Iterable[Variable],
+    *,
+    order: Sequence[str] | None = None,
+    together: Sequence[str] = (),
+    budget: Budget | None = None,
+) -> CompiledFactors:
     """Compile the product of factors over `variables` and whatever else they mention.
 
-    Raises `TooLarge` with the largest clique before any table is allocated.
+    Parameters
+    ----------
+    factors
+        Factors without negative entries.
+    variables
+        Those to be asked about; they come first.
+    order
+        A good elimination order, if one is known; a better one is taken if it is found. Names that are in no factor
+        are passed over, and variables that it lacks go last.
+    together
+        Variables that must share a clique, so that their joint can be read off.
+    budget
+        What a run may cost; the default one where left out.
+
+    Raises
+    ------
+    TooLarge
+        Where a run would cost more, before anything is allocated.
 
     Examples
     --------
@@ -231,17 +261,22 @@ def compile_factors(factors: Iterable[Factor], variables: Iterable[Variable]) ->
         named = {"": Variable(" ", 1)}
     numbers = {name: number for number, name in enumerate(named)}
     scopes = tuple(tuple(numbers[name] for name in factor.names) for factor in listed)
+    sizes = tuple(variable.num_states for variable in named.values())
     try:
-        program = compile_program(scopes, tuple(variable.num_states for variable in named.values()))
+        program = compile_program(scopes, sizes, None, tuple(numbers[name] for name in together))
     except TreeTooLarge as error:
-        raise _too_large(error, list(named)) from None
+        if order is None:
+            raise too_large(error.entries, error.clique, error.clique_entries, list(named)) from None
+        program = None
+    if order is not None:
+        known = [numbers[name] for name in order if name in numbers]
+        full = tuple(dict.fromkeys((*known, *numbers.values())))
+        try:
+            other = compile_program(scopes, sizes, full, tuple(numbers[name] for name in together))
+        except TreeTooLarge as error:
+            raise too_large(error.entries, error.clique, error.clique_entries, list(named)) from None
+        program = other if program is None or other.num_entries < program.num_entries else program
+    assert program is not None
+    (budget or Budget()).check(program, list(named))
     sources = np.concatenate([factor.flat for factor in listed]) if listed else np.empty(0)
     return CompiledFactors(listed, named, program, sources)
-
-
-def _too_large(error: TreeTooLarge, names: Sequence[str]) -> TooLarge:
-    shown = ", ".join(names[number] for number in error.clique[:8]) + (", ..." if len(error.clique) > 8 else "")
-    return TooLarge(
-        f"{error} Its largest clique, ({shown}), has {len(error.clique)} variables. "
-        "Ask for a few variables with query(), or add evidence."
-    )

@@ -28,6 +28,7 @@ __all__ = [
     "draw",
     "load",
     "observe",
+    "read_joint",
     "read_marginals",
 ]
 
@@ -640,6 +641,34 @@ def read_marginals(layout: Layout, buffers: Buffers, variables: Ints, marginals:
                 total += _sum(buffers.store[begin : begin + after])
             marginals[place] = total
             place += 1
+
+
+@kernel
+def read_joint(
+    layout: Layout, buffers: Buffers, c: int, semiring: int, strides: Ints, view: Ints, joint: Floats
+) -> None:
+    """After `distribute`: add up the belief of a clique in an array that lies on it by strides and a view."""
+    clique = layout.cliques[c]
+    logs = semiring != SUM
+    num_mixed, num_flat, scale, has_base = _sort_operands(layout, buffers, c, clique.last, logs)
+    block = buffers.block[: clique.block]
+    scratch = buffers.counters[clique.num_outer :]
+    own_view = _view(layout, clique.separator)
+    _seek(layout, buffers, c, 0)
+    for b in range(clique.num_blocks):
+        if buffers.live[clique.live + b] and _make_block(
+            layout, buffers, c, num_mixed, num_flat, scale, has_base, logs
+        ):
+            offset = buffers.offsets[clique.separator - clique.first] + clique.rows
+            _combine(block, buffers.store, offset, own_view, scratch, logs)
+            if logs:
+                block[:] = np.exp(block)
+            place = 0
+            for axis in range(clique.num_outer):
+                place += buffers.counters[axis] * strides[axis]
+            _accumulate(block, joint, place, view, scratch)
+        if b + 1 < clique.num_blocks:
+            _next(layout, buffers, c)
 
 
 @kernel

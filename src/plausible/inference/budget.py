@@ -1,0 +1,66 @@
+"""Budgets: how much time and memory an answer may take, checked before any of it is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from plausible.engine.program import Program
+from plausible.errors import InvalidArgument, TooLarge
+
+__all__ = ["Budget"]
+
+_REMEDIES = "Ask for a few variables with query(), add evidence, or raise the budget."
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What one run of exact inference may cost at most.
+
+    Attributes
+    ----------
+    seconds
+        Time, by a rough estimate.
+    bytes
+        Memory for factors and messages.
+
+    Examples
+    --------
+    >>> Budget(seconds=0.5)
+    Budget(seconds=0.5, bytes=8589934592)
+    """
+
+    seconds: float = 300.0
+    bytes: int = 2**33
+
+    def __post_init__(self) -> None:
+        if not (self.seconds > 0 and self.bytes > 0):
+            raise InvalidArgument(f"A budget is positive, in seconds and in bytes; not {self}.")
+
+    def check(self, program: Program, names: Sequence[str]) -> None:
+        """Refuse a program that costs more, with its largest clique and what can be done."""
+        if program.seconds > self.seconds or program.num_bytes > self.bytes:
+            entries = program.entries
+            raise too_large(
+                float(entries.sum()),
+                program.clique(program.largest),
+                float(entries.max()),
+                names,
+                f" It would take about {program.seconds:.2g} s and {program.num_bytes / 2**30:.2g} GiB; the budget is "
+                f"{self.seconds:g} s and {self.bytes / 2**30:.3g} GiB.",
+            )
+
+
+def too_large(
+    entries: float, clique: Sequence[int], clique_entries: float, names: Sequence[str], cost: str = ""
+) -> TooLarge:
+    """The error that names the largest clique, its size and the remedies."""
+    shown = ", ".join(names[number] for number in clique[:8]) + (", ..." if len(clique) > 8 else "")
+    return TooLarge(
+        f"The clique tree would have {_short(entries)} entries.{cost} Its largest clique, ({shown}), has "
+        f"{len(clique)} variables and {_short(clique_entries)} entries. {_REMEDIES}"
+    )
+
+
+def _short(number: float) -> str:
+    return f"{number:.3g}" if number < float("inf") else "more than 1e308"
