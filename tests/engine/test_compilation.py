@@ -7,10 +7,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from engine_problems import problems
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine_problems import problems
 from plausible.engine.compilation import TreeTooLarge, compile_program
 from plausible.engine.run import Workspace
 from plausible.kernels.elimination import MIN_FILL, MIN_NEIGHBORS, MIN_WEIGHT, WEIGHTED_MIN_FILL, eliminate

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from engine_problems import flat, full_product, problems, random_tables
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine_problems import flat, full_product, problems, random_tables
 from plausible.engine.compilation import compile_program
 from plausible.engine.run import Semiring, Workspace
 

@@ -28,9 +28,9 @@ from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, 
 from plausible.factors import Factor
 from plausible.graphs import random_polytree
 from plausible.inference.engines import (
-    JunctionTree,
     Engine,
     Enumeration,
+    JunctionTree,
     Pearl,
     RecursiveConditioning,
     VariableElimination,

@@ -30,7 +30,9 @@ def joint(lines):
             B[names.index(one.name), names.index(parent)] = slope
     inverse = np.linalg.inv(np.eye(len(names)) - B)
     mean = inverse @ [float(one.intercept) for one in lines]
-    return names, mean, inverse @ np.diag([float(one.variance) for one in lines]) @ inverse.T
+    covariance = inverse @ np.diag([float(one.variance) for one in lines]) @ inverse.T
+    covariance[np.abs(covariance) < 1e-12] = 0.0  # the rounding of the inverse would pass for a variance
+    return names, mean, covariance
 
 
 def random_lines(rng, size, density=0.6):

@@ -20,7 +20,7 @@ from network_oracle import (
 from plausible.cpds import (
     TableCPD,
 )
-from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidModel, NotSupported
+from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidEvidence, InvalidModel, NotSupported
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable, jeffrey, likelihood
 
@@ -85,15 +85,37 @@ def test_jeffrey_and_likelihood_are_not_the_same():
 
 
 def test_jeffrey_is_refused_where_it_means_nothing():
-    """On several variables, as an event, and on a state that is ruled out."""
+    """As an event, on a state that is ruled out, and on beliefs that can't hold together."""
     net = asia_network()
-    two = {"S": jeffrey([0.5, 0.5]), "V": jeffrey([0.5, 0.5])}
-    with pytest.raises(NotSupported, match="several variables"):
-        net.query("L", two)
+    copies = BayesianNetwork(TableCPD("A", [0.5, 0.5]), TableCPD("B", [[1, 0], [0, 1]], parents=["A"]))
+    with pytest.raises(InvalidEvidence, match="can't be met"):
+        copies.query("A", {"A": jeffrey([0.9, 0.1]), "B": jeffrey([0.5, 0.5])})
     with pytest.raises(NotSupported, match="has no probability"):
         net.log_probability({"S": jeffrey([0.5, 0.5])})
     with pytest.raises(ImpossibleEvidence, match="A=False"):
         net.query("L", {"T": True, "A": jeffrey([0.5, 0.5])})
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_several_jeffrey_findings_are_met_at_the_least_relative_entropy(seed):
+    """The joint scaled in turn by its wanted marginals until all hold: whatever the order of the findings."""
+    rng = np.random.default_rng(seed)
+    net = random_network(rng, zeros=0)
+    names = list(net.variables)
+    first, second, target = (names[i] for i in rng.permutation(len(names))[:3])
+    wanted = {name: rng.dirichlet(np.ones(net.variables[name].num_states)) for name in (first, second)}
+    joint = net.joint().values.copy()
+    for _ in range(2000):
+        for name, belief in wanted.items():
+            axis = names.index(name)
+            others = tuple(k for k in range(joint.ndim) if k != axis)
+            joint *= (belief / joint.sum(axis=others)).reshape([-1 if k == axis else 1 for k in range(joint.ndim)])
+    others = tuple(k for k in range(joint.ndim) if k != names.index(target))
+    for order in ((first, second), (second, first)):
+        evidence = {name: jeffrey(wanted[name]) for name in order}
+        np.testing.assert_allclose(net.query(target, evidence).values, joint.sum(axis=others), atol=1e-9)
+        np.testing.assert_allclose(net.marginals(evidence)[target].values, joint.sum(axis=others), atol=1e-9)
+        np.testing.assert_allclose(net.query(first, evidence).values, wanted[first], atol=1e-9)
 
 
 # --- interventions ---

@@ -73,11 +73,17 @@ def test_density_ratios_beyond_the_range_of_floats():
     assert net.log_probability(evidence) < -1e5
 
 
-def test_unobserved_numbers_are_not_supported_yet():
-    """The error names the variable."""
-    with pytest.raises(NotSupported, match="'age' is continuous and not observed"):
-        _mixed().query("sex", {"height": 170.0})
-    with pytest.raises(NotSupported, match="'age' is continuous"):
+def test_unobserved_numbers_are_integrated_out():
+    """The height of f depends on the age, 160 + 0.1 age: without it, its variance is 36 + 0.01 * 100."""
+    weights = np.array([_normal(170, 163, 37), _normal(170, 175, 49)])
+    assert _mixed().query("sex", {"height": 170.0}).values == pytest.approx(weights / weights.sum())
+    assert _mixed().log_probability({"height": 170.0}) == pytest.approx(math.log(weights.sum() / 2))
+    assert _mixed().moments("age").mean == pytest.approx([30])
+
+
+def test_numbers_are_no_targets_of_questions_for_tables():
+    """The error names the variable, and what to ask."""
+    with pytest.raises(NotSupported, match=r"'age' is continuous.*moments"):
         _mixed().query("age")
     with pytest.raises(NotSupported, match="continuous"):
         _mixed().joint()

@@ -230,7 +230,7 @@ def check_joint(net, findings, truth, rng):
     assert full.marginal(answer.names).is_close(answer)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(problem=problems())
 def test_answers_equal_enumeration_of_discrete_configurations(problem):
     """Every posterior, moment and log-density is that of the weighted Gaussians of all configurations."""
@@ -385,7 +385,7 @@ def test_most_point_masses_win_among_configurations_that_are_possible():
     net = BayesianNetwork(TableCPD(choice, [0.9, 0.05, 0.05]), *numbers)
     evidence = {"u": 0.0, "v": 0.0, "w": 0.0}
     assert ask(hybrid_query, net, "choice", evidence)["two"] == 1.0
-    assert ask(hybrid_marginals, net, evidence)["choice"]["two"] == 1.0
+    assert ask(hybrid_marginals, net, evidence)["choice"]["two"] == pytest.approx(1.0)
     assert ask(hybrid_query, net, "choice", {**evidence, "v": 0.1})["one"] == 1.0
     assert ask(hybrid_sample, net, 20, 0, evidence)["choice"].unique().tolist() == ["two"]
 
@@ -430,7 +430,7 @@ def test_densities_far_below_the_smallest_float_are_compared():
     assert ask(hybrid_query, net, "A", {"x": 0.0, "B": 1})[1] == 1.0
     expected = math.log(0.4) - 0.5 * (math.log(2 * math.pi) + 200.0**2)
     assert ask(hybrid_log_probability, net, {"x": 0.0, "B": 1}) == pytest.approx(expected, rel=1e-12)
-    assert ask(hybrid_marginals, net, {"x": 0.0, "B": 1})["A"][1] == 1.0
+    assert ask(hybrid_marginals, net, {"x": 0.0, "B": 1})["A"][1] == pytest.approx(1.0)
 
 
 # --- scale ---
@@ -538,7 +538,7 @@ def test_switching_chains_are_refused_before_they_explode():
         ask(hybrid_query, net, "d0", {f"y{t}": 1.0 for t in range(60)})
     with pytest.raises(TooLarge, match=r"60 discrete variables .* about 10\^18\.1 configurations"):
         ask(hybrid_marginals, net)
-    assert ask(hybrid_query, net, "x1").mean[0] == pytest.approx(0.5 * 0.1 + 0.1 + 0.5 * (0.9 + 0.05) + 0.0, abs=1)
+    assert ask(hybrid_query, net, "x1").mean[0] == pytest.approx(0.9 * 0.5 + 0.1 * (1 + 0.5 * 0.5))
     assert ask(hybrid_query, net, "d2", {"x1": 0.3, "x2": 0.1}).is_distribution()
 
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from plausible.errors import NotSupported
 from plausible.factors import Factor
 from plausible.models import feature, log_linear
 from plausible.variables import Variable
@@ -79,5 +78,4 @@ def test_one_large_energy_may_be_less_than_many_small_ones():
     net = log_linear(features, [2000.0] + [100.0] * 30, sign=-1)
     assert net.query("h")[1] == pytest.approx(1.0)
     assert net.log_probability({"h": 0}) == pytest.approx(-1000.0)
-    with pytest.raises(NotSupported, match="vanish in floats"):
-        net.marginals()
+    assert net.marginals()["h"][1] == pytest.approx(1.0)

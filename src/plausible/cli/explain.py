@@ -42,18 +42,5 @@ def run(
 
 def _plan(model: Model, targets: list[str], evidence: dict[str, Any]) -> tuple[dict[str, Any], str]:
     """The plan as a record and as text."""
-    if hasattr(model, "explain"):
-        plan = model.explain(targets or None, evidence)
-        return plan.to_record(), str(plan)
-    engine = model.compile()
-    program = engine.sums.program
-    record = {
-        "engine": engine.sums.info.engine,
-        "cliques": program.num_cliques,
-        "width": program.width,
-        "entries": program.num_entries,
-        "largest_table": engine.sums.info.largest_table,
-        "bytes": program.num_bytes,
-        "seconds": program.seconds,
-    }
-    return record, engine.explain()
+    plan = model.explain(targets or None, evidence)
+    return plan.to_record(), str(plan)

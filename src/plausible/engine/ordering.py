@@ -12,7 +12,7 @@ __all__ = ["Elimination", "best_elimination", "given_elimination"]
 Ints = NDArray[np.int64]
 
 #: The search stops when it has looked at more than this many list items for each table entry of the best order.
-_WORK_PER_ENTRY = 0.3
+_WORK_PER_ENTRY = 0.1
 #: ... and in any case after so many (about a tenth of a second): where tables are hopelessly large, no search helps.
 _MAX_WORK = 20_000_000
 #: With no more entries than this, another order could not save as much time as it takes to find.

@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -53,7 +54,8 @@ class Workspace:
     program: Program
     semiring: Semiring
     buffers: Buffers
-    _findings: dict[int, Floats] = field(default_factory=dict)
+    _ends: list[int]
+    _findings: dict[int, bytes] = field(default_factory=dict)
 
     @classmethod
     def of(cls, program: Program, sources: Floats, semiring: Semiring = Semiring.SUM) -> Workspace:
@@ -85,7 +87,7 @@ class Workspace:
         )
         if semiring == Semiring.SUM:
             bound_sources(layout, buffers, len(sources))
-        return cls(program, semiring, buffers)
+        return cls(program, semiring, buffers, (program.weight_starts - program.num_sources).tolist())
 
     def collect(self, weights: Mapping[int, Floats]) -> float:
         """Take in the weights of observed variables' states, and pass messages to the roots.
@@ -95,31 +97,41 @@ class Workspace:
         float
             log Σ Π φ, or log max Π φ; -inf for zero.
         """
-        from plausible.kernels.stream import collect
+        from plausible.kernels.stream import collect, observe
 
-        self._observe(weights)
+        observe(self.program.layout, self.buffers, self.program.weight_starts, *self._news(weights))
         return float(collect(self.program.layout, self.buffers, int(self.semiring)))
+
+    def all_marginals(self, weights: Mapping[int, Floats]) -> tuple[float, bool, list[Floats]]:
+        """`collect`, then `distribute`, and all marginals: (log total, whether that is risky, marginals).
+
+        The marginals mean nothing where the total is zero or risky.
+        """
+        from plausible.kernels.stream import all_marginals
+
+        program = self.program
+        flat = np.empty(self._ends[-1])
+        log_total, is_risky = all_marginals(
+            program.layout, self.buffers, program.weight_starts, *self._news(weights), int(self.semiring), flat
+        )
+        return log_total, is_risky, [flat[start:end] for start, end in pairwise(self._ends)]
 
     @property
     def is_risky(self) -> bool:
         """After `collect`: whether some product may have vanished though it is not zero, or overflowed."""
         return bool(self.buffers.risky.any())
 
-    def _observe(self, weights: Mapping[int, Floats]) -> None:
-        """Put the weights into the store; what depends on those that changed becomes stale."""
-        from plausible.kernels.stream import observe
-
-        before, findings = self._findings, dict(weights)
-        changed = [v for v, vector in findings.items() if v not in before or not np.array_equal(before[v], vector)]
-        dropped = [v for v in before if v not in findings]
-        if not changed and not dropped:
-            return
-        numbers = np.array([*changed, *dropped], dtype=np.int64)
-        ones = [np.ones(int(self.program.sizes[v])) for v in dropped]
-        flat = np.concatenate([*(findings[v] for v in changed), *ones])
+    def _news(self, weights: Mapping[int, Floats]) -> tuple[Ints, Floats, int]:
+        """What differs from the findings before: variables, the weights of their states, how many are observed."""
+        before = self._findings
+        self._findings = {variable: vector.tobytes() for variable, vector in weights.items()}
+        changed = [variable for variable, vector in self._findings.items() if before.get(variable) != vector]
+        dropped = [variable for variable in before if variable not in weights]
+        vectors = [weights[variable] for variable in changed]
+        vectors += [np.ones(int(self.program.sizes[variable])) for variable in dropped]
+        flat = np.concatenate(vectors) if vectors else np.empty(0)
         values = flat if self.semiring == Semiring.SUM else _log(flat)
-        observe(self.program.layout, self.buffers, self.program.weight_starts, numbers, values, len(changed))
-        self._findings = findings
+        return np.array([*changed, *dropped], dtype=np.int64), values, len(changed)
 
     def distribute(
         self,
@@ -204,4 +216,3 @@ class Workspace:
 def _log(numbers: Floats) -> Floats:
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(numbers))
-

@@ -39,12 +39,15 @@ class CompiledFactors:
         The clique tree.
     sources
         The factors' numbers, one after the other.
+    info
+        How answers are got, and what they cost.
     """
 
     factors: tuple[Factor, ...]
     variables: Mapping[str, Variable]
     program: Program
     sources: NDArray[np.float64]
+    info: QueryInfo
     _spare: dict[Semiring, list[Workspace]] = field(default_factory=lambda: {kind: [] for kind in Semiring}, repr=False)
 
     @contextmanager
@@ -73,15 +76,12 @@ class CompiledFactors:
     def _possible(self, evidence: Evidence) -> Iterator[Workspace]:
         """As `_collected`, for evidence that must be possible."""
         with self._collected(evidence) as (workspace, log_total):
-            if log_total == -math.inf:
-                raise ImpossibleEvidence(
-                    "The evidence has probability zero: no assignment to the other variables allows it."
-                )
+            _refuse_zero(log_total)
             yield workspace
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle without the buffers."""
-        return CompiledFactors, (self.factors, self.variables, self.program, self.sources)
+        return CompiledFactors, (self.factors, self.variables, self.program, self.sources, self.info)
 
     # --- sums ---
 
@@ -92,12 +92,15 @@ class CompiledFactors:
 
     def marginals(self, evidence: Evidence) -> dict[str, Factor]:
         """The normalised marginal of every variable, from one calibration."""
-        with self._possible(self._without_jeffrey(evidence)) as workspace:
-            workspace.distribute()
-            marginals = workspace.marginals()
-        info = self.info
+        weights = self._weights(self._without_jeffrey(evidence))
+        with self._workspace(Semiring.SUM) as workspace:
+            log_total, is_risky, marginals = workspace.all_marginals(weights)
+        if is_risky:
+            with self._workspace(Semiring.LOG_SUM) as workspace:
+                log_total, _, marginals = workspace.all_marginals(weights)
+        _refuse_zero(log_total)
         return {
-            name: Factor.trusted((variable,), numbers if len(numbers) > 1 else numbers.reshape(()), info)
+            name: Factor.trusted((variable,), numbers if len(numbers) > 1 else numbers.reshape(()), self.info)
             for (name, variable), numbers in zip(self.variables.items(), marginals, strict=True)
         }
 
@@ -107,7 +110,7 @@ class CompiledFactors:
 
     def joints(self, groups: Sequence[Sequence[Variable]], evidence: Evidence) -> list[Factor]:
         """P(group | evidence) of each group of variables; those that lie in a clique share one calibration."""
-        certain, info = self._without_jeffrey(evidence), self.info
+        certain = self._without_jeffrey(evidence)
         numbers = {name: number for number, name in enumerate(self.variables)}
         wanted = [[numbers[variable.name] for variable in group] for group in groups]
         cliques = [self.program.smallest_clique(group) for group in wanted]
@@ -116,7 +119,7 @@ class CompiledFactors:
             workspace.distribute({clique for clique in cliques if clique is not None})
             for group, variables, clique in zip(groups, wanted, cliques, strict=True):
                 joint = None if clique is None else workspace.joint(clique, variables)
-                answers.append(None if joint is None else Factor.from_flat(group, joint.ravel()).with_info(info))
+                answers.append(None if joint is None else Factor.from_flat(group, joint.ravel()).with_info(self.info))
         return [
             answer if answer is not None else self._across(group, certain)
             for answer, group in zip(answers, groups, strict=True)
@@ -143,10 +146,7 @@ class CompiledFactors:
         with self._workspace(Semiring.MAX) as workspace:
             log_best = workspace.collect(self._weights(evidence))
             states = workspace.best_states().tolist()
-        if log_best == -math.inf:
-            raise ImpossibleEvidence(
-                "The evidence has probability zero: no assignment to the other variables allows it."
-            )
+        _refuse_zero(log_best)
         named = {
             name: variable.states[state] for (name, variable), state in zip(self.variables.items(), states, strict=True)
         }
@@ -185,14 +185,6 @@ class CompiledFactors:
             counts[name] = belief.marginal([variable.name for variable in family]).values
         return counts
 
-    # --- the plan ---
-
-    @property
-    def info(self) -> QueryInfo:
-        """How answers are got, and what they cost."""
-        largest = int(self.program.entries.max(initial=0))
-        return QueryInfo(engine="clique tree", cost=self.program.num_entries, largest_table=largest)
-
     # --- evidence ---
 
     def _weights(self, evidence: Evidence) -> dict[int, NDArray[np.float64]]:
@@ -214,6 +206,11 @@ class CompiledFactors:
         with self._possible(evidence) as workspace:
             workspace.distribute([int(self.program.layout.readings[number, 0])])
             return workspace.marginals([number])[0]
+
+
+def _refuse_zero(log_total: float) -> None:
+    if log_total == -math.inf:
+        raise ImpossibleEvidence("The evidence has probability zero: no assignment to the other variables allows it.")
 
 
 def compile_factors(
@@ -258,7 +255,7 @@ def compile_factors(
     for factor in listed:
         named |= {variable.name: variable for variable in factor.scope if variable.name not in named}
     if not named:  # constants alone: a variable with one state carries them
-        named = {"": Variable(" ", 1)}
+        named = {" ": Variable(" ", 1)}
     numbers = {name: number for number, name in enumerate(named)}
     scopes = tuple(tuple(numbers[name] for name in factor.names) for factor in listed)
     sizes = tuple(variable.num_states for variable in named.values())
@@ -279,4 +276,6 @@ def compile_factors(
     assert program is not None
     (budget or Budget()).check(program, list(named))
     sources = np.concatenate([factor.flat for factor in listed]) if listed else np.empty(0)
-    return CompiledFactors(listed, named, program, sources)
+    entries = program.entries
+    info = QueryInfo(engine="clique tree", cost=int(entries.sum()), largest_table=int(entries.max(initial=0)))
+    return CompiledFactors(listed, named, program, sources, info)

@@ -23,9 +23,9 @@ from plausible.inference.polytree import polytree_sum
 from plausible.variables import Evidence, Variable
 
 __all__ = [
-    "JunctionTree",
     "Engine",
     "Enumeration",
+    "JunctionTree",
     "Pearl",
     "RecursiveConditioning",
     "SummingEngine",

@@ -46,20 +46,27 @@ def fit_jeffrey(
     fitted = replace(evidence, jeffrey={})
     if not evidence.jeffrey:
         return fitted
-    for _ in range(_MAX_TURNS):
+    for turn in range(_MAX_TURNS):
         furthest = 0.0
         for name, wanted in evidence.jeffrey.items():
             before = belief(name, fitted)
-            _check_support(variables[name], before, wanted)
+            if turn == 0:
+                _check_support(variables[name], before, wanted)
             furthest = max(furthest, float(np.abs(before - wanted).max()))
             ratio = np.divide(wanted, before, out=np.zeros(len(wanted)), where=before > 0)
             weights = fitted.soft.get(name, np.ones(len(wanted))) * ratio
+            if weights.max() == 0:
+                raise _unmet(evidence, furthest)
             fitted = replace(fitted, soft={**fitted.soft, name: weights / weights.max()})
         if len(evidence.jeffrey) == 1 or furthest < _FIT:
             return fitted
-    raise InvalidEvidence(
-        f"The jeffrey evidence on {', '.join(evidence.jeffrey)} can't be met: after {_MAX_TURNS} turns of fitting a "
-        f"probability is still {furthest:.2g} away. The model seems to rule these beliefs out together."
+    raise _unmet(evidence, furthest)
+
+
+def _unmet(evidence: Evidence, furthest: float) -> InvalidEvidence:
+    return InvalidEvidence(
+        f"The jeffrey evidence on {', '.join(evidence.jeffrey)} can't be met: fitted in turn, a probability stays "
+        f"{furthest:.2g} away from the wanted one. The model seems to rule these beliefs out together."
     )
 
 

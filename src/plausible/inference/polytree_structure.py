@@ -160,8 +160,8 @@ def _way_up(towards: Mapping[int, int], vertex: int) -> Iterator[int]:
 def _loop_error(loop: Sequence[str]) -> NotSupported:
     path = " - ".join((*loop, loop[0])) if len(loop) <= 12 else " - ".join((*loop[:12], "..."))
     return NotSupported(
-        f"The edges {path} form a loop: λ-π propagation is exact on polytrees only. Use JunctionTree(); or condition on "
-        f"some of these variables, as in Pearl(cutset=[{loop[0]!r}]); or merge some of them with cluster_variables()."
+        f"The edges {path} form a loop: λ-π propagation is exact on polytrees only. Use JunctionTree(); or condition "
+        f"on some of these variables, as in Pearl(cutset=[{loop[0]!r}]); or merge some with cluster_variables()."
     )
 
 

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, UnknownVariable
 from plausible.factors import Factor, product
+from plausible.factors.alignment import check_size, num_entries, union_scope
+from plausible.inference.budget import Budget
+from plausible.inference.compiled import compile_factors
 from plausible.inference.elimination import SumProduct, absorb, sum_product
 from plausible.inference.jeffrey import fit_jeffrey
+from plausible.inference.relevance import Reduction, reduce_states
 from plausible.variables import Evidence, Variable
 
-__all__ = ["posterior", "read_targets"]
+__all__ = ["log_total", "posterior", "read_targets"]
+
+#: Problems whose whole joint has no more entries are summed up by plain elimination: compiling would take longer.
+_SMALL = 2**12
+#: From so many entries on it pays to look for states that are impossible.
+_LARGE = 2**20
 
 
 def read_targets(targets: str | Iterable[str], variables: Mapping[str, Variable], place: str) -> list[Variable]:
@@ -27,16 +37,27 @@ def read_targets(targets: str | Iterable[str], variables: Mapping[str, Variable]
         if name not in variables:
             raise UnknownVariable.named(name, variables, place)
         if variables[name].is_continuous:
-            raise NotSupported(f"{name!r} is continuous: this question needs discrete targets.")
+            raise NotSupported(
+                f"{name!r} is continuous: this question needs discrete targets. Ask moments(...) of a Bayesian network "
+                "for means and covariances, mixture(...) for distributions."
+            )
         found.append(variables[name])
     return found
 
 
-def posterior(factors: Iterable[Factor], targets: Sequence[Variable], evidence: Evidence) -> Factor:
+def posterior(
+    factors: Iterable[Factor],
+    targets: Sequence[Variable],
+    evidence: Evidence,
+    *,
+    order: Sequence[str] | None = None,
+    budget: Budget | None = None,
+) -> Factor:
     """P(targets | evidence), normalised, where the product of the factors is the joint up to a constant.
 
     Parts of the model that the evidence cuts off from the targets are not summed up, unless zeros in them could make
-    the evidence impossible.
+    the evidence impossible. Small problems go by plain variable elimination, others by a compiled clique tree, from
+    which impossible states are struck out first if it is large.
 
     Parameters
     ----------
@@ -46,6 +67,10 @@ def posterior(factors: Iterable[Factor], targets: Sequence[Variable], evidence: 
         The variables of the answer, in its order; they may be observed.
     evidence
         States, soft and Jeffrey findings.
+    order
+        A good elimination order, if one is known; see `compile_factors`.
+    budget
+        What the answer may cost; the default budget where left out.
 
     Returns
     -------
@@ -56,15 +81,30 @@ def posterior(factors: Iterable[Factor], targets: Sequence[Variable], evidence: 
     ------
     ImpossibleEvidence
         Where no assignment with a positive product agrees with the evidence.
+    TooLarge
+        Where the answer would cost more than the budget, before the cost is paid.
     """
+    listed = list(factors)
     if evidence.jeffrey:
-        return _after_jeffrey(list(factors), targets, evidence)
+        return _after_jeffrey(listed, targets, evidence)
     observed = [variable for variable in targets if variable.name in evidence.hard]
-    free = [variable.name for variable in targets if variable.name not in evidence.hard]
-    result = _relevant_sum(absorb(factors, evidence), free)
+    free = [variable for variable in targets if variable.name not in evidence.hard]
+    check_size(free, "The joint distribution of the targets")
+    result = _relevant_sum(absorb(listed, evidence), free, order, budget)
     known = [Factor.indicator(v, v.states[evidence.hard[v.name]]) for v in observed]
     answer = product((result.factor.normalize(), *known)).reorder([variable.name for variable in targets])
     return answer.with_info(result.info)
+
+
+def log_total(
+    factors: Iterable[Factor],
+    evidence: Evidence,
+    *,
+    order: Sequence[str] | None = None,
+    budget: Budget | None = None,
+) -> float:
+    """log Σ Π φ over all assignments that agree with the evidence; -inf for zero."""
+    return sum(_cheapest_sum(part, (), order, budget).log_total for part in _components(absorb(factors, evidence)))
 
 
 def _after_jeffrey(factors: Sequence[Factor], targets: Sequence[Variable], evidence: Evidence) -> Factor:
@@ -76,19 +116,44 @@ def _after_jeffrey(factors: Sequence[Factor], targets: Sequence[Variable], evide
     return posterior(factors, targets, fit_jeffrey(evidence, variables, belief))
 
 
-def _relevant_sum(factors: Sequence[Factor], targets: Sequence[str]) -> SumProduct:
+def _relevant_sum(
+    factors: Sequence[Factor], targets: Sequence[Variable], order: Sequence[str] | None, budget: Budget | None
+) -> SumProduct:
     """The sum-product over the components with targets; the others are only checked for being possible."""
-    components = _components(factors)
+    asked = {variable.name for variable in targets}
     relevant: list[Factor] = []
-    for component in components:
-        names = {name for factor in component for name in factor.names}
-        if names & set(targets):
+    for component in _components(factors):
+        if any(asked.intersection(factor.names) for factor in component):
             relevant.extend(component)
         elif any(factor.min() <= 0 for factor in component):
-            _check_possible(sum_product(component, ()))
-    result = sum_product(relevant, targets)
+            _check_possible(_cheapest_sum(component, (), order, budget))
+    result = _cheapest_sum(relevant, targets, order, budget)
     _check_possible(result)
     return result
+
+
+def _cheapest_sum(
+    factors: Sequence[Factor], targets: Sequence[Variable], order: Sequence[str] | None, budget: Budget | None
+) -> SumProduct:
+    """Σ Π φ as a table over the targets; zero where nothing is possible."""
+    names = [variable.name for variable in targets]
+    if num_entries(union_scope(factor.scope for factor in factors)) <= _SMALL:
+        return sum_product(factors, names)
+    nothing = Evidence({}, {}, {}, {})
+    compiled = compile_factors(factors, targets, order=order, together=names, budget=budget)
+    try:
+        if compiled.program.num_entries > _LARGE:
+            reduced = reduce_states(factors, nothing, targets)
+            if reduced.num_struck:
+                return _expanded(reduced, names, _cheapest_sum(reduced.factors, reduced.kept(names), order, budget))
+        answer = compiled.joint(targets, nothing)
+    except ImpossibleEvidence:
+        return SumProduct(Factor.scalar(0.0).extend(targets), 0.0, compiled.info)
+    return SumProduct(answer, compiled.log_total(nothing), compiled.info)
+
+
+def _expanded(reduced: Reduction, names: Sequence[str], result: SumProduct) -> SumProduct:
+    return replace(result, factor=reduced.expand(result.factor, names))
 
 
 def _check_possible(result: SumProduct) -> None:

@@ -164,6 +164,10 @@ class Reduction:
         """The number of states that are gone, all variables together."""
         return sum(v.num_states - len(self.states[name]) for name, v in self.originals.items())
 
+    def kept(self, names: Iterable[str]) -> list[Variable]:
+        """Those of the named variables that have two or more states left, with these states."""
+        return [self.variables[name] for name in names if name in self.variables]
+
     def expand(self, answer: Factor, names: Sequence[str]) -> Factor:
         """An answer over the reduced variables as one over the full ones named: zero where states are gone.
 

@@ -21,6 +21,7 @@ __all__ = [
     "SUM",
     "Buffers",
     "Layout",
+    "all_marginals",
     "best_states",
     "bound_sources",
     "collect",
@@ -641,6 +642,33 @@ def read_marginals(layout: Layout, buffers: Buffers, variables: Ints, marginals:
                 total += _sum(buffers.store[begin : begin + after])
             marginals[place] = total
             place += 1
+
+
+@kernel
+def all_marginals(
+    layout: Layout,
+    buffers: Buffers,
+    weight_starts: Ints,
+    variables: Ints,
+    weights: Floats,
+    num_observed: int,
+    semiring: int,
+    marginals: Floats,
+) -> tuple[float, bool]:
+    """`observe`, `collect`, `distribute` and `read_marginals` of all variables, in one call.
+
+    Returns the logarithm of the total, and whether a clique is risky. If so, or if the total is zero, there are no
+    marginals.
+    """
+    observe(layout, buffers, weight_starts, variables, weights, num_observed)
+    log_total = collect(layout, buffers, semiring)
+    is_risky = bool(buffers.risky.any())
+    if log_total > -np.inf and not is_risky:
+        wanted = np.ones(layout.cliques.size, dtype=np.uint8)
+        no_tables = np.full(layout.cliques.size, -1)
+        distribute(layout, buffers, wanted, semiring, np.empty(0), no_tables, 1.0)
+        read_marginals(layout, buffers, np.arange(layout.sizes.size), marginals)
+    return log_total, is_risky
 
 
 @kernel

@@ -14,11 +14,12 @@ from plausible.factors import Factor
 from plausible.factors.alignment import num_entries
 from plausible.graphs import DAG
 from plausible.models.analyses import NetworkAnalyses
+from plausible.models.continuous_questions import ContinuousQuestions
 from plausible.models.factor_graph import FactorGraph, unique_names
 from plausible.models.lowering import lower, point_mass
 from plausible.models.markov_network import MarkovNetwork
+from plausible.models.most_probable import MostProbable
 from plausible.models.notes import Notes
-from plausible.models.questions import NetworkQuestions
 from plausible.models.rebuilding import conditional_table, rebuilt, renamed_variables, with_new_states
 from plausible.variables import State, Variable
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["BayesianNetwork"]
 
 
-class BayesianNetwork(NetworkQuestions, NetworkAnalyses):
+class BayesianNetwork(MostProbable, ContinuousQuestions, NetworkAnalyses):
     """P(X_1, ..., X_n) = Π P(X_i | parents of X_i): an immutable value; edits return new networks.
 
     Parameters

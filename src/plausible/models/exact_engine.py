@@ -16,6 +16,7 @@ from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, 
 from plausible.factors import Factor
 from plausible.inference.compiled import CompiledFactors, compile_factors
 from plausible.inference.contradiction import impossible_evidence
+from plausible.inference.plan import Plan, plan_of
 from plausible.inference.posterior import read_targets
 from plausible.variables import Assignment, Evidence, EvidenceLike, Variable
 
@@ -211,13 +212,9 @@ class ExactEngine:
 
     # --- the plan ---
 
-    def explain(self) -> str:
-        """The clique tree and its cost: width, entries, memory, a rough time, and the largest clique by name."""
-        program, names = self.sums.program, list(self.sums.variables)
-        if not program.num_cliques:
-            return "clique tree: no variables"
-        largest = ", ".join(names[number] for number in program.clique(program.largest))
-        return f"clique tree: {program}\nlargest clique: ({largest}), {program.entries.max():,} entries"
+    def explain(self) -> Plan:
+        """The clique tree and its cost: order, width, entries, memory, a rough time, and the largest clique."""
+        return plan_of(self.sums)
 
 
 def checked_count(num_rows: int) -> int:

@@ -7,7 +7,7 @@ depends on a hidden continuous one. Numbers may be observed anywhere.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -35,6 +35,7 @@ __all__ = [
     "hybrid_mpe",
     "hybrid_query",
     "hybrid_sample",
+    "hybrid_table",
     "regression_of",
 ]
 
@@ -78,9 +79,16 @@ def hybrid_query(
         if len(continuous) == len(wanted):
             return mixture.moments()
         return mixture.marginal([variable.name for variable in wanted])
+    return hybrid_table(cpds, variables, wanted, evidence)
+
+
+def hybrid_table(
+    cpds: _Cpds, variables: _Variables, targets: Sequence[Variable], evidence: EvidenceLike | None = None
+) -> Factor:
+    """P(targets | evidence) of discrete targets."""
     found = Evidence.read(evidence, variables, "this network")
-    model, _ = _model(cpds, variables, found, [variable.name for variable in wanted])
-    return _explained(cpds, variables, evidence, lambda: model.table(wanted, found))
+    model, _ = _model(cpds, variables, found, [variable.name for variable in targets])
+    return _explained(cpds, variables, evidence, lambda: model.table(targets, found))
 
 
 def hybrid_mixture(

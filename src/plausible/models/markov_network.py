@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -18,10 +19,16 @@ from plausible.factors.alignment import MAX_ENTRIES, check_size
 from plausible.graphs import UndirectedGraph
 from plausible.graphs.cliques import is_clique, maximal_cliques
 from plausible.graphs.cluster_graph import ClusterGraph, assign_factors
+from plausible.inference.budget import Budget
 from plausible.inference.compiled import compile_factors
 from plausible.inference.contradiction import impossible_evidence
 from plausible.inference.elimination import absorb, sum_product
-from plausible.inference.posterior import posterior, read_targets
+from plausible.inference.engines import Engine
+from plausible.inference.k_best import best_assignments
+from plausible.inference.map_search import SearchProgress
+from plausible.inference.marginal_map import marginal_map
+from plausible.inference.plan import Plan, plan_factors
+from plausible.inference.posterior import log_total, posterior, read_targets
 from plausible.models.evidence_analyses import EvidenceAnalyses
 from plausible.models.exact_engine import ExactEngine
 from plausible.models.notes import Notes
@@ -151,7 +158,7 @@ class MarkovNetwork(EvidenceAnalyses, Frozen):
         found = Evidence.read(evidence, self._variables, "this network")
         if found.jeffrey:
             raise NotSupported("jeffrey evidence has no probability: it replaces a belief. See likelihood(...).")
-        total = sum_product(absorb(self._all_factors(), found), ()).log_total
+        total = log_total(self._all_factors(), found)
         if total == -math.inf and not found:
             raise InvalidModel(
                 "The partition function is zero: the factors rule out every assignment, so there is no distribution."
@@ -179,15 +186,26 @@ class MarkovNetwork(EvidenceAnalyses, Frozen):
             self.log_partition()
         return result.factor.normalize()
 
-    def query(self, targets: str | Iterable[str], evidence: EvidenceLike | None = None) -> Factor:
-        """P(targets | evidence), by variable elimination.
+    def query(
+        self,
+        targets: str | Iterable[str],
+        evidence: EvidenceLike | None = None,
+        *,
+        engine: Engine | None = None,
+        budget: Budget | None = None,
+    ) -> Factor:
+        """P(targets | evidence), from the part of the network that matters.
 
         Parameters
         ----------
         targets
             The name of a variable or several; the answer's axes come in their order.
         evidence
-            Name -> a state, a collection of states, `likelihood(...)` or, for one variable, `jeffrey(...)`.
+            Name -> a state, a collection of states, `likelihood(...)` or `jeffrey(...)`.
+        engine
+            A named way to get the answer, such as `VariableElimination()`; the cheapest exact one where left out.
+        budget
+            What the answer may cost; the default budget where left out.
 
         Returns
         -------
@@ -197,19 +215,40 @@ class MarkovNetwork(EvidenceAnalyses, Frozen):
         wanted = read_targets(targets, self._variables, "this network")
         found = Evidence.read(evidence, self._variables, "this network")
         try:
-            return posterior(self._all_factors(), wanted, found)
+            if engine is not None:
+                return engine.query(self._all_factors(), wanted, found)
+            return posterior(self._all_factors(), wanted, found, budget=budget)
         except ImpossibleEvidence as error:
             self.log_partition()
             better = impossible_evidence(evidence or {}, lambda some: self.log_partition(some) > -math.inf)
             raise better or error from None
 
+    def explain(
+        self,
+        targets: str | Iterable[str] | None = None,
+        evidence: EvidenceLike | None = None,
+        *,
+        budget: Budget | None = None,
+    ) -> Plan:
+        """How `query(targets, evidence)` would be answered and what it would cost, without paying for it.
+
+        Without targets, the plan of `compile()`: for all variables, whatever the evidence.
+        """
+        found = Evidence.read(evidence, self._variables, "this network")
+        if targets is None:
+            return plan_factors(self._all_factors(), self._variables.values(), budget=budget)
+        wanted = read_targets(targets, self._variables, "this network")
+        free = [variable for variable in wanted if variable.name not in found.hard]
+        factors = absorb(self._all_factors(), replace(found, jeffrey={}))
+        return plan_factors(factors, free, together=[variable.name for variable in free], budget=budget)
+
     def log_probability(self, evidence: EvidenceLike) -> float:
         """log P(evidence) = log Z(e) - log Z, natural; -inf for impossible evidence."""
         return self.log_partition(evidence) - self.log_partition()
 
-    def compile(self) -> ExactEngine:
+    def compile(self, *, budget: Budget | None = None) -> ExactEngine:
         """A clique tree for this network, laid out once: for many questions, or for a table of evidence."""
-        sums = compile_factors(self._all_factors(), self._variables.values())
+        sums = compile_factors(self._all_factors(), self._variables.values(), budget=budget)
         log_normalizer = sums.log_total(Evidence.read(None, self._variables))
         if log_normalizer == -math.inf:
             self.log_partition()  # the error that says so
@@ -223,11 +262,38 @@ class MarkovNetwork(EvidenceAnalyses, Frozen):
         """A most probable assignment to all variables given the evidence, with its `.log_probability`."""
         return self.compile().mpe(evidence)
 
-    def map(self, names: str | Iterable[str], evidence: EvidenceLike | None = None) -> Assignment:
-        """Marginal MAP: the most probable states of some variables, the others summed out; their table must fit."""
-        posterior = self.query(names, evidence)
-        log_best = math.log(posterior.max()) + self.log_probability(evidence or {})
-        return Assignment(posterior.argmax(), log_probability=log_best)
+    def k_best(self, k: int, evidence: EvidenceLike | None = None) -> list[Assignment]:
+        """The k most probable assignments to all variables given the evidence, best first; fewer where fewer can be."""
+        found = Evidence.read(evidence, self._variables, "this network")
+        best = best_assignments(self._all_factors(), k, found, list(self._variables.values()))
+        shift = self.log_partition()
+        return [Assignment(one, log_probability=(one.log_probability or 0.0) - shift, info=one.info) for one in best]
+
+    def map(
+        self,
+        names: str | Iterable[str],
+        evidence: EvidenceLike | None = None,
+        *,
+        max_entries: int = 2**22,
+        time_limit: float | None = None,
+        progress: Callable[[SearchProgress], None] | None = None,
+    ) -> Assignment:
+        """Marginal MAP: the most probable states of some variables, the others summed out; exactly.
+
+        See `BayesianNetwork.map` for the parameters.
+        """
+        wanted = read_targets(names, self._variables, "this network")
+        found = Evidence.read(evidence, self._variables, "this network")
+        answer = marginal_map(
+            self._all_factors(),
+            wanted,
+            found,
+            max_entries=max_entries,
+            time_limit=time_limit,
+            progress=progress,
+        )
+        log_best = answer.log_value - self.log_partition()
+        return Assignment(answer.assignment, log_probability=log_best, info=answer.info)
 
     def sample(
         self, num_rows: int, seed: int | np.random.Generator | None = None, evidence: EvidenceLike | None = None

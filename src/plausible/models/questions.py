@@ -14,17 +14,26 @@ import numpy.typing as npt
 
 from plausible.cpds import CPD, TableCPD
 from plausible.data import decode, encode_columns
-from plausible.errors import ImpossibleEvidence, InvalidModel, NotSupported
+from plausible.errors import ImpossibleEvidence, InvalidModel, NotSupported, TooLarge
 from plausible.factors import Factor, product
 from plausible.factors.alignment import MAX_ENTRIES, check_size, num_entries
 from plausible.graphs import DAG
+from plausible.inference.budget import Budget
 from plausible.inference.compiled import compile_factors
 from plausible.inference.contradiction import impossible_evidence
-from plausible.inference.elimination import absorb, sum_product
-from plausible.inference.posterior import posterior, read_targets
+from plausible.inference.engines import Engine
+from plausible.inference.plan import Plan, plan_factors
+from plausible.inference.posterior import log_total, posterior, read_targets
+from plausible.inference.relevance import prune, reduce_states
 from plausible.models.exact_engine import ExactEngine, checked_count, compile_tables
+from plausible.models.hybrid_questions import (
+    hybrid_log_probability,
+    hybrid_marginals,
+    hybrid_sample,
+    hybrid_table,
+)
 from plausible.models.lowering import SMALL_TABLE, lower, point_mass
-from plausible.variables import Assignment, Evidence, EvidenceLike, State, Variable
+from plausible.variables import Evidence, EvidenceLike, State, Variable
 from plausible.variables.frozen import Frozen
 
 if TYPE_CHECKING:
@@ -32,6 +41,9 @@ if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
 __all__ = ["NetworkQuestions"]
+
+#: From so many entries on, a clique tree for the evidence at hand may be much smaller.
+_LARGE = 2**20
 
 
 class NetworkQuestions(Frozen, ABC):
@@ -84,17 +96,25 @@ class NetworkQuestions(Frozen, ABC):
         targets: str | Iterable[str],
         evidence: EvidenceLike | None = None,
         do: Mapping[str, State] | None = None,
+        *,
+        engine: Engine | None = None,
+        budget: Budget | None = None,
     ) -> Factor:
-        """P(targets | evidence, do), by variable elimination on the relevant part of the network.
+        """P(targets | evidence, do), from the part of the network that matters.
 
         Parameters
         ----------
         targets
             The name of a variable or several; the answer's axes come in their order.
         evidence
-            Name -> a state, a collection of states, `likelihood(...)` or, for one variable, `jeffrey(...)`.
+            Name -> a state, a collection of states, `likelihood(...)` or `jeffrey(...)`.
         do
             Name -> state that an intervention sets; see `intervene`.
+        engine
+            A named way to get the answer, such as `VariableElimination(order=[...])`; the cheapest exact one where
+            left out.
+        budget
+            What the answer may cost; the default budget where left out.
 
         Returns
         -------
@@ -103,17 +123,28 @@ class NetworkQuestions(Frozen, ABC):
         """
         if do:
             network, findings = self._surgery(do, evidence)
-            return network.query(targets, findings)
+            return network.query(targets, findings, engine=engine, budget=budget)
         wanted = read_targets(targets, self.variables, "this network")
         found = Evidence.read(evidence, self.variables, "this network")
         relevant = self._relevant([*found.names, *(variable.name for variable in wanted)], found)
-        factors = lower(relevant, self.variables, found.values, found.hard).factors
+        certain = replace(found, values={})
+        if _has_hidden_numbers(relevant, found):
+            return hybrid_table(self.cpds, self.variables, wanted, evidence)
         try:
-            return posterior(factors, wanted, replace(found, values={}))
+            if engine is not None:
+                return engine.query(self._plain_factors(relevant, found), wanted, certain)
+            lowered = lower(relevant, self.variables, found.values, found.hard)
+            if found.jeffrey:
+                return posterior(lowered.factors, wanted, certain, order=lowered.order, budget=budget)
+            pruned = prune(lowered.factors, wanted, certain)
+            hard = replace(certain, soft={})
+            return posterior(pruned.factors, wanted, hard, order=lowered.order, budget=budget)
         except ImpossibleEvidence as error:
             raise self._contradiction(evidence or {}) or error from None
 
-    def log_probability(self, evidence: EvidenceLike, do: Mapping[str, State] | None = None) -> float:
+    def log_probability(
+        self, evidence: EvidenceLike, do: Mapping[str, State] | None = None, *, engine: Engine | None = None
+    ) -> float:
         """log P(evidence), natural; -inf for impossible evidence.
 
         Where all ancestors of the findings are observed too, as in a complete assignment, this is a sum of look-ups,
@@ -129,17 +160,32 @@ class NetworkQuestions(Frozen, ABC):
                 network, findings = self._surgery(do, evidence)
             except ImpossibleEvidence:
                 return -math.inf
-            return network.log_probability(findings)
+            return network.log_probability(findings, engine=engine)
         found = Evidence.read(evidence, self.variables, "this network")
         if found.jeffrey:
             raise NotSupported("jeffrey evidence has no probability: it replaces a belief. See likelihood(...).")
         relevant = self._relevant(found.names, found)
+        if _has_hidden_numbers(relevant, found):
+            return hybrid_log_probability(self.cpds, self.variables, evidence)
         observed = {**found.hard, **found.values}
+        certain = replace(found, values={})
+        if engine is not None:
+            return engine.log_total(self._plain_factors(relevant, found), certain)
         if all(cpd.variable.name in observed for cpd in relevant):
             columns = {name: np.array([value]) for name, value in observed.items()}
             return float(sum(cpd.log_probability(columns)[0] for cpd in relevant))
         lowered = lower(relevant, self.variables, found.values, found.hard)
-        return sum_product(absorb(lowered.factors, replace(found, values={})), ()).log_total + lowered.log_scale
+        return log_total(lowered.factors, certain, order=lowered.order) + lowered.log_scale
+
+    def _plain_factors(self, cpds: Iterable[CPD], found: Evidence) -> Sequence[Factor]:
+        """One factor for each distribution, its own variable last, as named engines want them.
+
+        Where there are continuous variables, whose values must be known, factors of what is left.
+        """
+        listed = list(cpds)
+        if any(variable.is_continuous for cpd in listed for variable in cpd.scope):
+            return lower(listed, self.variables, found.values, found.hard).factors
+        return [cpd.to_factor() for cpd in listed]
 
     def _relevant(self, names: Iterable[str], evidence: Evidence) -> list[CPD]:
         """The CPDs of the named variables and their ancestors: all others are barren. Inputs must be observed."""
@@ -172,26 +218,79 @@ class NetworkQuestions(Frozen, ABC):
 
     # --- by a clique tree ---
 
-    def compile(self) -> ExactEngine:
+    def compile(self, targets: str | Iterable[str] | None = None, *, budget: Budget | None = None) -> ExactEngine:
         """A clique tree for this network, laid out once: for many questions, or for a table of evidence.
 
+        Parameters
+        ----------
+        targets
+            The variables that questions and evidence will be about, where these are not all: what has no effect on
+            them is left out.
+        budget
+            What one run may cost; the default budget where left out.
+
+        Examples
+        --------
         >>> from plausible import BayesianNetwork, TableCPD
         >>> net = BayesianNetwork(TableCPD("A", [0.6, 0.4]), TableCPD("B", [[0.7, 0.3], [0.2, 0.8]], parents=["A"]))
         >>> print(net.compile().explain())
-        clique tree: 1 cliques, width 1, 4 entries, 0.0 MiB, about 2e-07 s
-        largest clique: (A, B), 4 entries
+        clique tree: 2 factors over 2 variables
+        1 cliques, width 1, 4 entries, 0.0 MiB, about 1e-06 s
+        largest clique: (A, B), 4 entries, separator ()
+        elimination order: A, B
+        >>> list(net.compile(targets="A").variables)
+        ['A']
         """
         self._refuse_inputs("a clique tree")
-        return self._engine(self.cpds.values(), {})
+        if targets is None:
+            return self._engine(self.cpds.values(), {}, budget)
+        names = [variable.name for variable in read_targets(targets, self.variables, "this network")]
+        return self._engine(self._relevant(names, Evidence({}, {}, {}, {})), {}, budget)
 
-    def _engine(self, cpds: Iterable[CPD], values: Mapping[str, float]) -> ExactEngine:
+    def explain(
+        self,
+        targets: str | Iterable[str] | None = None,
+        evidence: EvidenceLike | None = None,
+        do: Mapping[str, State] | None = None,
+        *,
+        budget: Budget | None = None,
+    ) -> Plan:
+        """How `query(targets, evidence, do)` would be answered and what it would cost, without paying for it.
+
+        Without targets, the plan of `compile()`: for all variables, whatever the evidence.
+
+        >>> from plausible import examples
+        >>> plan = examples.load("alarm").explain("HYPOVOLEMIA", evidence={"CVP": "HIGH", "BP": "LOW"})
+        >>> plan.num_variables < 37, plan.fits
+        (True, True)
+        """
+        if do:
+            network, findings = self._surgery(do, evidence)
+            return network.explain(targets, findings, budget=budget)
+        found = Evidence.read(evidence, self.variables, "this network")
+        if targets is None:
+            discrete = [name for name, variable in self.variables.items() if not variable.is_continuous]
+            lowered = lower(self._relevant([*discrete, *found.names], found), self.variables, found.values)
+            return plan_factors(lowered.factors, (), order=lowered.order, budget=budget)
+        wanted = read_targets(targets, self.variables, "this network")
+        relevant = self._relevant([*found.names, *(variable.name for variable in wanted)], found)
+        lowered = lower(relevant, self.variables, found.values, found.hard)
+        pruned = prune(lowered.factors, wanted, replace(found, values={}, jeffrey={}))
+        free = [variable for variable in wanted if variable.name not in found.hard]
+        together = [variable.name for variable in free]
+        return plan_factors(pruned.factors, free, order=lowered.order, together=together, budget=budget)
+
+    def _engine(self, cpds: Iterable[CPD], values: Mapping[str, float], budget: Budget | None = None) -> ExactEngine:
         """The engine of some distributions, continuous variables at their observed values."""
         plain: list[Factor] = []
         compact: list[CPD] = []
         others: list[CPD] = []
         families: dict[str, tuple[Variable, ...]] = {}
+        asked: set[str] = set()
         for cpd in cpds:
             scope = cpd.scope
+            if not cpd.variable.is_continuous:
+                asked.add(cpd.variable.name)
             if any(variable.is_continuous for variable in scope):
                 others.append(cpd)
                 continue
@@ -202,12 +301,15 @@ class NetworkQuestions(Frozen, ABC):
                 (compact if cpd.auxiliaries else others).append(cpd)
         rest = lower(others, self.variables, values)
         plain.extend(rest.factors)
-        variables = {name: variable for name, variable in self.variables.items() if not variable.is_continuous}
-        sums = compile_factors((*plain, *lower(compact, self.variables, {}).factors), variables.values())
+        variables = {name: self.variables[name] for name in self.variables if name in asked}
+        parts = lower(compact, self.variables, {})
+        sums = compile_factors((*plain, *parts.factors), variables.values(), order=parts.order, budget=budget)
         tables = partial(compile_tables, tuple(plain), compact, tuple(variables.values())) if compact else None
         return ExactEngine(variables, sums, tables, -rest.log_scale, families)
 
-    def _engine_given(self, evidence: EvidenceLike | None) -> tuple[ExactEngine, dict[str, Any]]:
+    def _engine_given(
+        self, evidence: EvidenceLike | None, budget: Budget | None = None
+    ) -> tuple[ExactEngine, dict[str, Any]]:
         """An engine for this evidence, with observed numbers and inputs built in, and the findings left for it."""
         found = Evidence.read(evidence, self.variables, "this network")
         discrete = [name for name, variable in self.variables.items() if not variable.is_continuous]
@@ -215,50 +317,74 @@ class NetworkQuestions(Frozen, ABC):
         inputs = [name for name in self.inputs if name in found.hard]
         fixed = [point_mass(v := self.variables[name], v.states[found.hard[name]]) for name in inputs]
         findings = {name: finding for name, finding in (evidence or {}).items() if name not in found.values}
-        return self._engine((*fixed, *relevant), found.values), findings
+        return self._engine((*fixed, *relevant), found.values, budget), findings
 
     def marginals(
-        self, evidence: EvidenceLike | None = None, do: Mapping[str, State] | None = None
+        self,
+        evidence: EvidenceLike | None = None,
+        do: Mapping[str, State] | None = None,
+        *,
+        targets: Iterable[str] | None = None,
+        budget: Budget | None = None,
     ) -> dict[str, Factor]:
-        """P(X | evidence, do) of every discrete variable, from one calibration of a clique tree.
+        """P(X | evidence, do) of every variable, or of some, from one calibration of a clique tree.
 
-        Continuous variables must be observed, or have nothing observed below them.
+        Parameters
+        ----------
+        evidence
+            Name -> a state, a collection of states, `likelihood(...)` or `jeffrey(...)`.
+        do
+            Name -> state that an intervention sets; see `intervene`.
+        targets
+            The variables that are wanted; then what has no effect on them is left out, which may save much.
+        budget
+            What the answer may cost; the default budget where left out.
         """
         if do:
             network, findings = self._surgery(do, evidence)
-            return network.marginals(findings)
-        engine, findings = self._engine_given(evidence)
+            return network.marginals(findings, targets=targets, budget=budget)
+        if self._needs_hidden_numbers(evidence):
+            answers = hybrid_marginals(self.cpds, self.variables, evidence)
+            names = self.variables if targets is None else [v.name for v in read_targets(targets, self.variables, "")]
+            return {name: table for name in names if isinstance(table := answers[name], Factor)}
+        if targets is not None:
+            return self._marginals_given(read_targets(targets, self.variables, "this network"), evidence, budget)
+        try:
+            engine, findings = self._engine_given(evidence, budget)
+        except TooLarge:
+            engine = None
+        if engine is None or engine.sums.program.num_entries > _LARGE:
+            return self._marginals_given([v for v in self.variables.values() if not v.is_continuous], evidence, budget)
         return engine.marginals(findings)
 
-    def mpe(self, evidence: EvidenceLike | None = None, do: Mapping[str, State] | None = None) -> Assignment:
-        """A most probable assignment to all variables given the evidence, with its `.log_probability`.
+    def _needs_hidden_numbers(self, evidence: EvidenceLike | None) -> bool:
+        """Whether questions about the discrete variables involve continuous ones that are not observed."""
+        found = Evidence.read(evidence, self.variables, "this network")
+        discrete = [name for name, variable in self.variables.items() if not variable.is_continuous]
+        return len(discrete) < len(self.variables) and _has_hidden_numbers(
+            self._relevant([*discrete, *found.names], found), found
+        )
 
-        >>> from plausible import BayesianNetwork, TableCPD
-        >>> net = BayesianNetwork(TableCPD("A", [0.6, 0.4]), TableCPD("B", [[0.7, 0.3], [0.2, 0.8]], parents=["A"]))
-        >>> net.mpe(evidence={"B": 1})
-        Assignment(A=1, B=1)
-        """
-        if do:
-            network, findings = self._surgery(do, evidence)
-            return network.mpe(findings)
-        engine, findings = self._engine_given(evidence)
-        return engine.mpe(findings)
-
-    def map(
-        self, names: str | Iterable[str], evidence: EvidenceLike | None = None, do: Mapping[str, State] | None = None
-    ) -> Assignment:
-        """Marginal MAP: the most probable states of some variables, the others summed out.
-
-        argmax_m P(m | evidence, do); their joint table is built, so it must fit. `.log_probability` is of both.
-
-        >>> from plausible import BayesianNetwork, TableCPD
-        >>> net = BayesianNetwork(TableCPD("A", [0.4, 0.6]), TableCPD("B", [[1.0, 0.0], [0.5, 0.5]], parents=["A"]))
-        >>> net.map("A"), net.mpe()
-        (Assignment(A=1), Assignment(A=0, B=0))
-        """
-        posterior = self.query(names, evidence, do)
-        log_best = math.log(posterior.max()) + self.log_probability(evidence or {}, do)
-        return Assignment(posterior.argmax(), log_probability=log_best)
+    def _marginals_given(
+        self, wanted: Sequence[Variable], evidence: EvidenceLike | None, budget: Budget | None
+    ) -> dict[str, Factor]:
+        """By a clique tree for this evidence alone: with observed states built in and impossible ones struck out."""
+        found = Evidence.read(evidence, self.variables, "this network")
+        relevant = self._relevant([*found.names, *(variable.name for variable in wanted)], found)
+        lowered = lower(relevant, self.variables, found.values, found.hard)
+        certain, nothing = replace(found, values={}), Evidence({}, {}, {}, {})
+        try:
+            if found.jeffrey:
+                compiled = compile_factors(lowered.factors, wanted, order=lowered.order, budget=budget)
+                answers = compiled.marginals(certain)
+                return {variable.name: answers[variable.name] for variable in wanted}
+            reduced = reduce_states(lowered.factors, certain, wanted)
+            compiled = compile_factors(reduced.factors, reduced.variables.values(), order=lowered.order, budget=budget)
+            answers = compiled.marginals(nothing)
+        except ImpossibleEvidence as error:
+            raise self._contradiction(evidence or {}) or error from None
+        certainty = Factor.scalar(1.0).with_info(compiled.info)
+        return {v.name: reduced.expand(answers.get(v.name, certainty), [v.name]) for v in wanted}
 
     def sample(
         self,
@@ -276,7 +402,7 @@ class NetworkQuestions(Frozen, ABC):
         seed
             A number or a generator: the same one gives the same rows.
         evidence
-            What holds in every row; given any, only the discrete variables are sampled.
+            What holds in every row (likelihoods weigh the states).
         do
             Name -> state that an intervention sets; see `intervene`.
 
@@ -289,6 +415,8 @@ class NetworkQuestions(Frozen, ABC):
         if do:
             self._surgery(do, evidence)  # refuses evidence against the intervention
             return self.intervene(do).sample(num_rows, seed, evidence)
+        if evidence and any(variable.is_continuous for variable in self.variables.values()):
+            return hybrid_sample(self.cpds, self.variables, checked_count(num_rows), seed, evidence)
         if evidence:
             engine, findings = self._engine_given(evidence)
             return engine.sample(num_rows, seed, findings)
@@ -344,3 +472,7 @@ class NetworkQuestions(Frozen, ABC):
 
 def _contradicted(name: str, finding: object, value: object) -> ImpossibleEvidence:
     return ImpossibleEvidence(f"The evidence {name}={finding!r} contradicts do={{{name!r}: {value!r}}}.")
+
+
+def _has_hidden_numbers(cpds: Iterable[CPD], found: Evidence) -> bool:
+    return any(v.is_continuous and v.name not in found.values for cpd in cpds for v in cpd.scope)

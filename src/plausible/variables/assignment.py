@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from plausible.errors import UnknownVariable
 from plausible.variables.frozen import Frozen
@@ -23,16 +24,24 @@ class Assignment(Frozen, Mapping[str, State]):
     Assignment(G='A')
     """
 
-    __slots__ = ("_log_probability", "_states")
+    __slots__ = ("_info", "_log_probability", "_states")
 
-    def __init__(self, states: Mapping[str, State], *, log_probability: float | None = None) -> None:
+    def __init__(
+        self, states: Mapping[str, State], *, log_probability: float | None = None, info: object | None = None
+    ) -> None:
         self._states = dict(states)
         self._log_probability = log_probability
+        self._info = info
 
     @property
     def log_probability(self) -> float | None:
         """The natural logarithm of the probability of the assignment, where it answers a query."""
         return self._log_probability
+
+    @property
+    def info(self) -> Any:
+        """How the assignment was found, where it answers a query; else None."""
+        return self._info
 
     def __getitem__(self, name: str) -> State:
         if name in self._states:

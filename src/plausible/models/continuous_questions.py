@@ -1,0 +1,97 @@
+"""What can be asked about the continuous variables of a Bayesian network, exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from plausible.errors import InvalidArgument
+from plausible.factors import MomentGaussian
+from plausible.factors.gaussian_mixture import GaussianMixture
+from plausible.models.hybrid_questions import hybrid_marginals, hybrid_mixture, hybrid_query
+from plausible.models.questions import NetworkQuestions
+from plausible.variables import EvidenceLike, State
+
+__all__ = ["ContinuousQuestions"]
+
+
+class ContinuousQuestions(NetworkQuestions):
+    """Means, covariances and mixtures of linear Gaussian variables, whose parameters may depend on discrete ones.
+
+    No discrete variable may depend on a continuous one that is not observed: such questions need an approximate engine.
+    """
+
+    __slots__ = ()
+
+    def moments(
+        self,
+        targets: str | Iterable[str],
+        evidence: EvidenceLike | None = None,
+        do: Mapping[str, State] | None = None,
+    ) -> MomentGaussian:
+        """The mean and the covariance of continuous targets given the evidence; both exact.
+
+        In a network of linear Gaussians this is their distribution. Where discrete variables that are not observed
+        matter, the distribution is a mixture with these moments: see `mixture`.
+
+        Parameters
+        ----------
+        targets
+            The name of a continuous variable or several; rows and columns come in their order.
+        evidence
+            Name -> the number of a continuous variable; or the state, states or likelihood of a discrete one.
+        do
+            Name -> number or state that an intervention sets; see `intervene`.
+
+        Examples
+        --------
+        >>> from plausible import BayesianNetwork, LinearGaussianCPD
+        >>> net = BayesianNetwork(
+        ...     LinearGaussianCPD("x", 1.0, variance=4.0), LinearGaussianCPD("y", -3.5, {"x": 0.5}, 4.0)
+        ... )
+        >>> print(net.moments("x", evidence={"y": 2.0}))
+        variable | mean | cov[x]
+        ---------+------+-------
+        x        |    3 |    3.2
+        """
+        if do:
+            network, findings = self._surgery(do, evidence)
+            return network.moments(targets, findings)
+        answer = hybrid_query(self.cpds, self.variables, targets, evidence)
+        if not isinstance(answer, MomentGaussian):
+            raise InvalidArgument(
+                "Moments are those of continuous targets. Ask query(...) about discrete ones, mixture(...) about both."
+            )
+        return answer
+
+    def mixture(
+        self,
+        targets: str | Iterable[str],
+        evidence: EvidenceLike | None = None,
+        do: Mapping[str, State] | None = None,
+    ) -> GaussianMixture:
+        """P(targets | evidence) as a mixture of Gaussians, over all discrete variables that the targets depend on.
+
+        The targets may be discrete in part. See `moments` for the parameters.
+        """
+        if do:
+            network, findings = self._surgery(do, evidence)
+            return network.mixture(targets, findings)
+        return hybrid_mixture(self.cpds, self.variables, targets, evidence)
+
+    def continuous_marginals(
+        self, evidence: EvidenceLike | None = None, do: Mapping[str, State] | None = None
+    ) -> dict[str, MomentGaussian]:
+        """The exact mean and variance of every continuous variable, from one elimination.
+
+        >>> from plausible import BayesianNetwork, LinearGaussianCPD
+        >>> net = BayesianNetwork(
+        ...     LinearGaussianCPD("x", 1.0, variance=4.0), LinearGaussianCPD("y", -3.5, {"x": 0.5}, 4.0)
+        ... )
+        >>> {name: float(one.mean[0]) for name, one in net.continuous_marginals().items()}
+        {'x': 1.0, 'y': -3.0}
+        """
+        if do:
+            network, findings = self._surgery(do, evidence)
+            return network.continuous_marginals(findings)
+        answers = hybrid_marginals(self.cpds, self.variables, evidence)
+        return {name: answer for name, answer in answers.items() if isinstance(answer, MomentGaussian)}
