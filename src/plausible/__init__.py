@@ -30,8 +30,16 @@ if TYPE_CHECKING:
         TreeCPD,
     )
     from plausible.errors import PlausibleError, PlausibleWarning
-    from plausible.factors import Factor, GaussianFactor
+    from plausible.factors import Factor, GaussianFactor, GaussianMixture, MomentGaussian
     from plausible.graphs import DAG, MAG, PAG, PDAG, CausalGraph, MixedGraph, UndirectedGraph
+    from plausible.inference import (
+        Budget,
+        Enumeration,
+        JunctionTree,
+        Pearl,
+        RecursiveConditioning,
+        VariableElimination,
+    )
     from plausible.io import load, save
     from plausible.models import (
         BayesianNetwork,
@@ -53,23 +61,30 @@ __all__ = [
     "PDAG",
     "Assignment",
     "BayesianNetwork",
+    "Budget",
     "CausalGraph",
     "ConditionalGaussianCPD",
     "ConditionalRandomField",
     "DeterministicCPD",
+    "Enumeration",
     "Factor",
     "FactorGraph",
     "GaussianFactor",
+    "GaussianMixture",
+    "JunctionTree",
     "LinearGaussianCPD",
     "LogisticCPD",
     "MarkovNetwork",
     "MixedGraph",
+    "MomentGaussian",
     "Multiplexer",
     "NoisyMax",
     "NoisyOr",
     "Notes",
+    "Pearl",
     "PlausibleError",
     "PlausibleWarning",
+    "RecursiveConditioning",
     "Rule",
     "RuleCPD",
     "Split",
@@ -77,6 +92,7 @@ __all__ = [
     "TreeCPD",
     "UndirectedGraph",
     "Variable",
+    "VariableElimination",
     "VariableNotes",
     "__version__",
     "cpds",
@@ -97,7 +113,7 @@ __all__ = [
 
 _ROOMS = ("cpds", "data", "errors", "examples", "factors", "graphs", "inference", "io", "models", "variables")
 #: The rooms whose names are also names of this module.
-_OPEN_ROOMS = ("errors", "variables", "graphs", "factors", "cpds", "models", "io")
+_OPEN_ROOMS = ("errors", "variables", "graphs", "factors", "cpds", "inference", "models", "io")
 
 
 def __getattr__(name: str) -> object:

@@ -18,6 +18,7 @@ from plausible.factors.bounds import (
 from plausible.factors.codes import expected_length, fixed_length_bits, huffman_code, is_prefix_free, kraft_sum
 from plausible.factors.factor import Factor, product
 from plausible.factors.gaussian import GaussianFactor, gaussian_product, linear_gaussian
+from plausible.factors.gaussian_mixture import GaussianMixture
 from plausible.factors.information import (
     DistanceAxioms,
     check_distance_axioms,
@@ -45,6 +46,7 @@ __all__ = [
     "DistanceAxioms",
     "Factor",
     "GaussianFactor",
+    "GaussianMixture",
     "MomentGaussian",
     "ProbabilitySpace",
     "bayes_rule",
