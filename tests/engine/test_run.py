@@ -172,3 +172,35 @@ def test_draws_have_the_frequencies_of_the_product():
     np.add.at(frequencies, tuple(drawn.T), 1 / count)
     assert not frequencies[joint == 0].any()
     assert (np.abs(frequencies - joint) <= 5 * np.sqrt(joint / count)).all()
+
+
+@settings(max_examples=100, deadline=None)
+@given(problem=problems(), seed=st.integers(0, 10**6))
+def test_expected_sums_are_those_of_the_full_product(problem, seed):
+    """E of a sum of signed terms, one over each scope and one over nothing, in one pass."""
+    scopes, sizes = problem
+    check_expectation(scopes, sizes, random_tables(scopes, sizes, seed), seed)
+
+
+@pytest.mark.parametrize("problem", WIDE)
+def test_expected_sums_over_cliques_of_many_blocks(problem):
+    """Terms lie on outer and on inner axes."""
+    scopes, sizes = problem
+    for seed in range(3):
+        check_expectation(scopes, sizes, random_tables(scopes, sizes, seed, zeros=0.5), seed)
+
+
+def check_expectation(scopes, sizes, tables, seed):
+    product = full_product(scopes, tables, sizes)
+    rng = np.random.default_rng(seed)
+    places = [*scopes, ()]
+    terms = [rng.normal(size=[sizes[v] for v in scope]) for scope in places]
+    program = compile_program(scopes, sizes)
+    workspace = Workspace.of(program, flat(tables))
+    workspace.collect({})
+    homes = [program.smallest_clique(scope) for scope in places]
+    if product.sum() > 0:
+        everything = list(range(len(sizes)))
+        means = [np.sum(np.einsum(product, everything, list(s)) * t) for s, t in zip(places, terms, strict=True)]
+        value = workspace.expectation([term.ravel() for term in terms], places, homes)
+        np.testing.assert_allclose(value, sum(means) / product.sum(), atol=1e-9)

@@ -101,7 +101,7 @@ class _Job:
     def side_by_side(self) -> Callable[[slice], Floats]:
         """Load the tables; the answer runs some rows, and returns the sum of their beliefs."""
         from plausible.kernels.lanes import run_lanes
-        from plausible.kernels.stream import load
+        from plausible.kernels.tables import load
 
         program = self.program
         tables, floors = np.empty(program.num_entries), np.empty(program.num_cliques)
@@ -156,7 +156,7 @@ class _Job:
         """Run rows through buffers of their own; returns the risky ones, which are left out."""
         if not len(places):
             return places
-        workspace = Workspace.of(self.program, self.sources, semiring)
+        workspace = Workspace.of(self.program, self.sources, semiring, threads=1)
         risky: list[int] = []
         for place in places.tolist():
             log_total = workspace.collect(self._findings(self.rows[place]))

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from plausible.engine.ordering import Elimination, best_elimination, given_elimination
+from plausible.engine.pieces import LARGE, cut_into_pieces
 from plausible.engine.program import Ints, Program
 from plausible.errors import TooLarge
 
@@ -34,7 +35,7 @@ class TreeTooLarge(TooLarge):
 
 @lru_cache(maxsize=64)
 def compile_program(
-    scopes: tuple[Axes, ...], sizes: tuple[int, ...], order: Axes | None = None, together: Axes = ()
+    scopes: tuple[Axes, ...], sizes: tuple[int, ...], order: Axes | None = None, held: tuple[Axes, ...] = ()
 ) -> Program:
     """Lay out the exact inference over factors with these scopes; cached by structure.
 
@@ -46,8 +47,8 @@ def compile_program(
         The number of states of each variable.
     order
         An elimination order; the cheapest of several greedy ones where left out.
-    together
-        Variables that must share a clique, whatever the factors.
+    held
+        Groups of variables that must share a clique, whatever the factors.
 
     Raises
     ------
@@ -59,12 +60,12 @@ def compile_program(
     >>> print(compile_program(((0,), (0, 1), (1, 2)), (2, 2, 2)))
     2 cliques, width 1, 8 entries, 0.0 MiB, about 2e-06 s
     """
+    from plausible.kernels.blocks import Layout
     from plausible.kernels.layout import join_cliques, lay_out
-    from plausible.kernels.stream import Layout
 
     flat, starts = _flat(scopes)
     counts = np.array(sizes, dtype=np.int64)
-    joined = _flat((*scopes, together)) if together else (flat, starts)
+    joined = _flat((*scopes, *held)) if held else (flat, starts)
     run = (
         best_elimination(*joined, counts)
         if order is None
@@ -75,7 +76,10 @@ def compile_program(
     *arrays, weight_starts, store_size = lay_out(members, member_starts, parents, counts, flat, starts)
     for array in (counts, *arrays, weight_starts):
         array.setflags(write=False)
-    return Program(Layout(counts, *arrays), tuple(run.order.tolist()), int(store_size), weight_starts)
+    layout = Layout(counts, *arrays)
+    entries = layout.cliques["rows"] * layout.cliques["columns"]
+    pieces = cut_into_pieces(entries.tolist(), parents.tolist()) if entries.sum() >= LARGE else ()
+    return Program(layout, tuple(run.order.tolist()), int(store_size), weight_starts, pieces)
 
 
 def _flat(scopes: tuple[Axes, ...]) -> tuple[Ints, Ints]:

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from plausible.kernels.stream import Layout
+    from plausible.engine.pieces import Piece
+    from plausible.kernels.blocks import Layout
 
 __all__ = ["Program"]
 
@@ -23,7 +24,7 @@ _SECONDS_PER_CLIQUE = 1e-6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
-    """A clique tree in the layout that `plausible.kernels.stream` runs; made by `compile_program`.
+    """A clique tree in the layout that `plausible.kernels` run; made by `compile_program`.
 
     Attributes
     ----------
@@ -35,12 +36,15 @@ class Program:
         How many numbers a run keeps: factors, weights of states, messages.
     weight_starts
         Where in the store the weights of each variable's states begin.
+    pieces
+        What threads share out among them, where the program is large; else none.
     """
 
     layout: Layout
     order: tuple[int, ...]
     store_size: int
     weight_starts: Ints
+    pieces: tuple[Piece, ...]
 
     @property
     def sizes(self) -> Ints:

@@ -6,19 +6,22 @@ Kernels are imported where they are called: they bring Numba, which importing a 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from itertools import pairwise
-from typing import TYPE_CHECKING
+from functools import partial
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.engine.pieces import Job, Piece, run_pieces, split_blocks
 from plausible.engine.program import Program
 
 if TYPE_CHECKING:
-    from plausible.kernels.stream import Buffers
+    from plausible.kernels.blocks import Buffers, Layout
 
 __all__ = ["Semiring", "Workspace"]
 
@@ -56,19 +59,22 @@ class Workspace:
     buffers: Buffers
     _ends: list[int]
     _findings: dict[int, bytes] = field(default_factory=dict)
+    _scratches: list[Buffers] = field(default_factory=list)  # those of large programs: one for each thread
 
     @classmethod
-    def of(cls, program: Program, sources: Floats, semiring: Semiring = Semiring.SUM) -> Workspace:
-        """Buffers for a program, with the factors' numbers, one factor after the other."""
-        from plausible.kernels.stream import Buffers, bound_sources
+    def of(
+        cls, program: Program, sources: Floats, semiring: Semiring = Semiring.SUM, threads: int | None = None
+    ) -> Workspace:
+        """Buffers for a program, with the factors' numbers, one factor after the other.
+
+        Large programs run on so many threads; one for each core where left out.
+        """
+        from plausible.kernels.blocks import Buffers
+        from plausible.kernels.upward import bound_sources
 
         layout, cliques = program.layout, program.layout.cliques
         store = np.zeros(program.store_size)
         store[: len(sources)] = sources if semiring == Semiring.SUM else _log(sources)
-        block = int(cliques["block"].max(initial=1))
-        operands = int((cliques["last"] - cliques["first"]).max(initial=0)) + 2
-        axes = int(cliques["num_axes"].max(initial=0)) + 1
-        scratch = np.empty(operands, dtype=np.int64)
         buffers = Buffers(
             store=store,
             floors=np.zeros(len(layout.operands)),
@@ -78,48 +84,17 @@ class Workspace:
             risky=np.zeros(program.num_cliques, dtype=np.uint8),
             observed=np.zeros(len(program.sizes), dtype=np.uint8),
             live=np.zeros(int(cliques["num_blocks"].sum()), dtype=np.uint8),
-            block=np.empty(block),
-            base=np.empty(block),
-            offsets=scratch,
-            counters=np.zeros(2 * axes, dtype=np.int64),
-            mixed=np.empty_like(scratch),
-            flat=np.empty_like(scratch),
+            **_scratch(program),
         )
         if semiring == Semiring.SUM:
             bound_sources(layout, buffers, len(sources))
-        return cls(program, semiring, buffers, (program.weight_starts - program.num_sources).tolist())
+        workspace = cls(program, semiring, buffers, (program.weight_starts - program.num_sources).tolist())
+        if program.pieces:
+            others = (threads or os.cpu_count() or 1) - 1
+            workspace._scratches = [buffers, *(buffers._replace(**_scratch(program)) for _ in range(others))]
+        return workspace
 
-    def collect(self, weights: Mapping[int, Floats]) -> float:
-        """Take in the weights of observed variables' states, and pass messages to the roots.
-
-        Returns
-        -------
-        float
-            log Σ Π φ, or log max Π φ; -inf for zero.
-        """
-        from plausible.kernels.stream import collect, observe
-
-        observe(self.program.layout, self.buffers, self.program.weight_starts, *self._news(weights))
-        return float(collect(self.program.layout, self.buffers, int(self.semiring)))
-
-    def all_marginals(self, weights: Mapping[int, Floats]) -> tuple[float, bool, list[Floats]]:
-        """`collect`, then `distribute`, and all marginals: (log total, whether that is risky, marginals).
-
-        The marginals mean nothing where the total is zero or risky.
-        """
-        from plausible.kernels.stream import all_marginals
-
-        program = self.program
-        flat = np.empty(self._ends[-1])
-        log_total, is_risky = all_marginals(
-            program.layout, self.buffers, program.weight_starts, *self._news(weights), int(self.semiring), flat
-        )
-        return log_total, is_risky, [flat[start:end] for start, end in pairwise(self._ends)]
-
-    @property
-    def is_risky(self) -> bool:
-        """After `collect`: whether some product may have vanished though it is not zero, or overflowed."""
-        return bool(self.buffers.risky.any())
+    # --- evidence ---
 
     def _news(self, weights: Mapping[int, Floats]) -> tuple[Ints, Floats, int]:
         """What differs from the findings before: variables, the weights of their states, how many are observed."""
@@ -132,6 +107,74 @@ class Workspace:
         flat = np.concatenate(vectors) if vectors else np.empty(0)
         values = flat if self.semiring == Semiring.SUM else _log(flat)
         return np.array([*changed, *dropped], dtype=np.int64), values, len(changed)
+
+    # --- up and down ---
+
+    def collect(self, weights: Mapping[int, Floats]) -> float:
+        """Take in the weights of observed variables' states, and pass messages to the roots.
+
+        Returns
+        -------
+        float
+            log Σ Π φ, or log max Π φ; -inf for zero.
+        """
+        from plausible.kernels.upward import close_message, collect, log_total, observe
+
+        layout, semiring = self.program.layout, int(self.semiring)
+        observe(layout, self.buffers, self.program.weight_starts, *self._news(weights))
+        if not self._scratches:
+            collect(layout, self.buffers, np.arange(self.program.num_cliques), semiring)
+            return float(log_total(self.buffers))
+
+        opened: set[int] = set()
+
+        def finish(piece: Piece) -> None:
+            if int(piece.cliques[0]) in opened:
+                close_message(layout, self.buffers, int(piece.cliques[0]), semiring)
+
+        run_pieces(self.program.pieces, True, lambda piece: self._jobs_up(piece, opened), finish, self._scratches)
+        return float(log_total(self.buffers))
+
+    def _jobs_up(self, piece: Piece, opened: set[int]) -> list[Job]:
+        """What sends the messages of a piece; a clique whose blocks are shared out joins those that are open."""
+        from plausible.kernels.upward import collect, open_message, send_blocks
+
+        layout, semiring, clique = self.program.layout, int(self.semiring), int(piece.cliques[0])
+        if not piece.is_split or self.semiring == Semiring.LOG_SUM:
+            return [lambda scratch: collect(layout, scratch, piece.cliques, semiring)]
+        if not self.buffers.stale[clique]:
+            return []
+        open_message(layout, self.buffers, clique, semiring)
+        opened.add(clique)
+        return [
+            partial(_call, send_blocks, layout, clique, first, last, semiring)
+            for first, last in split_blocks(self.program, clique)
+        ]
+
+    def all_marginals(self, weights: Mapping[int, Floats]) -> tuple[float, bool, list[Floats]]:
+        """`collect`, then `distribute`, and all marginals: (log total, whether that is risky, marginals).
+
+        The marginals mean nothing where the total is zero or risky.
+        """
+        from plausible.kernels.downward import all_marginals
+
+        program = self.program
+        if self._scratches:
+            total = self.collect(weights)
+            if total == -math.inf or self.is_risky:
+                return total, self.is_risky, []
+            self.distribute()
+            return total, False, self.marginals()
+        flat = np.empty(self._ends[-1])
+        total, is_risky = all_marginals(
+            program.layout, self.buffers, program.weight_starts, *self._news(weights), int(self.semiring), flat
+        )
+        return total, is_risky, [flat[start:end] for start, end in pairwise(self._ends)]
+
+    @property
+    def is_risky(self) -> bool:
+        """After `collect`: whether some product may have vanished though it is not zero, or overflowed."""
+        return bool(self.buffers.risky.any())
 
     def distribute(
         self,
@@ -151,26 +194,25 @@ class Workspace:
         weight
             What beliefs are multiplied by when they are added.
         """
-        from plausible.kernels.stream import distribute
+        from plausible.kernels.downward import distribute, flag_above
 
-        wanted = np.ones(self.program.num_cliques, dtype=np.uint8)
+        program = self.program
+        wanted = np.ones(program.num_cliques, dtype=np.uint8)
         if cliques is not None:
             wanted[:] = 0
             wanted[list(cliques)] = 1
-        starts = np.full(self.program.num_cliques, -1, dtype=np.int64) if table_starts is None else table_starts
-        distribute(
-            self.program.layout,
-            self.buffers,
-            wanted,
-            int(self.semiring),
-            np.empty(0) if tables is None else tables,
-            starts,
-            weight,
-        )
+            flag_above(program.layout, wanted)
+        starts = np.full(program.num_cliques, -1, dtype=np.int64) if table_starts is None else table_starts
+        job = _Answering(self, wanted, np.empty(0) if tables is None else tables, starts, weight)
+        if self._scratches:
+            run_pieces(program.pieces, False, job.jobs_down, job.finish, self._scratches)
+        else:
+            everything = np.arange(program.num_cliques)
+            distribute(program.layout, self.buffers, wanted, everything, int(self.semiring), job.tables, starts, weight)
 
     def marginals(self, variables: Sequence[int] | None = None) -> list[Floats]:
         """After `distribute`: the normalised marginals of some variables, or of all."""
-        from plausible.kernels.stream import read_marginals
+        from plausible.kernels.downward import read_marginals
 
         program = self.program
         numbers = np.arange(len(program.sizes)) if variables is None else np.array(variables, dtype=np.int64)
@@ -182,7 +224,7 @@ class Workspace:
 
     def joint(self, clique: int, variables: Sequence[int]) -> Floats:
         """After `distribute` at least as far as to the clique: the joint of some of its variables, in their order."""
-        from plausible.kernels.stream import read_joint
+        from plausible.kernels.downward import read_joint
 
         shape = [int(self.program.sizes[variable]) for variable in variables]
         joint = np.zeros(math.prod(shape))
@@ -190,9 +232,34 @@ class Workspace:
         read_joint(self.program.layout, self.buffers, clique, int(self.semiring), strides, view, joint)
         return joint.reshape(shape)
 
+    def expectation(self, terms: Sequence[Floats], scopes: Sequence[Sequence[int]], homes: Sequence[int]) -> float:
+        """After `collect` with SUM: the expected sum of terms, flat tables over variables of their home cliques."""
+        from plausible.kernels.expectations import expect
+
+        program = self.program
+        order = sorted(range(len(terms)), key=homes.__getitem__)
+        lies = [program.lie_of(scopes[place], homes[place]) for place in order]
+        starts = accumulate((terms[place].size for place in order), initial=0)
+        first_strides = accumulate((len(strides) for strides, _ in lies), initial=0)
+        ends = [0, *accumulate(len(view) for _, view in lies)]
+        rows = np.array(list(zip(starts, first_strides, ends, ends[1:], strict=False)), dtype=np.int64).reshape(-1, 4)
+        counts = np.bincount(np.array(homes, dtype=np.int64), minlength=program.num_cliques)
+        value = expect(
+            program.layout,
+            self.buffers,
+            np.concatenate([terms[place] for place in order]) if terms else np.empty(0),
+            rows,
+            np.concatenate([[0], np.cumsum(counts)]),
+            np.concatenate([np.empty(0, dtype=np.int64), *(strides for strides, _ in lies)]),
+            np.concatenate([np.empty(0, dtype=np.int64), *(view for _, view in lies)]),
+            np.zeros(program.store_size),
+            np.empty_like(self.buffers.block),
+        )
+        return float(value)
+
     def best_states(self) -> Ints:
         """After `collect` with MAX: the position of each variable's state in a best assignment."""
-        from plausible.kernels.stream import best_states
+        from plausible.kernels.tables import best_states
 
         states = np.zeros(len(self.program.sizes), dtype=np.int64)
         best_states(self.program.layout, self.buffers, states)
@@ -203,7 +270,7 @@ class Workspace:
 
         `levels` has a column for each clique.
         """
-        from plausible.kernels.stream import draw
+        from plausible.kernels.tables import draw
 
         program = self.program
         tables = np.zeros(program.num_entries)
@@ -216,3 +283,70 @@ class Workspace:
 def _log(numbers: Floats) -> Floats:
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(numbers))
+
+
+class _Answering:
+    """The way down through the pieces of a large program."""
+
+    def __init__(self, workspace: Workspace, wanted: Flags, tables: Floats, starts: Ints, weight: float) -> None:
+        self.program, self.buffers, self.semiring = workspace.program, workspace.buffers, int(workspace.semiring)
+        self.wanted, self.tables, self.starts, self.weight = wanted, tables, starts, weight
+        self.asides: dict[int, list[Floats]] = {}
+
+    def jobs_down(self, piece: Piece) -> list[Job]:
+        from plausible.kernels.downward import answer_blocks, distribute, open_answer
+
+        layout, clique = self.program.layout, int(piece.cliques[0])
+        if not piece.is_split:
+            rest = (self.semiring, self.tables, self.starts, self.weight)
+            return [partial(_call, distribute, layout, self.wanted, piece.cliques, *rest)]
+        if not self.wanted[clique]:
+            return []
+        open_answer(layout, self.buffers, self.wanted, clique, self.semiring)
+        start = int(self.starts[clique])
+        table = self.tables[start : start + int(self.program.entries[clique])] if start >= 0 else self.tables[:0]
+        blocks = split_blocks(self.program, clique)
+        size = self._aside_size(clique) if len(blocks) > 1 else 0
+        asides = self.asides[clique] = [np.zeros(size) for _ in blocks]
+        return [
+            partial(_call, answer_blocks, layout, self.wanted, clique, *ends, self.semiring, table, self.weight, aside)
+            for ends, aside in zip(blocks, asides, strict=True)
+        ]
+
+    def _aside_size(self, clique: int) -> int:
+        """How many sums the parts of a clique share: those of operands that have not its first axis."""
+        layout = self.program.layout
+        first, last = (int(layout.cliques[name][clique]) for name in ("first", "column_sums"))
+        operands = layout.operands[first : last + 1]
+        return int(operands["size"][layout.strides[operands["strides"]] == 0].sum())
+
+    def finish(self, piece: Piece) -> None:
+        """Add up, part by part, what the parts of a split clique have put aside."""
+        from plausible.kernels.downward import close_answers
+
+        clique = int(piece.cliques[0])
+        for aside in self.asides.pop(clique, ()) if piece.is_split else ():
+            if aside.size:
+                close_answers(self.program.layout, self.buffers, self.wanted, clique, aside)
+
+
+def _call(kernel: Callable[..., None], layout: Layout, *rest: object) -> None:
+    """A kernel with the buffers, which come last, in their place behind the layout."""
+    *arguments, scratch = rest
+    kernel(layout, scratch, *arguments)
+
+
+def _scratch(program: Program) -> dict[str, Any]:
+    """What a thread needs for itself."""
+    cliques = program.layout.cliques
+    block = int(cliques["block"].max(initial=1))
+    operands = int((cliques["last"] - cliques["first"]).max(initial=0)) + 2
+    axes = int(cliques["num_axes"].max(initial=0)) + 1
+    return {
+        "block": np.empty(block),
+        "base": np.empty(block),
+        "offsets": np.empty(operands, dtype=np.int64),
+        "counters": np.zeros(2 * axes, dtype=np.int64),
+        "mixed": np.empty(operands, dtype=np.int64),
+        "flat": np.empty(operands, dtype=np.int64),
+    }

@@ -14,7 +14,7 @@ from plausible.engine.batch import RowAnswers, answer_rows
 from plausible.engine.compilation import TreeTooLarge, compile_program
 from plausible.engine.program import Program
 from plausible.engine.run import Semiring, Workspace
-from plausible.errors import ImpossibleEvidence, NotSupported
+from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.factors import Factor
 from plausible.factors.alignment import check_size
 from plausible.inference.budget import Budget, too_large
@@ -129,11 +129,28 @@ class CompiledFactors:
         """The joint of variables that share no clique, by a tree in which they do."""
         check_size(group, "The joint distribution of the targets")
         together = [variable.name for variable in group]
-        return compile_factors(self.factors, self.variables.values(), together=together).joint(group, evidence)
+        return compile_factors(self.factors, self.variables.values(), together=[together]).joint(group, evidence)
 
     def _clique_of(self, targets: Sequence[Variable]) -> int | None:
         numbers = {name: number for number, name in enumerate(self.variables)}
         return self.program.smallest_clique([numbers[variable.name] for variable in targets])
+
+    def expectation(self, terms: Sequence[Factor], evidence: Evidence) -> float:
+        """E[Σ terms | evidence], in one pass over the tree; each term's variables must share a clique."""
+        numbers = {name: number for number, name in enumerate(self.variables)}
+        scopes = [[numbers[name] for name in term.names] for term in terms]
+        homes = [self.program.smallest_clique(scope) for scope in scopes]
+        lacking = [term for term, home in zip(terms, homes, strict=True) if home is None]
+        if lacking:
+            raise InvalidArgument(
+                f"({', '.join(lacking[0].names)}) share no clique of this tree: name them in compile_factors(together=)."
+            )
+        with self._possible(self._without_jeffrey(evidence)) as workspace:
+            if workspace.semiring == Semiring.SUM:
+                placed = [home for home in homes if home is not None]
+                return workspace.expectation([term.flat for term in terms], scopes, placed)
+        beliefs = self.joints([term.scope for term in terms], evidence)
+        return float(sum(term.flat @ belief.flat for term, belief in zip(terms, beliefs, strict=True)))
 
     # --- maxima ---
 
@@ -218,7 +235,7 @@ def compile_factors(
     variables: Iterable[Variable],
     *,
     order: Sequence[str] | None = None,
-    together: Sequence[str] = (),
+    together: Iterable[Sequence[str]] = (),
     budget: Budget | None = None,
 ) -> CompiledFactors:
     """Compile the product of factors over `variables` and whatever else they mention.
@@ -233,7 +250,7 @@ def compile_factors(
         A good elimination order, if one is known; a better one is taken if it is found. Names that are in no factor
         are passed over, and variables that it lacks go last.
     together
-        Variables that must share a clique, so that their joint can be read off.
+        Groups of variables that must share a clique, so that their joints can be read off.
     budget
         What a run may cost; the default one where left out.
 
@@ -259,23 +276,31 @@ def compile_factors(
     numbers = {name: number for number, name in enumerate(named)}
     scopes = tuple(tuple(numbers[name] for name in factor.names) for factor in listed)
     sizes = tuple(variable.num_states for variable in named.values())
-    try:
-        program = compile_program(scopes, sizes, None, tuple(numbers[name] for name in together))
-    except TreeTooLarge as error:
-        if order is None:
-            raise too_large(error.entries, error.clique, error.clique_entries, list(named)) from None
-        program = None
+    held = tuple(tuple(numbers[name] for name in group) for group in together)
+    orders: list[tuple[int, ...] | None] = [None]
     if order is not None:
-        known = [numbers[name] for name in order if name in numbers]
-        full = tuple(dict.fromkeys((*known, *numbers.values())))
-        try:
-            other = compile_program(scopes, sizes, full, tuple(numbers[name] for name in together))
-        except TreeTooLarge as error:
-            raise too_large(error.entries, error.clique, error.clique_entries, list(named)) from None
-        program = other if program is None or other.num_entries < program.num_entries else program
-    assert program is not None
+        orders.append(tuple(dict.fromkeys((*(numbers[name] for name in order if name in numbers), *numbers.values()))))
+    program = _cheapest_program(scopes, sizes, orders, held, list(named))
     (budget or Budget()).check(program, list(named))
     sources = np.concatenate([factor.flat for factor in listed]) if listed else np.empty(0)
     entries = program.entries
     info = QueryInfo(engine="clique tree", cost=int(entries.sum()), largest_table=int(entries.max(initial=0)))
     return CompiledFactors(listed, named, program, sources, info)
+
+
+def _cheapest_program(
+    scopes: tuple[tuple[int, ...], ...],
+    sizes: tuple[int, ...],
+    orders: Sequence[tuple[int, ...] | None],
+    held: tuple[tuple[int, ...], ...],
+    names: Sequence[str],
+) -> Program:
+    programs: list[Program] = []
+    for order in orders:
+        try:
+            programs.append(compile_program(scopes, sizes, order, held))
+        except TreeTooLarge as error:
+            refusal = too_large(error.entries, error.clique, error.clique_entries, names)
+    if not programs:
+        raise refusal
+    return min(programs, key=lambda program: program.num_entries)

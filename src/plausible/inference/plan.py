@@ -82,7 +82,7 @@ def plan_factors(
     variables: Iterable[Variable],
     *,
     order: Sequence[str] | None = None,
-    together: Sequence[str] = (),
+    together: Iterable[Sequence[str]] = (),
     budget: Budget | None = None,
 ) -> Plan:
     """The plan for the product of some factors; see `compile_factors` for the parameters.

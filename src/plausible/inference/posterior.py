@@ -140,7 +140,7 @@ def _cheapest_sum(
     if num_entries(union_scope(factor.scope for factor in factors)) <= _SMALL:
         return sum_product(factors, names)
     nothing = Evidence({}, {}, {}, {})
-    compiled = compile_factors(factors, targets, order=order, together=names, budget=budget)
+    compiled = compile_factors(factors, targets, order=order, together=[names], budget=budget)
     try:
         if compiled.program.num_entries > _LARGE:
             reduced = reduce_states(factors, nothing, targets)

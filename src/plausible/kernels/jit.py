@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 
-__all__ = ["kernel", "reordering_kernel"]
+__all__ = ["inlined_kernel", "kernel", "reordering_kernel"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -17,8 +17,7 @@ def kernel(function: Function) -> Function:
 
     A kernel checks nothing and raises nothing, hence NumPy's rules for division by zero. It runs without the
     interpreter lock, so callers may use threads. Sums stay in the written order (no fast-math): infinities and NaN
-    carry meaning here. A kernel that calls another one belongs in the same file, because a cached caller notices
-    only changes of its own file.
+    carry meaning here.
     """
     return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
 
@@ -29,3 +28,8 @@ def reordering_kernel(function: Function) -> Function:
     For plain sums only. The order depends on the length alone, so the same numbers give the same bits.
     """
     return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc"})(function))
+
+
+def inlined_kernel(function: Function) -> Function:
+    """A kernel that becomes part of its callers, because passing it two dozen arrays would take as long as its work."""
+    return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True)(function))

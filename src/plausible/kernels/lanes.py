@@ -1,4 +1,4 @@
-"""Many rows of evidence at once: message passing as in `plausible.kernels.stream`, with a lane for each row.
+"""Many rows of evidence at once: message passing as in `plausible.kernels.upward`, with a lane for each row.
 
 Every number of a message or a block becomes `LANES` numbers, side by side, one for each row of evidence: what an
 odometer costs is paid once for all of them, and the arithmetic uses wide instructions. The factors are the same in all
@@ -12,8 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.kernels.blocks import Layout, next_block, view_of
 from plausible.kernels.jit import kernel
-from plausible.kernels.stream import Layout
+from plausible.kernels.upward import SAFE_LOG
+from plausible.kernels.views import advance, inner_axes, unsigned
 
 __all__ = ["LANES", "LaneBuffers", "run_lanes"]
 
@@ -23,9 +25,6 @@ Codes = NDArray[np.int32]
 Flags = NDArray[np.uint8]
 
 LANES = 16
-
-# See `plausible.kernels.stream`.
-_SAFE_LOG = 690.0
 
 
 class LaneBuffers(NamedTuple):
@@ -60,38 +59,12 @@ class LaneBuffers(NamedTuple):
 
 
 @kernel
-def _unsigned(number: int) -> np.uint64:
-    return np.uint64(number)
-
-
-@kernel
-def _inner_axes(view: Ints) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
-    axes = view.size // 2
-    inner, step = _unsigned(view[2 * axes - 2]), _unsigned(view[2 * axes - 1])
-    if axes == 1:
-        return inner, step, _unsigned(1), _unsigned(0)
-    return inner, step, _unsigned(view[2 * axes - 4]), _unsigned(view[2 * axes - 3])
-
-
-@kernel
-def _advance(counters: Ints, view: Ints, offset: np.uint64) -> np.uint64:
-    for axis in range(view.size // 2 - 3, -1, -1):
-        counters[axis] += 1
-        stride = _unsigned(view[2 * axis + 1])
-        if counters[axis] < view[2 * axis]:
-            return offset + stride
-        offset -= _unsigned(counters[axis] - 1) * stride
-        counters[axis] = 0
-    return offset
-
-
-@kernel
 def _multiply(block: Floats, size: int, store: Floats, offset: int, view: Ints, counters: Ints) -> None:
     """block *= operand."""
-    inner, step, middle, jump = _inner_axes(view)
+    inner, step, middle, jump = inner_axes(view)
     counters[: view.size // 2] = 0
-    lanes = _unsigned(LANES)
-    place, start, end = _unsigned(0), _unsigned(offset), _unsigned(size)
+    lanes = unsigned(LANES)
+    place, start, end = unsigned(0), unsigned(offset), unsigned(size)
     while place < end:
         for j in range(middle):
             base = start + j * jump
@@ -100,16 +73,16 @@ def _multiply(block: Floats, size: int, store: Floats, offset: int, view: Ints, 
                 for lane in range(lanes):
                     block[to + lane] *= store[of + lane]
             place += inner
-        start = _advance(counters, view, start)
+        start = advance(counters, view, start)
 
 
 @kernel
 def _accumulate(block: Floats, size: int, store: Floats, offset: int, view: Ints, counters: Ints) -> None:
     """target += the sum of the block over the axes that the target does not have."""
-    inner, step, middle, jump = _inner_axes(view)
+    inner, step, middle, jump = inner_axes(view)
     counters[: view.size // 2] = 0
-    lanes = _unsigned(LANES)
-    place, start, end = _unsigned(0), _unsigned(offset), _unsigned(size)
+    lanes = unsigned(LANES)
+    place, start, end = unsigned(0), unsigned(offset), unsigned(size)
     while place < end:
         for j in range(middle):
             base = start + j * jump
@@ -118,16 +91,10 @@ def _accumulate(block: Floats, size: int, store: Floats, offset: int, view: Ints
                 for lane in range(lanes):
                     store[to + lane] += block[of + lane]
             place += inner
-        start = _advance(counters, view, start)
+        start = advance(counters, view, start)
 
 
 # --- the blocks of a clique ---
-
-
-@kernel
-def _view(layout: Layout, k: int) -> Ints:
-    start = layout.operands[k].look
-    return layout.views[start : start + 2 * layout.operands[k].num_inner]
 
 
 @kernel
@@ -140,30 +107,14 @@ def _seek(layout: Layout, buffers: LaneBuffers, c: int, num_sources: int) -> Non
 
 
 @kernel
-def _next(layout: Layout, buffers: LaneBuffers, c: int) -> None:
-    """Step to the next block."""
-    clique = layout.cliques[c]
-    for axis in range(clique.num_outer - 1, -1, -1):
-        buffers.counters[axis] += 1
-        size = layout.outer_sizes[clique.outer_start + axis]
-        wraps = buffers.counters[axis] == size
-        for k in range(clique.first, clique.last + 2):
-            stride = layout.strides[layout.operands[k].strides + axis]
-            buffers.offsets[k - clique.first] += stride - size * stride if wraps else stride
-        if not wraps:
-            return
-        buffers.counters[axis] = 0
-
-
-@kernel
 def _make_block(layout: Layout, buffers: LaneBuffers, loaded: Floats, c: int, b: int) -> None:
     """The product of the factors, the children's messages and the findings for the current block."""
     clique = layout.cliques[c]
-    lanes = _unsigned(LANES)
+    lanes = unsigned(LANES)
     table = loaded[clique.table + b * clique.block : clique.table + (b + 1) * clique.block]
     for i in range(table.size):
         value = table[i]
-        to = _unsigned(i) * lanes
+        to = unsigned(i) * lanes
         for lane in range(lanes):
             buffers.block[to + lane] = value
     scratch = buffers.counters[clique.num_outer :]
@@ -171,7 +122,7 @@ def _make_block(layout: Layout, buffers: LaneBuffers, loaded: Floats, c: int, b:
         operand = layout.operands[k]
         if operand.child >= 0 or (operand.variable >= 0 and buffers.observed[operand.variable]):
             offset = buffers.offsets[k - clique.first]
-            _multiply(buffers.block, clique.block, buffers.store, offset, _view(layout, k), scratch)
+            _multiply(buffers.block, clique.block, buffers.store, offset, view_of(layout, k), scratch)
 
 
 # --- up ---
@@ -196,7 +147,7 @@ def _scale(layout: Layout, buffers: LaneBuffers, c: int, start: int, loaded_floo
             peaks[lane] = max(peaks[lane], message[row * LANES + lane])
     for lane in range(LANES):
         buffers.log_totals[lane] += np.log(peaks[lane])
-        if floors[lane] < -_SAFE_LOG:
+        if floors[lane] < -SAFE_LOG:
             buffers.risky[lane] = 1
         floors[lane] = 1.0
     for row in range(clique.rows):
@@ -219,13 +170,13 @@ def _collect(layout: Layout, buffers: LaneBuffers, loaded: Floats, loaded_floors
         buffers.store[start * LANES : (start + clique.rows) * LANES] = 0.0
         _seek(layout, buffers, c, num_sources)
         scratch = buffers.counters[clique.num_outer :]
-        view = _view(layout, clique.separator)
+        view = view_of(layout, clique.separator)
         for b in range(clique.num_blocks):
             _make_block(layout, buffers, loaded, c, b)
             offset = buffers.offsets[clique.separator - clique.first]
             _accumulate(buffers.block, clique.block, buffers.store, offset, view, scratch)
             if b + 1 < clique.num_blocks:
-                _next(layout, buffers, c)
+                next_block(layout, buffers.offsets, buffers.counters, c)
         _scale(layout, buffers, c, start, loaded_floors)
 
 
@@ -273,20 +224,20 @@ def _distribute(
         for b in range(clique.num_blocks):
             _make_block(layout, buffers, loaded, c, b)
             offset = buffers.offsets[clique.separator - clique.first] + clique.rows
-            _multiply(buffers.block, clique.block, buffers.store, offset, _view(layout, clique.separator), scratch)
+            _multiply(buffers.block, clique.block, buffers.store, offset, view_of(layout, clique.separator), scratch)
             for k in range(clique.first, clique.last):
                 operand = layout.operands[k]
                 if operand.child >= 0 and wanted[operand.child]:
                     offset = buffers.offsets[k - clique.first] + operand.size
-                    _accumulate(buffers.block, clique.block, buffers.store, offset, _view(layout, k), scratch)
+                    _accumulate(buffers.block, clique.block, buffers.store, offset, view_of(layout, k), scratch)
             if totals.size:
                 _add_weighted(buffers.block, row_weights, totals, clique.table + b * clique.block, clique.block)
             else:
                 offset = buffers.offsets[clique.column_sums - clique.first]
-                view = _view(layout, clique.column_sums)
+                view = view_of(layout, clique.column_sums)
                 _accumulate(buffers.block, clique.block, buffers.store, offset, view, scratch)
             if b + 1 < clique.num_blocks:
-                _next(layout, buffers, c)
+                next_block(layout, buffers.offsets, buffers.counters, c)
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Clique trees laid out on flat arrays: from an elimination run to what `plausible.kernels.cliques` streams through.
+"""Clique trees laid out on flat arrays: from an elimination run to what `plausible.kernels.blocks` streams through.
 
 No clique has a stored table. Its table is thought of as a product of *operands*: factors, messages of its children,
 weights of observed states. All their numbers lie in one array, the *store*. The table's axes begin with those of the

@@ -240,7 +240,7 @@ class MarkovNetwork(EvidenceAnalyses, Frozen):
         wanted = read_targets(targets, self._variables, "this network")
         free = [variable for variable in wanted if variable.name not in found.hard]
         factors = absorb(self._all_factors(), replace(found, jeffrey={}))
-        return plan_factors(factors, free, together=[variable.name for variable in free], budget=budget)
+        return plan_factors(factors, free, together=[[variable.name for variable in free]], budget=budget)
 
     def log_probability(self, evidence: EvidenceLike) -> float:
         """log P(evidence) = log Z(e) - log Z, natural; -inf for impossible evidence."""

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from plausible.cpds import CPD, TableCPD
 from plausible.data import decode, encode_columns
-from plausible.errors import ImpossibleEvidence, InvalidModel, NotSupported, TooLarge
+from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidModel, NotSupported, TooLarge
 from plausible.factors import Factor, product
 from plausible.factors.alignment import MAX_ENTRIES, check_size, num_entries
 from plausible.graphs import DAG
@@ -177,6 +177,39 @@ class NetworkQuestions(Frozen, ABC):
         lowered = lower(relevant, self.variables, found.values, found.hard)
         return log_total(lowered.factors, certain, order=lowered.order) + lowered.log_scale
 
+    def expectation(
+        self,
+        terms: Factor | Iterable[Factor],
+        evidence: EvidenceLike | None = None,
+        do: Mapping[str, State] | None = None,
+    ) -> float:
+        """E[Σ f(X) | evidence, do], the terms f being factors with any numbers: rewards, costs, indicators.
+
+        One pass in the expectation semiring answers for all terms together.
+
+        >>> from plausible import BayesianNetwork, Factor, TableCPD
+        >>> net = BayesianNetwork(TableCPD("A", [0.6, 0.4]), TableCPD("B", [[0.7, 0.3], [0.2, 0.8]], parents=["A"]))
+        >>> gains = [Factor([net.variables["A"]], [0, 10]), Factor([net.variables["B"]], [-1, 1])]
+        >>> round(net.expectation(gains), 6)
+        4.0
+        """
+        if do:
+            network, findings = self._surgery(do, evidence)
+            return network.expectation(terms, findings)
+        listed = [terms] if isinstance(terms, Factor) else list(terms)
+        found = Evidence.read(evidence, self.variables, "this network")
+        for variable in (variable for term in listed for variable in term.scope):
+            if self.variables.get(variable.name) != variable:
+                raise InvalidArgument(f"A term mentions {variable!r}, which is not a variable of this network.")
+        names = [name for term in listed for name in term.names]
+        lowered = lower(self._relevant([*found.names, *names], found), self.variables, found.values)
+        groups = [term.names for term in listed]
+        compiled = compile_factors(lowered.factors, (), order=lowered.order, together=groups)
+        try:
+            return compiled.expectation(listed, replace(found, values={}))
+        except ImpossibleEvidence as error:
+            raise self._contradiction(evidence or {}) or error from None
+
     def _plain_factors(self, cpds: Iterable[CPD], found: Evidence) -> Sequence[Factor]:
         """One factor for each distribution, its own variable last, as named engines want them.
 
@@ -278,7 +311,7 @@ class NetworkQuestions(Frozen, ABC):
         pruned = prune(lowered.factors, wanted, replace(found, values={}, jeffrey={}))
         free = [variable for variable in wanted if variable.name not in found.hard]
         together = [variable.name for variable in free]
-        return plan_factors(pruned.factors, free, order=lowered.order, together=together, budget=budget)
+        return plan_factors(pruned.factors, free, order=lowered.order, together=[together], budget=budget)
 
     def _engine(self, cpds: Iterable[CPD], values: Mapping[str, float], budget: Budget | None = None) -> ExactEngine:
         """The engine of some distributions, continuous variables at their observed values."""
