@@ -168,7 +168,7 @@ def _summary(kind: str, ratios: list[Ratio]) -> list[str]:
     measured = [ratio.value for ratio in ratios if not ratio.is_bound]
     lines = []
     if measured:
-        mean = f"geometric mean {_mean(measured):.1f}, lowest {min(measured):.1f}"
+        mean = f"geometric mean {_mean(measured):.1f}, lowest {min(measured):.2f}"
         lines.append(f"{kind} ratios of the {len(measured)} networks that pyAgrum finished: {mean}")
     if len(measured) < len(ratios):
         mean = _mean([ratio.value for ratio in ratios])

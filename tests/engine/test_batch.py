@@ -35,22 +35,22 @@ def expected(product, rows, target, weights):
     return np.array(log_totals), np.array(marginals), totals
 
 
-@pytest.mark.parametrize("wide_store", [2**18, 0])
+@pytest.mark.parametrize("kept_entries", [2**23, 0])
 @settings(max_examples=60, deadline=None)
 @given(problem=problems(), seed=st.integers(0, 10**6), count=st.integers(0, 40))
-def test_rows_equal_the_full_product(wide_store, problem, seed, count):
-    """Side by side and one by one: totals, marginals and summed beliefs."""
+def test_rows_equal_the_full_product(kept_entries, problem, seed, count):
+    """By slices and by blocks: totals, marginals and summed beliefs."""
     scopes, sizes = problem
     tables = random_tables(scopes, sizes, seed)
     product = full_product(scopes, tables, sizes)
     rows, weights = random_rows(sizes, count, seed), np.random.default_rng(seed).random(count)
     program, target = compile_program(scopes, sizes), seed % len(sizes)
-    before, batch._WIDE_STORE = batch._WIDE_STORE, wide_store
+    before, batch._KEPT_ENTRIES = batch._KEPT_ENTRIES, kept_entries
     try:
         one = answer_rows(program, flat(tables), rows, target=target)
         two = answer_rows(program, flat(tables), rows, target=target, weights=weights)
     finally:
-        batch._WIDE_STORE = before
+        batch._KEPT_ENTRIES = before
     log_totals, marginals, totals = expected(product, rows, target, weights)
     for answers in (one, two):
         np.testing.assert_allclose(answers.log_totals, log_totals, atol=1e-10)

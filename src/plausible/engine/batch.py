@@ -15,7 +15,7 @@ from plausible.engine.program import Program
 from plausible.engine.run import Semiring, Workspace
 
 if TYPE_CHECKING:
-    from plausible.kernels.lanes import LaneBuffers
+    from plausible.kernels.rows import RowBuffers
 
 __all__ = ["RowAnswers", "answer_rows"]
 
@@ -25,8 +25,10 @@ Codes = NDArray[np.int32]
 
 #: Rows go in parts of a size that does not depend on the number of threads, so that sums come out the same bit for bit.
 _NUM_PARTS = 8
-#: Rows run side by side where the messages of a program have no more numbers than this; else one after the other.
-_WIDE_STORE = 2**18
+#: Rows run on slices of tables that are kept, where these have no more entries than this in all; else on blocks.
+_KEPT_ENTRIES = 2**23
+#: Tables whose entries may have smaller logarithms, or overflow, are not kept.
+_LOWEST_LOG = -690.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,7 +77,7 @@ def answer_rows(
     job = _Job(program, sources, rows, target, weights)
     parts = [part for part in np.array_split(np.arange(len(rows)), _NUM_PARTS) if len(part)]
     slices = [slice(int(part[0]), int(part[-1]) + 1) for part in parts]
-    run = job.side_by_side() if program.store_size <= _WIDE_STORE else job.one_by_one
+    run = job.by_slices() if program.num_entries <= _KEPT_ENTRIES else job.one_by_one
     totals = None if weights is None else np.zeros(program.num_entries)
     width = max(1, min(threads or os.cpu_count() or 1, len(parts)))
     with ThreadPoolExecutor(width) as pool:
@@ -98,28 +100,28 @@ class _Job:
 
     # --- small programs ---
 
-    def side_by_side(self) -> Callable[[slice], Floats]:
+    def by_slices(self) -> Callable[[slice], Floats]:
         """Load the tables; the answer runs some rows, and returns the sum of their beliefs."""
-        from plausible.kernels.lanes import run_lanes
+        from plausible.kernels.rows import plan_rows, run_rows
         from plausible.kernels.tables import load
 
         program = self.program
         tables, floors = np.empty(program.num_entries), np.empty(program.num_cliques)
         load(program.layout, Workspace.of(program, self.sources).buffers, tables, floors)
-        wanted = self._wanted()
+        plan, wanted = plan_rows(program.layout), self._wanted()
+        home, _, target_stride = (-1, 1, 1) if self.target is None else program.layout.readings[self.target].tolist()
 
         def run(part: slice) -> Floats:
             rows = self.rows[part]
             totals = np.zeros(0 if self.weights is None else program.num_entries)
             risky = np.zeros(len(rows), dtype=np.uint8)
-            run_lanes(
-                program.layout,
-                _lane_buffers(program),
+            run_rows(
+                plan,
+                _row_buffers(program),
                 tables,
-                floors,
-                program.num_sources,
                 rows,
-                -1 if self.target is None else self.target,
+                home,
+                target_stride,
                 wanted,
                 np.empty(0) if self.weights is None else self.weights[part],
                 self.log_totals[part],
@@ -130,7 +132,7 @@ class _Job:
             self._run_again(part.start + np.flatnonzero(risky), Semiring.LOG_SUM, totals)
             return totals
 
-        return run
+        return run if floors.min(initial=0.0) > _LOWEST_LOG else self.one_by_one
 
     def _wanted(self) -> Flags:
         """The cliques from the root to the target's, or all."""
@@ -185,18 +187,17 @@ class _Job:
         return findings
 
 
-def _lane_buffers(program: Program) -> LaneBuffers:
-    from plausible.kernels.lanes import LANES, LaneBuffers
+def _row_buffers(program: Program) -> RowBuffers:
+    from plausible.kernels.rows import RowBuffers
 
     cliques = program.layout.cliques
-    return LaneBuffers(
-        store=np.zeros((program.store_size - program.num_sources) * LANES),
-        peaks=np.zeros(program.num_cliques * LANES),
-        floors=np.zeros(program.num_cliques * LANES),
-        observed=np.zeros(len(program.sizes), dtype=np.uint8),
-        block=np.empty(int(cliques["block"].max(initial=1)) * LANES),
-        offsets=np.empty(int((cliques["last"] - cliques["first"]).max(initial=0)) + 2, dtype=np.int64),
-        counters=np.zeros(2 * int(cliques["num_axes"].max(initial=0)) + 2, dtype=np.int64),
-        log_totals=np.zeros(LANES),
-        risky=np.zeros(LANES, dtype=np.uint8),
+    axes = int(cliques["num_axes"].max(initial=0)) + 1
+    operands = int((cliques["last"] - cliques["first"]).max(initial=0)) + 2
+    return RowBuffers(
+        store=np.zeros(program.store_size),
+        peaks=np.ones(program.num_cliques),
+        counters=np.zeros(axes, dtype=np.int64),
+        sizes=np.zeros(axes, dtype=np.int64),
+        steps=np.zeros(axes * operands, dtype=np.int64),
+        offsets=np.zeros(operands, dtype=np.int64),
     )

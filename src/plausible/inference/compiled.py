@@ -143,7 +143,7 @@ class CompiledFactors:
         lacking = [term for term, home in zip(terms, homes, strict=True) if home is None]
         if lacking:
             raise InvalidArgument(
-                f"({', '.join(lacking[0].names)}) share no clique of this tree: name them in compile_factors(together=)."
+                f"({', '.join(lacking[0].names)}) share no clique of this tree: see compile_factors(together=)."
             )
         with self._possible(self._without_jeffrey(evidence)) as workspace:
             if workspace.semiring == Semiring.SUM:

@@ -34,8 +34,8 @@ def expect(
 ) -> float:
     """After `collect` of sums: the expected value of a sum of terms, each a table over variables of a clique.
 
-    The terms of clique c are the rows `terms[term_starts[c]:term_starts[c + 1]]`: where in `numbers` one lies, where its
-    strides and its view begin, and where the view ends. `expected` is scratch like the store, `values` like a block.
+    The terms of clique c are the rows `terms[term_starts[c]:term_starts[c + 1]]`: where in `numbers` one lies, where
+    its strides and its view begin, and where the view ends. `expected` is scratch like the store, `values` a block.
     """
     total = 0.0
     for c in range(layout.cliques.size):
