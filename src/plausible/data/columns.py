@@ -95,9 +95,12 @@ def _equally_long(encoded: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray
     return encoded
 
 
-def _frame_columns(frame: IntoDataFrame) -> Mapping[str, Any]:
+def _frame_columns(frame: IntoDataFrame) -> Mapping[Any, Any]:
     import narwhals as nw
+    import pandas as pd
 
+    if isinstance(frame, pd.DataFrame) and frame.columns.is_unique:  # by far the most common, and twice as fast
+        return {name: column for name, column in frame.items()}
     try:
         table = nw.from_native(frame, eager_only=True)
     except TypeError:
@@ -187,7 +190,11 @@ def _factorize(variable: Variable, column: Any) -> _Factorized:
         return places, values.tolist()
     if not isinstance(column, (list, tuple, np.ndarray)):
         import narwhals as nw
+        import pandas as pd
 
+        if isinstance(column, pd.Series) and isinstance(column.dtype, np.dtype) and column.dtype.kind == "O":
+            places, distinct = pd.factorize(column.to_numpy())  # without an index, which takes as long again to make
+            return np.asarray(places, dtype=np.intp), distinct.tolist()
         series = nw.from_native(column, series_only=True, allow_series=True, pass_through=True)
         if isinstance(series, nw.Series):
             return _factorize_series(variable, series)

@@ -166,15 +166,23 @@ def _step(buffers: RowBuffers, width: int, num_free: int) -> bool:
 
 
 @inlined_kernel
-def _product(buffers: RowBuffers, loaded: Floats, width: int) -> tuple[float, bool]:
-    """The table's entry times the children's messages; and whether that may have vanished without being zero."""
-    value = loaded[buffers.offsets[0]]
-    has_zero = value == 0.0
+def _product(buffers: RowBuffers, loaded: Floats, width: int, last: int, i: int) -> float:
+    """The table's entry times the children's messages, `i` steps along the last free axis."""
+    value = loaded[buffers.offsets[0] + i * buffers.steps[last]]
     for place in range(1, width - 1):
-        factor = buffers.store[buffers.offsets[place]]
-        value *= factor
-        has_zero = has_zero or factor == 0.0
-    return value, value < _TINY and not has_zero
+        value *= buffers.store[buffers.offsets[place] + i * buffers.steps[last + place]]
+    return value
+
+
+@kernel
+def _has_vanished(buffers: RowBuffers, loaded: Floats, width: int, last: int, i: int) -> bool:
+    """Whether a product is tiny though none of its factors is zero."""
+    if loaded[buffers.offsets[0] + i * buffers.steps[last]] == 0.0:
+        return False
+    for place in range(1, width - 1):
+        if buffers.store[buffers.offsets[place] + i * buffers.steps[last + place]] == 0.0:
+            return False
+    return True
 
 
 # --- up and down ---
@@ -185,30 +193,56 @@ def _send(plan: RowPlan, buffers: RowBuffers, loaded: Floats, row: Codes, c: int
     """The message of a clique, scaled if it is small or the last; returns whether it is risky."""
     width = plan.starts[c + 1] - plan.starts[c]
     num_free = _open(plan, buffers, row, c, width)
+    num_outer, last, length = _inner(buffers, width, num_free)
+    own_step = buffers.steps[last + width - 1]
     peak, is_risky = 0.0, False
     total, place = 0.0, buffers.offsets[width - 1]
     goes_on = True
     while goes_on:  # the separator's axes come first, so its entries come one after the other
-        value, risk = _product(buffers, loaded, width)
-        is_risky = is_risky or risk
-        total += value
-        goes_on = _step(buffers, width, num_free)
-        if not goes_on or buffers.offsets[width - 1] != place:
+        for i in range(length):
+            value = _product(buffers, loaded, width, last, i)
+            if value < _TINY:
+                is_risky = is_risky or _has_vanished(buffers, loaded, width, last, i)
+            total += value
+            if own_step:
+                buffers.store[place + i * own_step] = total
+                peak = max(peak, total)
+                total = 0.0
+        goes_on = _step(buffers, width, num_outer)
+        if not own_step and (not goes_on or buffers.offsets[width - 1] != place):
             buffers.store[place] = total
             peak = max(peak, total)
-            total, place = 0.0, buffers.offsets[width - 1]
+            total = 0.0
+        place = buffers.offsets[width - 1]
     buffers.peaks[c] = 1.0
     if peak < _SMALL or plan.cliques[c].parent < 0:
         buffers.peaks[c] = peak
-        last = -1
-        goes_on = peak > 0.0
-        while goes_on:
-            place = buffers.offsets[width - 1]
-            if place != last:
-                buffers.store[place] /= peak
-                last = place
-            goes_on = _step(buffers, width, num_free)
+        if peak > 0.0:
+            _scale(buffers, width, num_free, peak)
     return is_risky
+
+
+@inlined_kernel
+def _inner(buffers: RowBuffers, width: int, num_free: int) -> tuple[int, int, int]:
+    """How many free axes there are outside the last one, where its strides begin, and its size; 1 for none."""
+    if num_free:
+        return num_free - 1, (num_free - 1) * width, buffers.sizes[num_free - 1]
+    for place in range(width):
+        buffers.steps[place] = 0
+    return 0, 0, 1
+
+
+@kernel
+def _scale(buffers: RowBuffers, width: int, num_free: int, peak: float) -> None:
+    """Divide the entries of a message by its peak."""
+    before = -1
+    goes_on = True
+    while goes_on:
+        place = buffers.offsets[width - 1]
+        if place != before:
+            buffers.store[place] /= peak
+            before = place
+        goes_on = _step(buffers, width, num_free)
 
 
 @kernel
@@ -252,25 +286,29 @@ def _answer(
     for place in range(1, width - 1):
         if wanted[plan.children[first + place]]:
             _clear_answer(plan, buffers, row, plan.children[first + place])
-    num_free = _open(plan, buffers, row, c, width)
+    num_outer, last, length = _inner(buffers, width, _open(plan, buffers, row, c, width))
     goes_on = True
     while goes_on:
-        value, _ = _product(buffers, loaded, width)
-        if value != 0.0:
+        for i in range(length):
+            value = _product(buffers, loaded, width, last, i)
+            if value == 0.0:
+                continue
             value /= buffers.peaks[c]
             if clique.parent >= 0:
-                own = buffers.offsets[width - 1]
+                own = buffers.offsets[width - 1] + i * buffers.steps[last + width - 1]
                 message = buffers.store[own]
                 value *= buffers.store[own + clique.rows] / message if message != 0.0 else 0.0
             for place in range(1, width - 1):
                 child = plan.children[first + place]
                 if wanted[child]:
-                    buffers.store[buffers.offsets[place] + plan.cliques[child].rows] += value
+                    at = buffers.offsets[place] + i * buffers.steps[last + place]
+                    buffers.store[at + plan.cliques[child].rows] += value
+            entry = buffers.offsets[0] + i * buffers.steps[last]
             if totals.size:
-                totals[buffers.offsets[0]] += weight * value
+                totals[entry] += weight * value
             if answer.size:
-                answer[(buffers.offsets[0] - clique.table) // target_stride % answer.size] += value
-        goes_on = _step(buffers, width, num_free)
+                answer[(entry - clique.table) // target_stride % answer.size] += value
+        goes_on = _step(buffers, width, num_outer)
 
 
 @kernel
