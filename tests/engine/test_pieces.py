@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from engine_problems import flat, full_product, random_tables
 
+from engine_problems import flat, full_product, random_tables
 from plausible.engine import compilation, pieces
 from plausible.engine.compilation import compile_program
 from plausible.engine.pieces import cut_into_pieces, split_blocks

@@ -100,7 +100,8 @@ def _frame_columns(frame: IntoDataFrame) -> Mapping[Any, Any]:
     import pandas as pd
 
     if isinstance(frame, pd.DataFrame) and frame.columns.is_unique:  # by far the most common, and twice as fast
-        return {name: column for name, column in frame.items()}
+        columns: dict[Any, Any] = dict(frame.items())
+        return columns
     try:
         table = nw.from_native(frame, eager_only=True)
     except TypeError:

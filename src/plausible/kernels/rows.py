@@ -171,7 +171,7 @@ def _product(buffers: RowBuffers, loaded: Floats, width: int, last: int, i: int)
     value = loaded[buffers.offsets[0] + i * buffers.steps[last]]
     for place in range(1, width - 1):
         value *= buffers.store[buffers.offsets[place] + i * buffers.steps[last + place]]
-    return value
+    return float(value)
 
 
 @kernel
