@@ -23,6 +23,7 @@ from plausible.inference.marginal_map import MarginalMap, marginal_map
 from plausible.inference.max_elimination import max_product
 from plausible.inference.plan import Plan
 from plausible.inference.polytree import Propagation, propagate, virtual_leaf
+from plausible.inference.polytree_cutset import loop_cutset
 from plausible.inference.posterior import posterior
 from plausible.inference.relevance import Reduction, possible_states, prune, reduce_states
 from plausible.inference.sensitivity import Derivatives
@@ -60,6 +61,7 @@ __all__ = [
     "cluster_variables",
     "compile_factors",
     "enumerate_posterior",
+    "loop_cutset",
     "marginal_map",
     "max_product",
     "possible_states",

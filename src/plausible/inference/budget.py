@@ -10,7 +10,10 @@ from plausible.errors import InvalidArgument, TooLarge
 
 __all__ = ["Budget"]
 
-_REMEDIES = "Ask for a few variables with query(), add evidence, or raise the budget."
+_REMEDIES = (
+    "Ask for fewer variables at a time (query, or marginals with targets=), add evidence, raise the budget=, or trade "
+    "time for memory with query(..., engine=RecursiveConditioning())."
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,8 +64,8 @@ class Plan:
         ]
         if self.num_cliques:
             lines.append(
-                f"largest clique: ({', '.join(self.largest_clique)}), {self.largest_entries:,} entries, "
-                f"separator ({', '.join(self.largest_separator)})"
+                f"largest clique: ({_shortened(self.largest_clique)}), {self.largest_entries:,} entries, "
+                f"separator ({_shortened(self.largest_separator)})"
             )
             lines.append(f"elimination order: {_shortened(self.order)}")
         if not self.fits:

@@ -86,7 +86,7 @@ def posterior(
     """
     listed = list(factors)
     if evidence.jeffrey:
-        return _after_jeffrey(listed, targets, evidence)
+        return _after_jeffrey(listed, targets, evidence, order, budget)
     observed = [variable for variable in targets if variable.name in evidence.hard]
     free = [variable for variable in targets if variable.name not in evidence.hard]
     check_size(free, "The joint distribution of the targets")
@@ -107,13 +107,19 @@ def log_total(
     return sum(_cheapest_sum(part, (), order, budget).log_total for part in _components(absorb(factors, evidence)))
 
 
-def _after_jeffrey(factors: Sequence[Factor], targets: Sequence[Variable], evidence: Evidence) -> Factor:
+def _after_jeffrey(
+    factors: Sequence[Factor],
+    targets: Sequence[Variable],
+    evidence: Evidence,
+    order: Sequence[str] | None,
+    budget: Budget | None,
+) -> Factor:
     variables = {variable.name: variable for factor in factors for variable in factor.scope}
 
     def belief(name: str, certain: Evidence) -> NDArray[np.float64]:
-        return posterior(factors, [variables[name]], certain).flat
+        return posterior(factors, [variables[name]], certain, order=order, budget=budget).flat
 
-    return posterior(factors, targets, fit_jeffrey(evidence, variables, belief))
+    return posterior(factors, targets, fit_jeffrey(evidence, variables, belief), order=order, budget=budget)
 
 
 def _relevant_sum(

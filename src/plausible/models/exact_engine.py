@@ -89,7 +89,8 @@ class ExactEngine:
         factors = self.sums if self.tables is None else self.tables()
         best = self._explained(evidence, factors.best)
         log_best = (best.log_probability or 0.0) - self.log_normalizer
-        return Assignment({name: best[name] for name in self.variables}, log_probability=log_best)
+        states = {name: best[name] for name in self.variables}
+        return Assignment(states, log_probability=log_best, info=factors.info)
 
     def sample(
         self, num_rows: int, seed: int | np.random.Generator | None = None, evidence: EvidenceLike | None = None

@@ -180,7 +180,7 @@ def _only_position(variable: Variable, evidence: Evidence) -> int:
         raise NotSupported(
             f"{variable.name!r} is discrete and not observed, beside continuous variables: the largest density of such "
             "a mixture depends on the units of the numbers and is no explanation to trust. Ask for the most probable "
-            "states with map(...), then for the numbers given these states."
+            "states with query(...).argmax(), then for the numbers given these with moments(...)."
         )
     return evidence.hard.get(variable.name, 0)
 

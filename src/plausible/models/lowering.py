@@ -214,8 +214,7 @@ def _evaluated(cpd: CPD, known: Mapping[str, float]) -> tuple[Factor, float]:
         if variable.is_continuous:
             raise NotSupported(
                 f"{variable.name!r} is continuous and not observed: this question needs a number as evidence for it. "
-                "Complete rows can be asked about with log_likelihood(...), and the factors of a Gaussian network "
-                "multiplied by hand: see cpd.to_factors()."
+                "query, marginals, log_probability, moments and mixture answer without one."
             )
     check_size(scope, f"The table of {cpd.variable.name!r}")
     columns = {variable.name: np.asarray(known.get(variable.name, 0)) for variable in cpd.scope}

@@ -262,6 +262,14 @@ class MarkovNetwork(EvidenceAnalyses, Frozen):
         """A most probable assignment to all variables given the evidence, with its `.log_probability`."""
         return self.compile().mpe(evidence)
 
+    def expectation(self, terms: Factor | Iterable[Factor], evidence: EvidenceLike | None = None) -> float:
+        """E[Σ f(X) | evidence], the terms f being factors with any numbers; one pass answers for all together."""
+        listed = [terms] if isinstance(terms, Factor) else list(terms)
+        found = Evidence.read(evidence, self._variables, "this network")
+        groups = [term.names for term in listed]
+        compiled = compile_factors(self._all_factors(), self._variables.values(), together=groups)
+        return compiled.expectation(listed, found)
+
     def k_best(self, k: int, evidence: EvidenceLike | None = None) -> list[Assignment]:
         """The k most probable assignments to all variables given the evidence, best first; fewer where fewer can be."""
         found = Evidence.read(evidence, self._variables, "this network")

@@ -26,6 +26,8 @@ class MostProbable(NetworkQuestions):
     def mpe(self, evidence: EvidenceLike | None = None, do: Mapping[str, State] | None = None) -> Assignment:
         """A most probable assignment to all variables given the evidence, with its `.log_probability`.
 
+        Continuous variables that are not observed, and have nothing observed below them, are left out.
+
         >>> from plausible import BayesianNetwork, TableCPD
         >>> net = BayesianNetwork(TableCPD("A", [0.6, 0.4]), TableCPD("B", [[0.7, 0.3], [0.2, 0.8]], parents=["A"]))
         >>> net.mpe(evidence={"B": 1})
@@ -38,7 +40,10 @@ class MostProbable(NetworkQuestions):
         if has_numbers or self._needs_hidden_numbers(evidence):
             return hybrid_mpe(self.cpds, self.variables, evidence)
         engine, findings = self._engine_given(evidence)
-        return engine.mpe(findings)
+        best = engine.mpe(findings)
+        values = Evidence.read(evidence, self.variables, "this network").values
+        states = {name: values.get(name, best.get(name)) for name in self.variables if name in values or name in best}
+        return Assignment(states, log_probability=best.log_probability, info=best.info)
 
     def k_best(
         self, k: int, evidence: EvidenceLike | None = None, do: Mapping[str, State] | None = None

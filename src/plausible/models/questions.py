@@ -129,6 +129,10 @@ class NetworkQuestions(Frozen, ABC):
         relevant = self._relevant([*found.names, *(variable.name for variable in wanted)], found)
         certain = replace(found, values={})
         if _has_hidden_numbers(relevant, found):
+            if engine is not None:
+                raise NotSupported(
+                    "Named engines work on tables; this question involves numbers that are not observed."
+                )
             return hybrid_table(self.cpds, self.variables, wanted, evidence)
         try:
             if engine is not None:
@@ -166,6 +170,10 @@ class NetworkQuestions(Frozen, ABC):
             raise NotSupported("jeffrey evidence has no probability: it replaces a belief. See likelihood(...).")
         relevant = self._relevant(found.names, found)
         if _has_hidden_numbers(relevant, found):
+            if engine is not None:
+                raise NotSupported(
+                    "Named engines work on tables; this question involves numbers that are not observed."
+                )
             return hybrid_log_probability(self.cpds, self.variables, evidence)
         observed = {**found.hard, **found.values}
         certain = replace(found, values={})
@@ -509,3 +517,8 @@ def _contradicted(name: str, finding: object, value: object) -> ImpossibleEviden
 
 def _has_hidden_numbers(cpds: Iterable[CPD], found: Evidence) -> bool:
     return any(v.is_continuous and v.name not in found.values for cpd in cpds for v in cpd.scope)
+
+
+def _refuse_engine(engine: Engine | None) -> None:
+    if engine is not None:
+        raise NotSupported("Named engines work on tables, but this question involves numbers that are not observed.")
