@@ -10,9 +10,13 @@ from plausible.errors import InvalidArgument, TooLarge
 
 __all__ = ["Budget"]
 
+#: What an entry of an answer costs beyond its clique's: it is added up by strides, normalised and brought into order.
+_SECONDS_PER_ANSWER = 1e-7
+_BYTES_PER_ANSWER = 24
+
 _REMEDIES = (
-    "Ask for fewer variables at a time (query, or marginals with targets=), add evidence, raise the budget=, or trade "
-    "time for memory with query(..., engine=RecursiveConditioning())."
+    "Ask for fewer variables at a time (query, or marginals with targets=), add evidence, raise the budget= of query, "
+    "marginals or compile, or trade time for memory with query(..., engine=RecursiveConditioning())."
 )
 
 
@@ -40,18 +44,32 @@ class Budget:
         if not (self.seconds > 0 and self.bytes > 0):
             raise InvalidArgument(f"A budget is positive, in seconds and in bytes; not {self}.")
 
-    def check(self, program: Program, names: Sequence[str]) -> None:
-        """Refuse a program that costs more, with its largest clique and what can be done."""
-        if program.seconds > self.seconds or program.num_bytes > self.bytes:
+    def allows(self, program: Program, answer_entries: int = 0) -> bool:
+        """Whether a run of a program, and an answer with so many entries read off it, cost no more."""
+        seconds, num_bytes = cost_of(program, answer_entries)
+        return seconds <= self.seconds and num_bytes <= self.bytes
+
+    def check(self, program: Program, names: Sequence[str], answer_entries: int = 0) -> None:
+        """Refuse what `allows` denies, with the largest clique and what can be done."""
+        if not self.allows(program, answer_entries):
             entries = program.entries
+            seconds, num_bytes = cost_of(program, answer_entries)
             raise too_large(
                 float(entries.sum()),
                 program.clique(program.largest),
                 float(entries.max()),
                 names,
-                f" It would take about {program.seconds:.2g} s and {program.num_bytes / 2**30:.2g} GiB; the budget is "
+                f" It would take about {seconds:.2g} s and {num_bytes / 2**30:.2g} GiB; the budget is "
                 f"{self.seconds:g} s and {self.bytes / 2**30:.3g} GiB.",
             )
+
+
+def cost_of(program: Program, answer_entries: int = 0) -> tuple[float, int]:
+    """Seconds, roughly, and bytes of a run and of an answer with so many entries, which is copied on its way out."""
+    return (
+        program.seconds + answer_entries * _SECONDS_PER_ANSWER,
+        program.num_bytes + answer_entries * _BYTES_PER_ANSWER,
+    )
 
 
 def too_large(

@@ -281,7 +281,10 @@ def compile_factors(
     if order is not None:
         orders.append(tuple(dict.fromkeys((*(numbers[name] for name in order if name in numbers), *numbers.values()))))
     program = _cheapest_program(scopes, sizes, orders, held, list(named))
-    (budget or Budget()).check(program, list(named))
+    if budget is not None and not isinstance(budget, Budget):
+        raise InvalidArgument(f"budget= takes a Budget, such as Budget(seconds=10), not {budget!r}.")
+    answer = max((math.prod(sizes[number] for number in group) for group in held), default=0)
+    (budget or Budget()).check(program, list(named), answer)
     sources = np.concatenate([factor.flat for factor in listed]) if listed else np.empty(0)
     entries = program.entries
     info = QueryInfo(engine="clique tree", cost=int(entries.sum()), largest_table=int(entries.max(initial=0)))

@@ -30,6 +30,7 @@ __all__ = [
     "RecursiveConditioning",
     "SummingEngine",
     "VariableElimination",
+    "check_engine",
 ]
 
 
@@ -52,6 +53,12 @@ class Engine(Protocol):
 
         In a Bayesian network this is log P(e).
         """
+
+
+def check_engine(engine: object) -> None:
+    """Refuse what is no engine; `None`, for the default one, will do."""
+    if engine is not None and (isinstance(engine, type) or not isinstance(engine, Engine)):
+        raise InvalidArgument(f"engine= takes an engine, such as VariableElimination() or Pearl(), not {engine!r}.")
 
 
 class SummingEngine(ABC):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from plausible.factors import Factor
-from plausible.inference.budget import Budget
+from plausible.inference.budget import Budget, cost_of
 from plausible.inference.compiled import CompiledFactors, compile_factors
 from plausible.variables import Variable
 
@@ -33,7 +34,8 @@ class Plan:
     largest_clique, largest_entries, largest_separator
         The clique with the largest table, its entries, and what it shares with the clique above it.
     bytes, seconds
-        Memory for factors and messages (tables are never held as a whole), and a rough estimate of the time.
+        Memory for factors, messages and the answer (clique tables are never held as a whole), and a rough estimate of
+        the time.
     fits
         Whether that is within the budget.
     """
@@ -95,13 +97,17 @@ def plan_factors(
     elimination order: coin, call
     """
     unlimited = Budget(seconds=float("inf"), bytes=2**62)
-    return plan_of(compile_factors(factors, variables, order=order, together=together, budget=unlimited), budget)
+    groups = list(together)
+    compiled = compile_factors(factors, variables, order=order, together=groups, budget=unlimited)
+    answers = [math.prod(compiled.variables[name].num_states for name in group) for group in groups]
+    return plan_of(compiled, budget, max(answers, default=0))
 
 
-def plan_of(compiled: CompiledFactors, budget: Budget | None = None) -> Plan:
-    """The plan of factors that are compiled."""
-    program, names, limit = compiled.program, list(compiled.variables), budget or Budget()
+def plan_of(compiled: CompiledFactors, budget: Budget | None = None, answer_entries: int = 0) -> Plan:
+    """The plan of factors that are compiled, and of an answer with so many entries."""
+    program, names = compiled.program, list(compiled.variables)
     largest = program.largest
+    seconds, num_bytes = cost_of(program, answer_entries)
     return Plan(
         engine="clique tree",
         num_factors=len(compiled.factors),
@@ -113,7 +119,7 @@ def plan_of(compiled: CompiledFactors, budget: Budget | None = None) -> Plan:
         largest_clique=tuple(names[number] for number in program.clique(largest)),
         largest_entries=int(program.entries.max(initial=0)),
         largest_separator=tuple(names[number] for number in program.separator(largest)),
-        bytes=program.num_bytes,
-        seconds=program.seconds,
-        fits=program.seconds <= limit.seconds and program.num_bytes <= limit.bytes,
+        bytes=num_bytes,
+        seconds=seconds,
+        fits=(budget or Budget()).allows(program, answer_entries),
     )

@@ -45,6 +45,8 @@ class ExactEngine:
         log Z, by which the product of the factors exceeds the probability.
     families
         Name -> (parents..., child), for expected counts; empty for a Markov network.
+    place
+        What errors call it.
     """
 
     variables: Mapping[str, Variable]
@@ -52,6 +54,10 @@ class ExactEngine:
     tables: Callable[[], CompiledFactors] | None
     log_normalizer: float
     families: Mapping[str, tuple[Variable, ...]]
+    place: str = "this compiled model"
+
+    def __repr__(self) -> str:
+        return f"<ExactEngine: {len(self.variables)} variables, {self.sums.program}>"
 
     # --- one evidence ---
 
@@ -66,7 +72,7 @@ class ExactEngine:
         >>> engine.query("A", evidence={"B": 1}).values.round(4)
         array([0.36, 0.64])
         """
-        wanted = read_targets(targets, self.variables, "this model")
+        wanted = read_targets(targets, self.variables, self.place)
         return self._explained(evidence, lambda found: self.sums.joint(wanted, found))
 
     def marginals(self, evidence: EvidenceLike | None = None) -> dict[str, Factor]:
@@ -111,7 +117,7 @@ class ExactEngine:
         return decode({name: codes[:, place] for place, name in enumerate(self.sums.variables)}, self.variables)
 
     def _read(self, evidence: EvidenceLike | None) -> Evidence:
-        return Evidence.read(evidence, self.variables, "this model")
+        return Evidence.read(evidence, self.variables, self.place)
 
     def _explained(self, evidence: EvidenceLike | None, answer: Callable[[Evidence], _Answer]) -> _Answer:
         """The answer, or an error that names the findings that contradict each other."""
@@ -187,8 +193,10 @@ class ExactEngine:
         return self.sums.family_totals(answers.totals, self.families)
 
     def _posteriors(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]], target: str) -> npt.NDArray[np.float64]:
-        if not isinstance(target, str) or target not in self.variables:
-            raise UnknownVariable.named(target, self.variables, "this model")
+        if not isinstance(target, str):
+            raise InvalidArgument(f"Name one target at a time, by its name, not {type(target).__name__}.")
+        if target not in self.variables:
+            raise UnknownVariable.named(target, self.variables, self.place)
         codes = encode_evidence(frame, self.variables)
         codes[:, list(self.variables).index(target)] = -1
         rows, places = self._distinct(codes)

@@ -23,7 +23,7 @@ from plausible.inference.budget import Budget
 from plausible.inference.compiled import compile_factors
 from plausible.inference.contradiction import impossible_evidence
 from plausible.inference.elimination import absorb, sum_product
-from plausible.inference.engines import Engine
+from plausible.inference.engines import Engine, check_engine
 from plausible.inference.k_best import best_assignments
 from plausible.inference.map_search import SearchProgress
 from plausible.inference.marginal_map import marginal_map
@@ -212,6 +212,7 @@ class MarkovNetwork(EvidenceAnalyses, Frozen):
         Factor
             Normalised; its `.info` says how it was got and what it cost.
         """
+        check_engine(engine)
         wanted = read_targets(targets, self._variables, "this network")
         found = Evidence.read(evidence, self._variables, "this network")
         try:

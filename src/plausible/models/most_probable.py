@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
@@ -10,9 +11,9 @@ from plausible.inference.k_best import best_assignments
 from plausible.inference.map_search import SearchProgress
 from plausible.inference.marginal_map import marginal_map
 from plausible.inference.posterior import read_targets
-from plausible.models.hybrid_questions import hybrid_mpe
+from plausible.models.hybrid_questions import hybrid_mpe, hybrid_table
 from plausible.models.lowering import lower
-from plausible.models.questions import NetworkQuestions
+from plausible.models.questions import NetworkQuestions, has_hidden_numbers
 from plausible.variables import Assignment, Evidence, EvidenceLike, State
 
 __all__ = ["MostProbable"]
@@ -48,7 +49,7 @@ class MostProbable(NetworkQuestions):
     def k_best(
         self, k: int, evidence: EvidenceLike | None = None, do: Mapping[str, State] | None = None
     ) -> list[Assignment]:
-        """The k most probable assignments to all variables given the evidence, best first, each with its probability.
+        """The k most probable assignments to all discrete variables given the evidence, best first, with probabilities.
 
         Fewer where fewer are possible; ties in a fixed order (Nilsson 1998).
 
@@ -117,6 +118,10 @@ class MostProbable(NetworkQuestions):
         wanted = read_targets(names, self.variables, "this network")
         found = Evidence.read(evidence, self.variables, "this network")
         relevant = self._relevant([*found.names, *(variable.name for variable in wanted)], found)
+        if has_hidden_numbers(relevant, found):
+            table = hybrid_table(self.cpds, self.variables, wanted, evidence)
+            log_best = math.log(table.max()) + self.log_probability(evidence or {})
+            return Assignment(table.argmax(), log_probability=log_best, info=table.info)
         lowered = lower(relevant, self.variables, found.values, found.hard)
         try:
             answer = marginal_map(

@@ -21,7 +21,7 @@ from plausible.graphs import DAG
 from plausible.inference.budget import Budget
 from plausible.inference.compiled import compile_factors
 from plausible.inference.contradiction import impossible_evidence
-from plausible.inference.engines import Engine
+from plausible.inference.engines import Engine, check_engine
 from plausible.inference.plan import Plan, plan_factors
 from plausible.inference.posterior import log_total, posterior, read_targets
 from plausible.inference.relevance import prune, reduce_states
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from narwhals.typing import IntoDataFrame
 
-__all__ = ["NetworkQuestions"]
+__all__ = ["NetworkQuestions", "has_hidden_numbers"]
 
 #: From so many entries on, a clique tree for the evidence at hand may be much smaller.
 _LARGE = 2**20
@@ -124,11 +124,12 @@ class NetworkQuestions(Frozen, ABC):
         if do:
             network, findings = self._surgery(do, evidence)
             return network.query(targets, findings, engine=engine, budget=budget)
+        check_engine(engine)
         wanted = read_targets(targets, self.variables, "this network")
         found = Evidence.read(evidence, self.variables, "this network")
         relevant = self._relevant([*found.names, *(variable.name for variable in wanted)], found)
         certain = replace(found, values={})
-        if _has_hidden_numbers(relevant, found):
+        if has_hidden_numbers(relevant, found):
             if engine is not None:
                 raise NotSupported(
                     "Named engines work on tables; this question involves numbers that are not observed."
@@ -169,7 +170,7 @@ class NetworkQuestions(Frozen, ABC):
         if found.jeffrey:
             raise NotSupported("jeffrey evidence has no probability: it replaces a belief. See likelihood(...).")
         relevant = self._relevant(found.names, found)
-        if _has_hidden_numbers(relevant, found):
+        if has_hidden_numbers(relevant, found):
             if engine is not None:
                 raise NotSupported(
                     "Named engines work on tables; this question involves numbers that are not observed."
@@ -205,6 +206,10 @@ class NetworkQuestions(Frozen, ABC):
             network, findings = self._surgery(do, evidence)
             return network.expectation(terms, findings)
         listed = [terms] if isinstance(terms, Factor) else list(terms)
+        if not all(isinstance(term, Factor) for term in listed):
+            raise InvalidArgument(
+                'The terms of an expectation are factors, such as Factor([net.variables["X"]], [0, 1]).'
+            )
         found = Evidence.read(evidence, self.variables, "this network")
         for variable in (variable for term in listed for variable in term.scope):
             if self.variables.get(variable.name) != variable:
@@ -286,7 +291,8 @@ class NetworkQuestions(Frozen, ABC):
         if targets is None:
             return self._engine(self.cpds.values(), {}, budget)
         names = [variable.name for variable in read_targets(targets, self.variables, "this network")]
-        return self._engine(self._relevant(names, Evidence({}, {}, {}, {})), {}, budget)
+        engine = self._engine(self._relevant(names, Evidence({}, {}, {}, {})), {}, budget)
+        return replace(engine, place="this compiled model, which compile(targets=...) has cut down")
 
     def explain(
         self,
@@ -402,7 +408,7 @@ class NetworkQuestions(Frozen, ABC):
         """Whether questions about the discrete variables involve continuous ones that are not observed."""
         found = Evidence.read(evidence, self.variables, "this network")
         discrete = [name for name, variable in self.variables.items() if not variable.is_continuous]
-        return len(discrete) < len(self.variables) and _has_hidden_numbers(
+        return len(discrete) < len(self.variables) and has_hidden_numbers(
             self._relevant([*discrete, *found.names], found), found
         )
 
@@ -515,7 +521,8 @@ def _contradicted(name: str, finding: object, value: object) -> ImpossibleEviden
     return ImpossibleEvidence(f"The evidence {name}={finding!r} contradicts do={{{name!r}: {value!r}}}.")
 
 
-def _has_hidden_numbers(cpds: Iterable[CPD], found: Evidence) -> bool:
+def has_hidden_numbers(cpds: Iterable[CPD], found: Evidence) -> bool:
+    """Whether some distributions involve continuous variables that are not observed."""
     return any(v.is_continuous and v.name not in found.values for cpd in cpds for v in cpd.scope)
 
 
