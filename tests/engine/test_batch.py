@@ -87,3 +87,18 @@ def test_rows_that_would_underflow_come_out_right():
     start = int(program.layout.cliques["table"][clique])
     belief = totals[start : start + 9].reshape(3, 3)
     np.testing.assert_allclose(belief, np.diag([1.0, 3.0, 0.0]))
+
+
+@pytest.mark.parametrize("size", [10.0, 1e100, 1e290])
+def test_rows_of_large_numbers_do_not_overflow(size):
+    """A chain of potentials far from one: totals leave the range of floats, marginals are those of the scaled."""
+    count = 400 if size == 10 else 12
+    scopes, sizes = tuple((v, v + 1) for v in range(count)), (2,) * (count + 1)
+    table = np.array([[1.0, 0.1], [0.1, 1.0]])
+    rows = np.array([[0, *[-1] * count], [1, *[-1] * count]], dtype=np.int32)
+    program = compile_program(scopes, sizes)
+    large = answer_rows(program, flat([size * table] * count), rows, target=1)
+    plain = answer_rows(program, flat([table] * count), rows, target=1)
+    np.testing.assert_allclose(large.log_totals, plain.log_totals + count * np.log(size))
+    np.testing.assert_allclose(large.marginals, plain.marginals)
+    np.testing.assert_allclose(large.marginals, [[1 / 1.1, 0.1 / 1.1], [0.1 / 1.1, 1 / 1.1]])

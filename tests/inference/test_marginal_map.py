@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from importlib import import_module
 from itertools import product
 from pathlib import Path
 
@@ -16,7 +17,6 @@ import plausible as pb
 from network_oracle import agrees, asia_network, joint_of_bayesian_network, random_evidence, random_network
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge
 from plausible.factors import Factor
-from plausible.inference import marginal_map as module
 from plausible.inference.map_bounds import LogTable, bound_tree
 from plausible.inference.map_plan import plan_bound
 from plausible.inference.map_search import branch_and_bound
@@ -27,6 +27,8 @@ from plausible.variables import Evidence, Variable, jeffrey, likelihood
 NETWORKS = Path(__file__).parents[3] / "shared" / "nets"
 METHODS = ["auto", "elimination", "search"]
 NOTHING = Evidence.read({}, {})
+
+MODULE = import_module("plausible.inference.marginal_map")  # the room has a function of the same name
 
 
 def sums(net, targets, evidence):
@@ -117,7 +119,7 @@ def test_stages_hand_over_what_they_found(monkeypatch):
     factors, variables = grid(rng, 4)
     targets = [variable for place, variable in enumerate(variables) if place % 3]
     expected = grid_sums(factors, variables, {variable.name for variable in targets}).max()
-    monkeypatch.setattr(module, "_STAGES", ((4, 2.0), (8, 2.0), (16, 2.0)))
+    monkeypatch.setattr(MODULE, "_STAGES", ((4, 2.0), (8, 2.0), (16, 2.0)))
     answer = marginal_map(factors, targets, NOTHING, method="search")
     assert math.exp(answer.log_value) == pytest.approx(expected, rel=1e-9)
     assert answer.gap == 0
@@ -132,7 +134,7 @@ def test_stages_too_small_for_the_hidden_variables_are_left_out(monkeypatch):
     links = [rng.random((2, 3)) for _ in targets]
     factors = [Factor(hidden, joint), *(Factor((h, t), x) for h, t, x in zip(hidden, targets, links, strict=False))]
     expected = np.einsum("abcdef,ax,by,cz->xyz", joint, *links)
-    monkeypatch.setattr(module, "_STAGES", ((4, 1.0),))
+    monkeypatch.setattr(MODULE, "_STAGES", ((4, 1.0),))
     answer = marginal_map(factors, targets, NOTHING, method="search")
     assert tuple(answer.assignment.values()) == np.unravel_index(expected.argmax(), expected.shape)
     assert math.exp(answer.log_value) == pytest.approx(expected.max(), rel=1e-12)

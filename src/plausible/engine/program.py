@@ -87,14 +87,25 @@ class Program:
         """A rough estimate of the time of one calibration."""
         return self.num_entries * _SECONDS_PER_ENTRY + self.num_cliques * _SECONDS_PER_CLIQUE
 
+    def smallest_cliques(self, groups: Iterable[Iterable[int]]) -> list[int | None]:
+        """For each group of variables the position of the clique with the smallest table that has them all, if any."""
+        holders: list[list[int]] = [[] for _ in self.sizes]
+        cliques = [frozenset(self.clique(position)) for position in range(self.num_cliques)]
+        for position, clique in enumerate(cliques):
+            for variable in clique:
+                holders[variable].append(position)
+        entries = self.entries.tolist()
+        found: list[int | None] = []
+        for group in groups:
+            wanted = frozenset(group)
+            candidates = min((holders[variable] for variable in wanted), key=len, default=range(self.num_cliques))
+            holding = [position for position in candidates if wanted <= cliques[position]]
+            found.append(min(holding, key=entries.__getitem__, default=None))
+        return found
+
     def smallest_clique(self, variables: Iterable[int]) -> int | None:
-        """The position of the clique with the smallest table that has all of the variables; None where none has."""
-        wanted = list(set(variables))
-        if not self.num_cliques:
-            return None
-        members = np.add.reduceat(np.isin(self.layout.axes, wanted), self.layout.cliques["holds"], dtype=np.int64)
-        holding = np.flatnonzero(members == len(wanted))
-        return int(holding[np.argmin(self.entries[holding])]) if len(holding) else None
+        """As `smallest_cliques`, for one group."""
+        return self.smallest_cliques([variables])[0]
 
     def clique(self, position: int) -> tuple[int, ...]:
         """The variables of a clique, in axis order: first those that it shares with its parent."""

@@ -14,7 +14,7 @@ from plausible.engine.batch import RowAnswers, answer_rows
 from plausible.engine.compilation import TreeTooLarge, compile_program
 from plausible.engine.program import Program
 from plausible.engine.run import Semiring, Workspace
-from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
+from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge
 from plausible.factors import Factor
 from plausible.factors.alignment import check_size
 from plausible.inference.budget import Budget, too_large
@@ -23,6 +23,9 @@ from plausible.inference.jeffrey import fit_jeffrey
 from plausible.variables import Assignment, Evidence, Variable
 
 __all__ = ["CompiledFactors", "compile_factors"]
+
+#: Where all clique tables are held at once, they may have so many entries (8 GiB).
+_MAX_TABLES = 2**30
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,7 +116,7 @@ class CompiledFactors:
         certain = self._without_jeffrey(evidence)
         numbers = {name: number for number, name in enumerate(self.variables)}
         wanted = [[numbers[variable.name] for variable in group] for group in groups]
-        cliques = [self.program.smallest_clique(group) for group in wanted]
+        cliques = self.program.smallest_cliques(wanted)
         answers: list[Factor | None] = []
         with self._possible(certain) as workspace:
             workspace.distribute({clique for clique in cliques if clique is not None})
@@ -131,15 +134,11 @@ class CompiledFactors:
         together = [variable.name for variable in group]
         return compile_factors(self.factors, self.variables.values(), together=[together]).joint(group, evidence)
 
-    def _clique_of(self, targets: Sequence[Variable]) -> int | None:
-        numbers = {name: number for number, name in enumerate(self.variables)}
-        return self.program.smallest_clique([numbers[variable.name] for variable in targets])
-
     def expectation(self, terms: Sequence[Factor], evidence: Evidence) -> float:
         """E[Σ terms | evidence], in one pass over the tree; each term's variables must share a clique."""
         numbers = {name: number for number, name in enumerate(self.variables)}
         scopes = [[numbers[name] for name in term.names] for term in terms]
-        homes = [self.program.smallest_clique(scope) for scope in scopes]
+        homes = self.program.smallest_cliques(scopes)
         lacking = [term for term, home in zip(terms, homes, strict=True) if home is None]
         if lacking:
             raise InvalidArgument(
@@ -173,6 +172,7 @@ class CompiledFactors:
 
     def sample(self, num_rows: int, evidence: Evidence, generator: np.random.Generator) -> NDArray[np.int64]:
         """State positions drawn from the distribution given the evidence: a row each, a column for each variable."""
+        _check_tables(self.program)
         with self._possible(self._without_jeffrey(evidence)) as workspace:
             return workspace.draw(generator.random((num_rows, self.program.num_cliques)))
 
@@ -185,6 +185,8 @@ class CompiledFactors:
         wider = np.full((len(rows), len(self.variables)), -1, dtype=np.int32)
         wider[:, : rows.shape[1]] = rows
         number = None if target is None else list(self.variables).index(target)
+        if weights is not None:
+            _check_tables(self.program)
         return answer_rows(self.program, self.sources, wider, target=number, weights=weights)
 
     def family_totals(
@@ -192,13 +194,14 @@ class CompiledFactors:
     ) -> dict[str, NDArray[np.float64]]:
         """Summed beliefs of cliques as sums over families: for each an array over its scope."""
         counts: dict[str, NDArray[np.float64]] = {}
-        for name, family in families.items():
-            clique = self._clique_of(family)
+        variables, numbers = list(self.variables.values()), {name: place for place, name in enumerate(self.variables)}
+        groups = [[numbers[variable.name] for variable in family] for family in families.values()]
+        for (name, family), clique in zip(families.items(), self.program.smallest_cliques(groups), strict=True):
             if clique is None:
                 raise NotSupported(f"The family of {name!r} is too large for a table, and so are its counts.")
             start = int(self.program.layout.cliques["table"][clique])
-            scope = [list(self.variables.values())[number] for number in self.program.clique(clique)]
-            belief = Factor.from_flat(scope, totals[start : start + int(self.program.entries[clique])])
+            scope = [variables[number] for number in self.program.clique(clique)]
+            belief = Factor.from_flat(scope, totals[start : start + math.prod(v.num_states for v in scope)])
             counts[name] = belief.marginal([variable.name for variable in family]).values
         return counts
 
@@ -223,6 +226,15 @@ class CompiledFactors:
         with self._possible(evidence) as workspace:
             workspace.distribute([int(self.program.layout.readings[number, 0])])
             return workspace.marginals([number])[0]
+
+
+def _check_tables(program: Program) -> None:
+    """Refuse to hold all clique tables at once where they would not fit."""
+    if program.num_entries > _MAX_TABLES:
+        raise TooLarge(
+            f"Samples and expected counts hold all clique tables at once, {program.num_entries:.3g} entries "
+            f"({program.num_entries / 2**27:.3g} GiB); the limit is {_MAX_TABLES:.3g}. Add evidence."
+        )
 
 
 def _refuse_zero(log_total: float) -> None:

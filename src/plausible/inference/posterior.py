@@ -104,7 +104,7 @@ def log_total(
     budget: Budget | None = None,
 ) -> float:
     """log Σ Π φ over all assignments that agree with the evidence; -inf for zero."""
-    return sum(_cheapest_sum(part, (), order, budget).log_total for part in _components(absorb(factors, evidence)))
+    return _cheapest_sum(absorb(factors, evidence), (), order, budget).log_total
 
 
 def _after_jeffrey(
@@ -128,11 +128,13 @@ def _relevant_sum(
     """The sum-product over the components with targets; the others are only checked for being possible."""
     asked = {variable.name for variable in targets}
     relevant: list[Factor] = []
+    doubtful: list[Factor] = []
     for component in _components(factors):
         if any(asked.intersection(factor.names) for factor in component):
             relevant.extend(component)
         elif any(factor.min() <= 0 for factor in component):
-            _check_possible(_cheapest_sum(component, (), order, budget))
+            doubtful.extend(component)
+    _check_possible(_cheapest_sum(doubtful, (), order, budget))
     result = _cheapest_sum(relevant, targets, order, budget)
     _check_possible(result)
     return result

@@ -25,7 +25,7 @@ Records = NDArray[Any]
 
 # Products below this are looked at: they may have lost what is left of them.
 _TINY = 1e-290
-# Messages whose largest entry is below this are scaled.
+# Messages whose largest entry is below this, or above one, are scaled.
 _SMALL = 1e-60
 
 
@@ -190,7 +190,7 @@ def _has_vanished(buffers: RowBuffers, loaded: Floats, width: int, last: int, i:
 
 @inlined_kernel
 def _send(plan: RowPlan, buffers: RowBuffers, loaded: Floats, row: Codes, c: int) -> bool:
-    """The message of a clique, scaled if it is small or the last; returns whether it is risky."""
+    """The message of a clique, scaled if it is small, large or the last; returns whether it is risky."""
     width = plan.starts[c + 1] - plan.starts[c]
     num_free = _open(plan, buffers, row, c, width)
     num_outer, last, length = _inner(buffers, width, num_free)
@@ -215,7 +215,7 @@ def _send(plan: RowPlan, buffers: RowBuffers, loaded: Floats, row: Codes, c: int
             total = 0.0
         place = buffers.offsets[width - 1]
     buffers.peaks[c] = 1.0
-    if peak < _SMALL or plan.cliques[c].parent < 0:
+    if peak < _SMALL or peak > 1.0 or plan.cliques[c].parent < 0:
         buffers.peaks[c] = peak
         if peak > 0.0:
             _scale(buffers, width, num_free, peak)
