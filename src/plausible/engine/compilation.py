@@ -78,8 +78,9 @@ def compile_program(
         array.setflags(write=False)
     layout = Layout(counts, *arrays)
     entries = layout.cliques["rows"] * layout.cliques["columns"]
-    pieces = cut_into_pieces(entries.tolist(), parents.tolist()) if entries.sum() >= LARGE else ()
-    return Program(layout, tuple(run.order.tolist()), int(store_size), weight_starts, pieces)
+    total, num_blocks = int(entries.sum()), int(layout.cliques["num_blocks"].sum())
+    pieces = cut_into_pieces(entries.tolist(), parents.tolist()) if total >= LARGE else ()
+    return Program(layout, tuple(run.order.tolist()), int(store_size), weight_starts, total, num_blocks, pieces)
 
 
 def _flat(scopes: tuple[Axes, ...]) -> tuple[Ints, Ints]:

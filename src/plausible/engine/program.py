@@ -36,6 +36,8 @@ class Program:
         How many numbers a run keeps: factors, weights of states, messages.
     weight_starts
         Where in the store the weights of each variable's states begin.
+    num_entries, num_blocks
+        The entries, and the blocks, of all clique tables together.
     pieces
         What threads share out among them, where the program is large; else none.
     """
@@ -44,6 +46,8 @@ class Program:
     order: tuple[int, ...]
     store_size: int
     weight_starts: Ints
+    num_entries: int
+    num_blocks: int
     pieces: tuple[Piece, ...]
 
     @property
@@ -63,11 +67,6 @@ class Program:
         return np.asarray(cliques["rows"] * cliques["columns"])
 
     @property
-    def num_entries(self) -> int:
-        """The entries of all clique tables together."""
-        return int(self.entries.sum())
-
-    @property
     def num_sources(self) -> int:
         """How many numbers the factors have in all."""
         return int(self.weight_starts[0])
@@ -75,7 +74,7 @@ class Program:
     @property
     def num_bytes(self) -> int:
         """The memory that a run needs: factors and messages, for tables are never held as a whole."""
-        return 8 * self.store_size + int(self.layout.cliques["num_blocks"].sum())
+        return 8 * self.store_size + self.num_blocks
 
     @property
     def width(self) -> int:

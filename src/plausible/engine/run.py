@@ -83,7 +83,7 @@ class Workspace:
             stale=np.ones(program.num_cliques, dtype=np.uint8),
             risky=np.zeros(program.num_cliques, dtype=np.uint8),
             observed=np.zeros(len(program.sizes), dtype=np.uint8),
-            live=np.zeros(int(cliques["num_blocks"].sum()), dtype=np.uint8),
+            live=np.zeros(program.num_blocks, dtype=np.uint8),
             **_scratch(program),
         )
         if semiring == Semiring.SUM:

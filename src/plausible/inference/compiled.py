@@ -298,8 +298,7 @@ def compile_factors(
     answer = max((math.prod(sizes[number] for number in group) for group in held), default=0)
     (budget or Budget()).check(program, list(named), answer)
     sources = np.concatenate([factor.flat for factor in listed]) if listed else np.empty(0)
-    entries = program.entries
-    info = QueryInfo(engine="clique tree", cost=int(entries.sum()), largest_table=int(entries.max(initial=0)))
+    info = QueryInfo("clique tree", cost=program.num_entries, largest_table=int(program.entries.max(initial=0)))
     return CompiledFactors(listed, named, program, sources, info)
 
 
