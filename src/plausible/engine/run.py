@@ -72,7 +72,7 @@ class Workspace:
         from plausible.kernels.blocks import Buffers
         from plausible.kernels.upward import bound_sources
 
-        layout, cliques = program.layout, program.layout.cliques
+        layout = program.layout
         store = np.zeros(program.store_size)
         store[: len(sources)] = sources if semiring == Semiring.SUM else _log(sources)
         buffers = Buffers(
