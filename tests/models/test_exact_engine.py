@@ -435,7 +435,7 @@ def test_bad_weights_and_targets_are_refused():
     for weights in ([1], [-1, 1], ["a", "b"], [[1, 2]], [math.nan, 1.0]):
         with pytest.raises(InvalidArgument, match="weight"):
             engine.expected_counts({"A": [0, 1]}, weights=weights)
-    with pytest.raises(UnknownVariable):
+    with pytest.raises(InvalidArgument, match="one target at a time"):
         engine.predict_proba({"A": [0]}, ["A"])
 
 
