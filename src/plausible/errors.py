@@ -88,6 +88,11 @@ class InvalidEvidence(PlausibleError, ValueError):
 class ImpossibleEvidence(PlausibleError, ValueError):
     """Evidence of probability zero."""
 
+    @classmethod
+    def outright(cls) -> ImpossibleEvidence:
+        """The error that names no culprit."""
+        return cls("The evidence has probability zero: no assignment to the other variables allows it.")
+
 
 class InvalidFactor(PlausibleError, ValueError):
     """A factor whose scope, shape or values don't fit together."""

@@ -97,9 +97,10 @@ def _equally_long(encoded: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray
 
 def _frame_columns(frame: IntoDataFrame) -> Mapping[Any, Any]:
     import narwhals as nw
-    import pandas as pd
 
-    if isinstance(frame, pd.DataFrame) and frame.columns.is_unique:  # by far the most common, and twice as fast
+    if (
+        nw.dependencies.is_pandas_dataframe(frame) and frame.columns.is_unique
+    ):  # by far the most common, and twice as fast
         columns: dict[Any, Any] = dict(frame.items())
         return columns
     try:
@@ -191,10 +192,12 @@ def _factorize(variable: Variable, column: Any) -> _Factorized:
         return places, values.tolist()
     if not isinstance(column, (list, tuple, np.ndarray)):
         import narwhals as nw
-        import pandas as pd
 
-        if isinstance(column, pd.Series) and isinstance(column.dtype, np.dtype) and column.dtype.kind == "O":
-            places, distinct = pd.factorize(column.to_numpy())  # without an index, which takes as long again to make
+        native = nw.to_native(column, pass_through=True)
+        if nw.dependencies.is_pandas_series(native) and getattr(native.dtype, "kind", "") == "O":
+            import pandas as pd
+
+            places, distinct = pd.factorize(native.to_numpy())  # without an index, which takes as long again to make
             return np.asarray(places, dtype=np.intp), distinct.tolist()
         series = nw.from_native(column, series_only=True, allow_series=True, pass_through=True)
         if isinstance(series, nw.Series):

@@ -298,4 +298,4 @@ def _positive(number: float) -> float:
 
 
 def _impossible() -> ImpossibleEvidence:
-    return ImpossibleEvidence("The evidence has probability zero: no assignment to the other variables allows it.")
+    return ImpossibleEvidence.outright()

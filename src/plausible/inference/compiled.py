@@ -239,7 +239,7 @@ def _check_tables(program: Program) -> None:
 
 def _refuse_zero(log_total: float) -> None:
     if log_total == -math.inf:
-        raise ImpossibleEvidence("The evidence has probability zero: no assignment to the other variables allows it.")
+        raise ImpossibleEvidence.outright()
 
 
 def compile_factors(

@@ -83,9 +83,7 @@ class SummingEngine(ABC):
         free = [variable for variable in targets if variable.name not in evidence.hard]
         result = self.sum(listed, free, evidence)
         if result.is_zero:
-            raise ImpossibleEvidence(
-                "The evidence has probability zero: no assignment to the other variables allows it."
-            )
+            raise ImpossibleEvidence.outright()
         known = [Factor.indicator(v, v.states[evidence.hard[v.name]]) for v in targets if v.name in evidence.hard]
         answer = product((result.factor.normalize(), *known)).reorder(_names(targets))
         return answer.with_info(result.info)

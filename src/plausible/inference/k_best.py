@@ -89,7 +89,7 @@ def best_assignments(
         for log_value, states in islice(_descending(max_tables(logs, order)), k)
     ]
     if not found:
-        raise ImpossibleEvidence("The evidence has probability zero: no assignment to the other variables allows it.")
+        raise ImpossibleEvidence.outright()
     return [
         Assignment({v.name: v.states[states[v.name]] for v in asked}, log_probability=log_value)
         for log_value, states in found

@@ -216,7 +216,7 @@ def _check_size(plan: BoundPlan, variables: Sequence[Variable], max_entries: int
 
 def _together(parts: Sequence[_Part], targets: Sequence[Variable], evidence: Evidence) -> MarginalMap:
     if any(part.log_value == -math.inf for part in parts):
-        raise ImpossibleEvidence("The evidence has probability zero: no assignment to the other variables allows it.")
+        raise ImpossibleEvidence.outright()
     states = {name: state for part in parts for name, state in part.states.items()}
     states = {
         **{variable.name: 0 for variable in targets},

@@ -345,7 +345,7 @@ def _distribution(logs: _Logs) -> npt.NDArray[np.float64]:
 
 
 def _impossible() -> ImpossibleEvidence:
-    return ImpossibleEvidence("The evidence has probability zero: no assignment to the other variables allows it.")
+    return ImpossibleEvidence.outright()
 
 
 # --- from evidence, and to named records ---

@@ -166,7 +166,7 @@ def _expanded(reduced: Reduction, names: Sequence[str], result: SumProduct) -> S
 
 def _check_possible(result: SumProduct) -> None:
     if result.is_zero:
-        raise ImpossibleEvidence("The evidence has probability zero: no assignment to the other variables allows it.")
+        raise ImpossibleEvidence.outright()
 
 
 def _components(factors: Iterable[Factor]) -> list[list[Factor]]:

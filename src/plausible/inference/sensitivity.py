@@ -248,7 +248,7 @@ def event_gradient(
 def possible(log_total: float) -> float:
     """The logarithm of a probability that is not zero; else an error."""
     if log_total == -math.inf:
-        raise ImpossibleEvidence("The evidence has probability zero: no assignment to the other variables allows it.")
+        raise ImpossibleEvidence.outright()
     return log_total
 
 
