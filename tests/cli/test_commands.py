@@ -28,6 +28,11 @@ COMMANDS = [
     ("query", "misconception", "A", "--evidence", "B=b0"),
     ("query", "student", "L", "--do", "G=A"),
     ("marginals", "asia", "--evidence", "xray=yes"),
+    ("marginals", "asia", "-t", "lung,bronc"),
+    ("marginals", "misconception", "B", "--budget-seconds", "5"),
+    ("marginals", "gaussian-chain", "-e", "X2=1"),
+    ("moments", "gaussian-chain", "X1,X3", "-e", "X2=-0.5"),
+    ("moments", "gaussian-chain", "-t", "X3", "--do", "X2=1"),
     ("mpe", "asia", "-e", "xray=yes"),
     ("mpe", "misconception"),
     ("map", "asia", "-t", "lung,bronc", "-e", "xray=yes"),
@@ -225,6 +230,31 @@ MISTAKES = {
     "samples to no folder": (("sample", "asia", "-o", "nowhere/rows.csv"), "'nowhere/rows.csv'"),
     "do in a Markov network": (("query", "misconception", "A", "--do", "B=b0"), "no causal direction"),
     "no table": (("predict", "asia", "rows.txt", "lung", "out.csv"), "neither a .csv nor a .parquet"),
+    "a folder for a model": (("info", "."), "'.' is a folder"),
+    "no model": (("info", ""), "'' is neither a file nor an example"),
+    "a folder to write samples to": (("sample", "asia", "-o", "folder.csv"), "'folder.csv': Is a directory."),
+    "a folder to convert to": (("convert", "asia", "folder.bif"), "Is a directory"),
+    "a folder to predict to": (("predict", "asia", "rows.csv", "lung", "folder.csv"), "'folder.csv': Is a directory."),
+    "a folder of evidence": (("predict", "asia", "folder.csv", "lung", "out.csv"), "'folder.csv': Is a directory."),
+    "no file of evidence": (("predict", "asia", "none.csv", "lung", "out.csv"), "'none.csv': No such file"),
+    "an empty file of evidence": (("predict", "asia", "empty.csv", "lung", "out.csv"), "The file has no columns"),
+    "an empty model": (("query", "empty.bif", "lung"), "empty.bif:1:1:"),
+    "predict into its own input": (("predict", "asia", "rows.csv", "lung", "rows.csv"), "is the file to read"),
+    "predict an unknown variable": (("predict", "asia", "rows.csv", "lnug", "out.csv"), "Did you mean 'lung'?"),
+    "marginals of an unknown variable": (("marginals", "asia", "-t", "lnug"), "Did you mean 'lung'?"),
+    "marginals of one twice": (("marginals", "asia", "lung,lung"), "stands twice"),
+    "moments of nothing": (("moments", "gaussian-chain"), "Name the variables"),
+    "moments of states": (("moments", "asia", "lung"), "Moments are those of continuous targets"),
+    "moments in a Markov network": (("moments", "misconception", "A"), "a Markov network has none"),
+    "moments of an unknown variable": (("moments", "gaussian-chain", "X9"), "'X9' is not a variable"),
+    "states of a continuous variable": (("query", "gaussian-chain", "X1"), "'X1' is continuous"),
+    "no budget": (("query", "asia", "lung", "--budget-memory", "0"), "A budget is positive"),
+    "no number for a budget": (("explain", "asia", "--budget-seconds", "nan"), "A budget is positive"),
+    "less than the budget": (("marginals", "alarm", "--budget-seconds", "1e-9"), "budget"),
+    "less memory than needed": (("marginals", "alarm", "--budget-memory", "1e-9"), "budget"),
+    "a budget for map": (("map", "asia", "lung", "--budget-seconds", "1"), "No such option"),
+    "no side to separate": (("dsep", "asia", "", "tub"), "on both sides"),
+    "fewer than none given": (("independencies", "asia", "--kind", "all", "--max-given", "-1"), "--max-given"),
     "unknown example": (("info", "asai"), "Did you mean 'asia'?"),
     "missing file": (("info", "nowhere.bif"), "nowhere.bif"),
     "unknown ending": (("convert", "asia", "asia.doc"), "names no format"),
@@ -242,13 +272,26 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("case", MISTAKES)
-def test_a_mistake_is_one_line_and_exit_code_two(plausible, case):
-    """Nothing on standard output, one helpful line on standard error."""
+def test_a_mistake_is_one_line_and_exit_code_two(plausible, case, tmp_path, monkeypatch):
+    """Nothing on standard output, one helpful line on standard error, and no file made or changed."""
+    monkeypatch.chdir(tmp_path)
+    for folder in ("folder.csv", "folder.bif"):
+        Path(folder).mkdir()
+    for file, content in {"empty.csv": "", "empty.bif": "", "rows.csv": "smoke\nyes\n"}.items():
+        Path(file).write_text(content)
     arguments, hint = MISTAKES[case]
     code, text, errors = plausible(*arguments)
     assert (code, text) == (2, "")
     assert errors.count("\n") == 1
     assert hint in errors
+    assert {path.name for path in Path().iterdir()} == {
+        "folder.csv",
+        "folder.bif",
+        "empty.csv",
+        "empty.bif",
+        "rows.csv",
+    }
+    assert Path("rows.csv").read_text() == "smoke\nyes\n"
 
 
 def test_a_broken_file_is_reported_with_its_place(plausible, tmp_path):

@@ -74,7 +74,7 @@ def test_an_unquoted_value_may_hold_signs_that_are_not_separators_there():
         ([0.5, 1.5], "1.50", 1.5),
         (["0", "1"], "1", "1"),
         ([(0, 1), (1, 0)], '"(0, 1)"', (0, 1)),
-        ([None, "x"], "None", None),
+        (["None", "x"], "None", "None"),
     ],
 )
 def test_states_of_any_type_are_named_by_their_text(states, text, state):

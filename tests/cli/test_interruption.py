@@ -71,12 +71,14 @@ def test_control_c_ends_a_running_program(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_can_be_replaced_by_its_own_answers(plausible, rows):
-    """The input is read to its end before the output takes its place; its mode is kept."""
-    rows.chmod(0o640)
-    assert plausible("predict", "asia", str(rows), "lung", str(rows))[0] == 0
-    assert rows.read_text().startswith("smoke,xray,P(lung=yes),P(lung=no),predicted lung\nyes,no,")
-    assert rows.stat().st_mode & 0o777 == 0o640
+def test_a_file_that_is_written_anew_keeps_its_mode(plausible, rows, tmp_path):
+    """The answers of an earlier run are replaced as a whole."""
+    answers = tmp_path / "answers.csv"
+    answers.write_text("of an earlier run")
+    answers.chmod(0o640)
+    assert plausible("predict", "asia", str(rows), "lung", str(answers))[0] == 0
+    assert answers.read_text().startswith("smoke,xray,P(lung=yes),P(lung=no),predicted lung\nyes,no,")
+    assert answers.stat().st_mode & 0o777 == 0o640
 
 
 def test_a_folder_that_is_not_there_is_named_as_it_was_given(plausible, rows, tmp_path, monkeypatch):
@@ -85,7 +87,7 @@ def test_a_folder_that_is_not_there_is_named_as_it_was_given(plausible, rows, tm
     for target in ("nowhere/answers.csv", "nowhere/answers.parquet"):
         code, text, errors = plausible("predict", "asia", str(rows), "lung", target)
         assert (code, text) == (2, "")
-        assert errors == f"plausible: [Errno 2] No such file or directory: '{target}'\n"
+        assert errors == f"plausible: '{target}': No such file or directory.\n"
 
 
 def test_the_bar_is_drawn_on_standard_error_if_asked_for(plausible, rows, tmp_path):

@@ -314,3 +314,28 @@ def test_parquet_without_pyarrow_tells_what_to_install(plausible, tmp_path, monk
         assert code == 2
         assert 'pip install "plausible[scale]"' in errors
     assert {path.name for path in tmp_path.iterdir()} == {"rows.csv", "rows.parquet"}
+
+
+@pytest.mark.parametrize("spelled", ["rows.csv", "./rows.csv", "there/../rows.csv", "link.csv", "same.csv"])
+def test_the_input_is_not_overwritten_by_any_of_its_names(plausible, tmp_path, monkeypatch, spelled):
+    """A path to it, a symbolic link, another name of the same file."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there").mkdir()
+    rows = tmp_path / "rows.csv"
+    rows.write_text("smoke\nyes\n")
+    (tmp_path / "link.csv").symlink_to(rows)
+    (tmp_path / "same.csv").hardlink_to(rows)
+    code, text, errors = plausible("predict", "asia", "rows.csv", "lung", spelled)
+    assert (code, text) == (2, "")
+    assert "is the file to read: name another one for the answers" in errors
+    assert rows.read_text() == "smoke\nyes\n"
+
+
+def test_another_file_is_overwritten(plausible, tmp_path, monkeypatch):
+    """Also one with the content of the input."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("rows.csv", "answers.csv"):
+        (tmp_path / name).write_text("smoke\nyes\n")
+    code, _, errors = plausible("predict", "asia", "rows.csv", "lung", "answers.csv")
+    assert (code, errors) == (0, "")
+    assert (tmp_path / "answers.csv").read_text().startswith("smoke,P(lung=yes)")

@@ -11,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from plausible.data import encode_column, encode_columns
+from plausible.data import encode_column, encode_columns, encode_evidence
 from plausible.errors import InvalidArgument, UnknownState, UnknownVariable
 from plausible.variables import Variable
 
@@ -71,8 +71,8 @@ def test_numbers_of_every_kind_of_column(kind):
     "make", [pd.DataFrame, pl.DataFrame, pa.table, dict], ids=["pandas", "polars", "arrow", "dict"]
 )
 def test_frames_of_every_library(make):
-    """By name; columns that no variable has are not looked at."""
-    frame = make({"other": [None] * ROWS, "N": NUMBERS, "X": TEXT})
+    """By name, in the order of the variables."""
+    frame = make({"N": NUMBERS, "X": TEXT})
     encoded = encode_columns(frame, {"X": X, "N": N})
     assert list(encoded) == ["X", "N"]
     np.testing.assert_array_equal(encoded["X"], CODES)
@@ -88,8 +88,8 @@ class Color(enum.Enum):
 
 @pytest.mark.parametrize(
     "states",
-    [[False, True], [(1, 2), (3, 4)], list(Color), [None, "x"], [dt.date(2020, 1, 1), dt.date(2021, 1, 1)]],
-    ids=["booleans", "tuples", "enum", "none", "dates"],
+    [[False, True], [(1, 2), (3, 4)], list(Color), [dt.date(2020, 1, 1), dt.date(2021, 1, 1)]],
+    ids=["booleans", "tuples", "enum", "dates"],
 )
 def test_states_that_are_not_text(states):
     """In lists and in pandas frames."""
@@ -191,3 +191,20 @@ def test_empty_columns():
     ):
         assert encode_column(X, column).tolist() == []
     assert encode_columns({}, {}) == {}
+
+
+@pytest.mark.parametrize("read", [encode_columns, encode_evidence], ids=["rows", "evidence"])
+@pytest.mark.parametrize(
+    "make", [pd.DataFrame, pl.DataFrame, pa.table, dict], ids=["pandas", "polars", "arrow", "dict"]
+)
+def test_a_column_that_is_no_variable_is_refused_by_complete_rows_and_by_evidence_alike(make, read):
+    """It may be a misspelt variable; the error says how to leave it out."""
+    frame = make({"X": TEXT, "XX": TEXT})
+    with pytest.raises(UnknownVariable, match=r"'XX' is not a variable.*Did you mean 'X'.*frame\.drop\(columns="):
+        read(frame, {"X": X})
+
+
+def test_a_missing_cell_points_to_the_question_that_takes_it():
+    """Complete rows are needed here; a compiled model sums over gaps."""
+    with pytest.raises(InvalidArgument, match=r"Row 1 of column 'X' is missing.*compile\(\)\.log_likelihood"):
+        encode_columns({"X": [X.states[0], None]}, {"X": X})

@@ -48,7 +48,7 @@ def test_rows_equal_the_full_product(kept_entries, problem, seed, count):
     before, batch._KEPT_ENTRIES = batch._KEPT_ENTRIES, kept_entries
     try:
         one = answer_rows(program, flat(tables), rows, target=target)
-        two = answer_rows(program, flat(tables), rows, target=target, weights=weights)
+        two = answer_rows(program, flat(tables), rows, weights=weights)
     finally:
         batch._KEPT_ENTRIES = before
     log_totals, marginals, totals = expected(product, rows, target, weights)
@@ -62,11 +62,36 @@ def test_rows_equal_the_full_product(kept_entries, problem, seed, count):
         np.testing.assert_allclose(belief, summed.ravel(), atol=1e-10)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_large_cliques_that_are_taken_apart_equal_the_full_product(seed):
+    """A table with many children over the same and over nested variables, some of which are never observed."""
+    generator = np.random.default_rng(seed)
+    hub = (0, 1, 2, 3)
+    leaves = [tuple(generator.choice(4, size=generator.integers(1, 3), replace=False).tolist()) for _ in range(5)]
+    scopes = (hub, *((*leaf, 4 + place) for place, leaf in enumerate(leaves)))
+    sizes = (6, 4, 5, 3, 2, 2, 3, 2, 2)
+    tables = random_tables(scopes, sizes, seed)
+    product = full_product(scopes, tables, sizes)
+    rows = random_rows(sizes, 30, seed)
+    rows[:, generator.permutation(9)[:5]] = -1
+    program, weights = compile_program(scopes, sizes), generator.random(30)
+    for target in range(9):
+        log_totals, marginals, totals = expected(product, rows, target, weights)
+        answers = answer_rows(program, flat(tables), rows, target=target)
+        np.testing.assert_allclose(answers.log_totals, log_totals, atol=1e-10)
+        np.testing.assert_allclose(answers.marginals, marginals, atol=1e-12)
+    sums = answer_rows(program, flat(tables), rows, weights=weights).totals
+    for position in range(program.num_cliques):
+        start = int(program.layout.cliques["table"][position])
+        summed = np.einsum(totals, list(range(9)), list(program.clique(position)))
+        np.testing.assert_allclose(sums[start : start + summed.size], summed.ravel(), atol=1e-10)
+
+
 def test_the_number_of_threads_changes_no_bit():
     """One, two or five threads: the same totals, marginals and sums."""
     scopes, sizes = ((0, 1, 2), (2, 3), (3, 4, 0), (5, 1, 4), (4,)), (6, 5, 4, 3, 5, 3)
     program, sources = compile_program(scopes, sizes), flat(random_tables(scopes, sizes, 0, zeros=0.0))
-    rows, weights = random_rows(sizes, 500, 1), np.random.default_rng(2).random(500)
+    rows, weights = random_rows(sizes, 3000, 1), np.random.default_rng(2).random(3000)
     first, *others = (answer_rows(program, sources, rows, weights=weights, threads=count) for count in (1, 2, 5))
     for other in others:
         np.testing.assert_array_equal(first.log_totals, other.log_totals)

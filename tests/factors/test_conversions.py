@@ -18,7 +18,6 @@ STATES = {
     "fractions": [0.5, 0.25],
     "booleans": [True, False],
     "mixed": [1, "1", 2.5],
-    "none among them": [None, "x"],
     "tuples": [("a", 1), ("b", 2)],
     "dates": [dt.date(2020, 1, 2), dt.date(2020, 1, 1)],
     "sets": [frozenset({1}), frozenset()],

@@ -77,6 +77,20 @@ def test_entropy_of_the_four_symbol_source():
     assert entropy(Factor.scalar(1.0)) == 0.0
 
 
+def test_nothing_is_plain_zero_and_not_minus_zero():
+    """Of certain outcomes and of independent variables, in every measure that can't be negative."""
+    certain = Factor({"X": 2, "Y": 2}, [[0.0, 1.0], [0.0, 0.0]])
+    measures = [
+        entropy(certain),
+        entropy(Factor.scalar(1.0)),
+        conditional_entropy(certain, "X", given="Y"),
+        mutual_information(certain, "X", "Y"),
+        kl_divergence(certain, certain),
+    ]
+    assert measures == [0.0] * 5
+    assert [math.copysign(1, number) for number in measures] == [1.0] * 5
+
+
 def test_entropies_of_a_joint_with_a_zero():
     """P = (¼, ¼; 0, ½): H(X), H(Y), H(X, Y), H(X|Y), H(Y|X) and I in bits."""
     assert entropy(JOINT, "X", base=2) == pytest.approx(1.0)

@@ -144,6 +144,18 @@ def literal_score(work, node, heuristic, sizes):
     }[heuristic]
 
 
+def literal_order(graph, heuristic, sizes, keep):
+    """At each step score all nodes from scratch; the first of the lowest goes."""
+    work, order = graph.to_networkx(), []
+    while len(order) < len(graph) - len(keep):
+        waiting = [node for node in graph.nodes if node in work and node not in keep]
+        node = min(waiting, key=lambda node: literal_score(work, node, heuristic, sizes))
+        order.append(node)
+        work.add_edges_from(combinations(list(work.neighbors(node)), 2))
+        work.remove_node(node)
+    return tuple(order)
+
+
 @pytest.mark.parametrize("heuristic", HEURISTICS)
 @MODEST
 @given(case=graphs_with_sizes(max_nodes=9), data=st.data())
@@ -151,14 +163,8 @@ def test_greedy_order_takes_at_each_step_the_first_node_with_the_lowest_score(he
     """The incremental scores agree with scores from scratch; some nodes may have to stay."""
     graph, sizes = case
     keep = data.draw(st.sets(st.sampled_from(graph.nodes))) if graph.nodes else ()
-    work, expected = graph.to_networkx(), []
-    while len(expected) < len(graph) - len(keep):
-        waiting = [node for node in graph.nodes if node in work and node not in keep]
-        node = min(waiting, key=lambda node: literal_score(work, node, heuristic, sizes))
-        expected.append(node)
-        work.add_edges_from(combinations(list(work.neighbors(node)), 2))
-        work.remove_node(node)
-    assert elimination_order(graph, heuristic, cardinalities=sizes, keep=keep) == tuple(expected)
+    expected = literal_order(graph, heuristic, sizes, keep)
+    assert elimination_order(graph, heuristic, cardinalities=sizes, keep=keep) == expected
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -231,3 +237,45 @@ def test_bad_options_are_refused_by_name():
         elimination_order(SQUARE, restarts=-1)
     with pytest.raises(UnknownVariable, match="'E'"):
         elimination_order(SQUARE, keep="E")
+
+
+# --- the compiled kernel, which takes over for large graphs ---
+
+
+@pytest.mark.parametrize("heuristic", ["min-fill", "min-neighbors", "weighted-min-fill"])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_kernel_takes_the_nodes_that_the_definition_takes(heuristic, seed, monkeypatch):
+    """The same order, ties and nodes that are kept included."""
+    monkeypatch.setattr("plausible.graphs.greedy.KERNEL_SIZE", 0)
+    rng = np.random.default_rng(seed)
+    num_nodes = [0, 1, 12, 20, 30, 30][seed]
+    names = [f"n{i}" for i in rng.permutation(num_nodes)]
+    edges = [pair for pair in combinations(names, 2) if rng.random() < 0.15]
+    graph = UndirectedGraph(edges, nodes=names)
+    sizes = {name: int(rng.integers(1, 5)) for name in names}
+    kept = [name for name in names if rng.random() < 0.2 * (seed % 2)]
+    order = elimination_order(graph, heuristic, cardinalities=sizes, keep=kept)
+    assert order == literal_order(graph, heuristic, sizes, kept)
+
+
+@pytest.mark.parametrize("heuristic", ["min-fill", "min-neighbors", "weighted-min-fill"])
+def test_large_graphs_get_the_order_that_small_ones_would(heuristic, monkeypatch):
+    """The same choices by the kernel and in plain Python, restarts with random ties included."""
+    rng = np.random.default_rng(1)
+    pairs = {(int(a), int(b)) for a, b in np.sort(rng.integers(0, 900, (1200, 2))) if a != b}
+    graph = UndirectedGraph(sorted(pairs), nodes=range(900))
+    sizes = {node: int(rng.integers(1, 5)) for node in graph.nodes}
+    orders = []
+    for threshold in (0, 10**9):
+        monkeypatch.setattr("plausible.graphs.greedy.KERNEL_SIZE", threshold)
+        orders.append(elimination_order(graph, heuristic, cardinalities=sizes, keep=[3, 5], restarts=1, seed=2))
+    assert orders[0] == orders[1]
+    assert len(orders[0]) == 898
+
+
+def test_scores_beyond_the_whole_numbers_of_floats_are_left_to_python(monkeypatch):
+    """Two fills that differ by one part in 2**60 are told apart."""
+    monkeypatch.setattr("plausible.graphs.greedy.KERNEL_SIZE", 0)
+    graph = UndirectedGraph("A - X; A - Y; B - Z; B - W")
+    sizes = {"A": 2, "B": 2, "X": 2**30, "Y": 2**30 + 1, "Z": 2**30, "W": 2**30}
+    assert elimination_order(graph, "weighted-min-fill", cardinalities=sizes, keep=["X", "Y", "Z", "W"]) == ("B", "A")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import pickle
 from dataclasses import FrozenInstanceError
+from fractions import Fraction
 from itertools import pairwise
+from itertools import product as cartesian
 
 import numpy as np
 import pytest
@@ -268,6 +270,35 @@ def test_enumeration_does_not_take_underflow_for_zero():
     factors = [Factor((a,), [1.0, 1e-200])] * 3 + [Factor((a, b), [[0.0, 0.0], [1.0, 3.0]])]
     assert Enumeration().query(factors, [b], NONE).values == pytest.approx([0.25, 0.75])
     assert Enumeration().log_total(factors, NONE) == pytest.approx(-600 * math.log(10) + math.log(4))
+
+
+@pytest.mark.parametrize(
+    "engine", [Enumeration(), VariableElimination(), JunctionTree(), RecursiveConditioning()], ids=repr
+)
+@pytest.mark.parametrize("exponent", [100, 150, 250, 307])
+def test_large_potentials_do_not_overflow(engine, exponent):
+    """Products up to 10^(4 · exponent), with zeros among them; the oracle counts in fractions, which have no limit."""
+    a, b = Variable("A", 2), Variable("B", 2)
+    large = 10.0**exponent
+    tables = {(a,): [1.0, large], (a, b): [[large, 3.0], [0.0, 2 * large]], (b,): [large, 5.0]}
+    factors = [Factor(scope, values) for scope, values in tables.items()] + [Factor((a,), [large, 1.0])]
+    weights = {}
+    for state_a, state_b in cartesian((0, 1), repeat=2):
+        numbers = ([1.0, large][state_a], tables[a, b][state_a][state_b], [large, 5.0][state_b], [large, 1.0][state_a])
+        weights[state_a, state_b] = math.prod(map(Fraction, numbers))
+    total = sum(weights.values())
+    expected = [float((weights[0, state] + weights[1, state]) / total) for state in (0, 1)]
+    np.testing.assert_allclose(engine.query(factors, [b], NONE).values, expected, rtol=1e-9)
+    log_total = math.log(total.numerator) - math.log(total.denominator)
+    assert engine.log_total(factors, NONE) == pytest.approx(log_total, rel=1e-12)
+
+
+def test_the_sum_of_entries_that_just_fit_does_not_overflow_in_enumeration():
+    """Four times 1.5e308 is more than a float holds, though each entry is not."""
+    a, b = Variable("A", 2), Variable("B", 2)
+    factors = [Factor((a, b), [[1.5e308, 1.5e308], [1.5e308, 1.5e308]])]
+    assert Enumeration().query(factors, [a], NONE).values.tolist() == [0.5, 0.5]
+    assert Enumeration().log_total(factors, NONE) == pytest.approx(math.log(6) + 308 * math.log(10))
 
 
 @pytest.mark.parametrize("engine", [VariableElimination(), JunctionTree(), RecursiveConditioning(), Pearl()], ids=repr)

@@ -187,7 +187,45 @@ def test_impossible_findings_are_named():
         conflict(log_probability, {"A": 1, "C": 1}, context={"A": 1, "C": 1})
 
 
+# --- printing ---
+
+
+def test_an_impact_prints_the_change_and_the_first_findings():
+    """However many findings there are, and however many states the target has."""
+    target = Variable("T", [f"state {place}" for place in range(30)])
+    findings = {f"finding {place}": place for place in range(25)}
+
+    def ask(evidence):
+        return Factor((target,), np.eye(30)[0] * 0.5 + 0.5 / 30 if evidence else np.full(30, 1 / 30))
+
+    lines = repr(evidence_impact(ask, findings)).splitlines()
+    assert lines[0].startswith("P(T) by 25 findings: state 0 0.03333 -> 0.5167, state 1 0.03333 -> 0.01667")
+    assert lines[0].endswith("... (30 in all)")
+    assert lines[1].startswith("  finding 0=0: 0 nats, ")
+    assert len(lines) == 12
+    assert lines[-1] == "  ... (25 in all)"
+    few = repr(evidence_impact(ask, {"A": "a"}))
+    assert "in all" in few.splitlines()[0]
+    assert few.splitlines()[1:] == [f"  {evidence_impact(ask, {'A': 'a'})['A']}"]
+
+
 # --- information ---
+
+
+def test_no_information_is_plain_zero():
+    """Neither minus zero nor a negative remainder of rounding."""
+    certain = Factor({"T": 2}, [0.0, 1.0])
+    answers = information_about(
+        certain, {1: {"X": Factor({"X": 2}, [1.0, 0.0]), "Y": Factor({"Y": 3}, [0.1, 0.2, 0.7])}}
+    )
+    assert [math.copysign(1, number) for number in answers.values()] == [1.0, 1.0]
+    assert list(answers.values()) == [0.0, 0.0]
+    rng = np.random.default_rng(0)
+    for _ in range(200):  # X does not depend on T: rounding alone is left
+        target, same = rng.dirichlet(np.ones(3)), Factor({"X": 4}, rng.dirichlet(np.ones(4)))
+        answer = information_about(Factor({"T": 3}, target), {state: {"X": same} for state in range(3)})["X"]
+        assert math.copysign(1, answer) == 1.0
+        assert answer < 1e-15
 
 
 @settings(max_examples=40, deadline=None)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import plausible as pb
+from benchmark_networks import benchmark_network
 from network_oracle import (
     agrees,
     joint_of_bayesian_network,
@@ -22,8 +21,6 @@ from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, 
 from plausible.factors import Factor
 from plausible.inference.k_best import best_assignments
 from plausible.variables import Evidence, Variable, jeffrey, likelihood
-
-NETWORKS = Path(__file__).parents[3] / "shared" / "nets"
 
 
 def check_against(answers, weights, k):
@@ -95,6 +92,39 @@ def test_other_variables_are_summed_out(seed):
     check_against(answers, weights, 10)
 
 
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("k", [1, 5, 1000])
+def test_a_search_finds_the_same_list_where_the_tables_do_not_fit(seed, k):
+    """Other variables are summed out, zeros and evidence included; tables of two entries are too large."""
+    rng = np.random.default_rng(seed)
+    net = random_network(rng, num_variables=7, zeros=0.3)
+    evidence = random_evidence(rng, net.variables, 1)
+    targets = list(net.variables)[::2]
+    weights = {}
+    for assignment, weight in joint_of_bayesian_network(net):
+        if agrees(assignment, evidence):
+            key = tuple(assignment[name] for name in targets)
+            weights[key] = weights.get(key, 0.0) + weight
+    if not any(weights.values()):
+        return
+    found, wanted = Evidence.read(evidence, net.variables), [net.variables[name] for name in targets]
+    answers = best_assignments(net.factors, k, found, wanted, max_entries=1)
+    check_against(answers, weights, k)
+    expected = best_assignments(net.factors, k, found, wanted)
+    assert [a.log_probability for a in answers] == pytest.approx([a.log_probability for a in expected], rel=1e-10)
+
+
+def test_a_search_that_does_not_end_in_time_is_refused():
+    """Sixty maxima over a grid of hidden variables: no answer is passed off as the best."""
+    rng = np.random.default_rng(0)
+    pairs = [(f"X{i}", f"X{j}") for i in range(40) for j in rng.choice(40, 3) if i != j]
+    factors = [Factor({a: 2, b: 2}, rng.gamma(0.3, size=(2, 2)) + 1e-3) for a, b in pairs]
+    hidden = [Factor({f"X{i}": 2, f"H{i % 5}": 2}, rng.gamma(0.3, size=(2, 2)) + 1e-3) for i in range(40)]
+    wanted = [Variable(f"X{i}", 2) for i in range(40)]
+    with pytest.raises(TooLarge, match="did not come to its end"):
+        best_assignments([*factors, *hidden], 50, Evidence.read({}, {}), wanted, max_entries=2**10, time_limit=0.01)
+
+
 def test_soft_evidence_weighs():
     """Virtual evidence multiplies; one of several states excludes the others."""
     a, b = Variable("A", ["x", "y", "z"]), Variable("B", 2)
@@ -140,12 +170,7 @@ def test_tables_that_do_not_fit_are_refused():
 
 def test_a_hundred_best_of_a_real_network():
     """ALARM: the first is the MPE, each value is the product of its table entries, and no two are the same."""
-    path = NETWORKS / "alarm.bif.gz"
-    if not path.exists():
-        pytest.skip("the public benchmark networks are not there")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        net = pb.load(path)
+    net = benchmark_network("alarm")
     evidence = {"HRBP": "HIGH", "BP": "LOW"}
     found = Evidence.read(evidence, net.variables)
     answers = best_assignments(net.factors, 100, found, list(net.variables.values()))

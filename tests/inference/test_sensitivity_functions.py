@@ -189,3 +189,44 @@ def test_events_and_parameters_must_be_there():
     answer = event_sensitivity(product, Evidence({}, {}, {}, {}), Event(variables["A"], 0))
     with pytest.raises(UnknownVariable, match="this analysis"):
         answer.function(Parameter("B", (), 0, (0,)))
+
+
+def test_sensitivities_print_the_parameters_with_the_largest_derivatives():
+    """The first ten of all, by the size of the slope that central differences give."""
+    rng = np.random.default_rng(3)
+    rows = rng.dirichlet(np.ones(3), size=4)
+    cause, effect = Variable("C", 4), Variable("E", 3)
+    prior, table = Factor((cause,), rng.dirichlet(np.ones(4))), Factor((cause, effect), rows)
+    product = FamilyProduct({"C": prior, "E": table})
+    found = event_sensitivity(product, Evidence.read({"E": 2}, product.variables), Event(cause, 1))
+    lines = repr(found).splitlines()
+    assert lines[0] == f"P(C=1 | e) = {found.probability:.6g}, by 16 parameters:"
+    assert lines[-1] == "  ... (16 in all)"
+    assert len(lines) == 12
+
+    def posterior(c, e):
+        weights = c * e[:, 2]
+        return weights[1] / weights.sum()
+
+    def moved(values, place, step):
+        values = values.copy()
+        others = [i for i in range(values.shape[-1]) if i != place[-1]]
+        row = values[place[:-1]]
+        row[others] *= (1 - row[place[-1]] - step) / (1 - row[place[-1]])
+        row[place[-1]] += step
+        return values
+
+    slopes = {}
+    for i in range(4):
+        ends = [posterior(moved(prior.values, (i,), h), rows) for h in (1e-6, -1e-6)]
+        slopes[f"P(C={i})"] = (ends[0] - ends[1]) / 2e-6
+        for j in range(3):
+            ends = [posterior(prior.values, moved(rows, (i, j), h)) for h in (1e-6, -1e-6)]
+            slopes[f"P(E={j} | C={i})"] = (ends[0] - ends[1]) / 2e-6
+    shown = [line.strip().split(" = ")[0] for line in lines[1:-1]]
+    sizes = [abs(slopes[name]) for name in shown]
+    assert sizes == sorted(sizes, reverse=True)
+    assert min(sizes) >= max(abs(slope) for name, slope in slopes.items() if name not in shown) - 1e-9
+    written = [float(line.split("derivative ")[1]) for line in lines[1:-1]]
+    assert written == pytest.approx([slopes[name] for name in shown], rel=1e-4, abs=1e-8)
+    assert repr(found.families["E"]) == "<FamilySensitivity: 12 parameters of P(E | C)>"

@@ -78,7 +78,7 @@ _PLAIN_STATES: tuple[tuple[State, ...], ...] = (
     (0, 1, 2, 3),
     (-1.5, 0.25, 1e-9),
     ((0, "a"), (1, "b")),
-    (None, "other"),
+    ("None", "other"),
 )
 
 

@@ -141,10 +141,18 @@ def test_any_text_can_be_a_name_a_state_and_a_note(word):
 
 
 def test_states_that_print_alike_are_told_apart():
-    network = BayesianNetwork(TableCPD("A", [0.25, 0.25, 0.25, 0.25], states=[1, "1", None, "None"]))
-    assert parse_json(format_json(network)).variables["A"].states == (1, "1", None, "None")
+    network = BayesianNetwork(TableCPD("A", [0.25, 0.25, 0.25, 0.25], states=[1, "1", False, "False"]))
+    states = parse_json(format_json(network)).variables["A"].states
+    assert list(map(repr, states)) == ["1", "'1'", "False", "'False'"]
     nested = BayesianNetwork(TableCPD("A", [0.5, 0.5], states=[(1, (2, "x")), ()]))
     assert parse_json(format_json(nested)) == nested
+
+
+def test_null_is_no_state():
+    """It would be taken for a missing value; the error has its place."""
+    text = format_json(BayesianNetwork(TableCPD("A", [0.5, 0.5], states=["first", "x"])))
+    with pytest.raises(FormatError, match=r"None can't be a state of 'A'"):
+        parse_json(text.replace('"first"', "null"))
 
 
 @pytest.mark.parametrize("seed", range(20))

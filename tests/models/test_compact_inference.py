@@ -29,7 +29,7 @@ from plausible.models import BayesianNetwork
 from plausible.models.causes import decompose, read_causes
 from plausible.models.lowering import lower
 from plausible.models.relevance import requisite
-from plausible.variables import Evidence, Variable
+from plausible.variables import Evidence, Variable, likelihood
 
 
 @pytest.fixture
@@ -285,3 +285,48 @@ def test_requisite_distributions_are_enough(seed):
     expected = posterior(joint_of_bayesian_network(net), [target], evidence)
     assert_factor_equals(sum_product(tables, [target]).factor.normalize(), expected)
     assert found.findings <= evidence.keys()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_explain_names_the_distributions_that_move_the_answer(seed):
+    """By enumeration: new random numbers in a table move the posterior if and only if the plan lists its variable."""
+    rng = np.random.default_rng(seed)
+    names = [f"X{i}" for i in range(6)]
+    parents = {name: [a for a in names[:i] if rng.random() < 0.4] for i, name in enumerate(names)}
+    net = BayesianNetwork(
+        [TableCPD(name, random_rows(rng, [2] * (len(above) + 1), 0.0), above) for name, above in parents.items()]
+    )
+    target, *observed = rng.permutation(names)[:3].tolist()
+    chances = [0.2, 0.7]
+
+    def answer(network):
+        weighed = (
+            (states, weight * chances[states[observed[1]]]) for states, weight in joint_of_bayesian_network(network)
+        )
+        return posterior(weighed, [target], {observed[0]: 1})
+
+    moved, before = [], answer(net)
+    for name in names:
+        above = net.cpds[name].parents
+        other = net.with_cpd(TableCPD(net.variables[name], random_rows(rng, [2] * (len(above) + 1), 0.0), above))
+        after = answer(other)
+        if not all(after[key] == pytest.approx(before[key], abs=1e-12) for key in before):
+            moved.append(name)
+    evidence = {observed[0]: 1, observed[1]: likelihood(chances)}
+    assert list(net.explain(target, evidence).requisite) == moved
+
+
+def test_a_plan_tells_what_matters_in_its_text_and_only_for_a_question():
+    """D is cut off by G, S is barren; a plan for all variables singles nothing out."""
+    net = BayesianNetwork(
+        TableCPD("D", [0.6, 0.4]),
+        TableCPD("I", [0.7, 0.3]),
+        TableCPD("G", [[[0.3, 0.7], [0.1, 0.9]], [[0.9, 0.1], [0.5, 0.5]]], parents=["I", "D"]),
+        TableCPD("L", [[0.1, 0.9], [0.4, 0.6]], parents=["G"]),
+        TableCPD("S", [[0.9, 0.1], [0.2, 0.8]], parents=["I"]),
+    )
+    assert str(net.explain("L", {"G": 0})).endswith("distributions that matter: L")
+    assert net.explain("I", {"G": 0}).requisite == ("D", "I", "G")
+    assert net.explain("L", {"I": 0}, do={"G": 1}).requisite == ("L",)
+    assert net.explain().requisite == ()
+    assert "matter" not in str(net.explain())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -12,8 +13,12 @@ import pytest
 
 import plausible as pb
 from plausible.errors import InvalidArgument, InvalidEvidence, InvalidModel, UnknownVariable
+from plausible.graphs import random
+from plausible.inference import Pearl, RecursiveConditioning, VariableElimination
+from plausible.models.satisfiability import CNF
 
 NETWORK = pb.BayesianNetwork(pb.TableCPD("x", [0.5, 0.5]), pb.TableCPD("y", [[0.5, 0.5], [0.1, 0.9]], parents=["x"]))
+GAUSSIAN = pb.BayesianNetwork(pb.LinearGaussianCPD("u", 0.0), pb.LinearGaussianCPD("v", 0.0, {"u": 1.0}))
 
 
 @pytest.mark.parametrize(
@@ -37,11 +42,79 @@ NETWORK = pb.BayesianNetwork(pb.TableCPD("x", [0.5, 0.5]), pb.TableCPD("y", [[0.
         (lambda: NETWORK.cpd("x").is_close("x"), InvalidArgument, "can't be compared with 'x'"),
         (lambda: NETWORK.to_markov_network().is_close(NETWORK), InvalidArgument, "MarkovNetwork is close to another"),
         (lambda: NETWORK.with_cpd(3), InvalidModel, "made of CPDs, not of 3"),
+        (lambda: NETWORK.joint({"x": 0}), InvalidArgument, r"takes a number of entries.*query\(\[...\]\)"),
+        (lambda: NETWORK.query({"x": 0}), InvalidArgument, r"names, not a mapping.*would be evidence="),
+        (lambda: NETWORK.query({"z"}), UnknownVariable, "'z' is not a variable"),
+        (lambda: NETWORK.query({"x", 3}), InvalidArgument, "name of a variable, not 3"),
+        (lambda: NETWORK.derivatives(query="x"), InvalidArgument, r"a variable and its state.*not 'x'"),
+        (lambda: NETWORK.derivatives(query=("x", 0, 1)), InvalidArgument, "a variable and its state"),
+        (lambda: NETWORK.derivatives(query=3), InvalidArgument, "a variable and its state"),
+        (lambda: NETWORK.log_probability({"y": 1}, engine="fast"), InvalidArgument, "engine= takes an engine"),
     ],
 )
 def test_a_wrong_type_is_named(ask: Callable[[], Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         ask()
+
+
+SEEDED: dict[str, Callable[[Any], Any]] = {
+    "network": lambda seed: NETWORK.sample(2, seed=seed),
+    "network given evidence": lambda seed: NETWORK.sample(2, seed=seed, evidence={"y": 1}),
+    "engine": lambda seed: NETWORK.compile().sample(2, seed=seed),
+    "Markov network": lambda seed: NETWORK.to_markov_network().sample(2, seed=seed),
+    "numbers": lambda seed: GAUSSIAN.sample(2, seed=seed, evidence={"v": 1.0}),
+    "formula": lambda seed: CNF([["a"]]).find_model(seed=seed),
+    "order": lambda seed: pb.graphs.elimination_order(NETWORK.graph, restarts=1, seed=seed),
+    "edges": lambda seed: random.erdos_renyi_dag(3, 0.5, seed=seed),
+    "bounded": lambda seed: random.bounded_dag(3, 1, seed=seed),
+    "uniform": lambda seed: random.uniform_dag(3, seed=seed),
+    "tree": lambda seed: random.random_tree(3, seed=seed),
+    "polytree": lambda seed: random.random_polytree(3, seed=seed),
+}
+
+
+@pytest.mark.parametrize("seed", ["one", -1, 1.5, [1, "a"], {}, object()], ids=lambda seed: type(seed).__name__)
+@pytest.mark.parametrize("kind", SEEDED)
+def test_a_wrong_seed_is_named_by_everything_that_draws(kind: str, seed: Any) -> None:
+    with pytest.raises(InvalidArgument, match="seed= takes a whole number that is not negative, or a numpy"):
+        SEEDED[kind](seed)
+
+
+@pytest.mark.parametrize("kind", SEEDED)
+def test_numbers_and_generators_are_seeds(kind: str) -> None:
+    assert str(SEEDED[kind](7)) == str(SEEDED[kind](np.random.default_rng(7))) == str(SEEDED[kind](np.int64(7)))
+
+
+ENGINES = [
+    VariableElimination(order=["x", "yy"]),
+    RecursiveConditioning(order=["yy"]),
+    Pearl(cutset=["yy"]),
+]
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: type(engine).__name__)
+def test_a_wrong_name_among_the_options_of_an_engine_gets_a_close_match(engine: Any) -> None:
+    for ask in (
+        lambda: NETWORK.query("x", engine=engine),
+        lambda: NETWORK.log_probability({"x": 1}, engine=engine),
+        lambda: NETWORK.to_markov_network().query("x", engine=engine),
+    ):
+        with pytest.raises(UnknownVariable, match=rf"'yy' is not.*{type(engine).__name__}\. Did you mean 'y'\?"):
+            ask()
+
+
+@pytest.mark.parametrize("kind", [VariableElimination, Pearl], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("names", [3, [3], ["x", None]], ids=str)
+def test_orders_and_cutsets_are_names(kind: Any, names: Any) -> None:
+    with pytest.raises(InvalidArgument, match="Expected the names of variables"):
+        kind(names)
+
+
+def test_a_set_of_targets_comes_in_the_order_of_the_network() -> None:
+    names = [f"v{place}" for place in range(12)]
+    network = pb.BayesianNetwork(*(pb.TableCPD(name, [0.5, 0.5]) for name in names))
+    assert network.query(set(names[3:7])).names == tuple(names[3:7])
+    assert network.query(frozenset(reversed(names[3:7]))).names == tuple(names[3:7])
 
 
 @pytest.mark.parametrize(

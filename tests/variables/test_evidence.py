@@ -12,13 +12,13 @@ import pytest
 
 from plausible.errors import InvalidEvidence, UnknownState, UnknownVariable
 from plausible.variables import Evidence, Variable, jeffrey, likelihood
+from plausible.variables.evidence import findings_of
 
 RAIN = Variable("rain", ["no", "light", "heavy"])
 VARIABLES = {
     "rain": RAIN,
     "wet": Variable("wet", [False, True]),
     "pair": Variable("pair", [("a", 1), ("b", 2)]),
-    "gap": Variable("gap", [None, "here"]),
     "level": Variable("level"),
 }
 
@@ -77,11 +77,57 @@ def test_no_evidence_is_empty():
     assert read(rain="no")
 
 
-def test_none_is_a_state_where_it_was_declared_one():
-    """Elsewhere it means that nothing was observed."""
-    assert dict(read(gap=None).hard) == {"gap": 0}
+def test_none_is_no_finding():
+    """It means that nothing was observed."""
     with pytest.raises(InvalidEvidence, match="leave out what is not observed"):
         read(rain=None)
+
+
+@pytest.mark.parametrize(
+    "findings",
+    [
+        {"rain": "heavy", "wet": True},
+        {"rain": "no", "level": 1.5},
+        {"pair": ("b", 2), "rain": ["light", "heavy"]},
+        {"rain": likelihood([1, 2, 3]), "wet": jeffrey([0.2, 0.8])},
+        {},
+    ],
+    ids=str,
+)
+def test_a_series_is_the_mapping_from_its_index_to_its_entries(findings):
+    """As a row of a pandas frame comes, whatever the type of its entries."""
+    series = pd.Series(list(findings.values()), index=list(findings), dtype=object)
+    assert Evidence.read(series, VARIABLES) == Evidence.read(findings, VARIABLES)
+    assert dict(findings_of(series)) == findings
+
+
+def test_rows_of_a_frame_are_evidence():
+    """Text in pandas' own type, and numbers, which are equal to states."""
+    row = pd.DataFrame({"rain": ["light", "no"], "wet": [True, False]}).iloc[0]
+    assert dict(Evidence.read(row, VARIABLES).hard) == {"rain": 1, "wet": 1}
+    text = pd.Series({"rain": "light"}, dtype="str")
+    assert dict(Evidence.read(text, VARIABLES).hard) == {"rain": 1}
+    number = pd.Series({"X": 1.0})
+    assert dict(Evidence.read(number, {"X": Variable("X", 3)}).hard) == {"X": 1}
+
+
+@pytest.mark.parametrize("gap", [None, np.nan, pd.NA, pd.NaT], ids=str)
+def test_a_series_with_a_gap_is_refused_and_the_fix_named(gap):
+    """Nothing is left out unasked."""
+    series = pd.Series({"rain": "heavy", "wet": gap}, dtype=object)
+    with pytest.raises(InvalidEvidence, match=r"no value for 'wet'.*evidence\.dropna\(\)"):
+        Evidence.read(series, VARIABLES)
+    assert dict(Evidence.read(series.dropna(), VARIABLES).hard) == {"rain": 2}
+
+
+def test_other_things_of_pandas_are_no_evidence():
+    """A name that stands twice, a whole frame, an unknown name."""
+    with pytest.raises(InvalidEvidence, match="has 'rain' twice"):
+        Evidence.read(pd.Series(["no", "no"], index=["rain", "rain"]), VARIABLES)
+    with pytest.raises(InvalidEvidence, match="Evidence is a mapping"):
+        Evidence.read(pd.DataFrame({"rain": ["no"]}), VARIABLES)
+    with pytest.raises(UnknownVariable, match="Did you mean 'rain'"):
+        Evidence.read(pd.Series({"rian": "no"}), VARIABLES)
 
 
 def test_an_array_without_axes_is_the_value_in_it():

@@ -21,6 +21,7 @@ from plausible.cli import (
     independencies,
     info,
     marginals,
+    moments,
     mpe,
     predict,
     query,
@@ -48,7 +49,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-_INFERENCE = (query, marginals, mpe, best_states, explain, sample, predict)
+_INFERENCE = (query, marginals, moments, mpe, best_states, explain, sample, predict)
 
 
 def _epilog(command: ModuleType) -> str:
@@ -85,8 +86,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             _fail(error.format_message())
         except BrokenPipeError:
             _stop_writing()
-        except (PlausibleError, OSError) as error:
+        except PlausibleError as error:
             _fail(str(error))
+        except OSError as error:
+            _fail(f"{error.filename!r}: {error.strerror}." if error.filename and error.strerror else str(error))
         except MemoryError:
             _fail("The memory is not enough for this.")
         except (typer.Abort, KeyboardInterrupt):

@@ -9,6 +9,7 @@ import typer
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.quoting import names_in
 from plausible.cli.source import GraphSource, read_graph
+from plausible.errors import InvalidArgument
 from plausible.graphs import DAG
 
 __all__ = ["EXAMPLES", "NAME", "run"]
@@ -29,6 +30,8 @@ def run(
     """Tell whether X and Y are d-separated given what is observed, and which trails decide it."""
     found = read_graph(graph)
     left, right, observed = names_in(x), names_in(y), names_in(given)
+    if not left or not right:
+        raise InvalidArgument("Name the variables on both sides, as in: plausible dsep asia smoke tub.")
     document: dict[str, Any] = {"x": left, "y": right, "given": observed}
     if isinstance(found, DAG):
         explanation = found.explain_separation(left, right, given=observed)

@@ -34,7 +34,9 @@ def run(
     kind: Annotated[
         Kind, typer.Option(help="The local Markov property, one statement a pair, or all pairs.")
     ] = Kind.LOCAL,
-    max_given: Annotated[int | None, typer.Option(help="With --kind all: at most so many observed variables.")] = None,
+    max_given: Annotated[
+        int | None, typer.Option(min=0, help="With --kind all: at most so many observed variables.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """List the independencies that a graph implies."""

@@ -1,25 +1,58 @@
-"""`plausible marginals`: the posterior of every variable."""
+"""`plausible marginals`: the posterior of every variable, or of some, each by itself."""
 
 from __future__ import annotations
 
-from plausible.cli.evidence import Do, EvidenceTexts, asked
-from plausible.cli.output import AsJson, factor_document, print_json, print_line
-from plausible.cli.source import ModelSource, read_model
+from typing import Any
+
+from plausible.cli.output import factor_document, print_json, print_line
+from plausible.cli.question import Question, question_command
+from plausible.factors import Factor, MomentGaussian
+from plausible.models import BayesianNetwork
 
 __all__ = ["EXAMPLES", "NAME", "run"]
 
 NAME = "marginals"
-EXAMPLES = ("plausible marginals asia --evidence xray=yes",)
+EXAMPLES = (
+    "plausible marginals asia --evidence xray=yes",
+    "plausible marginals asia --targets lung,bronc --evidence xray=yes",
+)
 
 
-def run(model: ModelSource, evidence: EvidenceTexts = None, do: Do = None, as_json: AsJson = False) -> None:
-    """Print P(X | evidence, do) of every variable X."""
-    found = read_model(model)
-    answers = found.marginals(**asked(evidence, do, found))
-    if as_json:
-        print_json({name: factor_document(factor) for name, factor in answers.items()})
+def _answer(question: Question) -> None:
+    """Print P(X | evidence, do) of every variable X, or of each target; mean and variance where X is continuous."""
+    beliefs = _beliefs(question)
+    if question.as_json:
+        print_json({name: _document(belief) for name, belief in beliefs.items()})
         return
-    width = max(map(len, answers), default=0)
-    for name, factor in answers.items():
-        numbers = "  ".join(f"{state}={number:.4f}" for state, number in factor.to_dict().items())
-        print_line(f"{name.ljust(width)}  {numbers}")
+    width = max(map(len, beliefs), default=0)
+    for name, belief in beliefs.items():
+        print_line(f"{name.ljust(width)}  {_text(belief)}")
+
+
+def _beliefs(question: Question) -> dict[str, Factor | MomentGaussian]:
+    """Name -> distribution or moments, in the order of the targets or of the model."""
+    model, names = question.model, question.targets or list(question.model.variables)
+    is_number = {name: variable.is_continuous for name, variable in model.variables.items()}
+    discrete = [name for name in names if not is_number.get(name)]
+    found: dict[str, Any] = {}
+    if discrete:
+        found |= model.marginals(targets=discrete if question.targets else None, **question.given)
+    if len(discrete) < len(names):
+        assert isinstance(model, BayesianNetwork)  # no other model has continuous variables
+        found |= model.continuous_marginals(question.given["evidence"], question.given.get("do"))
+    return {name: found[name] for name in names}
+
+
+def _document(belief: Factor | MomentGaussian) -> dict[str, Any]:
+    if isinstance(belief, Factor):
+        return factor_document(belief)
+    return {"mean": float(belief.mean[0]), "variance": float(belief.covariance[0, 0])}
+
+
+def _text(belief: Factor | MomentGaussian) -> str:
+    if isinstance(belief, Factor):
+        return "  ".join(f"{state}={number:.4f}" for state, number in belief.to_dict().items())
+    return "  ".join(f"{label}={number:.6g}" for label, number in _document(belief).items())
+
+
+run = question_command(_answer, needs_targets=False, has_budget=True)

@@ -53,6 +53,8 @@ def run(
     fixed = {**findings, **interventions}
     check_question(found, target, fixed)
     check_ending(output)
+    if data.exists() and output.exists() and output.samefile(data):
+        raise InvalidArgument(f"{output} is the file to read: name another one for the answers, so that it is kept.")
     with open_table(data) as table:
         check_columns(found, fixed, table.columns, str(data))
         engine = intervened(found, interventions).compile()

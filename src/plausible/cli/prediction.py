@@ -13,6 +13,7 @@ from plausible.cli.evidence import state_of
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, UnknownState, UnknownVariable
 from plausible.io import Model
 from plausible.models.exact_engine import ExactEngine
+from plausible.models.hybrid_engine import HybridEngine
 from plausible.variables import State, Variable
 from plausible.variables.variable import is_missing
 
@@ -37,7 +38,7 @@ class Prediction:
         Whether the answer has the probabilities of the target's states besides the best of them.
     """
 
-    engine: ExactEngine
+    engine: ExactEngine | HybridEngine
     variables: Mapping[str, Variable]
     target: Variable
     fixed: Mapping[str, State]

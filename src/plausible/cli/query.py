@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from plausible.cli.evidence import Do, EvidenceTexts, asked
-from plausible.cli.output import AsJson, factor_document, print_json, print_line
-from plausible.cli.source import ModelSource, read_model
-from plausible.cli.targets import TargetNames, TargetOption, read_targets
+from plausible.cli.output import factor_document, print_json, print_line
+from plausible.cli.question import Question, question_command
 
 __all__ = ["EXAMPLES", "NAME", "run"]
 
@@ -16,19 +14,13 @@ EXAMPLES = (
 )
 
 
-def run(
-    model: ModelSource,
-    targets: TargetNames = None,
-    target_option: TargetOption = None,
-    evidence: EvidenceTexts = None,
-    do: Do = None,
-    as_json: AsJson = False,
-) -> None:
+def _answer(question: Question) -> None:
     """Print P(targets | evidence, do) as a table."""
-    found = read_model(model)
-    names = read_targets(targets, target_option)
-    answer = found.query(names, **asked(evidence, do, found))
-    if as_json:
+    answer = question.model.query(question.targets, **question.given)
+    if question.as_json:
         print_json(factor_document(answer))
     else:
         print_line(str(answer))
+
+
+run = question_command(_answer, has_budget=True)

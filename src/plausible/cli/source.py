@@ -30,7 +30,9 @@ def read_model(source: str) -> Model:
     """The model in a file, or the example of that name."""
     if source in examples.names() and not Path(source).exists():
         return examples.load(source)
-    if not Path(source).exists() and not Path(source).suffix:
+    if source and Path(source).is_dir():
+        raise NoSuchModel(f"{source!r} is a folder, not the file of a model.")
+    if not source or not (Path(source).exists() or Path(source).suffix):
         raise NoSuchModel(f"{source!r} is neither a file nor an example.{suggestion(source, examples.names())}")
     return load(source)
 

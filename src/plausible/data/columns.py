@@ -14,6 +14,7 @@ from plausible.variables.variable import is_missing
 
 if TYPE_CHECKING:
     import narwhals as nw
+    import pandas as pd
     from narwhals.typing import IntoDataFrame
 
 __all__ = ["encode_column", "encode_columns", "encode_evidence"]
@@ -25,12 +26,12 @@ _Factorized: TypeAlias = tuple[npt.NDArray[np.intp], list[Any]]
 def encode_columns(
     frame: IntoDataFrame | Mapping[str, Sequence[Any]], variables: Mapping[str, Variable]
 ) -> dict[str, npt.NDArray[Any]]:
-    """For each variable its column, states as positions; other columns are not looked at.
+    """For each variable its column, states as positions.
 
     Parameters
     ----------
     frame
-        A pandas, polars or arrow frame, or a mapping from names to columns.
+        A pandas, polars or arrow frame, or a mapping from names to columns; a column of no variable is an error.
     variables
         Name -> variable; each must have a column without missing values.
 
@@ -49,6 +50,7 @@ def encode_columns(
             raise UnknownVariable(
                 f"The data has no column for the variable {name!r}.{suggestion(name, map(str, columns))}"
             )
+    _refuse_others(columns, variables)
     return _equally_long({name: encode_column(variable, columns[name]) for name, variable in variables.items()})
 
 
@@ -71,9 +73,7 @@ def encode_evidence(
            [-1, -1]], dtype=int32)
     """
     columns = frame if isinstance(frame, Mapping) else _frame_columns(frame)
-    for name in columns:
-        if name not in variables:
-            raise UnknownVariable.named(name, variables, "this model, but a column of the data")
+    _refuse_others(columns, variables)
     encoded = {name: encode_column(variables[name], column, allow_missing=True) for name, column in columns.items()}
     _equally_long(encoded)
     num_rows = len(next(iter(encoded.values()), () if isinstance(frame, Mapping) else frame))
@@ -82,6 +82,14 @@ def encode_evidence(
         if name in encoded:
             rows[:, place] = encoded[name]
     return rows
+
+
+def _refuse_others(columns: Iterable[Any], variables: Mapping[str, Variable]) -> None:
+    """Refuse a column that is no variable: it may be a misspelt one, and would be left out unnoticed."""
+    for name in columns:
+        if name not in variables:
+            problem = UnknownVariable.named(name, variables, "this model, but a column of the data")
+            raise UnknownVariable(f"{problem} If it is none, leave it out: frame.drop(columns=[{name!r}]).")
 
 
 def _equally_long(encoded: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
@@ -136,18 +144,20 @@ def encode_column(variable: Variable, column: Any, *, allow_missing: bool = Fals
     if variable.is_continuous:
         return _numbers(variable, column)
     places, values = _factorize(variable, column)
+    lowest = -1 if allow_missing else 0
     positions = np.array([_position(variable, value) for value in (*values, None)], dtype=np.intp)
     encoded: npt.NDArray[np.intp] = positions[places]
-    known = [variable.has_state(value) or (allow_missing and _is_absent(value)) for value in (*values, None)]
-    wrong = ~np.array(known, dtype=np.bool_)[places]
-    if wrong.any():
-        row = int(np.argmax(wrong))
+    if encoded.min(initial=0) < lowest:
+        row = int(np.argmax(encoded < lowest))
         raise _bad_value(variable, row, values[places[row]] if places[row] >= 0 else None)
     return encoded
 
 
 def _position(variable: Variable, value: Any) -> int:
-    return variable.index(value) if variable.has_state(value) else -1
+    """The position of a state, -1 for a missing value, -2 for what is neither."""
+    if variable.has_state(value):
+        return variable.index(value)
+    return -1 if _is_absent(value) else -2
 
 
 def _is_absent(value: Any) -> bool:
@@ -157,7 +167,10 @@ def _is_absent(value: Any) -> bool:
 def _bad_value(variable: Variable, row: int, value: Any) -> InvalidArgument | UnknownState:
     where = f"Row {row} of column {variable.name!r}"
     if _is_absent(value):
-        return InvalidArgument(f"{where} is missing; this question needs complete rows.")
+        return InvalidArgument(
+            f"{where} is missing; this question needs complete rows. "
+            "Where cells are missing, ask model.compile().log_likelihood(...), which sums over them."
+        )
     return UnknownState(f"{where}: {variable.unknown_state(value)}")
 
 
@@ -194,20 +207,34 @@ def _factorize(variable: Variable, column: Any) -> _Factorized:
         import narwhals as nw
 
         native = nw.to_native(column, pass_through=True)
-        if nw.dependencies.is_pandas_series(native) and getattr(native.dtype, "kind", "") == "O":
-            import pandas as pd
-
-            places, distinct = pd.factorize(native.to_numpy())  # without an index, which takes as long again to make
-            return np.asarray(places, dtype=np.intp), distinct.tolist()
+        if nw.dependencies.is_pandas_series(native):
+            return _factorize_pandas(native)
         series = nw.from_native(column, series_only=True, allow_series=True, pass_through=True)
         if isinstance(series, nw.Series):
             return _factorize_series(variable, series)
     return _factorize_list(variable, _as_list(variable, column))
 
 
+def _factorize_pandas(series: pd.Series[Any]) -> _Factorized:
+    import pandas as pd
+
+    values: Any = series.array if isinstance(series.dtype, pd.api.extensions.ExtensionDtype) else series.to_numpy()
+    if isinstance(values, pd.Categorical):
+        return values.codes.astype(np.intp), values.categories.tolist()
+    if getattr(series.dtype, "storage", "") == "pyarrow":  # the usual kind of text
+        return _factorize_arrow(values.__arrow_array__())
+    places, distinct = pd.factorize(values)  # without an index, which takes as long again to make
+    return np.asarray(places, dtype=np.intp), distinct.tolist()
+
+
+def _factorize_arrow(values: Any) -> _Factorized:
+    encoded = values.combine_chunks().dictionary_encode()
+    return encoded.indices.fill_null(-1).to_numpy().astype(np.intp), encoded.dictionary.to_pylist()
+
+
 def _factorize_series(variable: Variable, series: nw.Series[Any]) -> _Factorized:
     native = series.to_native()
-    if hasattr(native, "factorize"):  # pandas and its kin
+    if hasattr(native, "factorize"):  # kin of pandas
         places, values = native.factorize()
         return np.asarray(places, dtype=np.intp), values.tolist()
     if series.is_null().any() or series.dtype.is_nested() or str(series.dtype) in ("Object", "Unknown"):

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 from plausible.engine.program import Program
 from plausible.engine.run import Semiring, Workspace
 
-if TYPE_CHECKING:
-    from plausible.kernels.rows import RowBuffers
-
 __all__ = ["RowAnswers", "answer_rows"]
 
 Floats = NDArray[np.float64]
-Flags = NDArray[np.uint8]
 Codes = NDArray[np.int32]
 
-#: Rows go in parts of a size that does not depend on the number of threads, so that sums come out the same bit for bit.
+#: Rows go in parts of sizes that do not depend on the number of threads, so that sums come out the same bit for bit:
+#: as many parts as this, of at least so many rows (rows of a part share messages), whose messages fit into so many
+#: numbers.
 _NUM_PARTS = 8
+_FEWEST_ROWS = 512
+_MOST_MESSAGES = 2**24
 #: Rows run on slices of tables that are kept, where these have no more entries than this in all; else on blocks.
 _KEPT_ENTRIES = 2**23
 #: Tables whose entries may have smaller logarithms, or overflow, are not kept.
@@ -70,22 +70,28 @@ def answer_rows(
     target
         The variable whose marginals are wanted.
     weights
-        A weight for each row: then the beliefs, summed over rows, are wanted.
+        A weight for each row: then the beliefs, summed over rows, are wanted, and there is no target.
     threads
         At most this many; one for each core where left out.
     """
-    job = _Job(program, sources, rows, target, weights)
-    parts = [part for part in np.array_split(np.arange(len(rows)), _NUM_PARTS) if len(part)]
-    slices = [slice(int(part[0]), int(part[-1]) + 1) for part in parts]
-    run = job.by_slices() if program.num_entries <= _KEPT_ENTRIES else job.one_by_one
+    job = _Job(program, sources, np.ascontiguousarray(rows), target, weights)
+    run, most_rows = job.by_groups() if program.num_entries <= _KEPT_ENTRIES else (job.one_by_one, len(rows))
+    slices = _parts(len(rows), most_rows)
     totals = None if weights is None else np.zeros(program.num_entries)
-    width = max(1, min(threads or os.cpu_count() or 1, len(parts)))
+    width = max(1, min(threads or os.cpu_count() or 1, len(slices)))
     with ThreadPoolExecutor(width) as pool:
         for first in range(0, len(slices), width):  # no more sums at a time than threads: they are as large as tables
             for part_totals in pool.map(run, slices[first : first + width]):
                 if totals is not None:
                     totals += part_totals
     return RowAnswers(job.log_totals, None if target is None else job.marginals, totals)
+
+
+def _parts(num_rows: int, most: int) -> list[slice]:
+    """Ranges of at most so many rows."""
+    size = max(1, min(most, max(_FEWEST_ROWS, -(-num_rows // _NUM_PARTS))))
+    starts = [*range(0, num_rows, size), num_rows]
+    return [slice(first, last) for first, last in pairwise(starts)]
 
 
 class _Job:
@@ -100,57 +106,58 @@ class _Job:
 
     # --- small programs ---
 
-    def by_slices(self) -> Callable[[slice], Floats]:
-        """Load the tables; the answer runs some rows, and returns the sum of their beliefs."""
-        from plausible.kernels.rows import plan_rows, run_rows
+    def by_groups(self) -> tuple[Callable[[slice], Floats], int]:
+        """Load the tables.
+
+        Returns what runs some rows, and returns the sum of their beliefs; and how many rows it should be given.
+        """
+        from plausible.kernels.row_groups import group_rows
+        from plausible.kernels.row_plan import plan_rows
+        from plausible.kernels.rows import RowRun, collect_rows, distribute_rows, read_rows
         from plausible.kernels.tables import load
 
         program = self.program
-        tables, floors = np.empty(program.num_entries), np.empty(program.num_cliques)
-        load(program.layout, Workspace.of(program, self.sources).buffers, tables, floors)
-        plan, wanted = plan_rows(program.layout), self._wanted()
-        home, _, target_stride = (-1, 1, 1) if self.target is None else program.layout.readings[self.target].tolist()
+        tables, floors = np.ones(program.num_entries + 1), np.empty(program.num_cliques)
+        load(program.layout, Workspace.of(program, self.sources).buffers, tables[:-1], floors)
+        if floors.min(initial=0.0) <= _LOWEST_LOG:
+            return self.one_by_one, len(self.rows)
+        observed = np.count_nonzero(self.rows >= 0, axis=0) / max(1, len(self.rows))
+        plan = plan_rows(program.layout, -1 if self.target is None else self.target, observed)
 
         def run(part: slice) -> Floats:
-            rows = self.rows[part]
-            totals = np.zeros(0 if self.weights is None else program.num_entries)
-            risky = np.zeros(len(rows), dtype=np.uint8)
-            run_rows(
-                plan,
-                _row_buffers(program),
-                tables,
-                rows,
-                home,
-                target_stride,
-                wanted,
-                np.empty(0) if self.weights is None else self.weights[part],
-                self.log_totals[part],
-                risky,
-                self.marginals[part],
-                totals,
+            groups, group_starts, firsts = group_rows(plan, self.rows[part])
+            message_ends = np.cumsum(np.diff(group_starts) * plan.message_sizes)
+            rows = RowRun(
+                tables=tables,
+                rows=self.rows[part],
+                groups=groups,
+                group_starts=group_starts,
+                firsts=firsts,
+                message_starts=np.concatenate([[0], message_ends]),
+                messages=np.zeros(int(message_ends[-1])),
+                peaks=np.empty(len(firsts)),
+                log_scales=np.empty(len(firsts)),
+                risky=np.empty(len(firsts), dtype=np.uint8),
             )
-            self._run_again(part.start + np.flatnonzero(risky), Semiring.LOG_SUM, totals)
-            return totals
+            collect_rows(plan, rows)
+            risky = np.empty(part.stop - part.start, dtype=np.uint8)
+            read_rows(plan, rows, self.log_totals[part], risky, self.marginals[part])
+            totals = np.zeros(0 if self.weights is None else program.num_entries + 1)
+            if self.weights is not None:
+                is_counted = (risky == 0) & (self.log_totals[part] > -np.inf)
+                distribute_rows(plan, rows, np.where(is_counted, self.weights[part], 0.0), totals)
+            self._run_again(part.start + np.flatnonzero(risky), Semiring.LOG_SUM, totals[:-1])
+            return totals[:-1]
 
-        return run if floors.min(initial=0.0) > _LOWEST_LOG else self.one_by_one
-
-    def _wanted(self) -> Flags:
-        """The cliques from the root to the target's, or all."""
-        wanted = np.ones(self.program.num_cliques, dtype=np.uint8)
-        if self.target is not None and self.weights is None:
-            wanted[:] = 0
-            clique = int(self.program.layout.readings[self.target, 0])
-            while clique >= 0:
-                wanted[clique] = 1
-                clique = int(self.program.layout.cliques["parent"][clique])
-        return wanted
+        return run, _MOST_MESSAGES // int(plan.message_sizes.sum())
 
     # --- large programs ---
 
     def one_by_one(self, part: slice) -> Floats:
         """Run some rows; returns the sum of their beliefs."""
         totals = np.zeros(0 if self.weights is None else self.program.num_entries)
-        risky = self._run_again(np.arange(part.start, part.stop), Semiring.SUM, totals)
+        alike = np.lexsort(self.rows[part].T)  # one after the other, so that they share messages
+        risky = self._run_again(part.start + alike, Semiring.SUM, totals)
         self._run_again(risky, Semiring.LOG_SUM, totals)
         return totals
 
@@ -185,19 +192,3 @@ class _Job:
             findings[variable] = np.zeros(int(self.program.sizes[variable]))
             findings[variable][row[variable]] = 1.0
         return findings
-
-
-def _row_buffers(program: Program) -> RowBuffers:
-    from plausible.kernels.rows import RowBuffers
-
-    cliques = program.layout.cliques
-    axes = int(cliques["num_axes"].max(initial=0)) + 1
-    operands = int((cliques["last"] - cliques["first"]).max(initial=0)) + 2
-    return RowBuffers(
-        store=np.zeros(program.store_size),
-        peaks=np.ones(program.num_cliques),
-        counters=np.zeros(axes, dtype=np.int64),
-        sizes=np.zeros(axes, dtype=np.int64),
-        steps=np.zeros(axes * operands, dtype=np.int64),
-        offsets=np.zeros(operands, dtype=np.int64),
-    )

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from plausible.errors import InvalidFactor, TooLarge, UnknownVariable
+from plausible.errors import InvalidArgument, InvalidFactor, TooLarge, UnknownVariable
 from plausible.variables import Assignment, State, Variable
 
 __all__ = [
@@ -110,6 +110,10 @@ def num_entries(scope: Iterable[Variable]) -> int:
 
 def check_size(scope: Sequence[Variable], what: str = "This table", limit: int = MAX_ENTRIES) -> None:
     """Refuse a table that would not fit, before anything is allocated."""
+    if not isinstance(limit, (int, float, np.number)):
+        raise InvalidArgument(
+            f"max_entries= takes a number of entries, not {limit!r}. The joint of some variables is query([...])."
+        )
     entries = num_entries(scope)
     if entries > limit:
         names = ", ".join(variable.name for variable in scope[:6]) + (", ..." if len(scope) > 6 else "")

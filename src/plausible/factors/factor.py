@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from plausible.errors import InvalidArgument, InvalidFactor, NotSupported, UnknownVariable
+from plausible.errors import InvalidArgument, InvalidFactor, UnknownVariable
 from plausible.factors import conversions
 from plausible.factors.alignment import (
     Scope,
@@ -30,23 +30,18 @@ from plausible.factors.alignment import (
     union_scope,
     wide,
 )
-from plausible.factors.display import TextTable, factor_table
+from plausible.factors.arithmetic import divide, dot, scaled_to_sum
+from plausible.factors.labelled import MAX_AXES, LabelledTable
 from plausible.variables import Assignment, State, Variable
 
 if TYPE_CHECKING:
-    import pandas as pd
     import xarray as xr
     from narwhals.typing import IntoDataFrame
 
 __all__ = ["Factor", "product"]
 
-_MAX_AXES = 64
 
-#: Fewer than 2**64 entries up to this size have a finite sum.
-_SAFE_PEAK = 2.0**959
-
-
-class Factor:
+class Factor(LabelledTable):
     """A function from the assignments of its scope to real numbers, as a table with named axes.
 
     Axes are found by name, so the order in which variables are listed never matters to a result's meaning.
@@ -73,11 +68,10 @@ class Factor:
     wrong |  0.45
     """
 
-    __slots__ = ("_info", "_scope", "_table")
+    __slots__ = ()
 
-    # NumPy leaves products such as np.float64(2) * factor to the factor, and nobody iterates over states by number.
+    # NumPy leaves products such as np.float64(2) * factor to the factor.
     __array_ufunc__ = None
-    __iter__ = None
 
     def __init__(
         self,
@@ -90,7 +84,7 @@ class Factor:
         shape = tuple(variable.num_states for variable in ordered)
         array = _numbers(ordered, values)
         if array.shape != shape:
-            hint = "" if len(shape) <= _MAX_AXES else f" For more than {_MAX_AXES} axes use Factor.from_flat."
+            hint = "" if len(shape) <= MAX_AXES else f" For more than {MAX_AXES} axes use Factor.from_flat."
             raise InvalidFactor(
                 f"The factor over {scope_text(ordered)} needs values of shape {shape}, not {array.shape}.{hint}"
             )
@@ -137,83 +131,42 @@ class Factor:
         values[variable.index(state)] = 1.0
         return cls((variable,), values)
 
-    # --- what is there ---
+    @classmethod
+    def from_dict(
+        cls, scope: Iterable[Variable] | Mapping[str, Iterable[State] | int], values: Mapping[Any, float]
+    ) -> Factor:
+        """The inverse of `to_dict`; every assignment must be there.
 
-    @property
-    def scope(self) -> Scope:
-        """The variables, in axis order."""
-        return self._scope
+        >>> Factor.from_dict({"A": ["x", "y"]}, {"y": 2.0, "x": 1.0}).values
+        array([1., 2.])
+        """
+        ordered = read_scope(scope)
+        return cls.from_flat(ordered, conversions.from_dict(ordered, values))
 
-    @property
-    def info(self) -> Any:
-        """How the numbers were got, where they answer a query; else None."""
-        return self._info
+    @classmethod
+    def from_frame(
+        cls, frame: IntoDataFrame, value: str = "value", states: Mapping[str, Iterable[State]] | None = None
+    ) -> Factor:
+        """The inverse of `to_frame`, for any kind of frame: one row for each assignment.
+
+        States come from `states`, which fixes their order; else from a column of categories; else as they appear.
+        """
+        scope, flat = conversions.from_frame(frame, value, states or {})
+        return cls.from_flat(scope, flat)
+
+    @classmethod
+    def from_xarray(cls, array: xr.DataArray) -> Factor:
+        """The inverse of `to_xarray`."""
+        scope, values = conversions.from_xarray(array)
+        return cls(scope, values)
 
     def with_info(self, info: object) -> Factor:
         """The same numbers with a note on how they were got."""
         return Factor.trusted(self._scope, self._table, info)
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the variables, in axis order."""
-        return tuple(variable.name for variable in self._scope)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The number of states of each variable."""
-        return tuple(variable.num_states for variable in self._scope)
-
-    @property
-    def size(self) -> int:
-        """The number of entries."""
-        return int(self._table.size)
-
-    @property
-    def values(self) -> Table:
-        """The numbers, read-only; axis i runs over the states of `scope[i]`."""
-        if len(self._scope) > _MAX_AXES:
-            raise NotSupported(
-                f"NumPy arrays have at most {_MAX_AXES} axes; this factor has {len(self._scope)} variables: use .flat."
-            )
-        return self._table.reshape(self.shape)
-
-    @property
-    def flat(self) -> Table:
-        """The numbers in a row, read-only, the last variable's state changing fastest."""
-        return self._table.reshape(-1)
-
-    def variable(self, name: str) -> Variable:
-        """The variable of that name."""
-        for variable in self._scope:
-            if variable.name == name:
-                return variable
-        raise UnknownVariable.named(name, self.names, "this factor")
-
-    def __getitem__(self, key: Mapping[str, State] | State | tuple[State, ...]) -> float:
-        """The number at an assignment: a mapping (other names are ignored), or states in scope order.
-
-        >>> prior = Factor({"coin": ["heads", "tails"]}, [0.25, 0.75])
-        >>> prior["tails"], prior[{"coin": "heads", "weather": "fine"}]
-        (0.75, 0.25)
-        """
-        return float(self._table[self._position(key)])
-
-    def _position(self, key: Any) -> tuple[int, ...]:
-        if isinstance(key, Mapping):
-            missing = [name for name in self.names if name not in key]
-            if missing:
-                raise InvalidFactor(f"The assignment leaves {missing[0]!r} open; use reduce() for a slice.")
-            states = [key[name] for name in self.names]
-        else:
-            single = len(self._scope) == 1 and self._scope[0].has_state(key)
-            states = [key] if single or not isinstance(key, tuple) else list(key)
-            if len(states) != len(self._scope):
-                raise InvalidFactor(
-                    f"{key!r} does not give a state of each of {scope_text(self._scope)}; "
-                    "for a slice use reduce() with a mapping from names to states."
-                )
-        positions = [variable.index(state) for variable, state in zip(self._scope, states, strict=True)]
-        return tuple(p for p, variable in zip(positions, self._scope, strict=True) if variable.num_states > 1)
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by a constructor, so that the table comes back read-only."""
+        return Factor.trusted, (self._scope, np.array(self._table), self._info)
 
     # --- algebra over the union of scopes ---
 
@@ -235,7 +188,7 @@ class Factor:
         >>> (Factor({"A": 2}, [0.0, 6.0]) / Factor({"A": 2}, [0.0, 3.0])).values
         array([0., 2.])
         """
-        return self._binary(_divide, other)
+        return self._binary(divide, other)
 
     __rmul__ = __mul__
     __radd__ = __add__
@@ -252,7 +205,7 @@ class Factor:
         if not isinstance(other, Factor):
             return NotImplemented
         scope, table = combine(operation, self._table, self._scope, other._table, other._scope)
-        if operation is _divide and not other._table.all() and np.isnan(table).any():
+        if operation is divide and not other._table.all() and np.isnan(table).any():
             where = assignment_at(scope, int(np.argmax(np.isnan(table))))
             raise InvalidFactor(f"Division of a non-zero number by zero at {dict(where)!r}.")
         return Factor.trusted(scope, table)
@@ -312,26 +265,6 @@ class Factor:
 
     # --- numbers ---
 
-    def sum(self) -> float:
-        """The sum of all entries: the partition function of a Gibbs factor."""
-        return float(self._table.sum())
-
-    def max(self) -> float:
-        """The largest entry."""
-        return float(self._table.max())
-
-    def min(self) -> float:
-        """The smallest entry."""
-        return float(self._table.min())
-
-    def argmax(self) -> Assignment:
-        """The first assignment, in row-major order, with the largest entry."""
-        return assignment_at(self._scope, int(self._table.argmax()))
-
-    def argmin(self) -> Assignment:
-        """The first assignment, in row-major order, with the smallest entry."""
-        return assignment_at(self._scope, int(self._table.argmin()))
-
     def normalize(self, over: str | Iterable[str] | None = None) -> Factor:
         """Divide by the total; with `over`, make it the conditional distribution of those variables given the rest.
 
@@ -340,24 +273,13 @@ class Factor:
                [0.  , 0.  ]])
         """
         gone = self._known(self.names if over is None else over)
-        scaled = Factor.trusted(self._scope, self._table_scaled(axes_of(self._scope, gone)))
+        scaled = Factor.trusted(self._scope, scaled_to_sum(self._table, axes_of(self._scope, gone)))
         totals = scaled.marginalize(gone)
         if over is None and not 0 < totals.sum() < math.inf:
             with np.errstate(over="ignore"):
                 total = self.sum()
             raise InvalidFactor(f"The factor over {scope_text(self._scope)} sums to {total}: it can't be normalised.")
         return scaled / totals
-
-    def _table_scaled(self, axes: tuple[int, ...]) -> Table:
-        """The numbers divided by their peak along some axes, where a sum could overflow; infinities stay."""
-        peaks = np.abs(self._table).max(axis=axes, keepdims=True, initial=0.0)
-        if np.all(peaks <= _SAFE_PEAK):
-            return self._table
-        return self._table / np.where((peaks > _SAFE_PEAK) & np.isfinite(peaks), peaks, 1.0)
-
-    def is_distribution(self, tolerance: float = 1e-9) -> bool:
-        """Whether all entries are non-negative and they sum to one."""
-        return self.min() >= 0 and abs(self.sum() - 1) <= tolerance
 
     def log(self) -> Factor:
         """The natural logarithm of each entry; log 0 = -inf."""
@@ -389,7 +311,7 @@ class Factor:
         if outside:
             raise UnknownVariable.named(outside[0], self.names, "this distribution")
         union_scope((self._scope, values._scope))
-        return _dot(self.marginal(values.names)._table, values._table)
+        return dot(self.marginal(values.names)._table, values._table)
 
     def _as_factor(self, function: Factor | str | Callable[[Assignment], float]) -> Factor:
         if isinstance(function, Factor):
@@ -405,15 +327,7 @@ class Factor:
         values = [function(assignment_at(self._scope, position)) for position in range(self.size)]
         return Factor.from_flat(self._scope, values)
 
-    # --- as a value ---
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Factor):
-            return NotImplemented
-        return self._scope == other._scope and np.array_equal(self._table, other._table)
-
-    def __hash__(self) -> int:
-        return hash((self._scope, (self._table + 0.0).tobytes()))  # -0.0 equals 0.0
+    # --- comparing ---
 
     def is_close(self, other: Factor, tolerance: float = 1e-9) -> bool:
         """Whether both are the same function up to `tolerance` in every entry, whatever the order of the axes."""
@@ -435,72 +349,6 @@ class Factor:
         difference = joint * joint.marginal(rest) - joint.marginal([*left, *rest]) * joint.marginal([*right, *rest])
         return max(difference.max(), -difference.min()) <= tolerance
 
-    def __str__(self) -> str:
-        return str(self.to_table())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return self.to_table().to_html()
-
-    def to_table(self, max_rows: int | None = None) -> TextTable:
-        """The entries as a table to print: one row for each assignment to all but the last variable.
-
-        Shows at most `max_rows` rows; where it is left out, up to 60 rows, or the first 20 of more.
-        """
-        return factor_table(self._scope, self.flat, max_rows)
-
-    # --- other libraries ---
-
-    def to_dict(self) -> dict[Any, float]:
-        """A mapping from tuples of states (a bare state, where there is one variable) to numbers."""
-        return conversions.to_dict(self._scope, self.flat)
-
-    @classmethod
-    def from_dict(
-        cls, scope: Iterable[Variable] | Mapping[str, Iterable[State] | int], values: Mapping[Any, float]
-    ) -> Factor:
-        """The inverse of `to_dict`; every assignment must be there.
-
-        >>> Factor.from_dict({"A": ["x", "y"]}, {"y": 2.0, "x": 1.0}).values
-        array([1., 2.])
-        """
-        ordered = read_scope(scope)
-        return cls.from_flat(ordered, conversions.from_dict(ordered, values))
-
-    def to_series(self) -> pd.Series[float]:
-        """A pandas series indexed by states."""
-        return conversions.to_series(self._scope, self.flat)
-
-    def to_frame(self, value: str = "value") -> pd.DataFrame:
-        """A pandas frame with a column for each variable and one for the number."""
-        return conversions.to_frame(self._scope, self.flat, value)
-
-    @classmethod
-    def from_frame(
-        cls, frame: IntoDataFrame, value: str = "value", states: Mapping[str, Iterable[State]] | None = None
-    ) -> Factor:
-        """The inverse of `to_frame`, for any kind of frame: one row for each assignment.
-
-        States come from `states`, which fixes their order; else from a column of categories; else as they appear.
-        """
-        scope, flat = conversions.from_frame(frame, value, states or {})
-        return cls.from_flat(scope, flat)
-
-    def to_xarray(self) -> xr.DataArray:
-        """An xarray array whose dimensions are the variables and whose coordinates are the states."""
-        return conversions.to_xarray(self._scope, self.values)
-
-    @classmethod
-    def from_xarray(cls, array: xr.DataArray) -> Factor:
-        """The inverse of `to_xarray`."""
-        scope, values = conversions.from_xarray(array)
-        return cls(scope, values)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by a constructor, so that the table comes back read-only."""
-        return Factor.trusted, (self._scope, np.array(self._table), self._info)
-
 
 def product(factors: Iterable[Factor]) -> Factor:
     """The product of any number of factors over the union of their scopes; one, where there are none.
@@ -521,23 +369,8 @@ def _checked(table: Table, scope: Scope) -> Table:
     return table
 
 
-def _dot(weights: Table, values: Table) -> float:
-    """Σ w f with 0 · ±inf = 0."""
-    return float(np.sum(np.multiply(weights, values, out=np.zeros(weights.shape), where=weights != 0)))
-
-
 def _numbers(scope: Scope, values: npt.ArrayLike) -> Table:
     try:
         return np.array(values, dtype=np.float64, order="C")
     except (TypeError, ValueError):
         raise InvalidFactor(f"The values of the factor over {scope_text(scope)} are not numbers.") from None
-
-
-def _divide(above: Table, below: Table, out: Table) -> Table:
-    """The quotient with 0/0 = 0; NaN marks any other division by zero."""
-    zero = below == 0
-    if not zero.any():
-        return np.divide(above, below, out=out)
-    np.divide(above, np.where(zero, 1.0, below), out=out)
-    out[np.broadcast_to(zero, out.shape) & (out != 0)] = np.nan
-    return out

@@ -67,7 +67,7 @@ def conditional_entropy(distribution: Factor, x: Names, given: Names, base: floa
     unit = log_unit(base)
     _distribution(distribution)
     left, rest = _listed(x), _listed(given)
-    return max(_entropy(distribution, left + rest) - _entropy(distribution, rest), 0.0) / unit
+    return max(0.0, _entropy(distribution, left + rest) - _entropy(distribution, rest)) / unit
 
 
 def mutual_information(distribution: Factor, x: Names, y: Names, given: Names = (), base: float = math.e) -> float:
@@ -82,13 +82,13 @@ def mutual_information(distribution: Factor, x: Names, y: Names, given: Names = 
     left, right, rest = _listed(x), _listed(y), _listed(given)
     both = _entropy(distribution, left + rest) + _entropy(distribution, right + rest)
     nats = both - _entropy(distribution, rest) - _entropy(distribution, left + right + rest)
-    return max(nats, 0.0) / unit
+    return max(0.0, nats) / unit
 
 
 def _entropy(distribution: Factor, names: Names) -> float:
     values = distribution.marginal(names).flat
     positive = values[values > 0]
-    return max(-float(positive @ np.log(positive)), 0.0)
+    return max(0.0, -float(positive @ np.log(positive)))  # in this order, minus zero comes out as zero
 
 
 def _listed(names: Names) -> list[str]:
@@ -117,7 +117,7 @@ def kl_divergence(p: Factor, q: Factor, base: float = math.e) -> float:
     """
     unit = log_unit(base)
     left, right = _pair(p, q)
-    return max(_expected_log(left, left, right), 0.0) / unit
+    return max(0.0, _expected_log(left, left, right)) / unit
 
 
 def conditional_kl(p: Factor, q: Factor, x: Names, given: Names = (), base: float = math.e) -> float:
@@ -132,7 +132,7 @@ def conditional_kl(p: Factor, q: Factor, x: Names, given: Names = (), base: floa
     joint = p.marginal(child + rest)
     other = q.marginal(joint.names)
     above, below = joint.normalize(over=child).flat, other.normalize(over=child).flat
-    return max(_expected_log(joint.flat, above, below), 0.0) / unit
+    return max(0.0, _expected_log(joint.flat, above, below)) / unit
 
 
 def kl_chain(p: Factor, q: Factor, order: Sequence[str] | None = None, base: float = math.e) -> dict[str, float]:

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, TypeVar
 from plausible.errors import NotSupported
 
 if TYPE_CHECKING:
-    from plausible.graphs.dag import DAG
-    from plausible.graphs.undirected import UndirectedGraph
+    from plausible.graphs.plain import PlainGraph
 
 __all__ = ["intersection", "is_subgraph", "union"]
 
-Graph = TypeVar("Graph", "DAG", "UndirectedGraph")
+Graph = TypeVar("Graph", bound="PlainGraph")
 
 
 def union(first: Graph, second: Graph) -> Graph:

@@ -129,14 +129,15 @@ def _parts_after(
     """The undirected components that remain when the clique comes first and all that follows is directed.
 
     A lexicographic breadth-first search from the clique: whenever it enters a group of nodes that have seen the same
-    nodes before them, the edges inside the group are those still open.
+    nodes before them, the edges inside the group are those still open. Single nodes, which have one orientation, are
+    left out.
     """
     search = _LexicographicSearch(neighbors, [clique, part - clique])
     reported = set(clique)
     while group := search.first_group():
-        if group.isdisjoint(reported):
+        if len(group) > 1 and group.isdisjoint(reported):
             reported |= group
-            yield from _components(neighbors, group)
+            yield from (component for component in _components(neighbors, group) if len(component) > 1)
         search.visit(min(group))
 
 

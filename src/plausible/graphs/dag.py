@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
 from plausible.errors import InvalidGraph
 from plausible.graphs.acyclic import topological_order
 from plausible.graphs.adjacency import read_adjacency
-from plausible.graphs.algebra import intersection, is_subgraph, union
-from plausible.graphs.connectivity import components, is_connected, is_forest
-from plausible.graphs.nodes import Node, NodeIndex, Nodes, edge_pairs, is_networkx, networkx_pairs
+from plausible.graphs.connectivity import is_forest
+from plausible.graphs.nodes import Node, NodeIndex, Nodes
 from plausible.graphs.paths import PathRules, checked_limit, simple_paths
+from plausible.graphs.plain import PlainGraph, read_pairs
 from plausible.graphs.separation import BayesBall, Rows
-from plausible.graphs.text import constructor_arguments, format_statements, parse_statements
 from plausible.graphs.trails import SeparationExplanation, Trail, active_trails, explain_separation
 from plausible.graphs.undirected import UndirectedGraph
 
@@ -25,7 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["DAG"]
 
 
-class DAG:
+@final
+class DAG(PlainGraph):
     """A directed acyclic graph: an immutable value; edits return new graphs.
 
     Parameters
@@ -44,10 +44,12 @@ class DAG:
     ('G', 'I')
     """
 
-    __slots__ = ("_ball", "_children", "_index", "_order", "_parents")
+    __slots__ = ("_ball", "_children", "_order", "_parents")
+
+    _symbol = "->"
 
     def __init__(self, edges: str | Iterable[Any] | nx.DiGraph[Any] | DAG = (), nodes: Iterable[Node] = ()) -> None:
-        found, pairs = _read(edges)
+        found, pairs = read_pairs(edges, DAG)
         self._index = NodeIndex(nodes, found)
         positions = self._index.positions
         parents: list[list[int]] = [[] for _ in self._index]
@@ -82,36 +84,15 @@ class DAG:
     # --- what is there ---
 
     @property
-    def nodes(self) -> tuple[Node, ...]:
-        """The nodes, in the order given."""
-        return self._index.nodes
-
-    @property
     def edges(self) -> tuple[tuple[Node, Node], ...]:
         """The edges `(parent, child)`, ordered by parent, then as given."""
         nodes = self.nodes
         return tuple((nodes[a], nodes[b]) for a, row in enumerate(self._children) for b in row)
 
     @property
-    def num_nodes(self) -> int:
-        """The number of nodes."""
-        return len(self._index)
-
-    @property
     def num_edges(self) -> int:
         """The number of edges."""
         return sum(map(len, self._children))
-
-    def __len__(self) -> int:
-        return len(self._index)
-
-    def __contains__(self, node: object) -> bool:
-        return node in self._index
-
-    @property
-    def index(self) -> NodeIndex:
-        """The positions of the nodes, for algorithms that work on integers."""
-        return self._index
 
     @property
     def parent_rows(self) -> Rows:
@@ -262,16 +243,6 @@ class DAG:
     # --- connectivity ---
 
     @property
-    def components(self) -> tuple[tuple[Node, ...], ...]:
-        """The components that trails connect, in the node order."""
-        return components(self)
-
-    @property
-    def is_connected(self) -> bool:
-        """Whether a trail joins every two nodes."""
-        return is_connected(self)
-
-    @property
     def is_polytree(self) -> bool:
         """Whether the graph is singly connected: at most one trail joins every two nodes."""
         return is_forest(self)
@@ -312,12 +283,6 @@ class DAG:
         nodes = self.nodes
         return UndirectedGraph((*self.edges, *((nodes[a], nodes[b]) for a, b in marriages)), nodes=nodes)
 
-    def subgraph(self, nodes: Nodes) -> DAG:
-        """The induced subgraph, in this graph's node order."""
-        kept = set(self._index.names(self._index.select(nodes)))
-        edges = [(a, b) for a, b in self.edges if a in kept and b in kept]
-        return DAG(edges, nodes=[node for node in self.nodes if node in kept])
-
     def without_incoming(self, nodes: Nodes) -> DAG:
         """The mutilated graph of an intervention: all edges into `nodes` removed."""
         cut = set(self._index.names(self._index.select(nodes)))
@@ -328,28 +293,7 @@ class DAG:
         cut = set(self._index.names(self._index.select(nodes)))
         return DAG([(a, b) for a, b in self.edges if a not in cut], nodes=self.nodes)
 
-    def union(self, other: DAG) -> DAG:
-        """The nodes and edges of either graph; a cycle is refused."""
-        return union(self, other)
-
-    def intersection(self, other: DAG) -> DAG:
-        """The nodes and edges of both graphs."""
-        return intersection(self, other)
-
-    def is_subgraph(self, other: DAG) -> bool:
-        """Whether `other` has all nodes and edges of this graph."""
-        return is_subgraph(self, other)
-
     # --- edits ---
-
-    def with_node(self, node: Node) -> DAG:
-        """This graph and one more node."""
-        return DAG(self.edges, nodes=(*self.nodes, node))
-
-    def without_node(self, node: Node) -> DAG:
-        """This graph without a node and its edges."""
-        self._index.position(node)
-        return self.subgraph([other for other in self.nodes if other != node])
 
     def with_edge(self, source: Node, target: Node) -> DAG:
         """This graph and one more edge; a cycle is refused."""
@@ -367,21 +311,8 @@ class DAG:
 
     # --- as a value ---
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, DAG):
-            return NotImplemented
-        return set(self.nodes) == set(other.nodes) and set(self.edges) == set(other.edges)
-
-    def __hash__(self) -> int:
-        return hash((frozenset(self.nodes), frozenset(self.edges)))
-
-    def __str__(self) -> str:
-        return format_statements(self.nodes, ((a, "->", b) for a, b in self.edges))
-
-    def __repr__(self) -> str:
-        if self.num_edges <= 12:
-            return f"DAG({constructor_arguments(str(self), self.nodes, self.edges)})"
-        return f"<DAG: {len(self)} nodes, {self.num_edges} edges>"
+    def _edge_set(self) -> frozenset[Any]:
+        return frozenset(self.edges)
 
     def to_networkx(self) -> nx.DiGraph[Any]:
         """A networkx digraph with the same nodes and edges."""
@@ -391,34 +322,6 @@ class DAG:
         graph.add_nodes_from(self.nodes)
         graph.add_edges_from(self.edges)
         return graph
-
-
-def _read(edges: Any) -> tuple[list[Node], list[tuple[Node, Node]]]:
-    """Nodes in order of appearance, and pairs (parent, child)."""
-    if isinstance(getattr(edges, "graph", None), DAG):
-        edges = edges.graph
-    if isinstance(edges, DAG):
-        return list(edges.nodes), list(edges.edges)
-    if isinstance(edges, str):
-        return _read_text(edges)
-    if is_networkx(edges):
-        if not edges.is_directed():
-            raise InvalidGraph("A DAG needs a directed networkx graph; this one is undirected.")
-        return list(edges.nodes), networkx_pairs(edges, "->")
-    pairs = edge_pairs(edges, directed=True)
-    return [node for pair in pairs for node in pair], pairs
-
-
-def _read_text(text: str) -> tuple[list[Node], list[tuple[Node, Node]]]:
-    nodes, connections = parse_statements(text)
-    pairs: list[tuple[Node, Node]] = []
-    for connection in connections:
-        if connection.edge not in ("->", "<-"):
-            written = f"{connection.left} {connection.edge} {connection.right}"
-            raise InvalidGraph(f"A DAG has only edges '->' and '<-', not {written!r}. See MixedGraph for other marks.")
-        pair = (connection.left, connection.right)
-        pairs.append(pair if connection.edge == "->" else pair[::-1])
-    return list(nodes), edge_pairs(pairs)
 
 
 def _reach(starts: Iterable[int], steps: Sequence[tuple[int, ...]]) -> list[int]:

@@ -7,20 +7,18 @@ product that the step builds, so an order can be priced before a single table is
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
 from itertools import combinations
 from math import prod
-from typing import Literal, TypeAlias, get_args
-
-import numpy as np
+from typing import get_args
 
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike, read_plain
+from plausible.graphs.greedy import Heuristic, greedy_order
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
+from plausible.graphs.seeds import Seed, generator_of
 from plausible.graphs.undirected import UndirectedGraph
 
 __all__ = [
@@ -33,9 +31,6 @@ __all__ = [
     "induced_graph",
     "induced_width",
 ]
-
-#: The greedy scores that `elimination_order` knows.
-Heuristic: TypeAlias = Literal["min-fill", "min-neighbors", "weighted-min-fill", "min-weight"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +167,7 @@ def elimination_order(
     cardinalities: Mapping[Node, int] | None = None,
     keep: Nodes = (),
     restarts: int = 0,
-    seed: int | np.random.Generator | None = None,
+    seed: Seed = None,
 ) -> tuple[Node, ...]:
     """Eliminate, at each step, a node with the lowest score (Koller & Friedman 2009, algorithm 9.4).
 
@@ -223,124 +218,15 @@ def elimination_order(
     sizes = [2] * len(index) if cardinalities is None else read_cardinalities(index, cardinalities)
     kept = set(index.select(keep))
     candidates = [node for node in range(len(index)) if node not in kept]
-    kind, weight = _SCORES[heuristic]
-    weights = sizes if weight is None else [weight] * len(index)
     ranks = [list(range(len(index)))]
     if restarts:
-        generator = np.random.default_rng(seed)
+        generator = generator_of(seed)
         ranks += [generator.permutation(len(index)).tolist() for _ in range(restarts)]
-    orders = [index.names(_greedy_order(kind(neighbor_sets(graph), weights), candidates, rank)) for rank in ranks]
+    orders = [index.names(greedy_order(graph.neighbor_rows, sizes, heuristic, candidates, rank)) for rank in ranks]
     if not restarts:
         return orders[0]
     by_name = dict(zip(index, sizes, strict=True))
     return min(orders, key=lambda order: elimination_cost(graph, order, by_name))
-
-
-def _greedy_order(scores: _Scores, candidates: Sequence[int], rank: Sequence[int]) -> list[int]:
-    """Take the lowest score, then the lowest rank; a heap entry that no longer tells the score is passed over."""
-    heap = [(scores.values[node], rank[node], node) for node in candidates]
-    heapify(heap)
-    waiting = set(candidates)
-    order: list[int] = []
-    while waiting:
-        score, _, node = heappop(heap)
-        if node not in waiting or score != scores.values[node]:
-            continue
-        waiting.discard(node)
-        order.append(node)
-        for other in scores.eliminate(node) & waiting:
-            heappush(heap, (scores.values[other], rank[other], other))
-    return order
-
-
-class _Scores(ABC):
-    """The scores of all nodes, kept true while nodes are eliminated."""
-
-    def __init__(self, neighbors: list[set[int]], sizes: Sequence[int]) -> None:
-        self.neighbors, self.sizes = neighbors, sizes
-        self.values = [self._score(node) for node in range(len(neighbors))]
-
-    def eliminate(self, node: int) -> set[int]:
-        """Join the neighbours of a node, take it away, and return the nodes whose score may have changed."""
-        around = sorted(self.neighbors[node])
-        changed = set(around)
-        for a, b in combinations(around, 2):
-            if b not in self.neighbors[a]:
-                changed |= self._before_join(a, b)
-                self.neighbors[a].add(b)
-                self.neighbors[b].add(a)
-        for other in around:
-            self._before_parting(other, node)
-            self.neighbors[other].discard(node)
-        return changed
-
-    @abstractmethod
-    def _score(self, node: int) -> int:
-        """The score from scratch."""
-
-    @abstractmethod
-    def _before_join(self, a: int, b: int) -> set[int]:
-        """Update the scores for the edge `a - b`, about to come; return others whose score this changes."""
-
-    @abstractmethod
-    def _before_parting(self, node: int, leaving: int) -> None:
-        """Update the score of `node` for the loss of a neighbour whose other neighbours it all has."""
-
-
-class _FillScores(_Scores):
-    """The weight of the edges missing between the neighbours of a node, an edge weighing the sizes of its two ends."""
-
-    def __init__(self, neighbors: list[set[int]], sizes: Sequence[int]) -> None:
-        self.sizes = sizes
-        self.totals = [self._weigh(row) for row in neighbors]  # the sizes of all neighbours together
-        super().__init__(neighbors, sizes)
-
-    def _weigh(self, nodes: Iterable[int]) -> int:
-        return sum(map(self.sizes.__getitem__, nodes))
-
-    def _score(self, node: int) -> int:
-        around, sizes = self.neighbors[node], self.sizes
-        strangers = (self.totals[node] - sizes[a] - self._weigh(around & self.neighbors[a]) for a in around)
-        return sum(sizes[a] * weight for a, weight in zip(around, strangers, strict=True)) // 2
-
-    def _before_join(self, a: int, b: int) -> set[int]:
-        shared = self.neighbors[a] & self.neighbors[b]
-        known = self._weigh(shared)
-        for one, other in ((a, b), (b, a)):
-            self.values[one] += self.sizes[other] * (self.totals[one] - known)
-            self.totals[one] += self.sizes[other]
-        for node in shared:
-            self.values[node] -= self.sizes[a] * self.sizes[b]
-        return shared
-
-    def _before_parting(self, node: int, leaving: int) -> None:
-        self.totals[node] -= self.sizes[leaving]
-        strangers = self.totals[node] - (self.totals[leaving] - self.sizes[node])
-        self.values[node] -= self.sizes[leaving] * strangers
-
-
-class _TableScores(_Scores):
-    """The entries of a table over the neighbours of a node."""
-
-    def _score(self, node: int) -> int:
-        return prod(self.sizes[other] for other in self.neighbors[node])
-
-    def _before_join(self, a: int, b: int) -> set[int]:
-        self.values[a] *= self.sizes[b]
-        self.values[b] *= self.sizes[a]
-        return set()
-
-    def _before_parting(self, node: int, leaving: int) -> None:
-        self.values[node] //= self.sizes[leaving]
-
-
-# Counting is weighing with equal weights: ones count edges, and tables of binary nodes rank by their dimension.
-_SCORES: dict[Heuristic, tuple[type[_Scores], int | None]] = {
-    "min-fill": (_FillScores, 1),
-    "weighted-min-fill": (_FillScores, None),
-    "min-neighbors": (_TableScores, 2),
-    "min-weight": (_TableScores, None),
-}
 
 
 # --- reading arguments ---

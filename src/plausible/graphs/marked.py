@@ -10,7 +10,7 @@ from plausible.errors import InvalidGraph
 from plausible.graphs.dag import DAG
 from plausible.graphs.edge_input import read_edges
 from plausible.graphs.marks import Edge, Mark
-from plausible.graphs.nodes import MARKS_ATTRIBUTE, Node, NodeIndex, Nodes
+from plausible.graphs.nodes import MARKS_ATTRIBUTE, Node, NodeIndex, Nodes, NodeSet
 from plausible.graphs.text import constructor_arguments, format_statements
 from plausible.graphs.undirected import UndirectedGraph
 from plausible.graphs.walks import Incidence, closure
@@ -23,7 +23,7 @@ __all__ = ["MarkedGraph"]
 _MARK_ORDER = {Mark.TAIL: 0, Mark.CIRCLE: 1, Mark.ARROW: 2}
 
 
-class MarkedGraph(ABC):
+class MarkedGraph(NodeSet, ABC):
     """A graph whose edges have a mark at each end: an immutable value; edits return new graphs of the same kind.
 
     Parameters
@@ -37,9 +37,8 @@ class MarkedGraph(ABC):
         Nodes that come first in the node order; the way to add nodes without edges.
     """
 
-    __slots__ = ("_edges", "_incident", "_index")
+    __slots__ = ("_edges", "_incident")
 
-    _index: NodeIndex
     _edges: tuple[Edge, ...]
     _incident: Incidence
 
@@ -83,30 +82,14 @@ class MarkedGraph(ABC):
     # --- what is there ---
 
     @property
-    def nodes(self) -> tuple[Node, ...]:
-        """The nodes, in the order given."""
-        return self._index.nodes
-
-    @property
     def edges(self) -> tuple[Edge, ...]:
         """The edges in the order given, each with its tail, or else its circle, or else its earlier node first."""
         return self._edges
 
     @property
-    def num_nodes(self) -> int:
-        """The number of nodes."""
-        return len(self._index)
-
-    @property
     def num_edges(self) -> int:
         """The number of edges."""
         return len(self._edges)
-
-    def __len__(self) -> int:
-        return len(self._index)
-
-    def __contains__(self, node: object) -> bool:
-        return node in self._index
 
     def edges_between(self, a: Node, b: Node) -> tuple[Edge, ...]:
         """The edges that join the two nodes, written from `a` to `b`."""

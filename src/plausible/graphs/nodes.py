@@ -13,6 +13,7 @@ __all__ = [
     "MARKS_ATTRIBUTE",
     "Node",
     "NodeIndex",
+    "NodeSet",
     "Nodes",
     "edge_pairs",
     "is_networkx",
@@ -80,6 +81,30 @@ class NodeIndex:
     def names(self, positions: Iterable[int]) -> tuple[Node, ...]:
         """The nodes at these positions, in the order given."""
         return tuple(self.nodes[position] for position in positions)
+
+
+class NodeSet:
+    """A graph as far as its nodes go."""
+
+    __slots__ = ("_index",)
+
+    _index: NodeIndex
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """The nodes, in the order given."""
+        return self._index.nodes
+
+    @property
+    def num_nodes(self) -> int:
+        """The number of nodes."""
+        return len(self._index)
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def __contains__(self, node: object) -> bool:
+        return node in self._index
 
 
 def is_networkx(graph: object) -> bool:

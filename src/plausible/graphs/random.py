@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import ceil, log
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +11,9 @@ from numpy.typing import NDArray
 from plausible.errors import InvalidArgument
 from plausible.graphs.dag import DAG
 from plausible.graphs.nodes import Node, NodeIndex
+from plausible.graphs.seeds import Seed, generator_of
 
-__all__ = ["Seed", "bounded_dag", "erdos_renyi_dag", "random_polytree", "random_tree", "uniform_dag"]
-
-#: A number that fixes the draws, a generator to draw from, or `None` for fresh randomness.
-Seed: TypeAlias = int | np.random.Generator | None
+__all__ = ["bounded_dag", "erdos_renyi_dag", "random_polytree", "random_tree", "uniform_dag"]
 
 
 def erdos_renyi_dag(
@@ -45,7 +42,7 @@ def erdos_renyi_dag(
     """
     if not 0 <= edge_probability <= 1:
         raise InvalidArgument(f"edge_probability={edge_probability} is not between 0 and 1.")
-    names, rng = _read_nodes(num_nodes, nodes), np.random.default_rng(seed)
+    names, rng = _read_nodes(num_nodes, nodes), generator_of(seed)
     order = rng.permutation(num_nodes)
     num_pairs = num_nodes * (num_nodes - 1) // 2
     num_edges = rng.binomial(num_pairs, edge_probability)
@@ -78,7 +75,7 @@ def bounded_dag(num_nodes: int, max_parents: int, *, nodes: Iterable[Node] | Non
     """
     if max_parents < 0:
         raise InvalidArgument(f"max_parents={max_parents} is negative.")
-    names, rng = _read_nodes(num_nodes, nodes), np.random.default_rng(seed)
+    names, rng = _read_nodes(num_nodes, nodes), generator_of(seed)
     order = rng.permutation(num_nodes)
     sizes = rng.integers(0, np.minimum(max_parents, np.arange(num_nodes)), endpoint=True)
     earlier = [rng.choice(place, size, replace=False) for place, size in enumerate(sizes)]
@@ -122,7 +119,7 @@ def uniform_dag(
     """
     if max_parents is not None and max_parents < 0:
         raise InvalidArgument(f"max_parents={max_parents} is negative.")
-    names, rng = _read_nodes(num_nodes, nodes), np.random.default_rng(seed)
+    names, rng = _read_nodes(num_nodes, nodes), generator_of(seed)
     if steps is None:
         steps = ceil(6 * num_nodes**2 * log(max(num_nodes, 1))) + 60
     bound = num_nodes if max_parents is None else max_parents
@@ -148,7 +145,7 @@ def random_tree(num_nodes: int, *, nodes: Iterable[Node] | None = None, seed: Se
     >>> random_tree(10, seed=0).is_rooted_tree
     True
     """
-    names, rng = _read_nodes(num_nodes, nodes), np.random.default_rng(seed)
+    names, rng = _read_nodes(num_nodes, nodes), generator_of(seed)
     neighbors = _tree_neighbors(num_nodes, rng)
     frontier = [int(rng.integers(num_nodes))] if num_nodes else []
     parent = dict.fromkeys(frontier, -1)
@@ -180,7 +177,7 @@ def random_polytree(num_nodes: int, *, nodes: Iterable[Node] | None = None, seed
     >>> graph.is_polytree, graph.is_connected
     (True, True)
     """
-    names, rng = _read_nodes(num_nodes, nodes), np.random.default_rng(seed)
+    names, rng = _read_nodes(num_nodes, nodes), generator_of(seed)
     pairs = [(a, b) for a, row in enumerate(_tree_neighbors(num_nodes, rng)) for b in row if a < b]
     turned = rng.integers(2, size=len(pairs))
     edges = [(b, a) if turn else (a, b) for (a, b), turn in zip(pairs, turned, strict=True)]

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
 from plausible.errors import InvalidArgument, InvalidGraph
 from plausible.graphs.adjacency import read_adjacency
-from plausible.graphs.algebra import intersection, is_subgraph, union
-from plausible.graphs.connectivity import components, is_connected, is_forest, is_tree
-from plausible.graphs.nodes import Node, NodeIndex, Nodes, edge_pairs, is_networkx, networkx_pairs
+from plausible.graphs.connectivity import is_forest, is_tree
+from plausible.graphs.nodes import Node, NodeIndex, Nodes
 from plausible.graphs.paths import PathRules, checked_limit, simple_paths
+from plausible.graphs.plain import PlainGraph, read_pairs
 from plausible.graphs.separation import Rows
 from plausible.graphs.separators import minimal_cut, minimal_cuts, reach_outside
-from plausible.graphs.text import constructor_arguments, format_statements, parse_statements
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -23,7 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["UndirectedGraph"]
 
 
-class UndirectedGraph:
+@final
+class UndirectedGraph(PlainGraph):
     """An undirected graph: an immutable value; edits return new graphs.
 
     Parameters
@@ -43,12 +43,14 @@ class UndirectedGraph:
     True
     """
 
-    __slots__ = ("_index", "_neighbors")
+    __slots__ = ("_neighbors",)
+
+    _symbol = "-"
 
     def __init__(
         self, edges: str | Iterable[Any] | nx.Graph[Any] | UndirectedGraph = (), nodes: Iterable[Node] = ()
     ) -> None:
-        found, pairs = _read(edges)
+        found, pairs = read_pairs(edges, UndirectedGraph)
         self._index = NodeIndex(nodes, found)
         neighbors: list[dict[int, None]] = [{} for _ in self._index]
         positions = self._index.positions
@@ -84,36 +86,15 @@ class UndirectedGraph:
     # --- what is there ---
 
     @property
-    def nodes(self) -> tuple[Node, ...]:
-        """The nodes, in the order given."""
-        return self._index.nodes
-
-    @property
     def edges(self) -> tuple[tuple[Node, Node], ...]:
         """Each edge once, its end that comes first in the node order first."""
         nodes = self.nodes
         return tuple((nodes[a], nodes[b]) for a, row in enumerate(self._neighbors) for b in sorted(row) if a < b)
 
     @property
-    def num_nodes(self) -> int:
-        """The number of nodes."""
-        return len(self._index)
-
-    @property
     def num_edges(self) -> int:
         """The number of edges."""
         return sum(map(len, self._neighbors)) // 2
-
-    def __len__(self) -> int:
-        return len(self._index)
-
-    def __contains__(self, node: object) -> bool:
-        return node in self._index
-
-    @property
-    def index(self) -> NodeIndex:
-        """The positions of the nodes, for algorithms that work on integers."""
-        return self._index
 
     @property
     def neighbor_rows(self) -> Rows:
@@ -214,16 +195,6 @@ class UndirectedGraph:
     # --- connectivity ---
 
     @property
-    def components(self) -> tuple[tuple[Node, ...], ...]:
-        """The connected components, in the node order."""
-        return components(self)
-
-    @property
-    def is_connected(self) -> bool:
-        """Whether a path joins every two nodes."""
-        return is_connected(self)
-
-    @property
     def is_forest(self) -> bool:
         """Whether there is no cycle: at most one path joins every two nodes."""
         return is_forest(self)
@@ -252,34 +223,7 @@ class UndirectedGraph:
         rules = PathRules(up=self._neighbors, down=((),) * len(self))
         return map(self._index.names, islice(simple_paths(rules, *ends), checked_limit(limit)))
 
-    # --- related graphs and edits ---
-
-    def subgraph(self, nodes: Nodes) -> UndirectedGraph:
-        """The induced subgraph, in this graph's node order."""
-        kept = set(self._index.names(self._index.select(nodes)))
-        edges = [(a, b) for a, b in self.edges if a in kept and b in kept]
-        return UndirectedGraph(edges, nodes=[node for node in self.nodes if node in kept])
-
-    def union(self, other: UndirectedGraph) -> UndirectedGraph:
-        """The nodes and edges of either graph."""
-        return union(self, other)
-
-    def intersection(self, other: UndirectedGraph) -> UndirectedGraph:
-        """The nodes and edges of both graphs."""
-        return intersection(self, other)
-
-    def is_subgraph(self, other: UndirectedGraph) -> bool:
-        """Whether `other` has all nodes and edges of this graph."""
-        return is_subgraph(self, other)
-
-    def with_node(self, node: Node) -> UndirectedGraph:
-        """This graph and one more node."""
-        return UndirectedGraph(self.edges, nodes=(*self.nodes, node))
-
-    def without_node(self, node: Node) -> UndirectedGraph:
-        """This graph without a node and its edges."""
-        self._index.position(node)
-        return self.subgraph([other for other in self.nodes if other != node])
+    # --- edits ---
 
     def with_edge(self, a: Node, b: Node) -> UndirectedGraph:
         """This graph and one more edge."""
@@ -293,23 +237,8 @@ class UndirectedGraph:
 
     # --- as a value ---
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, UndirectedGraph):
-            return NotImplemented
-        return set(self.nodes) == set(other.nodes) and set(map(frozenset, self.edges)) == set(
-            map(frozenset, other.edges)
-        )
-
-    def __hash__(self) -> int:
-        return hash((frozenset(self.nodes), frozenset(map(frozenset, self.edges))))
-
-    def __str__(self) -> str:
-        return format_statements(self.nodes, ((a, "-", b) for a, b in self.edges))
-
-    def __repr__(self) -> str:
-        if self.num_edges <= 12:
-            return f"UndirectedGraph({constructor_arguments(str(self), self.nodes, self.edges)})"
-        return f"<UndirectedGraph: {len(self)} nodes, {self.num_edges} edges>"
+    def _edge_set(self) -> frozenset[Any]:
+        return frozenset(map(frozenset, self.edges))
 
     def to_networkx(self) -> nx.Graph[Any]:
         """A networkx graph with the same nodes and edges."""
@@ -319,30 +248,3 @@ class UndirectedGraph:
         graph.add_nodes_from(self.nodes)
         graph.add_edges_from(self.edges)
         return graph
-
-
-def _read(edges: Any) -> tuple[list[Node], list[tuple[Node, Node]]]:
-    """Nodes in order of appearance, and pairs."""
-    if isinstance(getattr(edges, "graph", None), UndirectedGraph):
-        edges = edges.graph
-    if isinstance(edges, UndirectedGraph):
-        return list(edges.nodes), list(edges.edges)
-    if isinstance(edges, str):
-        return _read_text(edges)
-    if is_networkx(edges):
-        if edges.is_directed():
-            raise InvalidGraph("An UndirectedGraph needs an undirected networkx graph; this one is directed.")
-        return list(edges.nodes), networkx_pairs(edges, "-")
-    pairs = edge_pairs(edges)
-    return [node for pair in pairs for node in pair], pairs
-
-
-def _read_text(text: str) -> tuple[list[Node], list[tuple[Node, Node]]]:
-    nodes, connections = parse_statements(text)
-    for connection in connections:
-        if connection.edge != "-":
-            written = f"{connection.left} {connection.edge} {connection.right}"
-            raise InvalidGraph(
-                f"An UndirectedGraph has only edges '-', not {written!r}. See MixedGraph for other marks."
-            )
-    return list(nodes), edge_pairs((connection.left, connection.right) for connection in connections)

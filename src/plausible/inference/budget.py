@@ -7,16 +7,17 @@ from dataclasses import dataclass
 
 from plausible.engine.program import Program
 from plausible.errors import InvalidArgument, TooLarge
+from plausible.factors.alignment import MAX_ENTRIES
 
-__all__ = ["Budget"]
+__all__ = ["Budget", "read_budget"]
 
 #: What an entry of an answer costs beyond its clique's: it is added up by strides, normalised and brought into order.
 _SECONDS_PER_ANSWER = 1e-7
 _BYTES_PER_ANSWER = 24
 
 _REMEDIES = (
-    "Ask for fewer variables at a time (query, or marginals with targets=), add evidence, raise the budget= of query, "
-    "marginals or compile, or trade time for memory with query(..., engine=RecursiveConditioning())."
+    "Ask for fewer variables at a time (query, or marginals with targets=), add evidence, raise the budget= of the "
+    "question or of compile, or trade time for memory with query(..., engine=RecursiveConditioning())."
 )
 
 
@@ -29,7 +30,8 @@ class Budget:
     seconds
         Time, by a rough estimate.
     bytes
-        Memory for factors and messages.
+        Memory: for factors, messages and the answer; for samples, expected counts and lists of best assignments, which
+        hold tables, for these too.
 
     Examples
     --------
@@ -62,6 +64,31 @@ class Budget:
                 f" It would take about {seconds:.2g} s and {num_bytes / 2**30:.2g} GiB; the budget is "
                 f"{self.seconds:g} s and {self.bytes / 2**30:.3g} GiB.",
             )
+
+    def check_tables(self, num_entries: int) -> None:
+        """Refuse to hold all tables of a clique tree at once where they need more memory."""
+        if 8 * num_entries > self.bytes:
+            raise TooLarge(
+                f"Samples and expected counts hold all clique tables at once, {num_entries:.3g} entries "
+                f"({num_entries / 2**27:.3g} GiB); the budget is {self.bytes / 2**30:.3g} GiB. Add evidence, keep to "
+                "fewer variables (compile with targets=), or raise the budget= of sample or compile."
+            )
+
+    @property
+    def table_entries(self) -> int:
+        """The entries that the tables of an elimination that keeps them may have: numbers are copied on their way."""
+        return int(min(self.bytes // 32, MAX_ENTRIES))
+
+
+def read_budget(budget: Budget | None) -> Budget:
+    """The budget given, checked to be one, or the default one.
+
+    >>> read_budget(None) == Budget()
+    True
+    """
+    if budget is not None and not isinstance(budget, Budget):
+        raise InvalidArgument(f"budget= takes a Budget, such as Budget(seconds=10), not {budget!r}.")
+    return budget or Budget()
 
 
 def cost_of(program: Program, answer_entries: int = 0) -> tuple[float, int]:

@@ -14,18 +14,15 @@ from plausible.engine.batch import RowAnswers, answer_rows
 from plausible.engine.compilation import TreeTooLarge, compile_program
 from plausible.engine.program import Program
 from plausible.engine.run import Semiring, Workspace
-from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge
+from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.factors import Factor
 from plausible.factors.alignment import check_size
-from plausible.inference.budget import Budget, too_large
+from plausible.inference.budget import Budget, read_budget, too_large
 from plausible.inference.info import QueryInfo
 from plausible.inference.jeffrey import fit_jeffrey
 from plausible.variables import Assignment, Evidence, Variable
 
 __all__ = ["CompiledFactors", "compile_factors"]
-
-#: Where all clique tables are held at once, they may have so many entries (8 GiB).
-_MAX_TABLES = 2**30
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,6 +41,8 @@ class CompiledFactors:
         The factors' numbers, one after the other.
     info
         How answers are got, and what they cost.
+    budget
+        What an answer may cost.
     """
 
     factors: tuple[Factor, ...]
@@ -51,6 +50,7 @@ class CompiledFactors:
     program: Program
     sources: NDArray[np.float64]
     info: QueryInfo
+    budget: Budget = field(default_factory=Budget)
     _spare: dict[Semiring, list[Workspace]] = field(default_factory=lambda: {kind: [] for kind in Semiring}, repr=False)
 
     @contextmanager
@@ -84,7 +84,7 @@ class CompiledFactors:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle without the buffers."""
-        return CompiledFactors, (self.factors, self.variables, self.program, self.sources, self.info)
+        return CompiledFactors, (self.factors, self.variables, self.program, self.sources, self.info, self.budget)
 
     # --- sums ---
 
@@ -132,7 +132,8 @@ class CompiledFactors:
         """The joint of variables that share no clique, by a tree in which they do."""
         check_size(group, "The joint distribution of the targets")
         together = [variable.name for variable in group]
-        return compile_factors(self.factors, self.variables.values(), together=[together]).joint(group, evidence)
+        tree = compile_factors(self.factors, self.variables.values(), together=[together], budget=self.budget)
+        return tree.joint(group, evidence)
 
     def expectation(self, terms: Sequence[Factor], evidence: Evidence) -> float:
         """E[Σ terms | evidence], in one pass over the tree; each term's variables must share a clique."""
@@ -166,13 +167,13 @@ class CompiledFactors:
         named = {
             name: variable.states[state] for (name, variable), state in zip(self.variables.items(), states, strict=True)
         }
-        return Assignment(named, log_probability=log_best)
+        return Assignment(named, log_probability=log_best, info=self.info)
 
     # --- samples ---
 
     def sample(self, num_rows: int, evidence: Evidence, generator: np.random.Generator) -> NDArray[np.int64]:
         """State positions drawn from the distribution given the evidence: a row each, a column for each variable."""
-        _check_tables(self.program)
+        self.budget.check_tables(self.program.num_entries)
         with self._possible(self._without_jeffrey(evidence)) as workspace:
             return workspace.draw(generator.random((num_rows, self.program.num_cliques)))
 
@@ -186,23 +187,27 @@ class CompiledFactors:
         wider[:, : rows.shape[1]] = rows
         number = None if target is None else list(self.variables).index(target)
         if weights is not None:
-            _check_tables(self.program)
+            self.budget.check_tables(self.program.num_entries)
         return answer_rows(self.program, self.sources, wider, target=number, weights=weights)
 
-    def family_totals(
-        self, totals: NDArray[np.float64], families: Mapping[str, tuple[Variable, ...]]
-    ) -> dict[str, NDArray[np.float64]]:
-        """Summed beliefs of cliques as sums over families: for each an array over its scope."""
-        counts: dict[str, NDArray[np.float64]] = {}
-        variables, numbers = list(self.variables.values()), {name: place for place, name in enumerate(self.variables)}
+    def family_cliques(self, families: Mapping[str, tuple[Variable, ...]]) -> dict[str, int]:
+        """The smallest clique that has a whole family, for each family that is in one."""
+        numbers = {name: place for place, name in enumerate(self.variables)}
         groups = [[numbers[variable.name] for variable in family] for family in families.values()]
-        for (name, family), clique in zip(families.items(), self.program.smallest_cliques(groups), strict=True):
-            if clique is None:
-                raise NotSupported(f"The family of {name!r} is too large for a table, and so are its counts.")
+        cliques = self.program.smallest_cliques(groups)
+        return {name: clique for name, clique in zip(families, cliques, strict=True) if clique is not None}
+
+    def family_totals(
+        self, totals: NDArray[np.float64], families: Mapping[str, tuple[Variable, ...]], cliques: Mapping[str, int]
+    ) -> dict[str, NDArray[np.float64]]:
+        """Summed beliefs of cliques as sums over the families that lie in them: for each an array over its scope."""
+        counts: dict[str, NDArray[np.float64]] = {}
+        variables = list(self.variables.values())
+        for name, clique in cliques.items():
             start = int(self.program.layout.cliques["table"][clique])
             scope = [variables[number] for number in self.program.clique(clique)]
             belief = Factor.from_flat(scope, totals[start : start + math.prod(v.num_states for v in scope)])
-            counts[name] = belief.marginal([variable.name for variable in family]).values
+            counts[name] = belief.marginal([variable.name for variable in families[name]]).values
         return counts
 
     # --- evidence ---
@@ -219,22 +224,13 @@ class CompiledFactors:
         return weights
 
     def _without_jeffrey(self, evidence: Evidence) -> Evidence:
-        return fit_jeffrey(evidence, self.variables, self._belief) if evidence.jeffrey else evidence
+        return fit_jeffrey(evidence, self.variables, self._belief)
 
     def _belief(self, name: str, evidence: Evidence) -> NDArray[np.float64]:
         number = list(self.variables).index(name)
         with self._possible(evidence) as workspace:
             workspace.distribute([int(self.program.layout.readings[number, 0])])
             return workspace.marginals([number])[0]
-
-
-def _check_tables(program: Program) -> None:
-    """Refuse to hold all clique tables at once where they would not fit."""
-    if program.num_entries > _MAX_TABLES:
-        raise TooLarge(
-            f"Samples and expected counts hold all clique tables at once, {program.num_entries:.3g} entries "
-            f"({program.num_entries / 2**27:.3g} GiB); the limit is {_MAX_TABLES:.3g}. Add evidence."
-        )
 
 
 def _refuse_zero(log_total: float) -> None:
@@ -292,14 +288,13 @@ def compile_factors(
     orders: list[tuple[int, ...] | None] = [None]
     if order is not None:
         orders.append(tuple(dict.fromkeys((*(numbers[name] for name in order if name in numbers), *numbers.values()))))
+    limit = read_budget(budget)
     program = _cheapest_program(scopes, sizes, orders, held, list(named))
-    if budget is not None and not isinstance(budget, Budget):
-        raise InvalidArgument(f"budget= takes a Budget, such as Budget(seconds=10), not {budget!r}.")
     answer = max((math.prod(sizes[number] for number in group) for group in held), default=0)
-    (budget or Budget()).check(program, list(named), answer)
+    limit.check(program, list(named), answer)
     sources = np.concatenate([factor.flat for factor in listed]) if listed else np.empty(0)
     info = QueryInfo("clique tree", cost=program.num_entries, largest_table=int(program.entries.max(initial=0)))
-    return CompiledFactors(listed, named, program, sources, info)
+    return CompiledFactors(listed, named, program, sources, info, limit)
 
 
 def _cheapest_program(

@@ -7,7 +7,7 @@ They make inference methods interchangeable: a model hands its factors to whiche
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
@@ -18,7 +18,7 @@ from plausible.inference.compiled import CompiledFactors, compile_factors
 from plausible.inference.conditioning import MAX_CACHE_ENTRIES, MAX_COST, MAX_TABLE_ENTRIES, conditioned_sum
 from plausible.inference.elimination import SumProduct, absorb, sum_product
 from plausible.inference.enumeration import enumerate_sum
-from plausible.inference.jeffrey import fit_jeffrey
+from plausible.inference.jeffrey import without_jeffrey
 from plausible.inference.polytree import polytree_sum
 from plausible.variables import Evidence, Variable
 
@@ -55,16 +55,28 @@ class Engine(Protocol):
         """
 
 
-def check_engine(engine: object) -> None:
-    """Refuse what is no engine; `None`, for the default one, will do."""
+def check_engine(engine: object, names: Collection[str]) -> None:
+    """Refuse what is no engine, and one whose options name what is no variable of a network; `None` will do.
+
+    An engine itself sees the factors that matter to a question, so that it can't tell a variable that does not matter
+    from a wrong name.
+    """
     if engine is not None and (isinstance(engine, type) or not isinstance(engine, Engine)):
         raise InvalidArgument(f"engine= takes an engine, such as VariableElimination() or Pearl(), not {engine!r}.")
+    for name in engine.mentioned if isinstance(engine, SummingEngine) else ():
+        if name not in names:
+            raise UnknownVariable.named(name, names, f"this network, though an option of {type(engine).__name__}")
 
 
 class SummingEngine(ABC):
     """The base of engines that get their answers from sums Σ Π φ, which they can also give as they are."""
 
     __slots__ = ()
+
+    @property
+    def mentioned(self) -> tuple[str, ...]:
+        """The names of variables that its options mention."""
+        return ()
 
     @abstractmethod
     def sum(self, factors: Sequence[Factor], targets: Sequence[Variable], evidence: Evidence) -> SumProduct:
@@ -79,7 +91,7 @@ class SummingEngine(ABC):
         """P(targets | evidence); observed targets have all their probability in one state."""
         listed = list(factors)
         _check_known(listed, targets, evidence)
-        evidence = _without_jeffrey(self, listed, evidence)
+        evidence = without_jeffrey(listed, evidence, lambda one, found: self.query(listed, [one], found).values)
         free = [variable for variable in targets if variable.name not in evidence.hard]
         result = self.sum(listed, free, evidence)
         if result.is_zero:
@@ -137,6 +149,11 @@ class VariableElimination(SummingEngine):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "order", _read_order(self.order))
+
+    @property
+    def mentioned(self) -> tuple[str, ...]:
+        """The names in the order."""
+        return tuple(self.order or ())
 
     def sum(self, factors: Sequence[Factor], targets: Sequence[Variable], evidence: Evidence) -> SumProduct:
         """Σ Π φ as a table over targets that are not observed."""
@@ -214,6 +231,11 @@ class Pearl(SummingEngine):
     def __post_init__(self) -> None:
         object.__setattr__(self, "cutset", _read_order(self.cutset))
 
+    @property
+    def mentioned(self) -> tuple[str, ...]:
+        """The names in the cutset."""
+        return tuple(self.cutset)
+
     def sum(self, factors: Sequence[Factor], targets: Sequence[Variable], evidence: Evidence) -> SumProduct:
         """Σ Π φ as a table over targets that are not observed."""
         return polytree_sum(factors, targets, evidence, self.cutset)
@@ -250,6 +272,11 @@ class RecursiveConditioning(SummingEngine):
     def __post_init__(self) -> None:
         object.__setattr__(self, "order", _read_order(self.order))
 
+    @property
+    def mentioned(self) -> tuple[str, ...]:
+        """The names in the order."""
+        return tuple(self.order or ())
+
     def sum(self, factors: Sequence[Factor], targets: Sequence[Variable], evidence: Evidence) -> SumProduct:
         """Σ Π φ as a table over targets that are not observed."""
         return conditioned_sum(
@@ -270,15 +297,6 @@ def _check_known(factors: Sequence[Factor], targets: Sequence[Variable], evidenc
     for variable in targets:
         if variable.name not in known and variable.name not in evidence.hard:
             raise UnknownVariable.named(variable.name, sorted(known), "these factors")
-
-
-def _without_jeffrey(engine: Engine, factors: Sequence[Factor], evidence: Evidence) -> Evidence:
-    """Jeffrey findings as likelihoods that have the same effect, fitted to beliefs asked of the engine itself."""
-    if not evidence.jeffrey:
-        return evidence
-    known = {variable.name: variable for factor in factors for variable in factor.scope}
-    about = replace(evidence, jeffrey={n: wanted for n, wanted in evidence.jeffrey.items() if n in known})
-    return fit_jeffrey(about, known, lambda name, found: engine.query(factors, [known[name]], found).values)
 
 
 def _refuse_jeffrey(evidence: Evidence) -> None:
@@ -302,6 +320,12 @@ def _names(variables: Iterable[Variable]) -> list[str]:
 
 
 def _read_order(names: Sequence[str] | None) -> tuple[str, ...] | None:
+    if names is None:
+        return None
     if isinstance(names, str):
         raise InvalidArgument(f"{names!r} is text, not a sequence of names. Write [{names!r}].")
-    return None if names is None else tuple(names)
+    listed = tuple(names) if isinstance(names, Iterable) else (names,)
+    for name in listed:
+        if not isinstance(name, str):
+            raise InvalidArgument(f"Expected the names of variables, not {name!r}.")
+    return listed

@@ -19,7 +19,7 @@ __all__ = ["enumerate_posterior", "enumerate_sum"]
 def enumerate_sum(factors: Iterable[Factor], targets: Sequence[str], max_entries: int = MAX_ENTRIES) -> SumProduct:
     """Σ over all variables but `targets` of the product of the factors, from the table of the whole product.
 
-    Where the product of small numbers underflows, their logarithms are added instead.
+    Where the product of small numbers underflows, or that of large ones overflows, their logarithms are added instead.
 
     Parameters
     ----------
@@ -40,15 +40,16 @@ def enumerate_sum(factors: Iterable[Factor], targets: Sequence[str], max_entries
     listed = list(factors)
     scope = union_scope(factor.scope for factor in listed)
     check_size(scope, "The joint distribution", max_entries)
-    underflows: list[str] = []
-    with np.errstate(under="call", call=lambda kind, flag: underflows.append(kind)):
+    losses: list[str] = []
+    with np.errstate(under="call", over="call", invalid="ignore", call=lambda kind, flag: losses.append(kind)):
         joint, log_scale = product(listed), 0.0
-    if underflows:
+        answer = joint.marginal(targets)
+    if losses:
         logs = sum((factor.log() for factor in listed), start=Factor.scalar(0.0))
         log_scale = logs.max() if np.isfinite(logs.max()) else 0.0
-        joint = (logs - log_scale).exp()
+        answer = (logs - log_scale).exp().marginal(targets)
     info = QueryInfo(engine="enumeration", cost=joint.size, largest_table=joint.size)
-    return SumProduct(joint.marginal(targets), log_scale, info)
+    return SumProduct(answer, log_scale, info)
 
 
 def enumerate_posterior(

@@ -7,7 +7,7 @@ P(T | evidence), and `log_probability(evidence)` gives log P(evidence).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -35,11 +35,14 @@ __all__ = [
 
 Findings: TypeAlias = Mapping[str, Any]
 
+#: How many findings, and how many states, an impact shows when printed.
+_SHOWN = 10
+
 
 # --- impact ---
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class FindingImpact:
     """What one finding did to the belief about a target.
 
@@ -89,6 +92,12 @@ class FindingImpact:
         """The same for the finding by itself."""
         return _log_odds_change(self.alone, self.prior)
 
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+    def __str__(self) -> str:
+        return f"{self.name}={self.finding!r}: {self.divergence:.4g} nats, {self.divergence_alone:.4g} alone"
+
 
 def _log_odds_change(after: Factor, before: Factor) -> dict[State, float]:
     changes: dict[State, float] = {}
@@ -110,7 +119,7 @@ def _rest(distribution: Factor) -> list[float]:
     return [math.fsum(np.delete(values, place)) for place in range(len(values))]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class EvidenceImpact:
     """The impact of each finding on the belief about a target, the most decisive finding first.
 
@@ -142,6 +151,13 @@ class EvidenceImpact:
     def __len__(self) -> int:
         return len(self.findings)
 
+    def __repr__(self) -> str:
+        """The belief before and after, and the first findings; `to_frame()` has them all."""
+        beliefs = zip(self.posterior.scope[0].states, self.prior.flat, self.posterior.flat, strict=True)
+        moves = [f"{state} {before:.4g} -> {after:.4g}" for state, before, after in beliefs]
+        lines = [f"P({self.target}) by {len(self)} findings: {', '.join(_head(moves))}"]
+        return "\n".join([*lines, *(f"  {finding}" for finding in _head(self.findings))])
+
     def to_frame(self) -> pd.DataFrame:
         """A row for each finding and each state of the target."""
         import pandas as pd
@@ -164,6 +180,12 @@ class EvidenceImpact:
             for place, state in enumerate(self.posterior.scope[0].states)
         ]
         return pd.DataFrame(rows, columns=list(_IMPACT_COLUMNS))
+
+
+def _head(items: Sequence[object]) -> list[str]:
+    """The first items as text, and how many there are in all where that is not the whole."""
+    more = [f"... ({len(items)} in all)"] if len(items) > _SHOWN else []
+    return [*map(str, items[:_SHOWN]), *more]
 
 
 _IMPACT_COLUMNS = (
@@ -359,5 +381,5 @@ def information_about(
         joint, mixture = weights[:, None] * rows, weights @ rows
         live = joint > 0
         logs = np.log(rows[live]) - np.log(np.broadcast_to(mixture, rows.shape)[live])
-        answers[name] = max(float(joint[live] @ logs), 0.0) / unit
+        answers[name] = max(0.0, float(joint[live] @ logs)) / unit  # in this order, minus zero comes out as zero
     return answers

@@ -18,10 +18,11 @@ from plausible.errors import ImpossibleEvidence, NotSupported, TooLarge
 from plausible.factors import Factor, MomentGaussian
 from plausible.factors.alignment import MAX_ENTRIES, Scope, num_entries
 from plausible.factors.gaussian_mixture import GaussianMixture
+from plausible.inference.budget import Budget
 from plausible.inference.compiled import compile_factors
 from plausible.inference.elimination import absorb, sum_product
 from plausible.inference.gaussian import Regression, spread
-from plausible.inference.gaussian_elimination import Shape, eliminate, plan_elimination, shape_of, strong_order
+from plausible.inference.gaussian_elimination import eliminate, plan_elimination, shape_of, strong_order
 from plausible.inference.gaussian_moments import (
     Moments,
     draw,
@@ -35,7 +36,7 @@ from plausible.inference.info import QueryInfo
 from plausible.inference.posterior import posterior
 from plausible.variables import Evidence, Variable
 
-__all__ = ["HybridModel", "HybridSample"]
+__all__ = ["Entered", "HybridModel", "HybridSample", "Outline"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,6 +51,8 @@ class HybridModel:
         One for each continuous variable, except those that are observed without a distribution of their own.
     max_entries
         A question that needs more numbers at once is refused before any of them is computed.
+    budget
+        What the sums over discrete variables may cost; the default budget where left out.
 
     Examples
     --------
@@ -64,6 +67,7 @@ class HybridModel:
     factors: tuple[Factor, ...]
     regressions: tuple[Regression, ...]
     max_entries: int = MAX_ENTRIES
+    budget: Budget | None = None
 
     # --- questions ---
 
@@ -76,7 +80,7 @@ class HybridModel:
         if evidence.jeffrey:
             raise NotSupported("jeffrey evidence has no probability: it replaces a belief. See likelihood(...).")
         try:
-            entered = self._enter(evidence, self.regressions, ())
+            entered = self._entered(evidence, self.regressions, ())
         except ImpossibleEvidence:
             return -math.inf
         found = sum_product(absorb(entered.factors, entered.evidence), ()).log_total + entered.log_scale
@@ -84,8 +88,8 @@ class HybridModel:
 
     def table(self, targets: Sequence[Variable], evidence: Evidence) -> Factor:
         """P(targets | evidence) of discrete targets."""
-        entered = self._enter(evidence, self._relevant(evidence, [v.name for v in targets]), ())
-        answer = posterior(entered.factors, targets, entered.evidence)
+        entered = self._entered(evidence, self._relevant(evidence, [v.name for v in targets]), ())
+        answer = posterior(entered.factors, targets, entered.evidence, budget=self.budget)
         return answer.with_info(_with_engine(answer.info, entered.entries))
 
     def mixture(self, targets: Sequence[Variable], evidence: Evidence) -> GaussianMixture:
@@ -96,11 +100,11 @@ class HybridModel:
         """
         names = [variable.name for variable in targets]
         hidden = [v.name for v in targets if v.is_continuous and v.name not in evidence.values]
-        entered = self._enter(evidence, self._relevant(evidence, names), hidden)
+        entered = self._entered(evidence, self._relevant(evidence, names), hidden)
         moments = joint_moments([step for step in entered.steps if step.name in hidden]).part(hidden)
         asked = [variable for variable in targets if not variable.is_continuous]
         others = [variable for variable in moments.scope if variable.name not in names]
-        weights = posterior(entered.factors, [*asked, *others], entered.evidence)
+        weights = posterior(entered.factors, [*asked, *others], entered.evidence, budget=self.budget)
         weights = weights.with_info(_with_engine(weights.info, entered.entries))
         return _mixture(weights, _with_observed(moments, targets, evidence.values), targets)
 
@@ -108,14 +112,14 @@ class HybridModel:
         self, variables: Iterable[Variable], evidence: Evidence
     ) -> tuple[dict[str, Factor], dict[str, MomentGaussian]]:
         """The posterior of each discrete variable, and the exact mean and variance of each hidden continuous one."""
-        entered = self._enter(evidence, self.regressions, None)
+        entered = self._entered(evidence, self.regressions, None)
         moments = marginal_moments(entered.steps)
         scopes = list(dict.fromkeys(part.scope for part in moments.values()))
         tables: dict[str, Factor] = {}
         beliefs: dict[Scope, Factor] = {(): Factor.scalar(1.0)}
         listed = list(variables)
         if listed:
-            compiled = compile_factors(entered.factors, listed)
+            compiled = compile_factors(entered.factors, listed, budget=self.budget)
             found = compiled.marginals(entered.evidence)
             tables = {
                 v.name: found[v.name].with_info(_with_engine(found[v.name].info, entered.entries)) for v in listed
@@ -130,17 +134,40 @@ class HybridModel:
         self, num_rows: int, variables: Iterable[Variable], evidence: Evidence, generator: np.random.Generator
     ) -> HybridSample:
         """Rows drawn from the posterior of the discrete variables and the hidden continuous ones."""
-        entered = self._enter(evidence, self.regressions, ())
+        entered = self._entered(evidence, self.regressions, ())
         listed = list(variables)
         positions: dict[str, npt.NDArray[np.int64]] = {}
         if listed:
-            compiled = compile_factors(entered.factors, listed)
+            compiled = compile_factors(entered.factors, listed, budget=self.budget)
             rows = compiled.sample(num_rows, entered.evidence, generator)
             positions = {name: rows[:, column] for column, name in enumerate(compiled.variables)}
         numbers = draw(entered.steps, positions, num_rows, generator)
         return HybridSample({variable.name: positions[variable.name] for variable in listed}, numbers)
 
     # --- entering evidence ---
+
+    def outline(self, targets: Iterable[Variable] | None, evidence: Evidence) -> Outline:
+        """How the continuous variables would be eliminated for a question about the targets, before it is done.
+
+        `None` stands for each variable by itself.
+        """
+        if targets is None:
+            return _outline(evidence, self.regressions, None)
+        listed = list(targets)
+        hidden = [v.name for v in listed if v.is_continuous and v.name not in evidence.values]
+        return _outline(evidence, self._relevant(evidence, [v.name for v in listed]), hidden)
+
+    def enter(self, evidence: Evidence) -> Entered:
+        """The discrete model that is left once observed numbers are entered and all others integrated out.
+
+        >>> kind = Variable("kind", ["small", "large"])
+        >>> height = Regression.of(Variable("height"), [], [kind], [10.0, 12.0], np.zeros((2, 0)), [1.0, 1.0])
+        >>> model = HybridModel((Factor((kind,), [0.5, 0.5]),), (height,))
+        >>> entered = model.enter(Evidence.read({"height": 12.0}, {"kind": kind, "height": height.variable}))
+        >>> [factor.names for factor in entered.factors]
+        [('kind',), ('kind',)]
+        """
+        return self._entered(evidence, self.regressions, ())
 
     def _relevant(self, evidence: Evidence, targets: Sequence[str]) -> list[Regression]:
         """The regressions that hidden variables tie to the targets, and those that could make the evidence impossible.
@@ -160,42 +187,27 @@ class HybridModel:
             if sure or group & reached
         ]
 
-    def _enter(self, evidence: Evidence, regressions: Iterable[Regression], keep: Sequence[str] | None) -> _Entered:
+    def _entered(self, evidence: Evidence, regressions: Iterable[Regression], keep: Sequence[str] | None) -> Entered:
         """Eliminate the continuous variables; those to keep come last. `None` announces the moments of each alone."""
-        lines = [regression.given(evidence.hard, evidence.values) for regression in regressions]
-        shapes = [shape_of(line) for line in lines]
-        observed = {line.name for line in lines if line.name in evidence.values}
-        order = strong_order(shapes, observed, keep or ())
-        steps, leaves = plan_elimination(shapes, order, observed)
-        entries = self._price(steps, leaves, keep)
-        done = eliminate(lines, order, evidence.values)
+        outline = _outline(evidence, regressions, keep)
+        if outline.entries > self.max_entries:
+            raise _too_large(outline, self.max_entries)
+        done = eliminate(outline.lines, outline.order, evidence.values)
         certain = replace(evidence, values={})
         taken = {variable.name for factor in self.factors for variable in factor.scope}
-        weighed = settle_point_masses(self.factors, done.weights, certain, taken | {*order, *observed})
+        weighed = settle_point_masses(
+            self.factors, done.weights, certain, taken | {line.name for line in outline.lines}
+        )
         if weighed.is_impossible:
             raise _impossible()
-        return _Entered(
+        return Entered(
             done.steps,
             (*self.factors, *weighed.factors),
             replace(certain, hard={**evidence.hard, **weighed.states}),
             weighed.log_scale,
             weighed.point_masses,
-            entries,
+            outline.entries,
         )
-
-    def _price(self, steps: Sequence[Shape], leaves: Sequence[Shape], keep: Sequence[str] | None) -> int:
-        """The numbers that the question needs; refused where they are too many."""
-        costs = [(shape.name, shape.scope, shape.entries) for shape in (*steps, *leaves)]
-        if keep is None:
-            costs += ((name, scope, num_entries(scope) * n) for name, (scope, n) in marginal_shapes(steps).items())
-        elif keep:
-            scope, numbers = joint_shape([step for step in steps if step.name in set(keep)])
-            costs.append((keep[0], scope, num_entries(scope) * numbers))
-        entries = sum(cost for _, _, cost in costs)
-        if entries > self.max_entries:
-            name, scope, _ = max(costs, key=lambda cost: cost[2])
-            raise _too_large(name, scope, entries, self.max_entries)
-        return entries
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -207,8 +219,24 @@ class HybridSample:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Entered:
-    """What is left once the observed numbers are entered: regressions in order, and a discrete model."""
+class Entered:
+    """What is left once the observed numbers are entered: regressions in order, and a discrete model.
+
+    Attributes
+    ----------
+    steps
+        For each hidden continuous variable its regression on those that were eliminated later.
+    factors
+        Over discrete variables, auxiliary ones among them: those of the model, and what the numbers say.
+    evidence
+        On these variables.
+    log_scale
+        The log of a constant that was taken out of the factors.
+    point_masses
+        How many of the observed numbers are certain given the rest; with any, the density is infinite.
+    entries
+        The numbers that the regressions had.
+    """
 
     steps: tuple[Regression, ...]
     factors: tuple[Factor, ...]
@@ -216,6 +244,49 @@ class _Entered:
     log_scale: float
     point_masses: int
     entries: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outline:
+    """An elimination of continuous variables before it is done.
+
+    Attributes
+    ----------
+    lines
+        The regressions, at the states observed.
+    order
+        The hidden variables, as they go.
+    costs
+        For each table of regressions or moments: the continuous variable, the discrete scope, and the numbers.
+    weights
+        The scopes of the factors that observed numbers will leave.
+    """
+
+    lines: tuple[Regression, ...]
+    order: tuple[str, ...]
+    costs: tuple[tuple[str, Scope, int], ...]
+    weights: tuple[Scope, ...]
+
+    @property
+    def entries(self) -> int:
+        """The numbers that the elimination needs."""
+        return sum(cost for _, _, cost in self.costs)
+
+
+def _outline(evidence: Evidence, regressions: Iterable[Regression], keep: Sequence[str] | None) -> Outline:
+    """The order, its steps and their price. `keep` as in `_entered`."""
+    lines = tuple(regression.given(evidence.hard, evidence.values) for regression in regressions)
+    shapes = [shape_of(line) for line in lines]
+    observed = {line.name for line in lines if line.name in evidence.values}
+    order = strong_order(shapes, observed, keep or ())
+    steps, leaves = plan_elimination(shapes, order, observed)
+    costs = [(shape.name, shape.scope, shape.entries) for shape in (*steps, *leaves)]
+    if keep is None:
+        costs += ((name, scope, num_entries(scope) * n) for name, (scope, n) in marginal_shapes(steps).items())
+    elif keep:
+        scope, numbers = joint_shape([step for step in steps if step.name in set(keep)])
+        costs.append((keep[0], scope, num_entries(scope) * numbers))
+    return Outline(lines, tuple(order), tuple(costs), tuple(leaf.scope for leaf in leaves))
 
 
 def _connected(groups: Sequence[set[str]], start: Iterable[str]) -> set[str]:
@@ -284,9 +355,10 @@ def _impossible() -> ImpossibleEvidence:
     )
 
 
-def _too_large(name: str, scope: Scope, entries: int, limit: int) -> TooLarge:
+def _too_large(outline: Outline, limit: int) -> TooLarge:
+    name, scope, _ = max(outline.costs, key=lambda cost: cost[2])
     shown = ", ".join(variable.name for variable in scope[:8]) + (", ..." if len(scope) > 8 else "")
-    needs = f"{_rounded(entries)} numbers, and the limit is {_rounded(limit)}"
+    needs = f"{_rounded(outline.entries)} numbers, and the limit is {_rounded(limit)}"
     if not scope:
         return TooLarge(f"The joint distribution of {name!r} and what it depends on needs {needs}. Ask about fewer.")
     return TooLarge(

@@ -15,7 +15,7 @@ from plausible.inference.gaussian import EvidenceWeight
 from plausible.inference.posterior import posterior
 from plausible.variables import Evidence, Variable
 
-__all__ = ["Weighed", "settle_point_masses", "weigh"]
+__all__ = ["RowFactors", "Weighed", "row_factors", "settle_point_masses", "weigh"]
 
 #: A factor's numbers reach down to exp of minus this, well above where floats vanish.
 _REACH = 600.0
@@ -114,3 +114,83 @@ def _unused(name: str, taken: Collection[str]) -> str:
     while name in taken:
         name += "'"
     return name
+
+
+# --- rows ---
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowFactors:
+    """The same for rows of evidence, an axis of rows first in each factor.
+
+    Attributes
+    ----------
+    factors
+        Over the rows and discrete variables.
+    log_scales
+        For each row what was taken out of them.
+    is_certain
+        For each row whether some number of it is certain given the rest.
+    """
+
+    factors: tuple[Factor, ...]
+    log_scales: npt.NDArray[np.float64]
+    is_certain: npt.NDArray[np.bool_]
+
+
+def row_factors(factors: Sequence[Factor], weights: Sequence[EvidenceWeight], rows: Variable) -> RowFactors:
+    """`settle_point_masses` for each row.
+
+    Parameters
+    ----------
+    factors
+        All others, findings on states among them: they say which configurations are possible.
+    weights
+        With an axis of rows in front of those of the scope; each row has some configuration that is not -inf.
+    rows
+        The rows as a variable.
+    """
+    found: list[Factor] = []
+    log_scales = np.zeros(rows.num_states)
+    for weight in weights:
+        logs = weight.log_density.reshape(rows.num_states, -1)
+        peaks = logs.max(axis=1, keepdims=True)
+        log_scales += peaks[:, 0]
+        if weight.scope:
+            depth = -float(np.where(np.isfinite(logs), logs - peaks, 0.0).min())
+            parts = min(max(math.ceil(depth / _REACH), 1), _MAX_PARTS)
+            root = Factor.from_flat((rows, *weight.scope), np.exp((logs - peaks) / parts).ravel())
+            found += [root] * parts
+    counters, is_certain = _row_counters(factors, weights, rows)
+    return RowFactors((*found, *counters), log_scales, is_certain)
+
+
+def _row_counters(
+    factors: Sequence[Factor], weights: Sequence[EvidenceWeight], rows: Variable
+) -> tuple[list[Factor], npt.NDArray[np.bool_]]:
+    """Factors that leave in each row the configurations with most point masses; and which rows have any."""
+    is_certain = np.zeros(rows.num_states, dtype=np.bool_)
+    uneven = []
+    for weight in weights:
+        if not weight.point_masses.any():
+            continue
+        allowed = (weight.log_density > -np.inf).reshape(rows.num_states, -1)
+        masses = weight.point_masses.reshape(rows.num_states, -1).astype(np.bool_)
+        always = (masses | ~allowed).all(axis=1)
+        is_certain |= always
+        if ((masses & allowed).any(axis=1) & ~always).any():
+            uneven.append(weight)
+    if not uneven:
+        return [], is_certain
+    taken = {variable.name for factor in factors for variable in factor.scope}
+    counters = _counters([((rows, *weight.scope), weight.point_masses) for weight in uneven], taken)
+    allowed_factors = [
+        Factor.from_flat((rows, *weight.scope), (weight.log_density > -np.inf).astype(np.float64).ravel())
+        for weight in weights
+    ]
+    total = counters[-1].scope[-1]
+    joint = posterior([*factors, *allowed_factors, *counters], [rows, total], Evidence({}, {}, {}, {}))
+    reached = joint.values.reshape(rows.num_states, -1) > 0
+    most = np.where(reached, np.arange(total.num_states), 0).max(axis=1)
+    chosen = (most[:, None] == np.arange(total.num_states)).astype(np.float64)
+    return [*counters, Factor.from_flat((rows, total), chosen.ravel())], is_certain | (most > 0)

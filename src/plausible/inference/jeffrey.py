@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plausible.errors import ImpossibleEvidence, InvalidEvidence
+from plausible.factors import Factor
 from plausible.variables import Evidence, Variable
 
-__all__ = ["fit_jeffrey"]
+__all__ = ["fit_jeffrey", "without_jeffrey"]
 
 #: Several beliefs are met when each is so near to the wanted one.
 _FIT = 1e-12
@@ -43,9 +44,9 @@ def fit_jeffrey(
     InvalidEvidence
         Where the wanted beliefs can't hold together.
     """
-    fitted = replace(evidence, jeffrey={})
     if not evidence.jeffrey:
-        return fitted
+        return evidence
+    fitted = replace(evidence, jeffrey={})
     for turn in range(_MAX_TURNS):
         furthest = 0.0
         for name, wanted in evidence.jeffrey.items():
@@ -61,6 +62,15 @@ def fit_jeffrey(
         if len(evidence.jeffrey) == 1 or furthest < _FIT:
             return fitted
     raise _unmet(evidence, furthest)
+
+
+def without_jeffrey(
+    factors: Iterable[Factor], evidence: Evidence, belief: Callable[[Variable, Evidence], NDArray[np.float64]]
+) -> Evidence:
+    """`fit_jeffrey` for the variables of some factors; findings about others change nothing here and are dropped."""
+    known = {variable.name: variable for factor in factors for variable in factor.scope}
+    about = {name: wanted for name, wanted in evidence.jeffrey.items() if name in known}
+    return fit_jeffrey(replace(evidence, jeffrey=about), known, lambda name, found: belief(known[name], found))
 
 
 def _unmet(evidence: Evidence, furthest: float) -> InvalidEvidence:

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import islice
+from time import monotonic
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.errors import ImpossibleEvidence, InvalidArgument
+from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES, union_scope
 from plausible.inference.elimination import absorb
+from plausible.inference.info import QueryInfo
 from plausible.inference.map_orders import constrained_order
+from plausible.inference.map_stages import search_in_stages
 from plausible.inference.max_elimination import MaxTables, max_tables, read_log_factors
 from plausible.variables import Assignment, Evidence, Variable
 
 __all__ = ["best_assignments"]
+
+#: A search bounds with tables of so many entries at most: larger ones take longer than they save.
+_MAX_BOUND_TABLE = 2**22
 
 
 def best_assignments(
@@ -28,6 +34,7 @@ def best_assignments(
     evidence: Evidence,
     targets: Sequence[Variable] | None = None,
     max_entries: int = MAX_ENTRIES,
+    time_limit: float | None = None,
 ) -> list[Assignment]:
     """The k assignments with the largest products, best first; all that are possible, where these are fewer.
 
@@ -47,19 +54,24 @@ def best_assignments(
         The variables of the answers, in their order, observed ones included; others are summed out. All variables
         of the factors where left out.
     max_entries
-        Tables with more entries are refused, before any work is done.
+        The entries that the tables of an elimination may have together.
+    time_limit
+        The seconds that a branch and bound search may take, where variables are summed out and the tables for that
+        don't fit; without end where left out.
 
     Returns
     -------
     list of Assignment
         Distinct, each with a positive product; `log_probability` is its logarithm, that of the evidence included.
         The order of equally good ones is fixed by the elimination order and the order of their states: the same
-        input gives the same list, and a longer list begins with the shorter one.
+        input gives the same list, and a longer list begins with the shorter one (one from a search, but for ties).
 
     Raises
     ------
     ImpossibleEvidence
         Where no assignment is possible.
+    TooLarge
+        Where the tables don't fit, before any work is done; or where a search did not come to its end in time.
 
     Notes
     -----
@@ -83,17 +95,35 @@ def best_assignments(
     lonely = [Factor((variable,), [1.0] * variable.num_states) for variable in free]
     logs = read_log_factors(absorb([*listed, *lonely], evidence))
     order = constrained_order(logs, {variable.name for variable in free})
-    order.check(max_entries, "Give more evidence, or ask for the best assignment alone.")
-    found = [
-        (log_value, {**states, **{v.name: evidence.hard[v.name] for v in asked if v.name in evidence.hard}})
-        for log_value, states in islice(_descending(max_tables(logs, order)), k)
-    ]
-    if not found:
+    if order.cost > max_entries and order.sums:
+        best, info = _searched(logs, free, k, max_entries, time_limit)
+    else:
+        order.check(max_entries, "Give more evidence, or ask for the best assignment alone.")
+        run = max_tables(logs, order)
+        best, info = list(islice(_descending(run), k)), run.info
+    if not best:
         raise ImpossibleEvidence.outright()
+    known = {**{variable.name: 0 for variable in free}, **evidence.hard}  # one-state variables have no table
+    named = [(log_value, {**known, **states}) for log_value, states in best]
     return [
-        Assignment({v.name: v.states[states[v.name]] for v in asked}, log_probability=log_value)
-        for log_value, states in found
+        Assignment({v.name: v.states[states[v.name]] for v in asked}, log_probability=log_value, info=info)
+        for log_value, states in named
     ]
+
+
+def _searched(
+    logs: Sequence[Factor], targets: Sequence[Variable], k: int, max_entries: int, time_limit: float | None
+) -> tuple[Sequence[tuple[float, Mapping[str, int]]], QueryInfo]:
+    """The same by a search, all of them proved to be the best."""
+    deadline = math.inf if time_limit is None else monotonic() + time_limit
+    limit = min(max_entries, _MAX_BOUND_TABLE)
+    found = search_in_stages(logs, targets, num_best=k, max_entries=limit, deadline=deadline)
+    if not found.info.exact:
+        raise TooLarge(
+            f"A search for the best assignments did not come to its end within {time_limit:g} s: tables that would "
+            f"answer at once have more than {max_entries:.3g} entries."
+        )
+    return found.best, found.info
 
 
 def _descending(run: MaxTables) -> Iterator[tuple[float, dict[str, int]]]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from time import monotonic
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +13,18 @@ from numpy.typing import NDArray
 from plausible.factors.alignment import reduce_axes
 from plausible.inference.map_plan import Axes, BoundPlan, Bucket
 
-__all__ = ["BoundTree", "LogTable", "bound_tree"]
+__all__ = ["BoundTree", "LogTable", "TimeUpError", "bound_tree"]
 
 Floats = NDArray[np.float64]
+
+
+class TimeUpError(Exception):
+    """The time was up in the middle of a pass; whoever set the deadline has an answer to give all the same."""
+
+
+def _check_time(deadline: float) -> None:
+    if deadline < math.inf and monotonic() >= deadline:
+        raise TimeUpError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,28 +111,54 @@ class BoundTree:
         """The entries of all tables together."""
         return sum(table.size for table in self.potentials)
 
-    def bound(self, states: Sequence[int]) -> float:
+    def bound(self, states: Sequence[int], deadline: float = math.inf) -> float:
         """An upper bound on log max Σ Π φ given the states, -1 for those that are free; the value if none is free."""
-        return self._total(self._collect(states)[1])
+        return self._total(self._collect(states, deadline)[1])
 
-    def bounds(self, states: Sequence[int]) -> tuple[float, dict[int, Floats]]:
+    def bounds(self, states: Sequence[int], deadline: float = math.inf) -> tuple[float, dict[int, Floats]]:
         """The bound, and for each free maximised variable an upper bound for each of its states."""
-        tables, messages = self._collect(states)
+        tables, messages = self._collect(states, deadline)
         total = self._total(messages)
         if total == -np.inf:
             return total, {}
         for c in range(len(tables) - 2, -1, -1):
-            sent = np.where(np.isneginf(messages[c]), 0.0, messages[c])  # where nothing is possible below, it stays so
-            tables[c] = tables[c] + self.down[c].message(tables[self.parents[c]] - sent)
+            _check_time(deadline)
+            tables[c] = tables[c] + self._told(c, tables[self.parents[c]], messages[c])
         free = {variable: home for variable, home in self.homes.items() if states[variable] < 0}
         return total, {variable: way.message(tables[c]) + self.log_scale for variable, (c, way) in free.items()}
 
-    def _collect(self, states: Sequence[int]) -> tuple[list[Floats], list[Floats]]:
+    def guess(self, states: Sequence[int]) -> tuple[float, list[int]]:
+        """The bound, and a full assignment that agrees with the states given.
+
+        Each cluster, from the root on, takes its best states; these are told to the clusters below, so that zeros are
+        seen. Where the bound is -inf the assignment is as good as any.
+        """
+        tables, messages = self._collect(states)
+        chosen = list(states)
+        for c in range(len(tables) - 1, -1, -1):
+            above = self.parents[c]
+            table = _restricted(tables[c], self.axes[c], chosen)
+            if above >= 0:
+                sent = _restricted(messages[c], self.axes[above], chosen)
+                table = table + self._told(c, tables[above], sent)
+            free = [variable for variable in self.axes[c] if variable in self.homes and chosen[variable] < 0]
+            scores = _Way.between(self.axes[c], free, frozenset(self.homes)).message(table)
+            for variable, state in zip(free, np.unravel_index(int(scores.argmax()), scores.shape), strict=True):
+                chosen[variable] = int(state)
+            tables[c] = _restricted(table, self.axes[c], chosen)
+        return self._total(messages), chosen
+
+    def _told(self, c: int, above: Floats, sent: Floats) -> Floats:
+        """What the cluster above knows without what cluster c sent; where c knows of nothing possible, it stays so."""
+        return self.down[c].message(above - np.where(np.isneginf(sent), 0.0, sent))
+
+    def _collect(self, states: Sequence[int], deadline: float = math.inf) -> tuple[list[Floats], list[Floats]]:
         """Pass messages to the root: each cluster's table with what it received, and its message."""
         tables: list[Floats] = []
         messages: list[Floats] = []
         cuts = [slice(None) if state < 0 else slice(state, state + 1) for state in states]
         for c, potential in enumerate(self.potentials):
+            _check_time(deadline)
             table = potential[tuple([cuts[variable] for variable in self.axes[c]])]
             for child in self.children[c]:
                 table = table + messages[child]
@@ -133,11 +170,24 @@ class BoundTree:
         return float(messages[-1]) + self.log_scale
 
 
+def _restricted(table: Floats, axes: Sequence[int], states: Sequence[int]) -> Floats:
+    """The slice of a table at the states that are chosen; axes stay, and those of length one are let alone."""
+    cuts = [
+        slice(state, state + 1) if (state := states[variable]) >= 0 and length > 1 else slice(None)
+        for variable, length in zip(axes, table.shape, strict=True)
+    ]
+    return table[tuple(cuts)]
+
+
 # --- from a plan to a tree ---
 
 
 def bound_tree(
-    tables: Sequence[LogTable], plan: BoundPlan, sizes: Sequence[int], maximized: Iterable[int]
+    tables: Sequence[LogTable],
+    plan: BoundPlan,
+    sizes: Sequence[int],
+    maximized: Iterable[int],
+    deadline: float = math.inf,
 ) -> BoundTree:
     """Do the exact sums of a plan, and lay out a tree for the rest of it.
 
@@ -151,16 +201,20 @@ def bound_tree(
         The number of states of each variable.
     maximized
         The variables that are maximised.
+    deadline
+        The time, by `time.monotonic`, after which this gives up with `TimeUpError`.
     """
     rank = {bucket.variable: -place for place, bucket in enumerate(plan.buckets)}  # those that go last come first
     maxima = frozenset(maximized)
     items = {number: _sorted(table, rank) for number, table in enumerate(tables)}
     for place, bucket in enumerate(plan.buckets[: plan.num_exact]):
+        _check_time(deadline)
         items[len(tables) + place] = _summed([items.pop(member) for member in bucket.members], bucket, rank)
     clusters = _merged(plan.buckets[plan.num_exact :], len(tables) + plan.num_exact)
     axes = [tuple(sorted(cluster.scope, key=rank.__getitem__)) for cluster in clusters]
     potentials = []
     for cluster, row in zip(clusters, axes, strict=True):
+        _check_time(deadline)
         total = np.zeros([sizes[variable] for variable in row])
         for member in cluster.members:
             total += _lifted(items.pop(member), row)

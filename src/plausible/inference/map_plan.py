@@ -10,12 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from math import prod
 from typing import TypeAlias
+
+from plausible.graphs.elimination import elimination_order
+from plausible.graphs.nodes import Node
+from plausible.graphs.undirected import UndirectedGraph
 
 __all__ = ["BoundPlan", "Bucket", "plan_bound"]
 
 Axes: TypeAlias = frozenset[int]
+
+#: Where hidden variables alone are hard to sum, copies of maximised ones are kept so small that they add no width.
+_SMALL_COPIES = 2**10
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +75,9 @@ def plan_bound(
 ) -> BoundPlan:
     """Choose, step by step, a sum that fits the limit; else a maximum that fits; else copies of a maximised variable.
 
-    Hidden variables are never copied, so the plan's bound is the true value once all others are given. Where a table
-    of hidden variables alone exceeds the limit it is planned all the same: no answer can do without it.
+    Hidden variables are never copied, so the plan's bound is the true value once all others are given. Where that
+    makes a table too large, hidden variables go in an order that is good for them alone instead, and maximised ones
+    make way. What exceeds the limit even then is planned all the same: no answer can do without it.
 
     Parameters
     ----------
@@ -88,16 +97,30 @@ def plan_bound(
     [(1, [0, 1]), (0, [0, 2, 3]), (2, [2, 3]), (3, [3])]
     """
     state = _Planning(scopes, sizes, maximized)
-    num_exact: int | None = None
     while state.waiting:
-        variable = state.cheapest(limit)
-        if variable in state.maximized and num_exact is None:
-            num_exact = len(state.buckets)
-        state.empty(variable, limit)
-    is_exact = all(bucket.variable in state.maximized for bucket in state.buckets[num_exact:]) and not state.has_copies
-    largest = max((bucket.scope for bucket in state.buckets), key=state.size, default=frozenset[int]())
-    exact = len(state.buckets) if num_exact is None else num_exact
-    return BoundPlan(tuple(state.buckets), exact, is_exact, largest, state.size(largest))
+        state.empty(state.cheapest(limit), limit)
+    plan = state.finished()
+    if plan.num_largest <= limit:
+        return plan
+    state = _Planning(scopes, sizes, maximized)
+    for hidden in _order_of_hidden(scopes, sizes, state.maximized):
+        while state.entries[hidden] > limit and (around := state.maximized_beside(hidden)):
+            state.empty(min(around, key=state.entries.__getitem__), _SMALL_COPIES)
+        state.empty(hidden, limit)
+    while state.waiting:
+        state.empty(state.cheapest(limit), limit)
+    return min(plan, state.finished(), key=lambda candidate: candidate.num_largest)
+
+
+def _order_of_hidden(scopes: Sequence[Iterable[int]], sizes: Sequence[int], maximized: Axes) -> list[int]:
+    """A good order for the hidden variables if all others were given."""
+    hidden = [frozenset(scope) - maximized for scope in scopes]
+    edges = [pair for scope in hidden for pair in combinations(sorted(scope), 2)]
+    nodes = dict.fromkeys(variable for scope in hidden for variable in sorted(scope))
+    counts: dict[Node, int] = {variable: sizes[variable] for variable in nodes}
+    graph = UndirectedGraph(edges, nodes=nodes)
+    order = elimination_order(graph, "weighted-min-fill", cardinalities=counts)
+    return [node for node in order if isinstance(node, int)]
 
 
 class _Planning:
@@ -140,6 +163,18 @@ class _Planning:
         touched = {other for number in members for other in self.scopes[number]} - {variable}
         for other in touched:
             self.entries[other] = self._entries(other)
+
+    def maximized_beside(self, variable: int) -> list[int]:
+        """The maximised variables in the table that eliminating a variable would build."""
+        scope = frozenset[int]().union(*(self.scopes[number] for number in self.members[variable]))
+        return sorted(scope & self.maximized)
+
+    def finished(self) -> BoundPlan:
+        """The steps so far as a plan."""
+        exact = next((n for n, b in enumerate(self.buckets) if b.variable in self.maximized), len(self.buckets))
+        is_exact = all(b.variable in self.maximized for b in self.buckets[exact:]) and not self.has_copies
+        largest = max((bucket.scope for bucket in self.buckets), key=self.size, default=frozenset[int]())
+        return BoundPlan(tuple(self.buckets), exact, is_exact, largest, self.size(largest))
 
     def _put(self, gone: Sequence[int], message: Axes) -> None:
         number = len(self.scopes)

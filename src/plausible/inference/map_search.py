@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from bisect import insort
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.inference.map_bounds import BoundTree
+from plausible.inference.map_bounds import BoundTree, TimeUpError
 
 __all__ = ["SearchProgress", "SearchResult", "branch_and_bound"]
 
@@ -42,95 +44,142 @@ class SearchProgress:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """What a search found: for each variable the position of its state, -1 if it is not maximised; and how far it came.
+    """What a search found, and how far it came.
 
-    `states` is None where no assignment with a positive value was found.
+    Attributes
+    ----------
+    best
+        (value, states) of the best assignments, best first: for each variable the position of its state, -1 if it is
+        not maximised. Empty where no assignment with a positive value was found.
+    progress
+        How far the search is.
+    is_finished
+        Whether no other assignment is better than those, or fewer are possible than were wanted.
     """
 
-    states: tuple[int, ...] | None
+    best: tuple[tuple[float, tuple[int, ...]], ...]
     progress: SearchProgress
+    is_finished: bool
 
 
 def branch_and_bound(
     tree: BoundTree,
     *,
+    num_best: int = 1,
     start: SearchResult | None = None,
     max_nodes: float = math.inf,
     deadline: float = math.inf,
     progress: Callable[[SearchProgress], None] | None = None,
 ) -> SearchResult:
-    """The assignment to the maximised variables with the largest value, and a proof of that (Park & Darwiche 2003).
+    """The assignments to the maximised variables with the largest values, and a proof of that (Park & Darwiche 2003).
 
-    At each node the tree bounds every state of every free variable. States that promise no more than the best value so
-    far are struck out; the search branches on the variable whose best state stands out most, best state first. The
-    first assignment found is improved one variable at a time before the search goes on.
+    At each node the tree bounds every state of every free variable. States that promise no more than the worst of the
+    best values so far are struck out; the search branches on the variable whose best state stands out most, best state
+    first. A first assignment is guessed from the tree, and improved one variable at a time before the search goes on.
 
     Parameters
     ----------
     tree
         What bounds partial assignments, and values full ones.
+    num_best
+        How many assignments are wanted.
     start
         What an earlier search, with another tree for the same question, found.
     max_nodes
         The search stops after so many nodes.
     deadline
-        The time, by `time.monotonic`, after which the search stops once it has found an assignment.
+        The time, by `time.monotonic`, after which the search stops, once it has found an assignment.
     progress
         Called at the root, after each improvement, and ten times a second.
 
     Returns
     -------
     SearchResult
-        Finished if `log_bound` equals `log_value`.
+        With `log_bound` equal to `log_value` if the best assignment is proved to be it.
     """
-    search = _Search(tree, start, deadline, progress)
-    while search.stack and search.num_nodes < max_nodes and not search.is_late:
-        search.step()
-    return SearchResult(None if search.best is None else tuple(search.best), search.report())
+    search = _Search(tree, num_best, start, deadline, progress)
+    with suppress(TimeUpError):
+        search.begin()
+        while search.stack and search.num_nodes < max_nodes and not search.is_late:
+            search.step()
+    return SearchResult(tuple(search.best), search.report(), not search.open_bounds())
 
 
 class _Search:
-    """The best assignment so far, and the nodes still to be looked at: a bound and the states, -1 for free ones."""
+    """The best assignments so far, and the nodes still to be looked at: a bound and the states, -1 for free ones."""
 
     def __init__(
         self,
         tree: BoundTree,
+        num_best: int,
         start: SearchResult | None,
         deadline: float,
         progress: Callable[[SearchProgress], None] | None,
     ) -> None:
-        self.tree, self.deadline, self.progress = tree, deadline, progress
-        self.best = None if start is None or start.states is None else list(start.states)
-        self.log_value = -math.inf if start is None else start.progress.log_value
+        self.tree, self.num_best, self.deadline, self.progress = tree, num_best, deadline, progress
+        self.best = [] if start is None else list(start.best)
         self.ceiling = math.inf if start is None else start.progress.log_bound
         self.num_nodes = 0
-        root = [-1] * len(tree.sizes)
-        self.stack: list[tuple[float, list[int]]] = [(tree.bound(root), root)]
-        self.report()
+        self.stack: list[tuple[float, list[int]]] = [(math.inf, [-1] * len(tree.sizes))]
+
+    @property
+    def log_value(self) -> float:
+        """The best value."""
+        return self.best[0][0] if self.best else -math.inf
 
     @property
     def cutoff(self) -> float:
         """What a branch must exceed."""
-        return self.log_value + _ROUNDING * max(1.0, abs(self.log_value)) if self.best is not None else -math.inf
+        if len(self.best) < self.num_best:
+            return -math.inf
+        worst = self.best[-1][0]
+        return worst + _ROUNDING * max(1.0, abs(worst))
+
+    @property
+    def limit(self) -> float:
+        """The deadline, once there is an answer to return."""
+        return self.deadline if self.best else math.inf
 
     @property
     def is_late(self) -> bool:
         """Whether the time is up, and there is an answer to return."""
-        return self.best is not None and monotonic() >= self.deadline
+        return monotonic() >= self.limit
+
+    def begin(self) -> None:
+        """Bound the root, and guess an assignment where none is known: it may be all that there is time for."""
+        root = self.stack[0][1]
+        if self.best:
+            self.stack[0] = self.tree.bound(root, self.limit), root
+            self.report()
+        else:
+            self.guess()
+
+    def guess(self) -> None:
+        """Complete the node on top of the stack at once, and keep the result if it is possible."""
+        bound, states = self.tree.guess(self.stack[-1][1])
+        self.stack[-1] = bound, self.stack[-1][1]
+        self.num_nodes += 1
+        self.report()
+        log_value = self.tree.bound(states) if bound > -math.inf else -math.inf
+        if log_value > -math.inf:
+            self.accept(states, log_value)
 
     def step(self) -> None:
         """Look at the node on top of the stack."""
-        bound, states = self.stack.pop()
-        if bound <= self.cutoff:
-            return
-        self.num_nodes += 1
-        bound, vectors = self.tree.bounds(states)
-        if bound <= self.cutoff:
-            return
-        if vectors:
-            self.branch(states, bound, vectors)
+        bound, states = self.stack[-1]
+        if bound > self.cutoff:
+            if not self.best and monotonic() >= self.deadline:
+                self.guess()
+            self.num_nodes += 1
+            bound, vectors = self.tree.bounds(states, self.limit)
+            self.stack.pop()
+            if bound > self.cutoff:
+                if vectors:
+                    self.branch(states, bound, vectors)
+                else:
+                    self.accept(states, bound)
         else:
-            self.accept(states, bound)
+            self.stack.pop()
         if self.progress is not None and monotonic() > self.reported + _PAUSE:
             self.report()
 
@@ -159,32 +208,43 @@ class _Search:
         return 1.0 / float(np.exp(alive - alive.max()).sum())
 
     def accept(self, states: list[int], log_value: float) -> None:
-        """A full assignment that beats the best so far; the first one is improved at once."""
-        is_first = self.best is None
-        self.best, self.log_value = states, log_value
+        """A full assignment that beats the worst of the best so far; the first one is improved at once."""
+        is_first = not self.best
+        self.keep(states, log_value)
         if is_first:
-            self.climb()
+            self.climb(states, log_value)
         self.report()
 
-    def climb(self) -> None:
+    def keep(self, states: list[int], log_value: float) -> None:
+        """Put an assignment in its place among the best, behind those that are as good; once, if it comes twice."""
+        entry = (log_value, tuple(states))
+        if all(known != entry[1] for _, known in self.best):
+            insort(self.best, entry, key=lambda kept: -kept[0])
+            del self.best[self.num_best :]
+
+    def climb(self, states: list[int], log_value: float) -> None:
         """Change the state of one variable at a time as long as that helps."""
         is_improved = True
         while is_improved:
             is_improved = False
             for variable in self.tree.homes:
                 for state in range(self.tree.sizes[variable]):
-                    assert self.best is not None
                     if self.is_late:
                         return
-                    neighbor = _with(self.best, variable, state)
-                    log_value = self.tree.bound(neighbor) if neighbor != self.best else -math.inf
-                    if log_value > self.cutoff:
-                        self.best, self.log_value, is_improved = neighbor, log_value, True
+                    neighbor = _with(states, variable, state)
+                    value = self.tree.bound(neighbor, self.limit) if neighbor != states else -math.inf
+                    if value > log_value + _ROUNDING * max(1.0, abs(log_value)):
+                        states, log_value, is_improved = neighbor, value, True
+                        self.keep(states, log_value)
+
+    def open_bounds(self) -> list[float]:
+        """The bounds of the nodes that might still hold something better."""
+        return [bound for bound, _ in self.stack if bound > self.cutoff]
 
     def report(self) -> SearchProgress:
         """How far the search is, told to who wants to know."""
         self.reported = monotonic()
-        open_bound = max((bound for bound, _ in self.stack if bound > self.cutoff), default=self.log_value)
+        open_bound = max(self.open_bounds(), default=self.log_value)
         state = SearchProgress(self.log_value, max(self.log_value, min(open_bound, self.ceiling)), self.num_nodes)
         if self.progress is not None:
             self.progress(state)

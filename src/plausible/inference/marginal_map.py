@@ -4,32 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Literal, TypeAlias, get_args
 
-from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge
+from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.factors import Factor
-from plausible.factors.alignment import table_shape, union_scope, wide
+from plausible.factors.alignment import union_scope, wide
 from plausible.inference.elimination import absorb, sum_product
 from plausible.inference.info import QueryInfo
-from plausible.inference.map_bounds import LogTable, bound_tree
 from plausible.inference.map_orders import constrained_order
-from plausible.inference.map_plan import BoundPlan, plan_bound
-from plausible.inference.map_search import SearchProgress, SearchResult, branch_and_bound
+from plausible.inference.map_search import SearchProgress
+from plausible.inference.map_stages import search_in_stages
 from plausible.inference.max_elimination import max_tables, read_log_factors
+from plausible.inference.relevance import Reduction, reduce_states
 from plausible.variables import Assignment, Evidence, Variable
 
 __all__ = ["MapMethod", "MarginalMap", "marginal_map"]
 
 #: How a marginal MAP is found.
 MapMethod: TypeAlias = Literal["auto", "elimination", "search"]
-
-#: The stages of a search: entries that a table may have, and nodes after which larger tables bound more tightly.
-_STAGES = ((2**14, 100.0), (2**18, 1000.0))
-
-#: A stage is left out if hidden variables make one of its tables so many times larger than it wants them.
-_EXCESS = 4
 
 _Progress: TypeAlias = Callable[[SearchProgress], None]
 
@@ -91,10 +85,11 @@ def marginal_map(
     method
         `"elimination"` or `"search"` to have no choice made.
     max_entries
-        The entries that the tables of an elimination may have together, and that one table of a search may have.
+        The entries that the tables of an elimination may have together, and that one table of a search should have;
+        variables that are summed out may make it a few times larger.
     time_limit
-        Seconds after which the best answer so far is returned, with `log_bound` above `log_value`. It is looked at
-        between the nodes of a search, once there is an answer to return.
+        Seconds after which the best answer so far is returned, with `log_bound` above `log_value`. A first answer,
+        which takes two passes over the tables of the bound, is waited for.
     progress
         Called now and then with how far the search is, in the part of the model that is being searched.
 
@@ -125,10 +120,18 @@ def marginal_map(
     deadline = math.inf if time_limit is None else monotonic() + time_limit
     free = [variable for variable in targets if variable.name not in evidence.hard]
     ones = [Factor((variable,), [1.0] * variable.num_states) for variable in free]
-    parts = _separate(absorb([*factors, *ones], evidence))
+    options = _Options(method, max_entries, deadline, progress)
     names = {variable.name for variable in wide(free)}
-    answers = [_answer(part, names, method, max_entries, deadline, progress) for part in parts]
-    return _together(answers, targets, evidence)
+    parts = _separate(absorb([*factors, *ones], evidence))
+    return _together([answer for part in parts for answer in _answers(part, names, options)], targets, evidence)
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    method: MapMethod
+    max_entries: int
+    deadline: float
+    progress: _Progress | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,76 +145,43 @@ class _Part:
     info: QueryInfo
 
 
-def _answer(
-    factors: Sequence[Factor],
-    targets: Collection[str],
-    method: MapMethod,
-    max_entries: int,
-    deadline: float,
-    progress: _Progress | None,
-) -> _Part:
+def _answers(factors: Sequence[Factor], targets: Collection[str], options: _Options) -> list[_Part]:
+    """The answer for one part of the model, or those for the parts that it falls into once zeros are looked at."""
     asked = [variable for variable in union_scope(factor.scope for factor in factors) if variable.name in targets]
     if not asked:
         total = sum_product(factors, ())
-        return _Part({}, total.log_total, total.log_total, 0, total.info)
+        return [_Part({}, total.log_total, total.log_total, 0, total.info)]
     logs = read_log_factors(factors)
-    order = None if method == "search" else constrained_order(logs, targets)
-    if order is None or (method == "auto" and order.cost > max_entries):
-        return _search(logs, asked, max_entries, deadline, progress)
-    order.check(max_entries, "Raise max_entries, ask for other variables, or give more evidence.")
+    order = None if options.method == "search" else constrained_order(logs, targets)
+    if order is not None and order.cost > options.max_entries and any(factor.min() <= 0 for factor in factors):
+        reduced = reduce_states(factors, Evidence({}, {}, {}, {}), asked)
+        if reduced.num_struck:
+            parts = [answer for part in _separate(reduced.factors) for answer in _answers(part, targets, options)]
+            return _put_back(parts, reduced, asked)
+    if order is None or (options.method == "auto" and order.cost > options.max_entries):
+        return [_search(logs, asked, options)]
+    order.check(options.max_entries, "Raise max_entries, ask for other variables, or give more evidence.")
     run = max_tables(logs, order)
-    return _Part(run.best(), run.log_value, run.log_value, 0, run.info)
+    return [_Part(run.best(), run.log_value, run.log_value, 0, run.info)]
 
 
-def _search(
-    logs: Sequence[Factor],
-    targets: Sequence[Variable],
-    max_entries: int,
-    deadline: float,
-    progress: _Progress | None,
-) -> _Part:
-    """Branch and bound in stages: a search that stays open goes on, from its best answer, with larger tables."""
-    variables = wide(union_scope(factor.scope for factor in logs))
-    numbers = {variable.name: number for number, variable in enumerate(variables)}
-    sizes = [variable.num_states for variable in variables]
-    maximized = [numbers[variable.name] for variable in targets]
-    tables = [
-        LogTable(tuple(numbers[v.name] for v in wide(factor.scope)), factor.flat.reshape(table_shape(factor.scope)))
-        for factor in logs
+def _put_back(parts: Sequence[_Part], reduced: Reduction, targets: Sequence[Variable]) -> list[_Part]:
+    """Answers about the states that are left as answers about all; targets with one state left have that."""
+    positions = reduced.states
+    settled = {v.name: int(positions[v.name][0]) for v in targets if v.name not in reduced.variables}
+    restored = [
+        replace(part, states={name: int(positions[name][state]) for name, state in part.states.items()})
+        for part in parts
     ]
-    found: SearchResult | None = None
-    num_nodes = cost = largest = 0
-    for limit, max_nodes in (*(stage for stage in _STAGES if stage[0] < max_entries), (max_entries, math.inf)):
-        plan = plan_bound([table.axes for table in tables], sizes, maximized, limit)
-        if plan.num_largest > _EXCESS * limit and limit < max_entries:
-            continue
-        _check_size(plan, variables, max(max_entries, *(table.values.size for table in tables)))
-        tree = bound_tree(tables, plan, sizes, maximized)
-        found = branch_and_bound(tree, start=found, max_nodes=max_nodes, deadline=deadline, progress=progress)
-        num_nodes += found.progress.num_nodes
-        cost += found.progress.num_nodes * tree.num_entries
-        largest = max(largest, plan.num_largest)
-        if found.progress.log_bound == found.progress.log_value or (found.states and monotonic() >= deadline):
-            break
-    assert found is not None
-    state = found.progress
-    is_exact = state.log_bound == state.log_value
-    info = QueryInfo("branch and bound", is_exact, is_exact, state.log_bound - state.log_value, cost, largest)
-    chosen = found.states or [0] * len(variables)
-    states = {variable.name: chosen[numbers[variable.name]] for variable in targets}
-    return _Part(states, state.log_value, state.log_bound, num_nodes, info)
+    return [_Part(settled, 0.0, 0.0, 0, QueryInfo("max-product elimination")), *restored]
 
 
-def _check_size(plan: BoundPlan, variables: Sequence[Variable], max_entries: int) -> None:
-    """Refuse a plan whose tables don't fit, before any is built: copies of targets can't split hidden variables."""
-    if plan.num_largest > max_entries:
-        shown = [variables[number].name for number in sorted(plan.largest)]
-        names = ", ".join(shown[:8]) + (", ..." if len(shown) > 8 else "")
-        raise TooLarge(
-            f"Summing out what is not asked for needs a table over {len(plan.largest)} variables ({names}) with "
-            f"{plan.num_largest:.3g} entries ({plan.num_largest * 8 / 2**30:.3g} GiB); the limit is {max_entries:.3g}. "
-            "Raise max_entries, ask for more variables, or give more evidence."
-        )
+def _search(logs: Sequence[Factor], targets: Sequence[Variable], options: _Options) -> _Part:
+    found = search_in_stages(
+        logs, targets, max_entries=options.max_entries, deadline=options.deadline, progress=options.progress
+    )
+    log_value, states = found.best[0] if found.best else (-math.inf, {})
+    return _Part(states, log_value, found.log_bound, found.num_nodes, found.info)
 
 
 def _together(parts: Sequence[_Part], targets: Sequence[Variable], evidence: Evidence) -> MarginalMap:

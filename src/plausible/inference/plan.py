@@ -5,14 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import combinations
 from typing import Any
 
+from plausible.errors import TooLarge
 from plausible.factors import Factor
-from plausible.inference.budget import Budget, cost_of
+from plausible.factors.alignment import union_scope
+from plausible.graphs.elimination import eliminate, elimination_order
+from plausible.graphs.nodes import Node
+from plausible.graphs.undirected import UndirectedGraph
+from plausible.inference.budget import Budget, cost_of, read_budget
 from plausible.inference.compiled import CompiledFactors, compile_factors
 from plausible.variables import Variable
 
 __all__ = ["Plan", "plan_factors", "plan_of"]
+
+#: What an entry costs, in seconds, where there is no program to ask.
+_SECONDS_PER_ENTRY = 3e-9
+#: Numbers of entries beyond this are given as so many seconds and no more, so that plans stay finite.
+_ENDLESS = 10**300
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +49,9 @@ class Plan:
         the time.
     fits
         Whether that is within the budget.
+    requisite
+        For a question to a Bayesian network, the variables whose distributions the answer can depend on, whatever
+        their numbers are: the others are barren, or cut off by the evidence.
     """
 
     engine: str
@@ -53,6 +67,7 @@ class Plan:
     bytes: int
     seconds: float
     fits: bool
+    requisite: tuple[str, ...] = ()
 
     def to_record(self) -> dict[str, Any]:
         """The fields as a plain mapping."""
@@ -61,15 +76,17 @@ class Plan:
     def __str__(self) -> str:
         lines = [
             f"{self.engine}: {self.num_factors} factors over {self.num_variables} variables",
-            f"{self.num_cliques} cliques, width {self.width}, {self.entries:,} entries, "
-            f"{self.bytes / 2**20:.1f} MiB, about {self.seconds:.1g} s",
+            f"{self.num_cliques} cliques, width {self.width}, {_counted(self.entries)} entries, "
+            f"{_mebibytes(self.bytes)} MiB, about {self.seconds:.1g} s",
         ]
         if self.num_cliques:
             lines.append(
-                f"largest clique: ({_shortened(self.largest_clique)}), {self.largest_entries:,} entries, "
+                f"largest clique: ({_shortened(self.largest_clique)}), {_counted(self.largest_entries)} entries, "
                 f"separator ({_shortened(self.largest_separator)})"
             )
             lines.append(f"elimination order: {_shortened(self.order)}")
+        if self.requisite:
+            lines.append(f"distributions that matter: {_shortened(self.requisite)}")
         if not self.fits:
             lines.append("over budget: ask for fewer variables, add evidence, or raise the budget")
         return "\n".join(lines)
@@ -77,6 +94,22 @@ class Plan:
 
 def _shortened(names: Sequence[str], limit: int = 12) -> str:
     return ", ".join(names[:limit]) + (f", ... ({len(names)} in all)" if len(names) > limit else "")
+
+
+def _counted(number: int) -> str:
+    """A whole number in full, or by its size where nobody would count the digits.
+
+    >>> _counted(1234567), _counted(2**70), _counted(2**2000)
+    ('1,234,567', '1.18e+21', '1.14e+602')
+    """
+    if number < 10**15:
+        return f"{number:,}"
+    digits = str(number)
+    return f"{digits[0]}.{digits[1:3]}e+{len(digits) - 1}"
+
+
+def _mebibytes(number: int) -> str:
+    return f"{number / 2**20:.1f}" if number < 10**15 else _counted(number // 2**20)
 
 
 def plan_factors(
@@ -97,10 +130,14 @@ def plan_factors(
     elimination order: coin, call
     """
     unlimited = Budget(seconds=float("inf"), bytes=2**62)
-    groups = list(together)
-    compiled = compile_factors(factors, variables, order=order, together=groups, budget=unlimited)
+    listed, named, groups = list(factors), list(variables), list(together)
+    limit = read_budget(budget)
+    try:
+        compiled = compile_factors(listed, named, order=order, together=groups, budget=unlimited)
+    except TooLarge:  # a tree that could not even be laid out
+        return _plan_beyond_bounds(listed, named, groups)
     answers = [math.prod(compiled.variables[name].num_states for name in group) for group in groups]
-    return plan_of(compiled, budget, max(answers, default=0))
+    return plan_of(compiled, limit, max(answers, default=0))
 
 
 def plan_of(compiled: CompiledFactors, budget: Budget | None = None, answer_entries: int = 0) -> Plan:
@@ -122,4 +159,41 @@ def plan_of(compiled: CompiledFactors, budget: Budget | None = None, answer_entr
         bytes=num_bytes,
         seconds=seconds,
         fits=(budget or Budget()).allows(program, answer_entries),
+    )
+
+
+def _plan_beyond_bounds(
+    factors: Sequence[Factor], variables: Sequence[Variable], together: Sequence[Sequence[str]]
+) -> Plan:
+    """The plan of what can't be laid out: one greedy order, and the cliques that it makes. It fits no budget."""
+    scope = union_scope([tuple(variables), *(factor.scope for factor in factors)])
+    sizes: dict[Node, int] = {variable.name: variable.num_states for variable in scope}
+    groups = [*(factor.names for factor in factors), *together]
+    graph = UndirectedGraph((pair for group in groups for pair in combinations(group, 2)), nodes=sizes)
+    run = eliminate(graph, elimination_order(graph, "weighted-min-fill", cardinalities=sizes))
+    rank = {node: place for place, node in enumerate(run.order)}
+    swallowed = {  # the clique of a node is no larger than the one that an earlier node left there
+        above
+        for node, *around in run.cliques
+        if around and len(run.cliques[rank[above := min(around, key=rank.__getitem__)]]) == len(around)
+    }
+    maximal = [clique for clique in run.cliques if clique[0] not in swallowed]
+    entries = [math.prod(sizes[node] for node in clique) for clique in maximal]
+    messages = sum(math.prod(sizes[node] for node in clique[1:]) for clique in maximal)
+    largest = set(maximal[entries.index(max(entries))])
+    separator = [node for node in largest if not largest.issuperset(run.cliques[rank[node]])]
+    return Plan(
+        engine="clique tree",
+        num_factors=len(factors),
+        num_variables=len(sizes),
+        order=tuple(map(str, run.order)),
+        width=run.width,
+        num_cliques=len(maximal),
+        entries=sum(entries),
+        largest_clique=tuple(str(node) for node in sizes if node in largest),
+        largest_entries=max(entries),
+        largest_separator=tuple(str(node) for node in sizes if node in separator),
+        bytes=8 * (sum(factor.flat.size for factor in factors) + messages),
+        seconds=min(sum(entries), _ENDLESS) * _SECONDS_PER_ENTRY,
+        fits=False,
     )

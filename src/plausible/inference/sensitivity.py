@@ -170,7 +170,7 @@ class FamilyProduct:
 # --- first derivatives ---
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Derivatives:
     """A probability and its derivatives in all entries of conditional tables.
 
@@ -197,6 +197,12 @@ class Derivatives:
     def __getitem__(self, child: str) -> NDArray[np.float64]:
         """dP/dθ of one family."""
         return self.of_value[child]
+
+    def __repr__(self) -> str:
+        entries = sum(slopes.size for slopes in self.of_value.values())
+        return (
+            f"<Derivatives of P = {self.value:.6g} in {entries} entries of {len(self.of_value)} tables, {self.others}>"
+        )
 
 
 def derivatives(

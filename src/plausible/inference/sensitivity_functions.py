@@ -25,6 +25,8 @@ __all__ = [
     "event_sensitivity",
 ]
 
+#: How many parameters a sensitivity shows when printed.
+_SHOWN = 10
 #: A difference of two numbers this many times smaller than they are is rounding.
 _ROUNDING = 1e-12
 
@@ -191,7 +193,7 @@ class SensitivityFunction:
         return f"P({self.event} | e) = {self.value:.6g} at {self.parameter} = {self.current:.6g}"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FamilySensitivity:
     """The sensitivity functions of all entries of one table: for each the ends of its two lines.
 
@@ -220,8 +222,13 @@ class FamilySensitivity:
         slope = self.joint_ends[1] - self.joint_ends[0]
         return np.asarray(slope - posterior * (self.evidence_ends[1] - self.evidence_ends[0]))
 
+    def __repr__(self) -> str:
+        *parents, child = self.table.names
+        given = f" | {', '.join(parents)}" if parents else ""
+        return f"<FamilySensitivity: {self.table.size} parameters of P({child}{given})>"
 
-@dataclass(frozen=True, slots=True, eq=False)
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class EventSensitivity:
     """How P(x | e) depends on each parameter of some families.
 
@@ -254,6 +261,22 @@ class EventSensitivity:
         return SensitivityFunction(
             parameter, str(self.event), current, (zero[0], zero[1]), (one[0], one[1]), self.log_evidence
         )
+
+    def __repr__(self) -> str:
+        """The probability, and the parameters with the largest derivatives; `tornado` makes a table of them."""
+        slopes = [
+            (float(slope), family, place)
+            for family in self.families.values()
+            for place, slope in np.ndenumerate(family.derivatives)
+        ]
+        slopes.sort(key=lambda found: -abs(found[0]))
+        lines = [
+            f"  {Parameter.at(family.table.scope, place)} = {family.table.values[place]:.6g}: derivative {slope:.6g}"
+            for slope, family, place in slopes[:_SHOWN]
+        ]
+        more = [f"  ... ({len(slopes)} in all)"] if len(slopes) > _SHOWN else []
+        title = f"P({self.event} | e) = {self.probability:.6g}, by {len(slopes)} parameters:"
+        return "\n".join([title, *lines, *more])
 
 
 def event_sensitivity(

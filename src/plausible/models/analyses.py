@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -12,10 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.cpds import CPD, TableCPD
-from plausible.data import encode_evidence
+from plausible.data.evidence_columns import EvidenceColumns
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.factors.alignment import num_entries
-from plausible.graphs import DAG
 from plausible.inference.contradiction import impossible_evidence
 from plausible.inference.sensitivity import (
     FLOOR,
@@ -31,8 +29,13 @@ from plausible.inference.sensitivity_parameters import Event, Parameter, Paramet
 from plausible.inference.sensitivity_rows import OtherEntries, covarying, is_covarying
 from plausible.inference.sensitivity_tornado import Variation, tornado
 from plausible.models.evidence_analyses import EvidenceAnalyses
+from plausible.models.hybrid_questions import refuse_hidden_parents
+from plausible.models.hybrid_states import densities
 from plausible.models.lowering import SMALL_TABLE, lower
-from plausible.variables import Evidence, EvidenceLike, State, Variable
+from plausible.models.network_parts import NetworkParts
+from plausible.models.questions import has_hidden_numbers
+from plausible.variables import Evidence, EvidenceLike, State
+from plausible.variables.evidence import findings_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +46,7 @@ __all__ = ["NetworkAnalyses"]
 _Answer = TypeVar("_Answer")
 
 
-class NetworkAnalyses(EvidenceAnalyses):
+class NetworkAnalyses(NetworkParts, EvidenceAnalyses):
     """What can be asked of a Bayesian network about its parameters, besides its evidence.
 
     Parameters are the entries of conditional tables. A distribution that is no table, such as a noisy-or, counts as the
@@ -51,29 +54,6 @@ class NetworkAnalyses(EvidenceAnalyses):
     """
 
     __slots__ = ()
-
-    @abstractmethod
-    def __init__(self, *cpds: CPD, inputs: Iterable[Variable] = ()) -> None:
-        """From conditional distributions, and variables without one."""
-
-    @property
-    @abstractmethod
-    def cpds(self) -> Mapping[str, CPD]:
-        """Name -> conditional distribution."""
-
-    @property
-    @abstractmethod
-    def inputs(self) -> tuple[str, ...]:
-        """The names of the variables that have no distribution."""
-
-    @property
-    @abstractmethod
-    def graph(self) -> DAG:
-        """The directed acyclic graph."""
-
-    @abstractmethod
-    def _relevant(self, names: Iterable[str], evidence: Evidence) -> list[CPD]:
-        """The CPDs of the named variables and their ancestors."""
 
     def _always_given(self) -> tuple[str, ...]:
         return self.inputs
@@ -119,8 +99,8 @@ class NetworkAnalyses(EvidenceAnalyses):
         array([-0.9,  0.9])
         """
         found = Evidence.read(evidence, self.variables, "this network")
-        event = None if query is None else Event.read(*query, self.variables, "this network")
-        product = self._product(self._all_discrete(found), found)
+        event = None if query is None else Event.read(*_event_parts(query), self.variables, "this network")
+        product = self._product(self._all_discrete(found), found, only_relative=event is not None)
         return self._named(evidence, lambda: derivatives(product, _discrete(found), event, others))
 
     def hessian(
@@ -201,12 +181,13 @@ class NetworkAnalyses(EvidenceAnalyses):
         noise = NOISE * float(counted[~is_deep] @ np.exp(-log_rows[~is_deep]))
         slopes = {name: counts[name] / np.maximum(table, FLOOR) for name, table in tables.items()}
         slopes = {name: np.where(array < noise, 0.0, array) for name, array in slopes.items()}
-        codes = encode_evidence(frame, self.variables)
-        product = self._product(self.cpds.values(), Evidence({}, {}, {}, {}))
+        rows = EvidenceColumns.read(frame, self.variables)
+        product = None
         for row in np.flatnonzero(is_deep):  # too improbable for floors
-            hard = {name: int(code) for name, code in zip(self.variables, codes[row], strict=True) if code >= 0}
-            found = Evidence(hard, {}, {}, {})
-            relative = product.gradient(found, product.log_total(found))
+            found = rows.evidence(int(row))
+            if product is None or found.values:  # numbers are built into the product
+                product = self._product(self.cpds.values(), found)
+            relative = product.gradient(_discrete(found), product.log_total(_discrete(found)))
             slopes = {name: array + counted[row] * relative[name] for name, array in slopes.items()}
         return slopes
 
@@ -325,10 +306,19 @@ class NetworkAnalyses(EvidenceAnalyses):
         discrete = [name for name, variable in self.variables.items() if not variable.is_continuous]
         return self._relevant([*discrete, *evidence.names], evidence)
 
-    def _product(self, cpds: Iterable[CPD], evidence: Evidence) -> FamilyProduct:
-        """Tables to differentiate in, and the compact factors of all other distributions."""
+    def _product(self, cpds: Iterable[CPD], evidence: Evidence, *, only_relative: bool = True) -> FamilyProduct:
+        """Tables to differentiate in, and the compact factors of all other distributions.
+
+        Where numbers are hidden, they are integrated out of the density of the observed ones.
+        """
         listed = list(cpds)
         families = {cpd.variable.name: cpd.to_factor() for cpd in listed if _has_table(cpd)}
+        if has_hidden_numbers(listed, evidence):
+            refuse_hidden_parents(listed, evidence)
+            seen = densities(listed, evidence, only_relative=only_relative)
+            tables = [cpd for cpd in listed if not (_has_table(cpd) or cpd.variable.is_continuous)]
+            rest = lower(tables, self.variables, evidence.values)
+            return FamilyProduct(families, (*rest.factors, *seen.factors), rest.log_scale + seen.log_scale)
         rest = lower([cpd for cpd in listed if not _has_table(cpd)], self.variables, evidence.values)
         return FamilyProduct(families, rest.factors, rest.log_scale)
 
@@ -341,9 +331,15 @@ class NetworkAnalyses(EvidenceAnalyses):
             return answer()
         except ImpossibleEvidence as error:
             context = self._context(evidence)
-            findings = {name: finding for name, finding in (evidence or {}).items() if name not in context}
+            findings = {name: finding for name, finding in findings_of(evidence).items() if name not in context}
             found = impossible_evidence(findings, lambda some: self.log_probability({**context, **some}) > -math.inf)
             raise found or error from None
+
+
+def _event_parts(query: tuple[str, State]) -> tuple[str, State]:
+    if not isinstance(query, (tuple, list)) or len(query) != 2:
+        raise InvalidArgument(f"query= takes a variable and its state, such as ('rain', 'heavy'), not {query!r}.")
+    return query[0], query[1]
 
 
 def _has_table(cpd: CPD) -> bool:

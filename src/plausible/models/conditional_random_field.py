@@ -15,6 +15,7 @@ from plausible.graphs import UndirectedGraph
 from plausible.models.markov_network import MarkovNetwork
 from plausible.models.notes import Notes
 from plausible.variables import Evidence, EvidenceLike, State, Variable
+from plausible.variables.evidence import findings_of
 from plausible.variables.frozen import Frozen
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ class ConditionalRandomField(Frozen):
 
     def _split(self, evidence: EvidenceLike) -> tuple[MarkovNetwork, dict[str, Any]]:
         Evidence.read(evidence, self.variables, "this network")  # before anything is looked up in it
-        findings = dict(evidence or {})
+        findings = dict(findings_of(evidence))
         network = self.given({name: findings.pop(name) for name in self._inputs if name in findings})
         return network, findings
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from plausible.errors import InvalidArgument
 from plausible.factors import MomentGaussian
 from plausible.factors.gaussian_mixture import GaussianMixture
+from plausible.inference.hybrid_information import NumberInformation, number_information
 from plausible.models.hybrid_questions import hybrid_marginals, hybrid_mixture, hybrid_query
 from plausible.models.questions import NetworkQuestions
 from plausible.variables import EvidenceLike, State
@@ -77,6 +78,13 @@ class ContinuousQuestions(NetworkQuestions):
             network, findings = self._surgery(do, evidence)
             return network.mixture(targets, findings)
         return hybrid_mixture(self.cpds, self.variables, targets, evidence)
+
+    def _number_information(self, target: str, name: str, evidence: EvidenceLike, base: float) -> NumberInformation:
+        """What a continuous variable would tell about a discrete target, from the mixture of both."""
+        mixture = hybrid_mixture(self.cpds, self.variables, [target, name], evidence)
+        shape = (self.variables[target].num_states, -1)
+        weights, means, variances = mixture.weights.values, mixture.means, mixture.covariances
+        return number_information(weights.reshape(shape), means.reshape(shape), variances.reshape(shape), base)
 
     def continuous_marginals(
         self, evidence: EvidenceLike | None = None, do: Mapping[str, State] | None = None

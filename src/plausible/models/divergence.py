@@ -10,6 +10,7 @@ import numpy as np
 from plausible.errors import ImpossibleEvidence, InvalidModel, NotSupported, TooLarge
 from plausible.factors import Factor
 from plausible.models.bayesian_network import BayesianNetwork
+from plausible.models.exact_engine import ExactEngine
 from plausible.variables import Evidence
 
 __all__ = ["kl_divergence_networks"]
@@ -84,10 +85,13 @@ def _size(factor: Factor) -> int:
 def _clique_beliefs(p: BayesianNetwork) -> list[Factor]:
     """The marginal of each clique of P, from one calibration; none where there is no clique tree or it underflows."""
     try:
-        compiled = p.compile().sums
+        engine = p.compile()
     except (NotSupported, TooLarge):
         # Single queries may still have an answer, or the error that names the variable.
         return []
+    if not isinstance(engine, ExactEngine):
+        return []
+    compiled = engine.sums
     variables, program = list(compiled.variables.values()), compiled.program
     cliques = [[variables[place] for place in program.clique(number)] for number in range(program.num_cliques)]
     try:

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from plausible.errors import NotSupported, TooLarge
+from plausible.errors import NotSupported, TooLarge, UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.information import entropy
 from plausible.inference.findings import (
@@ -18,9 +18,12 @@ from plausible.inference.findings import (
     evidence_impact,
     information_about,
 )
+from plausible.inference.hybrid_information import NumberInformation
 from plausible.inference.posterior import read_targets
 from plausible.models.exact_engine import ExactEngine
+from plausible.models.hybrid_engine import HybridEngine
 from plausible.variables import Evidence, EvidenceLike, Jeffrey, Variable, likelihood
+from plausible.variables.evidence import findings_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,7 +67,7 @@ class EvidenceAnalyses(ABC):
         """log P(evidence)."""
 
     @abstractmethod
-    def compile(self) -> ExactEngine:
+    def compile(self) -> ExactEngine | HybridEngine:
         """A clique tree, laid out once."""
 
     def _always_given(self) -> tuple[str, ...]:
@@ -72,7 +75,7 @@ class EvidenceAnalyses(ABC):
         return ()
 
     def _context(self, evidence: EvidenceLike | None) -> dict[str, Any]:
-        return {name: (evidence or {})[name] for name in self._always_given() if name in (evidence or {})}
+        return {name: finding for name, finding in findings_of(evidence).items() if name in self._always_given()}
 
     def _answering(self) -> _Answers:
         """The compiled engine, for several questions to all of the model; the model itself where there can't be one."""
@@ -98,11 +101,16 @@ class EvidenceAnalyses(ABC):
         return entropy(self.query(targets, evidence), base=base)
 
     def mutual_information(
-        self, target: str, evidence: EvidenceLike | None = None, base: float = math.e
+        self,
+        target: str,
+        evidence: EvidenceLike | None = None,
+        base: float = math.e,
+        candidates: Iterable[str] | None = None,
     ) -> pd.DataFrame:
         """I(target; X | evidence) with every unobserved variable X, the largest first: what to observe next.
 
-        By I(T; X | e) the entropy of the target falls on average when X is observed.
+        By I(T; X | e) the entropy of the target falls on average when X is observed. The target is discrete, X may be
+        continuous.
 
         Parameters
         ----------
@@ -112,12 +120,14 @@ class EvidenceAnalyses(ABC):
             e.
         base
             Of the logarithms: 2 for bits.
+        candidates
+            The variables X to look at; all where left out.
 
         Returns
         -------
         pandas.DataFrame
             Indexed by `variable`: `mutual_information`, its `share` of the entropy of the target, and the `entropy` of
-            the variable itself.
+            the variable itself; that of a continuous one is the differential entropy, -inf where it has a point mass.
 
         Notes
         -----
@@ -140,9 +150,10 @@ class EvidenceAnalyses(ABC):
         import pandas as pd
 
         (variable,) = read_targets([target], self.variables, "this model")
-        hard = Evidence.read(evidence, self.variables, "this model").hard
+        found = Evidence.read(evidence, self.variables, "this model")
+        asked = self._candidates(target, found, candidates)
         engine = self._answering()
-        findings = _as_likelihoods(engine, evidence or {})
+        findings = _as_likelihoods(engine, findings_of(evidence))
         now = engine.marginals(findings)
         given = {
             state: engine.marginals({**findings, target: state})
@@ -153,11 +164,28 @@ class EvidenceAnalyses(ABC):
         rows = [
             (name, information, information / whole if whole > 0 else 0.0, entropy(now[name], base=base))
             for name, information in information_about(now[target], given, base).items()
-            if name != target and name not in hard
+            if name in asked
         ]
+        for name in (name for name in asked if self.variables[name].is_continuous):
+            number = self._number_information(target, name, findings, base)
+            gained = number.mutual_information
+            rows.append((name, gained, gained / whole if whole > 0 else 0.0, number.entropy))
         rows.sort(key=lambda row: -row[1])
         columns = ["variable", "mutual_information", "share", "entropy"]
         return pd.DataFrame(rows, columns=columns).set_index("variable")
+
+    def _candidates(self, target: str, found: Evidence, candidates: Iterable[str] | None) -> list[str]:
+        """The variables that could be observed next."""
+        listed = [candidates] if isinstance(candidates, str) else candidates
+        for name in listed or ():
+            if name not in self.variables:
+                raise UnknownVariable.named(name, self.variables, "this model")
+        seen = {target, *found.hard, *found.values}
+        return [name for name in self.variables if name not in seen and (listed is None or name in set(listed))]
+
+    def _number_information(self, target: str, name: str, evidence: EvidenceLike, base: float) -> NumberInformation:
+        """What a continuous variable would tell about the target."""
+        raise NotSupported(f"{name!r} is continuous: this kind of model can't tell what it says about {target!r}.")
 
     # --- findings ---
 
@@ -190,7 +218,7 @@ class EvidenceAnalyses(ABC):
         """
         read_targets([target], self.variables, "this model")
         engine = self._answering()
-        return evidence_impact(lambda some: engine.query(target, some), evidence, self._context(evidence))
+        return evidence_impact(lambda some: engine.query(target, some), findings_of(evidence), self._context(evidence))
 
     def conflict(self, evidence: EvidenceLike) -> Conflict:
         """How much the findings disagree: conf(e) = log [Π P(e_i) / P(e)] (Jensen et al. 1991), positive if they do.
@@ -206,7 +234,7 @@ class EvidenceAnalyses(ABC):
         """
         Evidence.read(evidence, self.variables, "this model")
         engine = self._answering()
-        return conflict(engine.log_probability, evidence, self._context(evidence))
+        return conflict(engine.log_probability, findings_of(evidence), self._context(evidence))
 
     def conflict_explanations(self, evidence: EvidenceLike) -> pd.DataFrame:
         """The states of unobserved variables, those first that would explain a conflict of the evidence best.
@@ -227,13 +255,13 @@ class EvidenceAnalyses(ABC):
         hard = Evidence.read(evidence, self.variables, "this model").hard
         engine = self._answering()
         context = self._context(evidence)
-        found = conflict(engine.log_probability, evidence, context)
+        found = conflict(engine.log_probability, findings_of(evidence), context)
         prior, posterior = engine.marginals(context), engine.marginals(evidence)
         hidden = {name: factor for name, factor in posterior.items() if name not in hard}
         return conflict_explanations(found, prior, hidden)
 
 
-def _as_likelihoods(engine: _Answers, evidence: EvidenceLike) -> dict[str, Any]:
+def _as_likelihoods(engine: _Answers, evidence: Mapping[str, Any]) -> dict[str, Any]:
     """The evidence with Jeffrey's rule q(x) written as the likelihood q(x) / P(x | rest): it leaves room for more."""
     findings = dict(evidence)
     for name, finding in evidence.items():

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from plausible.cpds import CPD
 from plausible.data import decode, encode_evidence
-from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, UnknownVariable
+from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge, UnknownVariable
 from plausible.factors import Factor
-from plausible.inference.compiled import CompiledFactors, compile_factors
+from plausible.graphs.seeds import Seed, generator_of
+from plausible.inference.compiled import CompiledFactors
 from plausible.inference.contradiction import impossible_evidence
 from plausible.inference.plan import Plan, plan_of
 from plausible.inference.posterior import read_targets
 from plausible.variables import Assignment, Evidence, EvidenceLike, Variable
+from plausible.variables.evidence import findings_of
 
 if TYPE_CHECKING:
     import pandas as pd
     from narwhals.typing import IntoDataFrame
 
-__all__ = ["ExactEngine", "checked_count", "compile_tables"]
+__all__ = ["ExactEngine", "checked_count", "checked_weights"]
 
 _Answer = TypeVar("_Answer")
 
@@ -39,8 +40,8 @@ class ExactEngine:
         Name -> variable, as in the model.
     sums
         The compiled factors that sums are taken of.
-    tables
-        Makes the compiled factors that maxima are taken of, where those of the sums have auxiliary variables.
+    maxima
+        Finds a best assignment, where the factors of the sums have auxiliary variables.
     log_normalizer
         log Z, by which the product of the factors exceeds the probability.
     families
@@ -51,7 +52,7 @@ class ExactEngine:
 
     variables: Mapping[str, Variable]
     sums: CompiledFactors
-    tables: Callable[[], CompiledFactors] | None
+    maxima: Callable[[Evidence], Assignment] | None
     log_normalizer: float
     families: Mapping[str, tuple[Variable, ...]]
     place: str = "this compiled model"
@@ -92,15 +93,12 @@ class ExactEngine:
 
         Of several equally probable ones, one is given, always the same.
         """
-        factors = self.sums if self.tables is None else self.tables()
-        best = self._explained(evidence, factors.best)
+        best = self._explained(evidence, self.maxima or self.sums.best)
         log_best = (best.log_probability or 0.0) - self.log_normalizer
         states = {name: best[name] for name in self.variables}
-        return Assignment(states, log_probability=log_best, info=factors.info)
+        return Assignment(states, log_probability=log_best, info=best.info)
 
-    def sample(
-        self, num_rows: int, seed: int | np.random.Generator | None = None, evidence: EvidenceLike | None = None
-    ) -> pd.DataFrame:
+    def sample(self, num_rows: int, seed: Seed = None, evidence: EvidenceLike | None = None) -> pd.DataFrame:
         """Independent samples from the exact distribution given the evidence: a column for each variable.
 
         Parameters
@@ -112,7 +110,7 @@ class ExactEngine:
         evidence
             What holds in every row (likelihoods weigh the states).
         """
-        generator = np.random.default_rng(seed)
+        generator = generator_of(seed)
         codes = self._explained(evidence, lambda found: self.sums.sample(checked_count(num_rows), found, generator))
         return decode({name: codes[:, place] for place, name in enumerate(self.sums.variables)}, self.variables)
 
@@ -124,7 +122,7 @@ class ExactEngine:
         try:
             return answer(self._read(evidence))
         except ImpossibleEvidence as error:
-            found = impossible_evidence(evidence or {}, lambda some: self.log_probability(some) > -math.inf)
+            found = impossible_evidence(findings_of(evidence), lambda some: self.log_probability(some) > -math.inf)
             raise found or error from None
 
     # --- a table of evidence ---
@@ -165,11 +163,15 @@ class ExactEngine:
 
     def log_likelihood(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]]) -> npt.NDArray[np.float64]:
         """log P(row) for each row of evidence, missing cells summed out; -inf for a row that can't happen."""
-        rows, places = self._distinct(encode_evidence(frame, self.variables))
-        return (self.sums.answer_rows(rows).log_totals - self.log_normalizer)[places]
+        rows = encode_evidence(frame, self.variables)
+        return self.sums.answer_rows(rows).log_totals - self.log_normalizer
 
     def expected_counts(
-        self, frame: IntoDataFrame | Mapping[str, Sequence[Any]], weights: npt.ArrayLike | None = None
+        self,
+        frame: IntoDataFrame | Mapping[str, Sequence[Any]],
+        weights: npt.ArrayLike | None = None,
+        *,
+        families: str | Iterable[str] | None = None,
     ) -> dict[str, npt.NDArray[np.float64]]:
         """Σ over rows of P(child, parents | row): for each family an array with axes (parents..., child).
 
@@ -179,45 +181,58 @@ class ExactEngine:
             Rows of evidence; missing cells are not observed.
         weights
             How often each row counts; once where left out.
+        families
+            The children whose families are counted. Where left out, all whose counts fit a table: a noisy-or with
+            many parents is no table, and its counts would be none either.
+
+        Examples
+        --------
+        >>> from plausible.cpds import TableCPD
+        >>> from plausible.models import BayesianNetwork
+        >>> engine = BayesianNetwork(
+        ...     TableCPD("A", [0.6, 0.4]), TableCPD("B", [[0.7, 0.3], [0.2, 0.8]], parents=["A"])
+        ... ).compile()
+        >>> engine.expected_counts({"B": [0, 1, 1]}, families="A")["A"].round(2)
+        array([1.56, 1.44])
         """
+        asked = self._families(families)
+        cliques = self.sums.family_cliques(asked)
+        lost = [name for name in asked if name not in cliques]
+        if lost and families is not None:
+            raise TooLarge(
+                f"The family of {lost[0]!r} has {len(asked[lost[0]])} variables, too many for a table, and so has its "
+                "expected counts. Ask for others: families=..., or leave it out for all that fit."
+            )
+        rows = encode_evidence(frame, self.variables)
+        answers = self.sums.answer_rows(rows, weights=checked_weights(weights, len(rows)))
+        _refuse_impossible(answers.log_totals)
+        assert answers.totals is not None
+        return self.sums.family_totals(answers.totals, asked, cliques)
+
+    def _families(self, names: str | Iterable[str] | None) -> Mapping[str, tuple[Variable, ...]]:
+        """The families of the children named, or all."""
         if not self.families:
             raise NotSupported(
                 "A Markov network has no families to count: ask for expected counts of a Bayesian network."
             )
-        codes = encode_evidence(frame, self.variables)
-        counts = _checked_weights(weights, len(codes))
-        rows, places = self._distinct(codes)
-        answers = self.sums.answer_rows(rows, weights=np.bincount(places, counts, len(rows)).astype(np.float64))
-        self._refuse_impossible(answers.log_totals, places)
-        assert answers.totals is not None
-        return self.sums.family_totals(answers.totals, self.families)
+        if names is None:
+            return self.families
+        wanted = [variable.name for variable in read_targets(names, self.variables, self.place)]
+        if lacking := [name for name in wanted if name not in self.families]:
+            raise NotSupported(f"The family of {lacking[0]!r} has continuous variables: there is no table of counts.")
+        return {name: self.families[name] for name in wanted}
 
     def _posteriors(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]], target: str) -> npt.NDArray[np.float64]:
         if not isinstance(target, str):
             raise InvalidArgument(f"Name one target at a time, by its name, not {type(target).__name__}.")
         if target not in self.variables:
             raise UnknownVariable.named(target, self.variables, self.place)
-        codes = encode_evidence(frame, self.variables)
-        codes[:, list(self.variables).index(target)] = -1
-        rows, places = self._distinct(codes)
+        rows = encode_evidence(frame, self.variables)
+        rows[:, list(self.variables).index(target)] = -1
         answers = self.sums.answer_rows(rows, target)
-        self._refuse_impossible(answers.log_totals, places)
+        _refuse_impossible(answers.log_totals)
         assert answers.marginals is not None
-        return answers.marginals[places]
-
-    def _distinct(self, codes: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.intp]]:
-        """The different rows, and for each row which of them it is."""
-        if not len(codes):
-            return codes, np.zeros(0, dtype=np.intp)
-        as_items = np.ascontiguousarray(codes).view(np.dtype((np.void, codes.dtype.itemsize * max(codes.shape[1], 1))))
-        _, first, places = np.unique(as_items.ravel(), return_index=True, return_inverse=True)
-        return codes[first], places.reshape(-1)
-
-    def _refuse_impossible(self, log_totals: npt.NDArray[np.float64], places: npt.NDArray[np.intp]) -> None:
-        """A row that can't happen is an error with its number."""
-        impossible = np.isneginf(log_totals)[places]
-        if impossible.any():
-            raise ImpossibleEvidence(f"Row {int(np.argmax(impossible))} of the data has probability zero.")
+        return answers.marginals
 
     # --- the plan ---
 
@@ -233,12 +248,15 @@ def checked_count(num_rows: int) -> int:
     return int(num_rows)
 
 
-def compile_tables(factors: Sequence[Factor], cpds: Sequence[CPD], variables: Sequence[Variable]) -> CompiledFactors:
-    """Factors, and distributions as their full tables, compiled: what maxima are taken of."""
-    return compile_factors([*factors, *(cpd.to_factor() for cpd in cpds)], variables)
+def _refuse_impossible(log_totals: npt.NDArray[np.float64]) -> None:
+    """A row that can't happen is an error with its number."""
+    impossible = np.isneginf(log_totals)
+    if impossible.any():
+        raise ImpossibleEvidence(f"Row {int(np.argmax(impossible))} of the data has probability zero.")
 
 
-def _checked_weights(weights: npt.ArrayLike | None, num_rows: int) -> npt.NDArray[np.float64]:
+def checked_weights(weights: npt.ArrayLike | None, num_rows: int) -> npt.NDArray[np.float64]:
+    """How often each row counts: numbers that are not negative, one each where none are given."""
     if weights is None:
         return np.ones(num_rows)
     try:

@@ -18,24 +18,35 @@ from plausible.cpds import CPD, ConditionalGaussianCPD, LinearGaussianCPD
 from plausible.data import decode
 from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidModel, NotSupported, TooLarge, UnknownVariable
 from plausible.factors import Factor, MomentGaussian
+from plausible.factors.alignment import MAX_ENTRIES
 from plausible.factors.gaussian_mixture import GaussianMixture
+from plausible.graphs.seeds import Seed, generator_of
+from plausible.inference.budget import Budget, read_budget
 from plausible.inference.contradiction import impossible_evidence
 from plausible.inference.gaussian import Regression
 from plausible.inference.hybrid import HybridModel
+from plausible.inference.k_best import best_assignments
 from plausible.models.lowering import lower
 from plausible.variables import Assignment, Evidence, EvidenceLike, Variable
+from plausible.variables.evidence import findings_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "ancestors_of",
+    "best_states",
+    "explained",
     "hybrid_log_probability",
     "hybrid_marginals",
     "hybrid_mixture",
+    "hybrid_model",
     "hybrid_mpe",
     "hybrid_query",
     "hybrid_sample",
     "hybrid_table",
+    "read_any_targets",
+    "refuse_hidden_parents",
     "regression_of",
 ]
 
@@ -72,7 +83,7 @@ def hybrid_query(
     ---------+------+-------
     x        |    3 |    3.2
     """
-    wanted = _read_targets(targets, variables)
+    wanted = read_any_targets(targets, variables)
     continuous = [variable.name for variable in wanted if variable.is_continuous]
     if continuous:
         mixture = hybrid_mixture(cpds, variables, targets, evidence)
@@ -83,12 +94,16 @@ def hybrid_query(
 
 
 def hybrid_table(
-    cpds: _Cpds, variables: _Variables, targets: Sequence[Variable], evidence: EvidenceLike | None = None
+    cpds: _Cpds,
+    variables: _Variables,
+    targets: Sequence[Variable],
+    evidence: EvidenceLike | None = None,
+    budget: Budget | None = None,
 ) -> Factor:
-    """P(targets | evidence) of discrete targets."""
+    """P(targets | evidence) of discrete targets; `budget` is what it may cost."""
     found = Evidence.read(evidence, variables, "this network")
-    model, _ = _model(cpds, variables, found, [variable.name for variable in targets])
-    return _explained(cpds, variables, evidence, lambda: model.table(targets, found))
+    model, _ = hybrid_model(cpds, variables, found, [variable.name for variable in targets], budget)
+    return explained(cpds, variables, evidence, lambda: model.table(targets, found))
 
 
 def hybrid_mixture(
@@ -110,25 +125,25 @@ def hybrid_mixture(
     small |    0.5 |           10 |           1
     large |    0.5 |           12 |           1
     """
-    wanted = _read_targets(targets, variables)
+    wanted = read_any_targets(targets, variables)
     if not any(variable.is_continuous for variable in wanted):
         raise InvalidArgument(f"A mixture needs a continuous target; {[v.name for v in wanted]} are all discrete.")
     found = Evidence.read(evidence, variables, "this network")
-    model, _ = _model(cpds, variables, found, [variable.name for variable in wanted])
-    return _explained(cpds, variables, evidence, lambda: model.mixture(wanted, found))
+    model, _ = hybrid_model(cpds, variables, found, [variable.name for variable in wanted])
+    return explained(cpds, variables, evidence, lambda: model.mixture(wanted, found))
 
 
 def hybrid_marginals(
-    cpds: _Cpds, variables: _Variables, evidence: EvidenceLike | None = None
+    cpds: _Cpds, variables: _Variables, evidence: EvidenceLike | None = None, budget: Budget | None = None
 ) -> dict[str, Factor | MomentGaussian]:
     """The posterior of every variable: a `Factor`, or the exact mean and variance of a continuous one.
 
     One elimination of the continuous variables and one calibration of a clique tree answer for all.
     """
     found = Evidence.read(evidence, variables, "this network")
-    model, _ = _model(cpds, variables, found, variables)
+    model, _ = hybrid_model(cpds, variables, found, variables, budget)
     discrete = [variable for variable in variables.values() if not variable.is_continuous]
-    tables, moments = _explained(cpds, variables, evidence, lambda: model.marginals(discrete, found))
+    tables, moments = explained(cpds, variables, evidence, lambda: model.marginals(discrete, found))
     answers: dict[str, Factor | MomentGaussian] = {**tables, **moments}
     for name, value in found.values.items():
         answers[name] = MomentGaussian((variables[name],), [value], [[0.0]])
@@ -142,66 +157,70 @@ def hybrid_log_probability(cpds: _Cpds, variables: _Variables, evidence: Evidenc
     variable has a point mass there, and no density.
     """
     found = Evidence.read(evidence, variables, "this network")
-    model, log_scale = _model(cpds, variables, found, ())
+    model, log_scale = hybrid_model(cpds, variables, found, ())
     return model.log_total(found) + log_scale
 
 
-def hybrid_mpe(cpds: _Cpds, variables: _Variables, evidence: EvidenceLike | None = None) -> Assignment:
-    """The most probable values of all variables, where every discrete variable is observed: the posterior means.
+def hybrid_mpe(
+    cpds: _Cpds, variables: _Variables, evidence: EvidenceLike | None = None, budget: Budget | None = None
+) -> Assignment:
+    """The most probable states of all discrete variables, numbers integrated out, and the best numbers given these.
 
-    `.log_probability` is the log of the joint density there, +inf where some variable is certain given the others.
+    First argmax_d P(d | evidence), then argmax_x p(x | d, evidence), which is the mean of a Gaussian. The largest joint
+    density p(d, x) may lie elsewhere, but depends on the units of the numbers: in millimetres instead of metres
+    another d could win. `.log_probability` is the log of the joint density of states and numbers, times the weights of
+    likelihoods; +inf where some number is certain given the others.
 
-    Raises
-    ------
-    NotSupported
-        Where a discrete variable is open: the mode of a mixture is not the mode of its most probable component, and
-        a density can't be weighed against a probability.
+    Examples
+    --------
+    >>> from plausible.cpds import TableCPD
+    >>> kind = TableCPD("kind", [0.6, 0.4], states=["small", "large"])
+    >>> height = ConditionalGaussianCPD("height", [10.0, 12.0], {}, [4.0, 0.01], [kind.variable])
+    >>> cpds = {"kind": kind, "height": height}
+    >>> hybrid_mpe(cpds, {name: cpd.variable for name, cpd in cpds.items()})
+    Assignment(kind='small', height=10.0)
     """
     found = Evidence.read(evidence, variables, "this network")
-    chosen: dict[str, Any] = {**found.values}
-    for name, variable in variables.items():
-        if not variable.is_continuous:
-            chosen[name] = variable.states[_only_position(variable, found)]
-    _, moments = _explained(
-        cpds, variables, evidence, lambda: _model(cpds, variables, found, variables)[0].marginals((), found)
-    )
-    chosen |= {name: float(gaussian.mean[0]) for name, gaussian in moments.items()}
-    log_probability = hybrid_log_probability(cpds, variables, chosen)
-    if log_probability == -math.inf:
-        raise _contradiction(cpds, variables, evidence or {}) or ImpossibleEvidence(
-            "The evidence has probability zero."
-        )
+    discrete = [variable for variable in variables.values() if not variable.is_continuous]
+    model, _ = hybrid_model(cpds, variables, found, variables, budget)
+    (best,) = explained(cpds, variables, evidence, lambda: best_states(model, 1, discrete, found))
+    known = {**found.hard, **{variable.name: variable.index(best[variable.name]) for variable in discrete}}
+    settled = Evidence(known, {}, {}, found.values)
+    _, moments = model.marginals((), settled)
+    chosen = {**best, **found.values, **{name: float(gaussian.mean[0]) for name, gaussian in moments.items()}}
+    log_weights = sum(math.log(weights[known[name]]) for name, weights in found.soft.items())
+    log_probability = hybrid_log_probability(cpds, variables, chosen) + log_weights
     return Assignment({name: chosen[name] for name in variables}, log_probability=log_probability)
 
 
-def _only_position(variable: Variable, evidence: Evidence) -> int:
-    """The position of the state that a discrete variable must have."""
-    if variable.name not in evidence.hard and variable.num_states > 1:
-        raise NotSupported(
-            f"{variable.name!r} is discrete and not observed, beside continuous variables: the largest density of such "
-            "a mixture depends on the units of the numbers and is no explanation to trust. Ask for the most probable "
-            "states with query(...).argmax(), then for the numbers given these with moments(...)."
-        )
-    return evidence.hard.get(variable.name, 0)
+def best_states(model: HybridModel, k: int, discrete: Sequence[Variable], evidence: Evidence) -> list[Assignment]:
+    """The k most probable states of discrete variables, numbers integrated out; +inf where a number is certain."""
+    entered = model.enter(evidence)
+    limit = read_budget(model.budget)
+    found = best_assignments(
+        entered.factors, k, entered.evidence, discrete, max_entries=limit.table_entries, time_limit=limit.seconds
+    )
+    extra = math.inf if entered.point_masses else entered.log_scale
+    return [Assignment(one, log_probability=(one.log_probability or 0.0) + extra, info=one.info) for one in found]
 
 
 def hybrid_sample(
     cpds: _Cpds,
     variables: _Variables,
     num_rows: int,
-    seed: int | np.random.Generator | None = None,
+    seed: Seed = None,
     evidence: EvidenceLike | None = None,
 ) -> pd.DataFrame:
     """Independent samples of all variables given the evidence.
 
     The findings and what is above them are drawn from the exact posterior, everything else forward along the edges.
     """
-    generator = np.random.default_rng(seed)
+    generator = generator_of(seed)
     found = Evidence.read(evidence, variables, "this network")
-    above = _ancestors(cpds, found.names)
-    model, _ = _model(cpds, variables, found, ())
+    above = ancestors_of(cpds, found.names)
+    model, _ = hybrid_model(cpds, variables, found, ())
     discrete = [v for name, v in variables.items() if name in above and not v.is_continuous and name not in found.hard]
-    drawn = _explained(cpds, variables, evidence, lambda: model.sample(num_rows, discrete, found, generator))
+    drawn = explained(cpds, variables, evidence, lambda: model.sample(num_rows, discrete, found, generator))
     columns: dict[str, npt.NDArray[Any]] = {**drawn.positions, **drawn.numbers}
     columns |= {name: np.full(num_rows, value) for name, value in (*found.hard.items(), *found.values.items())}
     for name in TopologicalSorter({name: cpd.parent_names for name, cpd in cpds.items()}).static_order():
@@ -234,9 +253,11 @@ def regression_of(cpd: CPD) -> Regression:
     )
 
 
-def _model(cpds: _Cpds, variables: _Variables, evidence: Evidence, targets: Iterable[str]) -> tuple[HybridModel, float]:
+def hybrid_model(
+    cpds: _Cpds, variables: _Variables, evidence: Evidence, targets: Iterable[str], budget: Budget | None = None
+) -> tuple[HybridModel, float]:
     """The model of the targets, the findings and what is above them, and the log of a constant taken out of it."""
-    relevant = _ancestors(cpds, [*evidence.names, *targets])
+    relevant = ancestors_of(cpds, [*evidence.names, *targets])
     for name in variables:
         if name in relevant and name not in cpds and name not in evidence.hard and name not in evidence.values:
             raise _missing_input(name)
@@ -245,13 +266,14 @@ def _model(cpds: _Cpds, variables: _Variables, evidence: Evidence, targets: Iter
         if name in relevant and cpd.variable.is_continuous:
             regressions.append(regression_of(cpd))
         elif name in relevant:
-            _check_observed(cpd, evidence)
             tables.append(cpd)
+    refuse_hidden_parents(tables, evidence)
     lowered = lower(tables, variables, evidence.values, evidence.hard)
-    return HybridModel(lowered.factors, tuple(regressions)), lowered.log_scale
+    limit = MAX_ENTRIES if budget is None else min(read_budget(budget).table_entries, MAX_ENTRIES)
+    return HybridModel(lowered.factors, tuple(regressions), limit, budget), lowered.log_scale
 
 
-def _ancestors(cpds: _Cpds, names: Iterable[str]) -> set[str]:
+def ancestors_of(cpds: _Cpds, names: Iterable[str]) -> set[str]:
     """The names and all above them."""
     found = set(names)
     frontier = list(found)
@@ -263,12 +285,14 @@ def _ancestors(cpds: _Cpds, names: Iterable[str]) -> set[str]:
     return found
 
 
-def _check_observed(cpd: CPD, evidence: Evidence) -> None:
-    for parent in cpd.parents:
-        if parent.is_continuous and parent.name not in evidence.values:
+def refuse_hidden_parents(cpds: Iterable[CPD], evidence: Evidence) -> None:
+    """Refuse discrete variables that depend on continuous ones without a number."""
+    for cpd in cpds:
+        hidden = [v.name for v in cpd.parents if v.is_continuous and v.name not in evidence.values]
+        if hidden and not cpd.variable.is_continuous:
             raise NotSupported(
-                f"{cpd.variable.name!r} is discrete and depends on {parent.name!r}, which is continuous and not "
-                f"observed: exact inference can't integrate that. Observe {parent.name!r}, leave {cpd.variable.name!r} "
+                f"{cpd.variable.name!r} is discrete and depends on {hidden[0]!r}, which is continuous and not "
+                f"observed: exact inference can't integrate that. Observe {hidden[0]!r}, leave {cpd.variable.name!r} "
                 "out of targets and evidence, or make one of them of the other kind. This needs an approximate engine."
             )
 
@@ -277,17 +301,15 @@ def _missing_input(name: str) -> InvalidModel:
     return InvalidModel(f"{name!r} is an input of this network: give it a value as evidence.")
 
 
-def _explained(
-    cpds: _Cpds, variables: _Variables, evidence: EvidenceLike | None, ask: Callable[[], _Answer]
-) -> _Answer:
+def explained(cpds: _Cpds, variables: _Variables, evidence: EvidenceLike | None, ask: Callable[[], _Answer]) -> _Answer:
     """The answer; impossible evidence is traced to the findings that contradict each other."""
     try:
         return ask()
     except ImpossibleEvidence as error:
-        raise _contradiction(cpds, variables, evidence or {}) or error from None
+        raise _contradiction(cpds, variables, findings_of(evidence)) or error from None
 
 
-def _contradiction(cpds: _Cpds, variables: _Variables, evidence: EvidenceLike) -> ImpossibleEvidence | None:
+def _contradiction(cpds: _Cpds, variables: _Variables, evidence: Mapping[str, Any]) -> ImpossibleEvidence | None:
     inputs = {name: finding for name, finding in evidence.items() if name not in cpds}
     findings = {name: finding for name, finding in evidence.items() if name in cpds}
     try:
@@ -298,7 +320,8 @@ def _contradiction(cpds: _Cpds, variables: _Variables, evidence: EvidenceLike) -
         return None
 
 
-def _read_targets(targets: str | Iterable[str], variables: _Variables) -> list[Variable]:
+def read_any_targets(targets: str | Iterable[str], variables: _Variables) -> list[Variable]:
+    """One name or several as variables of either kind; a repeated name is an error."""
     found: list[Variable] = []
     for name in targets if isinstance(targets, Iterable) and not isinstance(targets, str) else [targets]:
         if not isinstance(name, str):

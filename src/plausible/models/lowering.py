@@ -53,6 +53,8 @@ def lower(
     variables: Iterable[str],
     values: Mapping[str, float],
     observed: Mapping[str, int] | None = None,
+    *,
+    tables_up_to: int = 0,
 ) -> Lowered:
     """The factors of some CPDs of a network, right where the variables are as observed.
 
@@ -71,6 +73,9 @@ def lower(
     observed
         Name -> position of the state of discrete variables that are observed: a distribution with a great table may
         be small there.
+    tables_up_to
+        Distributions with tables up to this size, over what is not observed, get no auxiliary variables, whatever
+        that costs: maxima can't be taken over what has to be summed first.
 
     Raises
     ------
@@ -78,7 +83,7 @@ def lower(
         Where a continuous variable is not observed.
     """
     seen = observed or {}
-    lowering = _Lowering(set(variables), {**values, **seen}, seen)
+    lowering = _Lowering(set(variables), {**values, **seen}, seen, tables_up_to)
     for cpd in cpds:
         lowering.add(cpd)
     return lowering.finished()
@@ -87,8 +92,10 @@ def lower(
 class _Lowering:
     """The factors made so far, and the children of independent causes that wait until all others are known."""
 
-    def __init__(self, taken: set[str], known: Mapping[str, float], observed: Mapping[str, int]) -> None:
-        self.taken, self.known, self.observed = taken, known, observed
+    def __init__(
+        self, taken: set[str], known: Mapping[str, float], observed: Mapping[str, int], tables_up_to: int
+    ) -> None:
+        self.taken, self.known, self.observed, self.tables_up_to = taken, known, observed, tables_up_to
         self.factors: list[Factor] = []
         self.log_scale = 0.0
         self.weights: dict[str, tuple[Variable, npt.NDArray[np.float64]]] = {}  # logarithms, for each state
@@ -101,7 +108,7 @@ class _Lowering:
             self._add_plain(cpd)
         elif causes.num_levels == 1:
             self._add_weights(causes)
-        elif causes.table_size <= _TINY_TABLE:
+        elif causes.table_size <= max(_TINY_TABLE, self.tables_up_to):
             self._add_table(cpd)
         else:
             self.waiting.append((cpd, causes))
@@ -161,7 +168,7 @@ class _Lowering:
         self.log_scale += shift
 
     def _add_plain(self, cpd: CPD) -> None:
-        compact = _compact(cpd, self.observed)
+        compact = _compact(cpd, self.observed, max(SMALL_TABLE, self.tables_up_to))
         if compact is None:
             self._add_table(cpd)
         else:
@@ -175,8 +182,8 @@ class _Lowering:
             self.factors.append(Factor((cpd.variable,), np.ones(cpd.variable.num_states)))
 
 
-def _compact(cpd: CPD, observed: Mapping[str, int]) -> Sequence[Factor] | None:
-    """The compact factors; or None, where one table over what is not observed is the thing to have."""
+def _compact(cpd: CPD, observed: Mapping[str, int], small: int) -> Sequence[Factor] | None:
+    """The compact factors; or None, where one table over what is not observed is small, and auxiliaries are saved."""
     if any(variable.is_continuous for variable in cpd.scope):
         return None
     parts = cpd.factors_given(observed)
@@ -184,7 +191,7 @@ def _compact(cpd: CPD, observed: Mapping[str, int]) -> Sequence[Factor] | None:
         return None
     factors = [factor for factor in parts if isinstance(factor, Factor)]
     free = num_entries(variable for variable in cpd.scope if variable.name not in observed)
-    return None if free <= SMALL_TABLE and _auxiliaries(factors, cpd) else factors
+    return None if free <= small and _auxiliaries(factors, cpd) else factors
 
 
 def _auxiliaries(factors: Iterable[Factor], cpd: CPD) -> list[str]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -13,31 +12,19 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.data import encode_columns
-from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidEvidence, InvalidModel, NotSupported
+from plausible.errors import InvalidArgument, InvalidEvidence, InvalidModel
 from plausible.factors import Factor, product
-from plausible.factors.alignment import MAX_ENTRIES, check_size
 from plausible.graphs import UndirectedGraph
 from plausible.graphs.cliques import is_clique, maximal_cliques
 from plausible.graphs.cluster_graph import ClusterGraph, assign_factors
-from plausible.inference.budget import Budget
-from plausible.inference.compiled import compile_factors
-from plausible.inference.contradiction import impossible_evidence
 from plausible.inference.elimination import absorb, sum_product
-from plausible.inference.engines import Engine, check_engine
-from plausible.inference.k_best import best_assignments
-from plausible.inference.map_search import SearchProgress
-from plausible.inference.marginal_map import marginal_map
-from plausible.inference.plan import Plan, plan_factors
-from plausible.inference.posterior import log_total, posterior, read_targets
-from plausible.models.evidence_analyses import EvidenceAnalyses
-from plausible.models.exact_engine import ExactEngine
+from plausible.models.markov_questions import MarkovQuestions
 from plausible.models.notes import Notes
 from plausible.models.rebuilding import renamed_variables
-from plausible.variables import Assignment, Evidence, EvidenceLike, State, Variable
+from plausible.variables import Evidence, EvidenceLike, State, Variable
 from plausible.variables.frozen import Frozen
 
 if TYPE_CHECKING:
-    import pandas as pd
     from narwhals.typing import IntoDataFrame
 
     from plausible.models.factor_graph import FactorGraph
@@ -45,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["MarkovNetwork"]
 
 
-class MarkovNetwork(EvidenceAnalyses, Frozen):
+class MarkovNetwork(MarkovQuestions, Frozen):
     """P(X) = Π φ_i(D_i) / Z, a Gibbs distribution: an immutable value; edits return new networks.
 
     Potentials say how well states go together; they are neither marginals nor conditional distributions.
@@ -150,165 +137,10 @@ class MarkovNetwork(EvidenceAnalyses, Frozen):
             total += factor.log().flat[place]
         return total
 
-    def log_partition(self, evidence: EvidenceLike | None = None) -> float:
-        """log Z(e), natural: the logarithm of the measure of all assignments that agree with the evidence.
-
-        Without evidence it must be finite: a network in which no assignment has positive measure is no distribution.
-        """
-        found = Evidence.read(evidence, self._variables, "this network")
-        if found.jeffrey:
-            raise NotSupported("jeffrey evidence has no probability: it replaces a belief. See likelihood(...).")
-        total = log_total(self._all_factors(), found)
-        if total == -math.inf and not found:
-            raise InvalidModel(
-                "The partition function is zero: the factors rule out every assignment, so there is no distribution."
-            )
-        return total
-
-    def _all_factors(self) -> list[Factor]:
-        """The factors, and a constant one for each variable that is in none of them."""
-        seen = {variable.name for factor in self._factors for variable in factor.scope}
-        lonely = [variable for name, variable in self._variables.items() if name not in seen]
-        return [*self._factors, *(Factor((variable,), np.ones(variable.num_states)) for variable in lonely)]
-
     def _complete(self, assignment: Mapping[str, State]) -> None:
         hard = Evidence.read(assignment, self._variables, "this network").hard
         if missing := [name for name in self._variables if name not in hard]:
             raise InvalidEvidence(f"The assignment gives no state to {missing[0]!r}; it must be complete.")
-
-    # --- questions ---
-
-    def joint(self, max_entries: int = MAX_ENTRIES) -> Factor:
-        """The whole distribution as one table; refused when it would have more than `max_entries`."""
-        check_size(tuple(self._variables.values()), "The joint distribution", max_entries)
-        result = sum_product(self._all_factors(), list(self._variables), max_entries=max_entries)
-        if result.is_zero:
-            self.log_partition()
-        return result.factor.normalize()
-
-    def query(
-        self,
-        targets: str | Iterable[str],
-        evidence: EvidenceLike | None = None,
-        *,
-        engine: Engine | None = None,
-        budget: Budget | None = None,
-    ) -> Factor:
-        """P(targets | evidence), from the part of the network that matters.
-
-        Parameters
-        ----------
-        targets
-            The name of a variable or several; the answer's axes come in their order.
-        evidence
-            Name -> a state, a collection of states, `likelihood(...)` or `jeffrey(...)`.
-        engine
-            A named way to get the answer, such as `VariableElimination()`; the cheapest exact one where left out.
-        budget
-            What the answer may cost; the default budget where left out.
-
-        Returns
-        -------
-        Factor
-            Normalised; its `.info` says how it was got and what it cost.
-        """
-        check_engine(engine)
-        wanted = read_targets(targets, self._variables, "this network")
-        found = Evidence.read(evidence, self._variables, "this network")
-        try:
-            if engine is not None:
-                return engine.query(self._all_factors(), wanted, found)
-            return posterior(self._all_factors(), wanted, found, budget=budget)
-        except ImpossibleEvidence as error:
-            self.log_partition()
-            better = impossible_evidence(evidence or {}, lambda some: self.log_partition(some) > -math.inf)
-            raise better or error from None
-
-    def explain(
-        self,
-        targets: str | Iterable[str] | None = None,
-        evidence: EvidenceLike | None = None,
-        *,
-        budget: Budget | None = None,
-    ) -> Plan:
-        """How `query(targets, evidence)` would be answered and what it would cost, without paying for it.
-
-        Without targets, the plan of `compile()`: for all variables, whatever the evidence.
-        """
-        found = Evidence.read(evidence, self._variables, "this network")
-        if targets is None:
-            return plan_factors(self._all_factors(), self._variables.values(), budget=budget)
-        wanted = read_targets(targets, self._variables, "this network")
-        free = [variable for variable in wanted if variable.name not in found.hard]
-        factors = absorb(self._all_factors(), replace(found, jeffrey={}))
-        return plan_factors(factors, free, together=[[variable.name for variable in free]], budget=budget)
-
-    def log_probability(self, evidence: EvidenceLike) -> float:
-        """log P(evidence) = log Z(e) - log Z, natural; -inf for impossible evidence."""
-        return self.log_partition(evidence) - self.log_partition()
-
-    def compile(self, *, budget: Budget | None = None) -> ExactEngine:
-        """A clique tree for this network, laid out once: for many questions, or for a table of evidence."""
-        sums = compile_factors(self._all_factors(), self._variables.values(), budget=budget)
-        log_normalizer = sums.log_total(Evidence.read(None, self._variables))
-        if log_normalizer == -math.inf:
-            self.log_partition()  # the error that says so
-        return ExactEngine(dict(self._variables), sums, None, log_normalizer=log_normalizer, families={})
-
-    def marginals(self, evidence: EvidenceLike | None = None) -> dict[str, Factor]:
-        """P(X | evidence) of every variable, from one calibration of a clique tree."""
-        return self.compile().marginals(evidence)
-
-    def mpe(self, evidence: EvidenceLike | None = None) -> Assignment:
-        """A most probable assignment to all variables given the evidence, with its `.log_probability`."""
-        return self.compile().mpe(evidence)
-
-    def expectation(self, terms: Factor | Iterable[Factor], evidence: EvidenceLike | None = None) -> float:
-        """E[Σ f(X) | evidence], the terms f being factors with any numbers; one pass answers for all together."""
-        listed = [terms] if isinstance(terms, Factor) else list(terms)
-        found = Evidence.read(evidence, self._variables, "this network")
-        groups = [term.names for term in listed]
-        compiled = compile_factors(self._all_factors(), self._variables.values(), together=groups)
-        return compiled.expectation(listed, found)
-
-    def k_best(self, k: int, evidence: EvidenceLike | None = None) -> list[Assignment]:
-        """The k most probable assignments to all variables given the evidence, best first; fewer where fewer can be."""
-        found = Evidence.read(evidence, self._variables, "this network")
-        best = best_assignments(self._all_factors(), k, found, list(self._variables.values()))
-        shift = self.log_partition()
-        return [Assignment(one, log_probability=(one.log_probability or 0.0) - shift, info=one.info) for one in best]
-
-    def map(
-        self,
-        names: str | Iterable[str],
-        evidence: EvidenceLike | None = None,
-        *,
-        max_entries: int = 2**22,
-        time_limit: float | None = None,
-        progress: Callable[[SearchProgress], None] | None = None,
-    ) -> Assignment:
-        """Marginal MAP: the most probable states of some variables, the others summed out; exactly.
-
-        See `BayesianNetwork.map` for the parameters.
-        """
-        wanted = read_targets(names, self._variables, "this network")
-        found = Evidence.read(evidence, self._variables, "this network")
-        answer = marginal_map(
-            self._all_factors(),
-            wanted,
-            found,
-            max_entries=max_entries,
-            time_limit=time_limit,
-            progress=progress,
-        )
-        log_best = answer.log_value - self.log_partition()
-        return Assignment(answer.assignment, log_probability=log_best, info=answer.info)
-
-    def sample(
-        self, num_rows: int, seed: int | np.random.Generator | None = None, evidence: EvidenceLike | None = None
-    ) -> pd.DataFrame:
-        """Independent samples from the distribution given the evidence, by a clique tree."""
-        return self.compile().sample(num_rows, seed, evidence)
 
     def log_likelihood(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]]) -> npt.NDArray[np.float64]:
         """log P(row) of each complete row of a data frame: one look-up in each factor, and log Z once."""

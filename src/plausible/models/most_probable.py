@@ -7,14 +7,17 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from plausible.errors import ImpossibleEvidence
-from plausible.inference.k_best import best_assignments
+from plausible.inference.budget import Budget
 from plausible.inference.map_search import SearchProgress
 from plausible.inference.marginal_map import marginal_map
 from plausible.inference.posterior import read_targets
 from plausible.models.hybrid_questions import hybrid_mpe, hybrid_table
+from plausible.models.hybrid_states import hybrid_k_best
 from plausible.models.lowering import lower
+from plausible.models.maxima import best_of, k_best_of
 from plausible.models.questions import NetworkQuestions, has_hidden_numbers
 from plausible.variables import Assignment, Evidence, EvidenceLike, State
+from plausible.variables.evidence import findings_of
 
 __all__ = ["MostProbable"]
 
@@ -24,55 +27,68 @@ class MostProbable(NetworkQuestions):
 
     __slots__ = ()
 
-    def mpe(self, evidence: EvidenceLike | None = None, do: Mapping[str, State] | None = None) -> Assignment:
+    def mpe(
+        self,
+        evidence: EvidenceLike | None = None,
+        do: Mapping[str, State] | None = None,
+        *,
+        budget: Budget | None = None,
+    ) -> Assignment:
         """A most probable assignment to all variables given the evidence, with its `.log_probability`.
 
-        Continuous variables that are not observed, and have nothing observed below them, are left out.
+        By maxima in a clique tree. Where a noisy-or or the like has too many parents for a table, by a search, which
+        may take as long as the budget says; a child observed in its lowest state is no such case.
+
+        With continuous variables that are not observed: the most probable states of all discrete variables, these
+        numbers integrated out, and then the numbers that are most probable given the states. `.log_probability` is
+        then a log-density. (The point of largest density could be another one, and another again in other units.)
 
         >>> from plausible import BayesianNetwork, TableCPD
         >>> net = BayesianNetwork(TableCPD("A", [0.6, 0.4]), TableCPD("B", [[0.7, 0.3], [0.2, 0.8]], parents=["A"]))
         >>> net.mpe(evidence={"B": 1})
         Assignment(A=1, B=1)
         """
-        if do:
-            network, findings = self._surgery(do, evidence)
-            return network.mpe(findings)
-        has_numbers = all(variable.is_continuous for variable in self.variables.values()) and bool(self.variables)
-        if has_numbers or self._needs_hidden_numbers(evidence):
-            return hybrid_mpe(self.cpds, self.variables, evidence)
-        engine, findings = self._engine_given(evidence)
-        best = engine.mpe(findings)
-        values = Evidence.read(evidence, self.variables, "this network").values
-        states = {name: values.get(name, best.get(name)) for name in self.variables if name in values or name in best}
+        network, findings = self._given(evidence, do)
+        found = Evidence.read(findings, network.variables, "this network")
+        if any(v.is_continuous and name not in found.values for name, v in network.variables.items()):
+            return hybrid_mpe(network.cpds, network.variables, findings, budget)
+        wanted = [variable for variable in network.variables.values() if not variable.is_continuous]
+        relevant = network._relevant([*found.names, *(variable.name for variable in wanted)], found)
+        try:
+            best = best_of(relevant, (), wanted, budget, found)
+        except ImpossibleEvidence as error:
+            raise network._contradiction(findings_of(findings)) or error from None
+        states = {name: found.values.get(name, best.get(name)) for name in self.variables}
         return Assignment(states, log_probability=best.log_probability, info=best.info)
 
     def k_best(
-        self, k: int, evidence: EvidenceLike | None = None, do: Mapping[str, State] | None = None
+        self,
+        k: int,
+        evidence: EvidenceLike | None = None,
+        do: Mapping[str, State] | None = None,
+        *,
+        budget: Budget | None = None,
     ) -> list[Assignment]:
         """The k most probable assignments to all discrete variables given the evidence, best first, with probabilities.
 
-        Fewer where fewer are possible; ties in a fixed order (Nilsson 1998).
+        Fewer where fewer are possible; ties in a fixed order (Nilsson 1998). Numbers that are not observed are
+        integrated out.
 
         >>> from plausible import BayesianNetwork, TableCPD
         >>> net = BayesianNetwork(TableCPD("A", [0.6, 0.4]), TableCPD("B", [[0.7, 0.3], [0.2, 0.8]], parents=["A"]))
         >>> [dict(assignment) for assignment in net.k_best(2)]
         [{'A': 0, 'B': 0}, {'A': 1, 'B': 1}]
         """
-        if do:
-            network, findings = self._surgery(do, evidence)
-            return network.k_best(k, findings)
-        found = Evidence.read(evidence, self.variables, "this network")
-        wanted = [variable for variable in self.variables.values() if not variable.is_continuous]
-        relevant = self._relevant([*found.names, *(variable.name for variable in wanted)], found)
-        lowered = lower(relevant, self.variables, found.values, found.hard)
+        network, findings = self._given(evidence, do)
+        found = Evidence.read(findings, network.variables, "this network")
+        wanted = [variable for variable in network.variables.values() if not variable.is_continuous]
+        relevant = network._relevant([*found.names, *(variable.name for variable in wanted)], found)
+        if has_hidden_numbers(relevant, found):
+            return hybrid_k_best(network.cpds, network.variables, k, findings, budget)
         try:
-            best = best_assignments(lowered.factors, k, replace(found, values={}), wanted)
+            return k_best_of(k, relevant, (), wanted, budget, found)
         except ImpossibleEvidence as error:
-            raise self._contradiction(evidence or {}) or error from None
-        return [
-            Assignment(one, log_probability=(one.log_probability or 0.0) + lowered.log_scale, info=one.info)
-            for one in best
-        ]
+            raise network._contradiction(findings_of(findings)) or error from None
 
     def map(
         self,
@@ -99,7 +115,7 @@ class MostProbable(NetworkQuestions):
         do
             Name -> state that an intervention sets; see `intervene`.
         max_entries
-            The entries that tables may have.
+            The entries that tables should have together in an elimination, and each of them in a search.
         time_limit
             Seconds after which a search gives its best answer so far.
         progress
@@ -112,17 +128,15 @@ class MostProbable(NetworkQuestions):
         >>> net.map("A"), net.mpe()
         (Assignment(A=1), Assignment(A=0, B=0))
         """
-        if do:
-            network, findings = self._surgery(do, evidence)
-            return network.map(names, findings, max_entries=max_entries, time_limit=time_limit, progress=progress)
-        wanted = read_targets(names, self.variables, "this network")
-        found = Evidence.read(evidence, self.variables, "this network")
-        relevant = self._relevant([*found.names, *(variable.name for variable in wanted)], found)
+        network, findings = self._given(evidence, do)
+        wanted = read_targets(names, network.variables, "this network")
+        found = Evidence.read(findings, network.variables, "this network")
+        relevant = network._relevant([*found.names, *(variable.name for variable in wanted)], found)
         if has_hidden_numbers(relevant, found):
-            table = hybrid_table(self.cpds, self.variables, wanted, evidence)
-            log_best = math.log(table.max()) + self.log_probability(evidence or {})
+            table = hybrid_table(network.cpds, network.variables, wanted, findings)
+            log_best = math.log(table.max()) + network.log_probability(findings_of(findings))
             return Assignment(table.argmax(), log_probability=log_best, info=table.info)
-        lowered = lower(relevant, self.variables, found.values, found.hard)
+        lowered = lower(relevant, network.variables, found.values, found.hard)
         try:
             answer = marginal_map(
                 lowered.factors,
@@ -133,5 +147,5 @@ class MostProbable(NetworkQuestions):
                 progress=progress,
             )
         except ImpossibleEvidence as error:
-            raise self._contradiction(evidence or {}) or error from None
+            raise network._contradiction(findings_of(findings)) or error from None
         return Assignment(answer.assignment, log_probability=answer.log_value + lowered.log_scale, info=answer.info)

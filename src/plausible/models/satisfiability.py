@@ -15,6 +15,7 @@ import numpy.typing as npt
 from plausible.cpds import TableCPD
 from plausible.errors import InvalidArgument, InvalidModel, TooLarge, UnknownVariable
 from plausible.factors.alignment import check_size
+from plausible.graphs.seeds import Seed, generator_of
 from plausible.models.bayesian_network import BayesianNetwork
 from plausible.models.notes import Notes
 from plausible.variables import Assignment, Variable
@@ -127,7 +128,7 @@ class CNF:
             for number in numbers.tolist()
         ]
 
-    def find_model(self, tries: int = 20, seed: int | np.random.Generator | None = None) -> Assignment | None:
+    def find_model(self, tries: int = 20, seed: Seed = None) -> Assignment | None:
         """A model by random walks, or `None` if none was found, which proves nothing (Papadimitriou 1991).
 
         A walk starts anywhere and flips a random variable of a random false clause, 2n² times at most. It never takes
@@ -148,7 +149,7 @@ class CNF:
         >>> formula.find_model(seed=0)
         Assignment(a=True, b=False)
         """
-        generator = np.random.default_rng(seed)
+        generator = generator_of(seed)
         for _ in range(tries):
             values = generator.random(len(self._variables)) < 0.5
             truth = dict(zip(self._variables, values.tolist(), strict=True))

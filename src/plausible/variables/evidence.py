@@ -8,10 +8,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,11 +20,15 @@ import numpy.typing as npt
 from plausible.errors import InvalidEvidence, UnknownVariable
 from plausible.variables.variable import State, Variable, is_missing
 
-__all__ = ["Evidence", "EvidenceLike", "Jeffrey", "Likelihood", "jeffrey", "likelihood"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Evidence", "EvidenceLike", "Jeffrey", "Likelihood", "findings_of", "jeffrey", "likelihood"]
 
 Weights: TypeAlias = Sequence[float] | npt.NDArray[np.float64] | Mapping[State, float]
 #: What public functions accept: a name for each finding, and a state, states, a number, `likelihood` or `jeffrey`.
-EvidenceLike: TypeAlias = Mapping[str, Any]
+#: A row of a pandas frame, which is a series indexed by names, will do as well; see `findings_of`.
+EvidenceLike: TypeAlias = "Mapping[str, Any] | pd.Series[Any]"
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -123,15 +128,15 @@ class Evidence:
     ) -> Evidence:
         """Check findings given by name against `variables`.
 
+        `evidence` is a mapping, or a pandas series indexed by the names.
+
         >>> rain = Variable("rain", ["no", "light", "heavy"])
         >>> Evidence.read({"rain": {"light", "heavy"}}, {"rain": rain}).soft["rain"]
         array([0., 1., 1.])
         """
         kinds: tuple[dict[str, Any], ...] = ({}, {}, {}, {})
         hard, soft, replaced, values = kinds
-        if evidence is not None and not isinstance(evidence, Mapping):
-            raise InvalidEvidence(f"Evidence is a mapping, such as {{'rain': 'heavy'}}, not {evidence!r}.")
-        for name, finding in (evidence or {}).items():
+        for name, finding in findings_of(evidence).items():
             if name not in variables:
                 raise UnknownVariable.named(name, variables, place)
             variable = variables[name]
@@ -169,6 +174,34 @@ class Evidence:
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as plain dictionaries: read-only views of mappings can't be."""
         return _evidence, (dict(self.hard), dict(self.soft), dict(self.jeffrey), dict(self.values))
+
+
+def findings_of(evidence: EvidenceLike | None) -> Mapping[str, Any]:
+    """Evidence as a mapping from names to findings: nothing for `None`, the entries of a pandas series by its index.
+
+    A series with a gap or with a name twice is refused: nothing is left out unasked.
+
+    >>> import pandas as pd
+    >>> findings_of(pd.Series({"rain": "heavy", "wind": "none"}))
+    {'rain': 'heavy', 'wind': 'none'}
+    """
+    if evidence is None:
+        return {}
+    if isinstance(evidence, Mapping):
+        return evidence
+    pandas = sys.modules.get("pandas")  # who has no pandas loaded has no series either
+    if pandas is None or not isinstance(evidence, pandas.Series):
+        raise InvalidEvidence(f"Evidence is a mapping, such as {{'rain': 'heavy'}}, not {evidence!r}.")
+    if not evidence.index.is_unique:
+        name = evidence.index[evidence.index.duplicated()][0]
+        raise InvalidEvidence(f"The series of evidence has {name!r} twice in its index.")
+    if evidence.hasnans:
+        name = evidence.index[evidence.isna()][0]
+        raise InvalidEvidence(
+            f"The series of evidence has no value for {name!r}. Leave out what is not observed: evidence.dropna()."
+        )
+    findings: dict[str, Any] = evidence.to_dict()
+    return findings
 
 
 def _evidence(*kinds: dict[str, Any]) -> Evidence:

@@ -11,7 +11,7 @@ from plausible.errors import InvalidVariable, NotSupported, UnknownState, sugges
 
 __all__ = ["State", "Variable", "is_missing"]
 
-#: Any hashable value: text, a number, a boolean, a tuple, an enum member ...
+#: Any hashable value but `None`: text, a number, a boolean, a tuple, an enum member ...
 State: TypeAlias = Hashable
 
 
@@ -126,6 +126,11 @@ def _positions(name: str, states: tuple[State, ...]) -> dict[State, int]:
     for position, state in enumerate(states):
         if not _is_hashable(state):
             raise InvalidVariable(f"The state {state!r} of {name!r} can't be hashed; use text, a number or a tuple.")
+        if state is None:
+            raise InvalidVariable(
+                f"None can't be a state of {name!r}: in tables of data it stands for what is not observed. "
+                "Name the state, as in 'none'."
+            )
         if is_missing(state):
             raise InvalidVariable(f"{state!r} can't be a state of {name!r}: it does not equal itself.")
         if positions.setdefault(state, position) != position:

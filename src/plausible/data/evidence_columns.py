@@ -1,0 +1,111 @@
+"""A table of evidence on variables of both kinds, column by column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible.data.columns import _equally_long, _frame_columns, _refuse_others, encode_column
+from plausible.errors import InvalidArgument
+from plausible.variables import Evidence, Variable
+from plausible.variables.variable import is_missing
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame
+
+__all__ = ["EvidenceColumns"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EvidenceColumns:
+    """Rows of evidence, states as positions; columns in which nothing is observed are left out.
+
+    Attributes
+    ----------
+    variables
+        Name -> variable.
+    states
+        Name of a discrete variable -> positions of its states, -1 where missing.
+    numbers
+        Name of a continuous variable -> its numbers, NaN where missing.
+    num_rows
+        The length of all columns.
+
+    Examples
+    --------
+    >>> variables = {"kind": Variable("kind", ["small", "large"]), "height": Variable("height")}
+    >>> rows = EvidenceColumns.read({"kind": ["large", None], "height": [None, 1.5]}, variables)
+    >>> rows.states["kind"], rows.numbers["height"]
+    (array([ 1, -1]), array([nan, 1.5]))
+    """
+
+    variables: Mapping[str, Variable]
+    states: Mapping[str, npt.NDArray[Any]]
+    numbers: Mapping[str, npt.NDArray[np.float64]]
+    num_rows: int
+
+    @classmethod
+    def read(
+        cls, frame: IntoDataFrame | Mapping[str, Sequence[Any]], variables: Mapping[str, Variable]
+    ) -> EvidenceColumns:
+        """From a pandas, polars or arrow frame, or a mapping from names to columns, all of them of variables."""
+        columns = frame if isinstance(frame, Mapping) else _frame_columns(frame)
+        _refuse_others(columns, variables)
+        encoded = _equally_long({name: _encoded(variables[name], column) for name, column in columns.items()})
+        num_rows = len(next(iter(encoded.values()), () if isinstance(frame, Mapping) else frame))
+        states = {n: c for n, c in encoded.items() if not variables[n].is_continuous and (c >= 0).any()}
+        numbers = {n: c for n, c in encoded.items() if variables[n].is_continuous and not np.isnan(c).all()}
+        return cls(variables, states, numbers, num_rows)
+
+    def take(self, rows: npt.NDArray[np.intp]) -> EvidenceColumns:
+        """Some of the rows."""
+        states = {name: column[rows] for name, column in self.states.items()}
+        numbers = {name: column[rows] for name, column in self.numbers.items()}
+        return EvidenceColumns(self.variables, states, numbers, len(rows))
+
+    def evidence(self, row: int) -> Evidence:
+        """One of the rows."""
+        hard = {name: int(codes[row]) for name, codes in self.states.items() if codes[row] >= 0}
+        values = {name: float(column[row]) for name, column in self.numbers.items() if not np.isnan(column[row])}
+        return Evidence(hard, {}, {}, values)
+
+    def without(self, name: str) -> EvidenceColumns:
+        """The rows with a variable not observed."""
+        states = {other: column for other, column in self.states.items() if other != name}
+        numbers = {other: column for other, column in self.numbers.items() if other != name}
+        return EvidenceColumns(self.variables, states, numbers, self.num_rows)
+
+
+def _encoded(variable: Variable, column: Any) -> npt.NDArray[Any]:
+    if not variable.is_continuous or isinstance(column, (str, bytes)):
+        return encode_column(variable, column, allow_missing=True)
+    values = column.to_numpy() if hasattr(column, "to_numpy") else column
+    try:
+        numbers = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        numbers = np.array([_number(variable, row, value) for row, value in enumerate(values)], dtype=np.float64)
+    if numbers.ndim != 1:
+        raise InvalidArgument(f"The column {variable.name!r} is not a list of numbers.")
+    infinite = np.isinf(numbers)
+    if infinite.any():
+        raise _no_number(variable, int(np.argmax(infinite)), numbers[infinite][0])
+    return numbers
+
+
+def _number(variable: Variable, row: int, value: Any) -> float:
+    if value is None or is_missing(value):
+        return float("nan")
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise _no_number(variable, row, value) from None
+
+
+def _no_number(variable: Variable, row: int, value: Any) -> InvalidArgument:
+    return InvalidArgument(
+        f"Row {row} of column {variable.name!r} is {value!r}: expected a finite number, or an empty cell."
+    )

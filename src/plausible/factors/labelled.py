@@ -1,0 +1,180 @@
+"""Tables of numbers with named axes: what is there, and how it is shown to people and to other libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from plausible.errors import InvalidFactor, NotSupported, UnknownVariable
+from plausible.factors import conversions
+from plausible.factors.alignment import Scope, Table, assignment_at, scope_text
+from plausible.factors.display import TextTable, factor_table
+from plausible.variables import Assignment, State, Variable
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+__all__ = ["MAX_AXES", "LabelledTable"]
+
+#: The axes that a NumPy array can have.
+MAX_AXES = 64
+
+
+class LabelledTable:
+    """Numbers for all assignments to a scope: the part of `Factor` that only looks at them.
+
+    The table is kept without the axes of one-state variables; see `plausible.factors.alignment`.
+    """
+
+    __slots__ = ("_info", "_scope", "_table")
+
+    _scope: Scope
+    _table: Table
+    _info: object | None
+
+    __iter__ = None  # nobody goes through states by number
+
+    @property
+    def scope(self) -> Scope:
+        """The variables, in axis order."""
+        return self._scope
+
+    @property
+    def info(self) -> Any:
+        """How the numbers were got, where they answer a query; else None."""
+        return self._info
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the variables, in axis order."""
+        return tuple(variable.name for variable in self._scope)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of states of each variable."""
+        return tuple(variable.num_states for variable in self._scope)
+
+    @property
+    def size(self) -> int:
+        """The number of entries."""
+        return int(self._table.size)
+
+    @property
+    def values(self) -> Table:
+        """The numbers, read-only; axis i runs over the states of `scope[i]`."""
+        if len(self._scope) > MAX_AXES:
+            raise NotSupported(
+                f"NumPy arrays have at most {MAX_AXES} axes; this factor has {len(self._scope)} variables: use .flat."
+            )
+        return self._table.reshape(self.shape)
+
+    @property
+    def flat(self) -> Table:
+        """The numbers in a row, read-only, the last variable's state changing fastest."""
+        return self._table.reshape(-1)
+
+    def variable(self, name: str) -> Variable:
+        """The variable of that name."""
+        for variable in self._scope:
+            if variable.name == name:
+                return variable
+        raise UnknownVariable.named(name, self.names, "this factor")
+
+    def __getitem__(self, key: Mapping[str, State] | State | tuple[State, ...]) -> float:
+        """The number at an assignment: a mapping (other names are ignored), or states in scope order.
+
+        >>> from plausible import Factor
+        >>> prior = Factor({"coin": ["heads", "tails"]}, [0.25, 0.75])
+        >>> prior["tails"], prior[{"coin": "heads", "weather": "fine"}]
+        (0.75, 0.25)
+        """
+        return float(self._table[self._position(key)])
+
+    def _position(self, key: Any) -> tuple[int, ...]:
+        if isinstance(key, Mapping):
+            missing = [name for name in self.names if name not in key]
+            if missing:
+                raise InvalidFactor(f"The assignment leaves {missing[0]!r} open; use reduce() for a slice.")
+            states = [key[name] for name in self.names]
+        else:
+            single = len(self._scope) == 1 and self._scope[0].has_state(key)
+            states = [key] if single or not isinstance(key, tuple) else list(key)
+            if len(states) != len(self._scope):
+                raise InvalidFactor(
+                    f"{key!r} does not give a state of each of {scope_text(self._scope)}; "
+                    "for a slice use reduce() with a mapping from names to states."
+                )
+        positions = [variable.index(state) for variable, state in zip(self._scope, states, strict=True)]
+        return tuple(p for p, variable in zip(positions, self._scope, strict=True) if variable.num_states > 1)
+
+    # --- numbers ---
+
+    def sum(self) -> float:
+        """The sum of all entries: the partition function of a Gibbs factor."""
+        return float(self._table.sum())
+
+    def max(self) -> float:
+        """The largest entry."""
+        return float(self._table.max())
+
+    def min(self) -> float:
+        """The smallest entry."""
+        return float(self._table.min())
+
+    def argmax(self) -> Assignment:
+        """The first assignment, in row-major order, with the largest entry."""
+        return assignment_at(self._scope, int(self._table.argmax()))
+
+    def argmin(self) -> Assignment:
+        """The first assignment, in row-major order, with the smallest entry."""
+        return assignment_at(self._scope, int(self._table.argmin()))
+
+    def is_distribution(self, tolerance: float = 1e-9) -> bool:
+        """Whether all entries are non-negative and they sum to one."""
+        return self.min() >= 0 and abs(self.sum() - 1) <= tolerance
+
+    # --- as a value ---
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LabelledTable):
+            return NotImplemented
+        return self._scope == other._scope and np.array_equal(self._table, other._table)
+
+    def __hash__(self) -> int:
+        return hash((self._scope, (self._table + 0.0).tobytes()))  # -0.0 equals 0.0
+
+    def __str__(self) -> str:
+        return str(self.to_table())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return self.to_table().to_html()
+
+    def to_table(self, max_rows: int | None = None) -> TextTable:
+        """The entries as a table to print: one row for each assignment to all but the last variable.
+
+        Shows at most `max_rows` rows; where it is left out, up to 60 rows, or the first 20 of more.
+        """
+        return factor_table(self._scope, self.flat, max_rows)
+
+    # --- other libraries ---
+
+    def to_dict(self) -> dict[Any, float]:
+        """A mapping from tuples of states (a bare state, where there is one variable) to numbers."""
+        return conversions.to_dict(self._scope, self.flat)
+
+    def to_series(self) -> pd.Series[float]:
+        """A pandas series indexed by states."""
+        return conversions.to_series(self._scope, self.flat)
+
+    def to_frame(self, value: str = "value") -> pd.DataFrame:
+        """A pandas frame with a column for each variable and one for the number."""
+        return conversions.to_frame(self._scope, self.flat, value)
+
+    def to_xarray(self) -> xr.DataArray:
+        """An xarray array whose dimensions are the variables and whose coordinates are the states."""
+        return conversions.to_xarray(self._scope, self.values)

@@ -1,0 +1,311 @@
+"""Exact answers for rows of states and numbers: densities of the numbers as factors with an axis of rows, then sums."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible.data.evidence_columns import EvidenceColumns
+from plausible.errors import ImpossibleEvidence, TooLarge
+from plausible.factors import Factor
+from plausible.factors.alignment import Scope, num_entries
+from plausible.inference.compiled import compile_factors
+from plausible.inference.gaussian import Array, EvidenceWeight, Regression
+from plausible.inference.gaussian_blocks import GaussianBlock
+from plausible.inference.gaussian_rows import (
+    MAX_STEP,
+    ROWS,
+    RowDensities,
+    connected_parts,
+    eliminate_rows,
+    row_axis,
+    same_rows,
+)
+from plausible.inference.hybrid_weights import row_factors
+from plausible.variables import Evidence, Variable
+
+__all__ = ["HybridAnswers", "HybridRows"]
+
+_NOTHING = Evidence({}, {}, {}, {})
+#: Rows that are summed up together, at most.
+_MAX_ROWS = 4096
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HybridAnswers:
+    """What is known about each row.
+
+    Attributes
+    ----------
+    log_totals
+        The log of the probability of its states times the density of its numbers: -inf where it can't happen, +inf
+        where a number is certain given the rest.
+    joints
+        For each group of discrete variables asked for its distribution, shape `(rows, *group)`; zeros where the row
+        can't happen.
+    mean, variance
+        Of the continuous variable asked for; empty where none is.
+    """
+
+    log_totals: Array
+    joints: tuple[Array, ...]
+    mean: Array
+    variance: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HybridRows:
+    """Tables and regressions, for tables of evidence; as `HybridModel`, but for many rows at once.
+
+    Attributes
+    ----------
+    factors
+        Over discrete variables.
+    parts
+        Groups of regressions that share no continuous variable, each with its joint distribution where that is handy.
+
+    Examples
+    --------
+    >>> kind = Variable("kind", ["small", "large"])
+    >>> height = Regression.of(Variable("height"), [], [kind], [10.0, 12.0], np.zeros((2, 0)), [1.0, 1.0])
+    >>> model = HybridRows.of((Factor((kind,), [0.5, 0.5]),), (height,))
+    >>> variables = {"kind": kind, "height": height.variable}
+    >>> rows = EvidenceColumns.read({"height": [12.0, None]}, variables)
+    >>> model.answer(rows, groups=[(kind,)]).joints[0].round(6)
+    array([[0.119203, 0.880797],
+           [0.5     , 0.5     ]])
+    """
+
+    factors: tuple[Factor, ...]
+    parts: tuple[tuple[tuple[Regression, ...], GaussianBlock | None], ...]
+
+    @classmethod
+    def of(cls, factors: Iterable[Factor], regressions: Iterable[Regression]) -> HybridRows:
+        """From the factors and the regressions of a model."""
+        return cls(tuple(factors), tuple((part, GaussianBlock.of(part)) for part in connected_parts(regressions)))
+
+    def answer(
+        self,
+        rows: EvidenceColumns,
+        tables: Sequence[EvidenceWeight] = (),
+        groups: Sequence[Scope] = (),
+        target: str | None = None,
+    ) -> HybridAnswers:
+        """The answers for all rows.
+
+        Parameters
+        ----------
+        rows
+            The evidence; the target's own column must not be among it.
+        tables
+            Further factors that differ from row to row, as logarithms.
+        groups
+            Discrete variables whose joint distributions are wanted.
+        target
+            A continuous variable whose mean and variance are wanted.
+        """
+        found = HybridAnswers(
+            np.full(rows.num_rows, -np.inf),
+            tuple(np.zeros((rows.num_rows, *(v.num_states for v in group))) for group in groups),
+            *(np.full(rows.num_rows if target is not None else 0, np.nan) for _ in range(2)),
+        )
+        for places, densities in self._batches(rows, target):
+            given = rows.take(places)
+            extra = tuple(_rows_of(weight, places) for weight in tables)
+            step = self._step((*densities.weights, *extra))
+            for start in range(0, len(places), step):
+                part = np.arange(start, min(start + step, len(places)))
+                self._fill(found, places[part], given.take(part), _some_rows(densities, part, extra), groups)
+        return found
+
+    # --- numbers ---
+
+    def _batches(
+        self, rows: EvidenceColumns, target: str | None
+    ) -> Iterable[tuple[npt.NDArray[np.intp], RowDensities]]:
+        """Rows that can be summed up together, with what their numbers say."""
+        asked = [part for part in self.parts if any(r.name in rows.numbers or r.name == target for r in part[0])]
+        fast: list[RowDensities | None] = []
+        kinds = np.full((rows.num_rows, len(asked)), -1, dtype=np.int64)
+        for place, (regressions, block) in enumerate(asked):
+            own = target if target in {regression.name for regression in regressions} else None
+            densities, is_delicate = None, np.ones(rows.num_rows, dtype=np.bool_)
+            if block is not None:
+                densities, is_delicate = block.given(_matrix(rows, block.names), own)
+            fast.append(densities)
+            if is_delicate.any():
+                kinds[is_delicate, place] = same_rows(_observed(rows, regressions)[is_delicate])[1]
+        first, batch_of = same_rows(kinds)
+        for batch, row in enumerate(first):
+            places = np.flatnonzero(batch_of == batch)
+            slow = [asked[place][0] if kinds[row, place] >= 0 else None for place in range(len(asked))]
+            yield (
+                places,
+                _together(
+                    [
+                        _some_rows(quick, places)
+                        if careful is None and quick is not None
+                        else _carefully(careful or (), rows.take(places), target)
+                        for quick, careful in zip(fast, slow, strict=True)
+                    ]
+                ),
+            )
+
+    # --- states ---
+
+    def _step(self, weights: Sequence[EvidenceWeight]) -> int:
+        """How many rows to sum up together: with numbers alone there is nothing to sum."""
+        if not self.factors and not any(weight.scope for weight in weights):
+            return MAX_STEP
+        largest = max((num_entries(weight.scope) for weight in weights), default=1)
+        return max(min(_MAX_ROWS, MAX_STEP // largest), 2)
+
+    def _fill(
+        self,
+        found: HybridAnswers,
+        places: npt.NDArray[np.intp],
+        rows: EvidenceColumns,
+        densities: RowDensities,
+        groups: Sequence[Scope],
+    ) -> None:
+        """Write the answers of some rows; rows that come out as zero are tried again by themselves."""
+        peaks = [weight.log_density.reshape(rows.num_rows, -1).max(axis=1) for weight in densities.weights]
+        is_possible = np.isfinite(np.sum(peaks, axis=0)) if peaks else np.ones(rows.num_rows, dtype=np.bool_)
+        left = np.flatnonzero(is_possible)
+        while len(left):
+            part, given = _some_rows(densities, left), rows.take(left)
+            asked = [*groups] if densities.mean is None else [*groups, densities.scope]
+            log_totals, joints = self._sums(given, part.weights, asked)
+            done = log_totals > -np.inf
+            if not done.any():
+                return
+            there = places[left[done]]
+            found.log_totals[there] = log_totals[done]
+            for table, joint in zip(found.joints, joints, strict=False):
+                table[there] = joint[done]
+            if part.mean is not None and part.variance is not None:
+                mixture = joints[-1][done], part.mean[done], part.variance[done]
+                found.mean[there], found.variance[there] = _collapsed(*mixture)
+            left = left[~done]
+
+    def _sums(
+        self, rows: EvidenceColumns, weights: Sequence[EvidenceWeight], groups: Sequence[Scope]
+    ) -> tuple[Array, list[Array]]:
+        """log Σ of each row, and its distributions of groups; fewer rows at a time where tables get too large."""
+        if rows.num_rows == 1:  # an axis of one row would not be seen among discrete variables
+            twice = np.zeros(2, dtype=np.intp)
+            log_totals, joints = self._sums(rows.take(twice), [_rows_of(w, twice) for w in weights], groups)
+            return log_totals[:1], [joint[:1] for joint in joints]
+        try:
+            return self._sums_at_once(rows, weights, groups)
+        except TooLarge:
+            if rows.num_rows <= 2:
+                raise
+        halves = np.array_split(np.arange(rows.num_rows), 2)
+        done = [self._sums(rows.take(half), [_rows_of(w, half) for w in weights], groups) for half in halves]
+        joints = [np.concatenate(pair) for pair in zip(*(joints for _, joints in done), strict=True)]
+        return np.concatenate([log_totals for log_totals, _ in done]), joints
+
+    def _sums_at_once(
+        self, rows: EvidenceColumns, weights: Sequence[EvidenceWeight], groups: Sequence[Scope]
+    ) -> tuple[Array, list[Array]]:
+        shapes = [(rows.num_rows, *(variable.num_states for variable in group)) for group in groups]
+        if not self.factors and not rows.states and not any(weight.scope for weight in weights):
+            log_totals = sum((weight.log_density for weight in weights), np.zeros(rows.num_rows))
+            masses = sum((weight.point_masses for weight in weights), np.zeros(rows.num_rows, dtype=np.int64))
+            return _certain(log_totals, masses > 0), [np.ones(shape) for shape in shapes]
+        axis = row_axis(rows.num_rows)
+        seen = [
+            _indicators(axis, rows.variables[name], codes) for name, codes in rows.states.items() if codes.max() >= 0
+        ]
+        try:
+            weighed = row_factors([*self.factors, *seen], weights, axis)
+            factors = [*self.factors, *seen, *weighed.factors]
+            compiled = compile_factors(factors, [axis], together=[[ROWS, *(v.name for v in g)] for g in groups])
+            log_total = compiled.log_total(_NOTHING)
+            joints = compiled.joints([(axis,), *((axis, *group) for group in groups)], _NOTHING)
+        except ImpossibleEvidence:
+            return np.full(rows.num_rows, -np.inf), [np.zeros(shape) for shape in shapes]
+        shares = joints[0].flat
+        with np.errstate(divide="ignore"):
+            log_totals = np.log(shares) + log_total + weighed.log_scales
+        divisor = np.where(shares > 0, shares, 1.0)
+        tables = [
+            joint.flat.reshape(shape) / divisor.reshape(-1, *[1] * (len(shape) - 1))
+            for joint, shape in zip(joints[1:], shapes, strict=True)
+        ]
+        return _certain(log_totals, weighed.is_certain), tables
+
+
+# --- parts ---
+
+
+def _carefully(regressions: Sequence[Regression], rows: EvidenceColumns, target: str | None) -> RowDensities:
+    """By elimination; all rows have the same columns observed."""
+    names = {regression.name for regression in regressions}
+    scope = {variable.name for regression in regressions for variable in regression.scope}
+    numbers = {name: c for name, c in rows.numbers.items() if name in names and not np.isnan(c[0])}
+    states = {name: codes for name, codes in rows.states.items() if name in scope and codes[0] >= 0}
+    return eliminate_rows(regressions, numbers, states, rows.num_rows, target if target in names else None)
+
+
+def _observed(rows: EvidenceColumns, regressions: Sequence[Regression]) -> npt.NDArray[np.bool_]:
+    """For each row which numbers, and which discrete variables that they depend on, it has."""
+    names = {regression.name for regression in regressions}
+    scope = {variable.name for regression in regressions for variable in regression.scope}
+    columns = [~np.isnan(column) for name, column in rows.numbers.items() if name in names]
+    columns += [codes >= 0 for name, codes in rows.states.items() if name in scope]
+    return np.column_stack(columns) if columns else np.zeros((rows.num_rows, 1), dtype=np.bool_)
+
+
+def _matrix(rows: EvidenceColumns, names: Sequence[str]) -> Array:
+    """The numbers of some variables, a column each; NaN for those without a column."""
+    found = np.full((rows.num_rows, len(names)), np.nan)
+    for place, name in enumerate(names):
+        if name in rows.numbers:
+            found[:, place] = rows.numbers[name]
+    return found
+
+
+def _indicators(axis: Variable, variable: Variable, codes: npt.NDArray[Any]) -> Factor:
+    """One in each row for its state, or for all states where it is missing."""
+    table = (codes[:, None] == np.arange(variable.num_states)) | (codes[:, None] < 0)
+    return Factor.from_flat((axis, variable), table.astype(np.float64).ravel())
+
+
+def _collapsed(weights: Array, means: Array, variances: Array) -> tuple[Array, Array]:
+    """Mean and variance of a mixture in each row."""
+    axes = tuple(range(1, weights.ndim))
+    center = (weights * means).sum(axis=axes)
+    spread = variances + (means - center.reshape(-1, *[1] * len(axes))) ** 2
+    return center, (weights * spread).sum(axis=axes)
+
+
+def _certain(log_totals: Array, is_certain: npt.NDArray[np.bool_]) -> Array:
+    """The logarithms of densities, infinite for possible rows with a certain number."""
+    return np.where(is_certain & (log_totals > -np.inf), np.inf, log_totals)
+
+
+def _rows_of(weight: EvidenceWeight, rows: npt.NDArray[np.intp]) -> EvidenceWeight:
+    return EvidenceWeight(weight.scope, weight.log_density[rows], weight.point_masses[rows])
+
+
+def _some_rows(
+    densities: RowDensities, rows: npt.NDArray[np.intp], extra: Sequence[EvidenceWeight] = ()
+) -> RowDensities:
+    """Some rows, with further weights."""
+    weights = tuple(_rows_of(weight, rows) for weight in (*densities.weights, *extra))
+    if densities.mean is None or densities.variance is None:
+        return RowDensities(weights)
+    return RowDensities(weights, densities.scope, densities.mean[rows], densities.variance[rows])
+
+
+def _together(parts: Sequence[RowDensities]) -> RowDensities:
+    """The weights of all parts, and the moments of the one that has them."""
+    weights = tuple(weight for part in parts for weight in part.weights)
+    asked = next((part for part in parts if part.mean is not None), None)
+    return RowDensities(weights) if asked is None else RowDensities(weights, asked.scope, asked.mean, asked.variance)

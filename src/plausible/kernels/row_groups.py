@@ -1,0 +1,108 @@
+"""Rows that send the same message: it is computed once for all of them.
+
+What a clique says to its parent depends on the observed states of its own variables and on what its children say. Rows
+that agree in these form a group. Near the leaves there are few groups, however many rows there are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.kernels.jit import inlined_kernel, kernel
+from plausible.kernels.row_plan import RowPlan
+
+__all__ = ["group_rows"]
+
+Ints = NDArray[np.int64]
+Codes = NDArray[np.int32]
+
+_PRIME = np.uint64(0x9E3779B97F4A7C15)
+
+
+@inlined_kernel
+def _mixed(hashed: np.uint64, number: int) -> np.uint64:
+    return ((hashed ^ np.uint64(number + 1)) * _PRIME) ^ (hashed >> np.uint64(29))
+
+
+@kernel
+def group_rows(plan: RowPlan, rows: Codes) -> tuple[Codes, Ints, Codes]:
+    """The group of each row at each clique; where each clique's groups begin among all; the first row of each group."""
+    num_rows, num = rows.shape[0], plan.parents.size
+    is_ever_observed = np.zeros(rows.shape[1], dtype=np.bool_)
+    for r in range(num_rows):
+        for v in range(rows.shape[1]):
+            if rows[r, v] >= 0:
+                is_ever_observed[v] = True
+    groups = np.zeros((num, num_rows), dtype=np.int32)
+    firsts = np.zeros(num * num_rows, dtype=np.int32)
+    starts = np.zeros(num + 1, dtype=np.int64)
+    capacity = 16
+    while capacity < 2 * num_rows:
+        capacity *= 2
+    slots, mask = np.empty(capacity, dtype=np.int32), np.uint64(capacity - 1)
+    columns = np.empty(rows.shape[1], dtype=np.int64)
+    for p in range(num):
+        num_columns = 0
+        for i in range(plan.axis_starts[p], plan.axis_starts[p + 1]):
+            if is_ever_observed[plan.axes[i]]:
+                columns[num_columns] = plan.axes[i]
+                num_columns += 1
+        varying = plan.operand_starts[p + 1] - plan.operand_starts[p] - 2
+        children = np.empty(varying, dtype=np.int64)
+        num_children = 0
+        for k in range(plan.operand_starts[p] + 1, plan.operand_starts[p + 1] - 1):
+            child = plan.children[k]
+            if starts[child + 1] - starts[child] > 1:
+                children[num_children] = child
+                num_children += 1
+        count = _group(
+            rows, groups, p, columns[:num_columns], children[:num_children], slots, mask, firsts[starts[p] :]
+        )
+        starts[p + 1] = starts[p] + count
+    return groups, starts, firsts[: starts[num]]
+
+
+@kernel
+def _group(
+    rows: Codes,
+    groups: Codes,
+    p: int,
+    columns: Ints,
+    children: Ints,
+    slots: Codes,
+    mask: np.uint64,
+    firsts: Codes,
+) -> int:
+    """Number the groups of one clique in the order of their first rows, by a hash table; returns how many there are."""
+    if columns.size == 0 and children.size == 0:
+        return 1
+    slots[:] = -1
+    count = 0
+    for r in range(rows.shape[0]):
+        hashed = np.uint64(0)
+        for v in columns:
+            hashed = _mixed(hashed, rows[r, v])
+        for child in children:
+            hashed = _mixed(hashed, groups[child, r])
+        slot = (hashed ^ (hashed >> np.uint64(32))) & mask
+        while slots[slot] >= 0 and not _agree(rows, groups, columns, children, r, firsts[slots[slot]]):
+            slot = (slot + np.uint64(1)) & mask
+        if slots[slot] < 0:
+            slots[slot] = count
+            firsts[count] = r
+            count += 1
+        groups[p, r] = slots[slot]
+    return count
+
+
+@inlined_kernel
+def _agree(rows: Codes, groups: Codes, columns: Ints, children: Ints, r: int, other: int) -> bool:
+    """Whether two rows are in one group."""
+    for child in children:
+        if groups[child, r] != groups[child, other]:
+            return False
+    for v in columns:  # noqa: SIM110  (a kernel)
+        if rows[r, v] != rows[other, v]:
+            return False
+    return True

@@ -1,0 +1,393 @@
+"""A clique tree as rows of evidence go through it.
+
+It is hung up at the target's clique, so that one pass answers. Large cliques are taken apart, for what differs from
+row to row should meet small tables: messages over the same variables are multiplied with each other first, and a table
+is summed down to the variables of the messages that vary before it meets them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.kernels.blocks import Layout
+from plausible.kernels.jit import kernel
+
+__all__ = ["RowPlan", "plan_rows"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+# Cliques are taken apart where a row is expected to leave at least so many entries of them.
+_LARGE = 64.0
+
+
+class RowPlan(NamedTuple):
+    """Nodes, children before parents: cliques and parts of cliques.
+
+    The operands of a node are its table, its children's messages and its own message, in this order.
+
+    Attributes
+    ----------
+    sizes
+        The number of states of each variable.
+    parents
+        Each node's parent; -1 for a root.
+    axis_starts, axes
+        The variables of node p are `axes[axis_starts[p]:axis_starts[p + 1]]`, those of its message first.
+    num_kept, message_sizes
+        How many variables the message has, and how many entries. That of a root has the target, if that is there.
+    tables
+        Where each table begins, all of them in a row as the layout says; where a number one is expected behind them,
+        for a node without a table.
+    operand_starts, children
+        For each operand whose message it is; -1 for the table and the own one.
+    step_starts, steps
+        From `step_starts[p]` on: for each variable of node p, the strides of its operands.
+    home
+        The root whose message is the target's marginal; -1 for none.
+    """
+
+    sizes: Ints
+    parents: Ints
+    axis_starts: Ints
+    axes: Ints
+    num_kept: Ints
+    message_sizes: Ints
+    tables: Ints
+    operand_starts: Ints
+    children: Ints
+    step_starts: Ints
+    steps: Ints
+    home: int
+
+
+class _Tree(NamedTuple):
+    """The cliques, children before parents, each with its variables, those of its message first.
+
+    `children[child_starts[p]:child_starts[p + 1]]` are the children of clique p, and `positions` tells which clique of
+    the layout it is.
+    """
+
+    positions: Ints
+    axis_starts: Ints
+    axes: Ints
+    num_kept: Ints
+    child_starts: Ints
+    children: Ints
+
+
+class _Nodes(NamedTuple):
+    """Nodes while they are listed: `used` counts them and their axes; `tables` has the clique whose table it is, or -1.
+
+    `marks` is scratch, zero for each variable.
+    """
+
+    parents: Ints
+    axis_starts: Ints
+    axes: Ints
+    num_kept: Ints
+    tables: Ints
+    used: Ints
+    marks: Ints
+
+
+@kernel
+def plan_rows(layout: Layout, target: int, observed: Floats) -> RowPlan:
+    """The plan with a clique of the target, if that is not negative, as the root of its tree.
+
+    `observed` tells in which fraction of the rows each variable is observed.
+    """
+    tree = _hang_up(layout, target)
+    free = 1.0 + (layout.sizes - 1.0) * (1.0 - observed)
+    nodes = _list_nodes(tree, free, observed)
+    num = nodes.used[0]
+    return _lay_out(layout, tree.positions, nodes, num - 1 if target >= 0 else -1)
+
+
+# --- the tree, turned ---
+
+
+@kernel
+def _hang_up(layout: Layout, target: int) -> _Tree:
+    """The tree with a clique of the target as a root, and last of all."""
+    num = layout.cliques.size
+    above, links = np.empty(num, dtype=np.int64), np.empty(num, dtype=np.int64)
+    for c in range(num):
+        above[c] = layout.cliques[c].parent
+        links[c] = c if above[c] >= 0 else -1
+    order = _turn(above, links, layout.readings[target, 0] if target >= 0 else -1)
+    places = np.empty(num, dtype=np.int64)
+    places[order] = np.arange(num)
+    child_starts = np.zeros(num + 1, dtype=np.int64)
+    for p in range(num):
+        if above[order[p]] >= 0:
+            child_starts[places[above[order[p]]] + 1] += 1
+    child_starts = np.cumsum(child_starts)
+    children, free = np.empty(child_starts[num], dtype=np.int64), child_starts.copy()
+    for p in range(num):
+        if above[order[p]] >= 0:
+            parent = places[above[order[p]]]
+            children[free[parent]] = p
+            free[parent] += 1
+    axis_starts, axes, num_kept = _order_axes(layout, order, links[order], target)
+    return _Tree(order, axis_starts, axes, num_kept, child_starts, children)
+
+
+@kernel
+def _turn(above: Ints, links: Ints, top: int) -> Ints:
+    """Make `top` a root, if it is not negative; returns the cliques, children before parents, and `top` last.
+
+    `above` has their parents, `links` by whose separator in the layout each is linked to its parent; -1 for a root.
+    """
+    num = above.size
+    is_turned = np.zeros(num, dtype=np.bool_)
+    path, length, below, c = np.empty(num, dtype=np.int64), 0, -1, top
+    while c >= 0:
+        after = above[c]
+        above[c], links[c], is_turned[c] = below, below, True
+        path[length], below, c = c, c, after
+        length += 1
+    order, count = np.empty(num, dtype=np.int64), 0
+    for c in range(num):
+        if not is_turned[c]:
+            order[count] = c
+            count += 1
+    order[count:] = path[:length][::-1]
+    return order
+
+
+@kernel
+def _order_axes(layout: Layout, order: Ints, links: Ints, target: int) -> tuple[Ints, Ints, Ints]:
+    """The variables of each clique, those of its message first: where they begin, they, how many the message has."""
+    num = order.size
+    starts, num_kept = np.zeros(num + 1, dtype=np.int64), np.zeros(num, dtype=np.int64)
+    for p in range(num):
+        starts[p + 1] = starts[p] + layout.cliques[order[p]].num_axes
+    axes = np.empty(starts[num], dtype=np.int64)
+    is_kept = np.zeros(layout.sizes.size, dtype=np.bool_)
+    for p in range(num):
+        count = starts[p]
+        if links[p] >= 0:
+            link = layout.cliques[links[p]]
+            for v in layout.axes[link.holds : link.holds + link.num_separator_axes]:
+                axes[count] = v
+                count += 1
+        elif p == num - 1 and target >= 0:
+            axes[count] = target
+            count += 1
+        num_kept[p] = count - starts[p]
+        for v in axes[starts[p] : count]:
+            is_kept[v] = True
+        clique = layout.cliques[order[p]]
+        for v in layout.axes[clique.holds : clique.holds + clique.num_axes]:
+            if not is_kept[v]:
+                axes[count] = v
+                count += 1
+        for v in axes[starts[p] : starts[p] + num_kept[p]]:
+            is_kept[v] = False
+    return starts, axes, num_kept
+
+
+# --- from cliques to nodes ---
+
+
+@kernel
+def _list_nodes(tree: _Tree, free: Floats, observed: Floats) -> _Nodes:
+    """The nodes of all cliques; `free` has the expected number of states that a row leaves to each variable."""
+    num = tree.positions.size
+    most = 3 * num
+    nodes = _Nodes(
+        np.full(most, -1, dtype=np.int64),
+        np.zeros(most + 1, dtype=np.int64),
+        np.empty(3 * tree.axes.size, dtype=np.int64),
+        np.zeros(most, dtype=np.int64),
+        np.zeros(most, dtype=np.int64),
+        np.zeros(2, dtype=np.int64),
+        np.zeros(free.size, dtype=np.int64),
+    )
+    tops, varies = np.empty(num, dtype=np.int64), np.zeros(num, dtype=np.bool_)
+    for p in range(num):
+        scope = tree.axes[tree.axis_starts[p] : tree.axis_starts[p + 1]]
+        below = tree.children[tree.child_starts[p] : tree.child_starts[p + 1]]
+        has_varying = False
+        for child in below:
+            has_varying |= varies[child]
+        varies[p] = has_varying
+        for v in scope:
+            varies[p] |= observed[v] > 0.0
+        if has_varying and _product(scope, free) >= _LARGE:
+            tops[p] = _take_apart(tree, nodes, p, below, varies, tops, free)
+        else:
+            tops[p] = _add_node(nodes, p, scope, tree.num_kept[p])
+            for child in below:
+                nodes.parents[tops[child]] = tops[p]
+    return nodes
+
+
+@kernel
+def _product(scope: Ints, free: Floats) -> float:
+    product = 1.0
+    for v in scope:
+        product *= free[v]
+    return product
+
+
+@kernel
+def _add_node(nodes: _Nodes, table: int, scope: Ints, num_kept: int) -> int:
+    """List a node; returns its number."""
+    number, start = nodes.used
+    nodes.axes[start : start + scope.size] = scope
+    nodes.axis_starts[number + 1] = start + scope.size
+    nodes.num_kept[number], nodes.tables[number] = num_kept, table
+    nodes.used[0], nodes.used[1] = number + 1, start + scope.size
+    return int(number)
+
+
+@kernel
+def _take_apart(tree: _Tree, nodes: _Nodes, p: int, below: Ints, varies: Flags, tops: Ints, free: Floats) -> int:
+    """List the nodes of a clique some of whose children's messages vary; returns the one that sends its message."""
+    scope = tree.axes[tree.axis_starts[p] : tree.axis_starts[p + 1]]
+    bundles = _bundle(tree, nodes, below, varies, tops)
+    marks = nodes.marks
+    for v in scope[: tree.num_kept[p]]:
+        marks[v] = 1
+    for node in bundles:
+        for v in nodes.axes[nodes.axis_starts[node] : nodes.axis_starts[node] + nodes.num_kept[node]]:
+            marks[v] = 1
+    met, rest = scope[marks[scope] == 1], scope[marks[scope] == 0]
+    marks[scope] = 0
+    is_summed = 2.0 * _product(met, free) <= _product(scope, free)
+    if is_summed:
+        table = _add_node(nodes, p, np.concatenate((met, rest)), met.size)
+        top = _add_node(nodes, -1, met, tree.num_kept[p])
+        nodes.parents[table] = top
+    else:
+        table = top = _add_node(nodes, p, scope, tree.num_kept[p])
+    for child in below:
+        if not varies[child]:
+            nodes.parents[tops[child]] = table
+    for node in bundles:
+        nodes.parents[node] = top
+    return top
+
+
+@kernel
+def _bundle(tree: _Tree, nodes: _Nodes, below: Ints, varies: Flags, tops: Ints) -> Ints:
+    """Multiply messages that vary and are over the same variables: the nodes that are left to meet the table."""
+    chosen = below[varies[below]]
+    leaders, sizes = np.empty(chosen.size, dtype=np.int64), np.zeros(chosen.size, dtype=np.int64)
+    leads = np.empty(chosen.size, dtype=np.int64)
+    count = 0
+    for i in range(chosen.size):
+        start = tree.axis_starts[chosen[i]]
+        kept = tree.axes[start : start + tree.num_kept[chosen[i]]]
+        leads[i] = count
+        for lead in range(count):
+            leader = leaders[lead]
+            start = tree.axis_starts[leader]
+            if _are_the_same(nodes.marks, tree.axes[start : start + tree.num_kept[leader]], kept):
+                leads[i] = lead
+                break
+        if leads[i] == count:
+            leaders[count] = chosen[i]
+            count += 1
+        sizes[leads[i]] += 1
+    bundles = np.empty(count, dtype=np.int64)
+    for lead in range(count):
+        leader = leaders[lead]
+        bundles[lead] = tops[leader]
+        if sizes[lead] > 1:
+            start = tree.axis_starts[leader]
+            kept = tree.axes[start : start + tree.num_kept[leader]]
+            bundles[lead] = _add_node(nodes, -1, kept, kept.size)
+    for i in range(chosen.size):
+        if sizes[leads[i]] > 1:
+            nodes.parents[tops[chosen[i]]] = bundles[leads[i]]
+    return bundles
+
+
+@kernel
+def _are_the_same(marks: Ints, some: Ints, others: Ints) -> bool:
+    for v in some:
+        marks[v] = 1
+    found = some.size == others.size
+    for v in others:
+        found &= marks[v] == 1
+    for v in some:
+        marks[v] = 0
+    return found
+
+
+# --- strides ---
+
+
+@kernel
+def _lay_out(layout: Layout, positions: Ints, nodes: _Nodes, home: int) -> RowPlan:
+    """The plan of listed nodes."""
+    num, num_axes = nodes.used
+    parents, axis_starts, axes = nodes.parents[:num], nodes.axis_starts[: num + 1], nodes.axes[:num_axes]
+    tables, message_sizes = np.empty(num, dtype=np.int64), np.ones(num, dtype=np.int64)
+    last = layout.cliques[layout.cliques.size - 1]
+    operand_starts, step_starts = np.zeros(num + 1, dtype=np.int64), np.zeros(num + 1, dtype=np.int64)
+    for p in range(num):
+        has_table = nodes.tables[p] >= 0
+        tables[p] = (
+            layout.cliques[positions[nodes.tables[p]]].table if has_table else last.table + last.rows * last.columns
+        )
+        for v in axes[axis_starts[p] : axis_starts[p] + nodes.num_kept[p]]:
+            message_sizes[p] *= layout.sizes[v]
+        if parents[p] >= 0:
+            operand_starts[parents[p] + 1] += 1
+    for p in range(num):
+        width = operand_starts[p + 1] + 2
+        operand_starts[p + 1] = operand_starts[p] + width
+        step_starts[p + 1] = step_starts[p] + width * (axis_starts[p + 1] - axis_starts[p])
+    children, free = np.full(operand_starts[num], -1, dtype=np.int64), operand_starts[:num] + 1
+    for p in range(num):
+        if parents[p] >= 0:
+            children[free[parents[p]]] = p
+            free[parents[p]] += 1
+    steps = np.zeros(step_starts[num], dtype=np.int64)
+    strides = np.zeros(layout.sizes.size, dtype=np.int64)
+    for p in range(num):
+        first, width = operand_starts[p], operand_starts[p + 1] - operand_starts[p]
+        scope = axes[axis_starts[p] : axis_starts[p + 1]]
+        for k in range(width):
+            owner = children[first + k] if children[first + k] >= 0 else p
+            lies = axes[axis_starts[owner] : axis_starts[owner] + nodes.num_kept[owner]]
+            if k == 0:
+                clique = layout.cliques[positions[max(nodes.tables[p], 0)]]
+                length = clique.num_axes if nodes.tables[p] >= 0 else 0
+                lies = layout.axes[clique.holds : clique.holds + length]
+            _put_strides(strides, lies, layout.sizes)
+            for i in range(scope.size):
+                steps[step_starts[p] + i * width + k] = strides[scope[i]]
+            for v in lies:
+                strides[v] = 0
+    return RowPlan(
+        layout.sizes,
+        parents,
+        axis_starts,
+        axes,
+        nodes.num_kept[:num],
+        message_sizes,
+        tables,
+        operand_starts,
+        children,
+        step_starts,
+        steps,
+        home,
+    )
+
+
+@kernel
+def _put_strides(strides: Ints, scope: Ints, sizes: Ints) -> None:
+    """The strides of a table over some variables."""
+    stride = 1
+    for i in range(scope.size - 1, -1, -1):
+        strides[scope[i]] = stride
+        stride *= sizes[scope[i]]

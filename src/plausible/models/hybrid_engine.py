@@ -1,0 +1,299 @@
+"""A network with continuous variables, made ready for many questions and for tables of evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible.cpds import CPD
+from plausible.data.evidence_columns import EvidenceColumns
+from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, UnknownVariable
+from plausible.factors import Factor, MomentGaussian
+from plausible.factors.alignment import Scope, check_size
+from plausible.factors.gaussian_mixture import GaussianMixture
+from plausible.graphs.seeds import Seed
+from plausible.inference.gaussian import EvidenceWeight
+from plausible.inference.hybrid_rows import HybridAnswers, HybridRows
+from plausible.inference.plan import Plan
+from plausible.inference.posterior import read_targets
+from plausible.models.exact_engine import checked_count, checked_weights
+from plausible.models.hybrid_questions import (
+    ancestors_of,
+    hybrid_log_probability,
+    hybrid_marginals,
+    hybrid_mixture,
+    hybrid_mpe,
+    hybrid_query,
+    hybrid_sample,
+    hybrid_table,
+    regression_of,
+)
+from plausible.models.hybrid_states import hybrid_plan
+from plausible.models.lowering import lower
+from plausible.variables import Assignment, EvidenceLike, Variable
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from narwhals.typing import IntoDataFrame
+
+__all__ = ["HybridEngine"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HybridEngine:
+    """Exact answers where variables are continuous, hidden or not; made by `net.compile()`.
+
+    Linear Gaussian variables whose parameters may depend on discrete ones. A discrete variable that depends on
+    numbers can be asked about, and observed, where these numbers are observed.
+
+    Attributes
+    ----------
+    cpds
+        Name -> conditional distribution.
+    variables
+        Name -> variable, as in the network.
+    place
+        What errors call it.
+
+    Examples
+    --------
+    >>> from plausible import BayesianNetwork, ConditionalGaussianCPD, TableCPD
+    >>> kind = TableCPD("kind", [0.5, 0.5], states=["small", "large"])
+    >>> height = ConditionalGaussianCPD("height", [10.0, 12.0], {}, 1.0, [kind.variable])
+    >>> engine = BayesianNetwork(kind, height).compile()
+    >>> engine.predict_proba({"height": [12.0, None]}, "kind").round(3)
+       small  large
+    0  0.119  0.881
+    1  0.500  0.500
+    >>> engine.predict({"kind": ["small", None]}, "height").tolist()
+    [10.0, 11.0]
+    """
+
+    cpds: Mapping[str, CPD]
+    variables: Mapping[str, Variable]
+    place: str = "this compiled model"
+
+    def __repr__(self) -> str:
+        numbers = sum(variable.is_continuous for variable in self.variables.values())
+        return f"<HybridEngine: {len(self.variables)} variables, {numbers} of them continuous>"
+
+    # --- one evidence ---
+
+    def query(self, targets: str | Sequence[str], evidence: EvidenceLike | None = None) -> Factor:
+        """P(targets | evidence) of discrete targets, as a normalised factor."""
+        wanted = read_targets(targets, self.variables, self.place)
+        return hybrid_table(self.cpds, self.variables, wanted, evidence)
+
+    def marginals(self, evidence: EvidenceLike | None = None) -> dict[str, Factor]:
+        """P(X | evidence) of every discrete variable; see `continuous_marginals` for the others."""
+        answers = hybrid_marginals(self.cpds, self.variables, evidence)
+        return {name: answer for name, answer in answers.items() if isinstance(answer, Factor)}
+
+    def continuous_marginals(self, evidence: EvidenceLike | None = None) -> dict[str, MomentGaussian]:
+        """The exact mean and variance of every continuous variable."""
+        answers = hybrid_marginals(self.cpds, self.variables, evidence)
+        return {name: answer for name, answer in answers.items() if isinstance(answer, MomentGaussian)}
+
+    def moments(self, targets: str | Sequence[str], evidence: EvidenceLike | None = None) -> MomentGaussian:
+        """The mean and the covariance of continuous targets given the evidence."""
+        answer = hybrid_query(self.cpds, self.variables, targets, evidence)
+        if not isinstance(answer, MomentGaussian):
+            raise InvalidArgument(
+                "Moments are those of continuous targets. Ask query(...) about discrete ones, mixture(...) about both."
+            )
+        return answer
+
+    def mixture(self, targets: str | Sequence[str], evidence: EvidenceLike | None = None) -> GaussianMixture:
+        """P(targets | evidence) as a mixture of Gaussians."""
+        return hybrid_mixture(self.cpds, self.variables, targets, evidence)
+
+    def log_probability(self, evidence: EvidenceLike) -> float:
+        """log of the probability of the discrete findings times the density of the observed numbers."""
+        return hybrid_log_probability(self.cpds, self.variables, evidence)
+
+    def mpe(self, evidence: EvidenceLike | None = None) -> Assignment:
+        """The most probable states, numbers integrated out, and the most probable numbers given these."""
+        return hybrid_mpe(self.cpds, self.variables, evidence)
+
+    def sample(self, num_rows: int, seed: Seed = None, evidence: EvidenceLike | None = None) -> pd.DataFrame:
+        """Independent samples of all variables given the evidence.
+
+        Parameters
+        ----------
+        num_rows
+            How many.
+        seed
+            A number or a generator: the same one gives the same rows.
+        evidence
+            What holds in every row (likelihoods weigh the states).
+        """
+        return hybrid_sample(self.cpds, self.variables, checked_count(num_rows), seed, evidence)
+
+    # --- a table of evidence ---
+
+    def predict_proba(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]], target: str) -> pd.DataFrame:
+        """P(target | row) of a discrete target for each row of evidence; missing cells are not observed.
+
+        A column of the target itself is not looked at. A row that can't happen is an error with its number. Rows are
+        treated together, by the pattern of missing numbers, so that 100,000 rows take seconds.
+
+        Parameters
+        ----------
+        frame
+            Rows of evidence, states and numbers: a pandas, polars or arrow frame, or a mapping from names to columns.
+        target
+            The name of a discrete variable.
+        """
+        import pandas as pd
+
+        variable = self._target(target)
+        if variable.is_continuous:
+            raise NotSupported(
+                f"{target!r} is continuous: it has no states with probabilities. predict_moments(frame, {target!r}) "
+                "gives its mean and variance for each row, moments(...) and mixture(...) its distribution for one."
+            )
+        answers = self._answers(EvidenceColumns.read(frame, self.variables).without(target), groups=[(variable,)])
+        columns = pd.Index(list(variable.states), dtype=object, tupleize_cols=False)
+        return pd.DataFrame(answers.joints[0], columns=columns, index=_index(frame))
+
+    def predict(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]], target: str) -> pd.Series[Any]:
+        """For each row the most probable state of a discrete target, or the mean of a continuous one."""
+        import pandas as pd
+
+        if self._target(target).is_continuous:
+            return self.predict_moments(frame, target)["mean"].rename(target)
+        probabilities = self.predict_proba(frame, target)
+        states = self.variables[target].states
+        best = probabilities.to_numpy().argmax(axis=1)
+        return pd.Series([states[place] for place in best], index=probabilities.index, name=target)
+
+    def predict_moments(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]], target: str) -> pd.DataFrame:
+        """The exact mean and variance of a continuous target for each row of evidence, in columns of these names.
+
+        >>> from plausible import BayesianNetwork, LinearGaussianCPD
+        >>> net = BayesianNetwork(
+        ...     LinearGaussianCPD("x", 1.0, variance=4.0), LinearGaussianCPD("y", -3.5, {"x": 0.5}, 4.0)
+        ... )
+        >>> net.compile().predict_moments({"y": [2.0, None]}, "x")
+           mean  variance
+        0   3.0       3.2
+        1   1.0       4.0
+        """
+        import pandas as pd
+
+        if not self._target(target).is_continuous:
+            raise NotSupported(f"{target!r} is discrete: predict_proba(frame, {target!r}) gives its probabilities.")
+        answers = self._answers(EvidenceColumns.read(frame, self.variables).without(target), target=target)
+        return pd.DataFrame({"mean": answers.mean, "variance": answers.variance}, index=_index(frame))
+
+    def log_likelihood(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]]) -> npt.NDArray[np.float64]:
+        """log of the probability of each row's states times the density of its numbers, missing cells integrated out.
+
+        -inf for a row that can't happen, +inf where a number is certain given the rest.
+        """
+        return self._answers(EvidenceColumns.read(frame, self.variables), refuse_impossible=False).log_totals
+
+    def expected_counts(
+        self, frame: IntoDataFrame | Mapping[str, Sequence[Any]], weights: npt.ArrayLike | None = None
+    ) -> dict[str, npt.NDArray[np.float64]]:
+        """Σ over rows of P(child, parents | row), for each family of discrete variables: axes (parents..., child).
+
+        Parameters
+        ----------
+        frame
+            Rows of evidence; missing cells are not observed.
+        weights
+            How often each row counts; once where left out.
+        """
+        rows = EvidenceColumns.read(frame, self.variables)
+        counted = checked_weights(weights, rows.num_rows)
+        families = {n: cpd.scope for n, cpd in self.cpds.items() if not any(v.is_continuous for v in cpd.scope)}
+        for name, scope in families.items():
+            check_size(scope, f"The family of {name!r}")
+        found = self._answers(rows, groups=list(families.values()))
+        return {name: np.tensordot(counted, joint, 1) for name, joint in zip(families, found.joints, strict=True)}
+
+    def _target(self, target: str) -> Variable:
+        if not isinstance(target, str):
+            raise InvalidArgument(f"Name one target at a time, by its name, not {type(target).__name__}.")
+        if target not in self.variables:
+            raise UnknownVariable.named(target, self.variables, self.place)
+        return self.variables[target]
+
+    def _answers(
+        self,
+        rows: EvidenceColumns,
+        groups: Sequence[Scope] = (),
+        target: str | None = None,
+        *,
+        refuse_impossible: bool = True,
+    ) -> HybridAnswers:
+        """From the distributions of what is observed anywhere, of what is asked for, and of all above."""
+        asked = {*(variable.name for group in groups for variable in group), *([] if target is None else [target])}
+        kept = ancestors_of(self.cpds, {*asked, *rows.states, *rows.numbers})
+        relevant = [cpd for name, cpd in self.cpds.items() if name in kept]
+        discrete = [cpd for cpd in relevant if not cpd.variable.is_continuous]
+        mixed = [cpd for cpd in discrete if any(parent.is_continuous for parent in cpd.parents)]
+        lowered = lower([cpd for cpd in discrete if cpd not in mixed], self.variables, {})
+        model = HybridRows.of(lowered.factors, [regression_of(cpd) for cpd in relevant if cpd.variable.is_continuous])
+        tables = [self._table_of_rows(cpd, rows, asked) for cpd in mixed]
+        found = model.answer(rows, tables, groups, target)
+        impossible = np.isneginf(found.log_totals)
+        if refuse_impossible and impossible.any():
+            raise ImpossibleEvidence(f"Row {int(np.argmax(impossible))} of the data has probability zero.")
+        return replace(found, log_totals=found.log_totals + lowered.log_scale)
+
+    def _table_of_rows(self, cpd: CPD, rows: EvidenceColumns, asked: Iterable[str]) -> EvidenceWeight:
+        """log P(child | parents) of a discrete child of numbers, at the numbers of each row."""
+        numbers = [parent.name for parent in cpd.parents if parent.is_continuous]
+        scope = tuple(variable for variable in cpd.scope if not variable.is_continuous)
+        check_size(scope, f"The family of {cpd.variable.name!r}")
+        columns = {name: rows.numbers.get(name, np.full(rows.num_rows, np.nan)) for name in numbers}
+        hidden = np.isnan(np.column_stack(list(columns.values()))).any(axis=1)
+        self._refuse_hidden(cpd, rows, hidden, asked)
+        known = {name: np.where(np.isnan(column), 0.0, column) for name, column in columns.items()}
+        table = np.empty((rows.num_rows, *(variable.num_states for variable in scope)))
+        flat = table.reshape(rows.num_rows, -1, scope[-1].num_states)
+        for place, positions in enumerate(np.ndindex(table.shape[1:-1])):
+            states = {v.name: np.full(rows.num_rows, i) for v, i in zip(scope[:-1], positions, strict=True)}
+            flat[:, place] = cpd.distribution({**known, **states})
+        # Nothing depends on the child there, so any distribution will do.
+        table[hidden] = 1.0 / scope[-1].num_states
+        with np.errstate(divide="ignore"):
+            return EvidenceWeight(scope, np.log(table), np.zeros(table.shape, dtype=np.int64))
+
+    def _refuse_hidden(
+        self, cpd: CPD, rows: EvidenceColumns, hidden: npt.NDArray[np.bool_], asked: Iterable[str]
+    ) -> None:
+        """Refuse rows in which a discrete variable matters and a number that it depends on is missing."""
+        name = cpd.variable.name
+        matters = np.full(rows.num_rows, name in ancestors_of(self.cpds, asked))
+        for other, column in rows.states.items():
+            if name in ancestors_of(self.cpds, [other]):
+                matters |= column >= 0
+        for other, numbers in rows.numbers.items():
+            if name in ancestors_of(self.cpds, [other]):
+                matters |= ~np.isnan(numbers)
+        if (matters & hidden).any():
+            parents = " or ".join(repr(parent.name) for parent in cpd.parents if parent.is_continuous)
+            raise NotSupported(
+                f"Row {int(np.argmax(matters & hidden))} of the data has no number for {parents}, on which the "
+                f"discrete {name!r} depends: exact inference can't integrate that. Fill it in, or leave {name!r} out."
+            )
+
+    # --- the plan ---
+
+    def explain(self) -> Plan:
+        """What the marginals of all variables would cost, without any evidence."""
+        return hybrid_plan(self.cpds, self.variables, None)
+
+
+def _index(frame: Any) -> Any:
+    """The index of a pandas frame."""
+    import pandas as pd
+
+    return frame.index if isinstance(frame, pd.DataFrame) else None

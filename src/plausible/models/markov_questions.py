@@ -1,0 +1,276 @@
+"""What can be asked of a Markov network."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from plausible.errors import ImpossibleEvidence, InvalidModel, NotSupported, TooLarge
+from plausible.factors import Factor
+from plausible.factors.alignment import MAX_ENTRIES, check_size
+from plausible.graphs.seeds import Seed
+from plausible.inference.budget import Budget
+from plausible.inference.compiled import compile_factors
+from plausible.inference.contradiction import impossible_evidence
+from plausible.inference.elimination import absorb, sum_product
+from plausible.inference.engines import Engine, check_engine
+from plausible.inference.map_search import SearchProgress
+from plausible.inference.marginal_map import marginal_map
+from plausible.inference.plan import Plan, plan_factors
+from plausible.inference.posterior import components, log_total, posterior, posteriors, read_targets
+from plausible.inference.relevance import prune
+from plausible.models.evidence_analyses import EvidenceAnalyses
+from plausible.models.exact_engine import ExactEngine
+from plausible.models.maxima import k_best_of
+from plausible.models.tree_questions import LARGE_TREE
+from plausible.variables import Assignment, Evidence, EvidenceLike, Variable
+from plausible.variables.evidence import findings_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["MarkovQuestions"]
+
+_Answer = TypeVar("_Answer")
+
+
+class MarkovQuestions(EvidenceAnalyses):
+    """The questions that `MarkovNetwork` answers, over its factors."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def factors(self) -> tuple[Factor, ...]:
+        """The factors, in the order given."""
+
+    def log_partition(self, evidence: EvidenceLike | None = None, *, budget: Budget | None = None) -> float:
+        """log Z(e), natural: the logarithm of the measure of all assignments that agree with the evidence.
+
+        Without evidence it must be finite: a network in which no assignment has positive measure is no distribution.
+        """
+        found = Evidence.read(evidence, self.variables, "this network")
+        if found.jeffrey:
+            raise NotSupported("jeffrey evidence has no probability: it replaces a belief. See likelihood(...).")
+        total = log_total(self._all_factors(), found, budget=budget)
+        if total == -math.inf and not found:
+            raise InvalidModel(
+                "The partition function is zero: the factors rule out every assignment, so there is no distribution."
+            )
+        return total
+
+    def _all_factors(self) -> list[Factor]:
+        """The factors, and a constant one for each variable that is in none of them."""
+        seen = {variable.name for factor in self.factors for variable in factor.scope}
+        lonely = [variable for name, variable in self.variables.items() if name not in seen]
+        return [*self.factors, *(Factor((variable,), np.ones(variable.num_states)) for variable in lonely)]
+
+    def joint(self, max_entries: int = MAX_ENTRIES) -> Factor:
+        """The whole distribution as one table; refused when it would have more than `max_entries`."""
+        check_size(tuple(self.variables.values()), "The joint distribution", max_entries)
+        result = sum_product(self._all_factors(), list(self.variables), max_entries=max_entries)
+        if result.is_zero:
+            self.log_partition()
+        return result.factor.normalize()
+
+    def query(
+        self,
+        targets: str | Iterable[str],
+        evidence: EvidenceLike | None = None,
+        *,
+        engine: Engine | None = None,
+        budget: Budget | None = None,
+    ) -> Factor:
+        """P(targets | evidence), from the part of the network that matters.
+
+        Normalised; its `.info` says how it was got. See `BayesianNetwork.query` for the parameters.
+        """
+        check_engine(engine, self.variables)
+        wanted = read_targets(targets, self.variables, "this network")
+        found = Evidence.read(evidence, self.variables, "this network")
+        factors = self._all_factors()
+
+        def answer() -> Factor:
+            if engine is not None:
+                return engine.query(factors, wanted, found)
+            return posterior(factors, wanted, found, budget=budget)
+
+        return self._explained(evidence, answer)
+
+    def explain(
+        self,
+        targets: str | Iterable[str] | None = None,
+        evidence: EvidenceLike | None = None,
+        *,
+        budget: Budget | None = None,
+    ) -> Plan:
+        """How `query(targets, evidence)` would be answered and what it would cost, without paying for it.
+
+        Without targets, the plan of `compile()`: for all variables, whatever the evidence.
+        """
+        found = Evidence.read(evidence, self.variables, "this network")
+        if targets is None:
+            return plan_factors(self._all_factors(), self.variables.values(), budget=budget)
+        wanted = read_targets(targets, self.variables, "this network")
+        free = [variable for variable in wanted if variable.name not in found.hard]
+        factors = absorb(self._all_factors(), replace(found, jeffrey={}))
+        return plan_factors(factors, free, together=[[variable.name for variable in free]], budget=budget)
+
+    def log_probability(self, evidence: EvidenceLike, *, budget: Budget | None = None) -> float:
+        """log P(evidence) = log Z(e) - log Z, natural; -inf for impossible evidence."""
+        return self.log_partition(evidence, budget=budget) - self.log_partition(budget=budget)
+
+    def compile(self, targets: str | Iterable[str] | None = None, *, budget: Budget | None = None) -> ExactEngine:
+        """A clique tree for this network, laid out once: for many questions, or for a table of evidence.
+
+        Parameters
+        ----------
+        targets
+            The variables that questions and evidence will be about, where these are not all: variables that can be
+            summed out at once, and parts that have nothing to do with the targets, are left out.
+        budget
+            What one run may cost; the default budget where left out.
+
+        Examples
+        --------
+        >>> from plausible import Factor, MarkovNetwork
+        >>> chain = MarkovNetwork(Factor({a: 2, b: 2}, [[2, 1], [1, 2]]) for a, b in ("AB", "BC", "DE"))
+        >>> list(chain.compile(targets="B").variables)
+        ['B']
+        """
+        if targets is None:
+            return self._engine(self._all_factors(), self.variables, budget, "this compiled model")
+        wanted = read_targets(targets, self.variables, "this network")
+        pruned = prune(self._all_factors(), wanted, Evidence({}, {}, {}, {}))
+        parts = [part for part in components(pruned.factors) if any(v in f.scope for f in part for v in wanted)]
+        kept = [factor for part in parts for factor in part]
+        left = {name for factor in kept for name in factor.names}
+        if len(kept) < len(pruned.factors):
+            self.log_partition(budget=budget)  # what is left out may still rule everything out
+        variables = {name: variable for name, variable in self.variables.items() if name in left}
+        return self._engine(kept, variables, budget, "this compiled model, which compile(targets=...) has cut down")
+
+    def _engine(
+        self, factors: Sequence[Factor], variables: Mapping[str, Variable], budget: Budget | None, place: str
+    ) -> ExactEngine:
+        sums = compile_factors(factors, variables.values(), budget=budget)
+        log_normalizer = sums.log_total(Evidence({}, {}, {}, {}))
+        if log_normalizer == -math.inf:
+            self.log_partition()  # the error that says so
+        return ExactEngine(dict(variables), sums, None, log_normalizer=log_normalizer, families={}, place=place)
+
+    def marginals(
+        self,
+        evidence: EvidenceLike | None = None,
+        *,
+        targets: str | Iterable[str] | None = None,
+        budget: Budget | None = None,
+    ) -> dict[str, Factor]:
+        """P(X | evidence) of every variable, or of some, from one calibration of a clique tree.
+
+        Parameters
+        ----------
+        evidence
+            Name -> a state, a collection of states, `likelihood(...)` or `jeffrey(...)`.
+        targets
+            The variables that are wanted.
+        budget
+            What the answer may cost; the default budget where left out.
+        """
+        wanted = list(self.variables.values())
+        if targets is not None:
+            wanted = read_targets(targets, self.variables, "this network")
+        found = Evidence.read(evidence, self.variables, "this network")
+        return self._explained(evidence, lambda: self._posteriors(wanted, found, budget))
+
+    def _posteriors(self, wanted: Sequence[Variable], found: Evidence, budget: Budget | None) -> dict[str, Factor]:
+        """By the tree for any evidence, which is kept for the next question; where it is large, by one for this one."""
+        factors = self._all_factors()
+        try:
+            compiled = compile_factors(factors, self.variables.values(), budget=budget)
+        except TooLarge:
+            return posteriors(factors, wanted, found, budget=budget)
+        if compiled.program.num_entries > LARGE_TREE:
+            return posteriors(factors, wanted, found, budget=budget)
+        answers = compiled.marginals(found)
+        return {variable.name: answers[variable.name] for variable in wanted}
+
+    def mpe(self, evidence: EvidenceLike | None = None, *, budget: Budget | None = None) -> Assignment:
+        """A most probable assignment to all variables given the evidence, with its `.log_probability`."""
+        return self.compile(budget=budget).mpe(evidence)
+
+    def expectation(
+        self,
+        terms: Factor | Iterable[Factor],
+        evidence: EvidenceLike | None = None,
+        *,
+        budget: Budget | None = None,
+    ) -> float:
+        """E[Σ f(X) | evidence], the terms f being factors with any numbers; one pass answers for all together."""
+        listed = [terms] if isinstance(terms, Factor) else list(terms)
+        found = Evidence.read(evidence, self.variables, "this network")
+        groups = [term.names for term in listed]
+        compiled = compile_factors(self._all_factors(), self.variables.values(), together=groups, budget=budget)
+        return self._explained(evidence, lambda: compiled.expectation(listed, found))
+
+    def k_best(self, k: int, evidence: EvidenceLike | None = None, *, budget: Budget | None = None) -> list[Assignment]:
+        """The k most probable assignments to all variables given the evidence, best first; fewer where fewer can be."""
+        found = Evidence.read(evidence, self.variables, "this network")
+        wanted = list(self.variables.values())
+        best = self._explained(evidence, lambda: k_best_of(k, (), self._all_factors(), wanted, budget, found))
+        shift = self.log_partition(budget=budget)
+        return [Assignment(one, log_probability=(one.log_probability or 0.0) - shift, info=one.info) for one in best]
+
+    def map(
+        self,
+        names: str | Iterable[str],
+        evidence: EvidenceLike | None = None,
+        *,
+        max_entries: int = 2**22,
+        time_limit: float | None = None,
+        progress: Callable[[SearchProgress], None] | None = None,
+    ) -> Assignment:
+        """Marginal MAP: the most probable states of some variables, the others summed out; exactly.
+
+        See `BayesianNetwork.map` for the parameters.
+        """
+        wanted = read_targets(names, self.variables, "this network")
+        found = Evidence.read(evidence, self.variables, "this network")
+        answer = self._explained(
+            evidence,
+            lambda: marginal_map(
+                self._all_factors(),
+                wanted,
+                found,
+                max_entries=max_entries,
+                time_limit=time_limit,
+                progress=progress,
+            ),
+        )
+        log_best = answer.log_value - self.log_partition()
+        return Assignment(answer.assignment, log_probability=log_best, info=answer.info)
+
+    def sample(
+        self,
+        num_rows: int,
+        seed: Seed = None,
+        evidence: EvidenceLike | None = None,
+        *,
+        budget: Budget | None = None,
+    ) -> pd.DataFrame:
+        """Independent samples from the distribution given the evidence, by a clique tree."""
+        return self.compile(budget=budget).sample(num_rows, seed, evidence)
+
+    def _explained(self, evidence: EvidenceLike | None, answer: Callable[[], _Answer]) -> _Answer:
+        """The answer, or an error that names the findings that contradict each other, or the network that is none."""
+        try:
+            return answer()
+        except ImpossibleEvidence as error:
+            self.log_partition()
+            better = impossible_evidence(findings_of(evidence), lambda some: self.log_partition(some) > -math.inf)
+            raise better or error from None

@@ -1,0 +1,140 @@
+"""Best assignments to all variables, where some distributions are too large for tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from plausible.cpds import CPD
+from plausible.errors import TooLarge
+from plausible.factors import Factor
+from plausible.inference.budget import Budget, read_budget
+from plausible.inference.compiled import compile_factors
+from plausible.inference.elimination import absorb
+from plausible.inference.k_best import best_assignments
+from plausible.inference.marginal_map import marginal_map
+from plausible.models.lowering import Lowered, lower
+from plausible.variables import Assignment, Evidence, Variable
+
+__all__ = ["best_of", "k_best_of"]
+
+#: Distributions are written out up to so many entries: then no search is needed.
+_LARGEST_TABLE = 2**18
+#: Auxiliary variables are summed out by elimination up to so many entries, beyond that a search is quicker.
+_LARGEST_SUMS = 2**22
+
+
+def best_of(
+    cpds: Sequence[CPD],
+    factors: Sequence[Factor],
+    variables: Sequence[Variable],
+    budget: Budget | None,
+    evidence: Evidence,
+) -> Assignment:
+    """argmax of Π factors · Π P(x_i | parents) over the variables, observed ones included.
+
+    A maximum can't be taken over the effects of a noisy-or before their auxiliary variables are summed out, and a table
+    over all causes may be too large. A child in its lowest state needs neither: there it is a product over its causes.
+    So: tables up to a size, a clique tree in which maxima are taken; else a search (`marginal_map` over all variables).
+
+    Parameters
+    ----------
+    cpds
+        Distributions of any kind, which are lowered for this evidence.
+    factors
+        Others, as they are.
+    variables
+        What states are wanted of.
+    budget
+        What this may cost; for a search, the seconds are a time limit.
+    evidence
+        States, soft findings, and numbers of continuous variables.
+
+    Raises
+    ------
+    TooLarge
+        Where neither the tables fit nor the search ends in time; with the children that make it so.
+    """
+    limit, certain = read_budget(budget), replace(evidence, values={})
+    try:
+        lowered = lower(cpds, _names(variables), evidence.values, evidence.hard, tables_up_to=_LARGEST_TABLE)
+        if not _auxiliaries((*factors, *lowered.factors), variables):
+            return _shifted(_by_tables((*factors, *lowered.factors), variables, limit, certain), lowered)
+    except TooLarge:
+        if not any(cpd.auxiliaries for cpd in cpds):
+            raise
+    lowered = lower(cpds, _names(variables), evidence.values, evidence.hard)
+    try:
+        found = marginal_map(
+            (*factors, *lowered.factors),
+            variables,
+            certain,
+            max_entries=min(_LARGEST_SUMS, limit.table_entries),
+            time_limit=limit.seconds,
+        )
+    except TooLarge as error:
+        raise _refusal(str(error), cpds) from None
+    if not found.info.exact:
+        raise _refusal(f"A search for the best assignment did not end within {limit.seconds:g} s.", cpds)
+    best = Assignment(found.assignment, log_probability=found.log_value, info=found.info)
+    return _shifted(best, lowered)
+
+
+def k_best_of(
+    k: int,
+    cpds: Sequence[CPD],
+    factors: Sequence[Factor],
+    variables: Sequence[Variable],
+    budget: Budget | None,
+    evidence: Evidence,
+) -> list[Assignment]:
+    """The k best assignments, best first; see `best_of`."""
+    limit, certain = read_budget(budget), replace(evidence, values={})
+    lowered = lower(cpds, _names(variables), evidence.values, evidence.hard, tables_up_to=_LARGEST_TABLE)
+    listed, size = (*factors, *lowered.factors), limit.table_entries
+    if is_searched := bool(_auxiliaries(listed, variables)):
+        lowered = lower(cpds, _names(variables), evidence.values, evidence.hard)
+        listed, size = (*factors, *lowered.factors), min(_LARGEST_SUMS, size)
+    try:
+        best = best_assignments(listed, k, certain, variables, max_entries=size, time_limit=limit.seconds)
+    except TooLarge as error:
+        raise (_refusal(str(error), cpds) if is_searched else error) from None
+    return [_shifted(one, lowered) for one in best]
+
+
+def _by_tables(
+    factors: Sequence[Factor], variables: Sequence[Variable], budget: Budget, evidence: Evidence
+) -> Assignment:
+    """By a clique tree of what is not observed."""
+    free = [variable for variable in variables if variable.name not in evidence.hard]
+    compiled = compile_factors(absorb([*factors, *_ones(evidence, free)], evidence), free, budget=budget)
+    best = compiled.best(Evidence({}, {}, {}, {}))
+    states = {v.name: v.states[evidence.hard[v.name]] if v.name in evidence.hard else best[v.name] for v in variables}
+    return Assignment(states, log_probability=best.log_probability, info=compiled.info)
+
+
+def _ones(evidence: Evidence, variables: Sequence[Variable]) -> list[Factor]:
+    """Constant factors of the variables with soft findings, which no other factor may mention."""
+    return [Factor((v,), [1.0] * v.num_states) for v in variables if v.name in evidence.soft]
+
+
+def _auxiliaries(factors: Sequence[Factor], variables: Sequence[Variable]) -> set[str]:
+    return {name for factor in factors for name in factor.names} - set(_names(variables))
+
+
+def _names(variables: Sequence[Variable]) -> list[str]:
+    return [variable.name for variable in variables]
+
+
+def _shifted(best: Assignment, lowered: Lowered) -> Assignment:
+    return Assignment(best, log_probability=(best.log_probability or 0.0) + lowered.log_scale, info=best.info)
+
+
+def _refusal(reason: str, cpds: Sequence[CPD]) -> TooLarge:
+    children = sorted((cpd for cpd in cpds if cpd.auxiliaries), key=lambda cpd: -len(cpd.parents))
+    named = ", ".join(repr(cpd.variable.name) for cpd in children[:3]) + (", ..." if len(children) > 3 else "")
+    return TooLarge(
+        f"{reason} What makes it hard are distributions too large for tables, those of {named}: give evidence on them "
+        "or on their parents (a noisy-or or noisy-max in its lowest state costs nothing), raise the budget=, or ask "
+        "map(..., time_limit=...) for the best answer that it finds."
+    )

@@ -1,0 +1,226 @@
+"""What a clique tree answers of a Bayesian network: many questions, all marginals, exact samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy.typing as npt
+
+from plausible.cpds import CPD, TableCPD
+from plausible.data import decode
+from plausible.errors import ImpossibleEvidence, TooLarge
+from plausible.factors import Factor
+from plausible.factors.alignment import num_entries
+from plausible.graphs.seeds import Seed, generator_of
+from plausible.inference.budget import Budget
+from plausible.inference.compiled import compile_factors
+from plausible.inference.posterior import posteriors, read_targets
+from plausible.models.exact_engine import ExactEngine, checked_count
+from plausible.models.hybrid_engine import HybridEngine
+from plausible.models.hybrid_questions import (
+    hybrid_marginals,
+    hybrid_sample,
+    read_any_targets,
+)
+from plausible.models.interventions import IntervenedParts, has_hidden_numbers
+from plausible.models.lowering import SMALL_TABLE, lower, point_mass
+from plausible.models.maxima import best_of
+from plausible.variables import Evidence, EvidenceLike, State, Variable
+from plausible.variables.evidence import findings_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["LARGE_TREE", "TreeQuestions"]
+
+#: From so many entries on, a clique tree for the evidence at hand may be much smaller.
+LARGE_TREE = 2**20
+
+
+class TreeQuestions(IntervenedParts):
+    """The questions that `BayesianNetwork` answers by a clique tree for all of its variables."""
+
+    __slots__ = ()
+
+    def compile(
+        self, targets: str | Iterable[str] | None = None, *, budget: Budget | None = None
+    ) -> ExactEngine | HybridEngine:
+        """A clique tree for this network, laid out once: for many questions, or for a table of evidence.
+
+        With continuous variables it is a `HybridEngine`, which has the same methods and some for numbers.
+
+        Parameters
+        ----------
+        targets
+            The variables that questions and evidence will be about, where these are not all: what has no effect on
+            them is left out.
+        budget
+            What one run may cost; the default budget where left out.
+
+        Examples
+        --------
+        >>> from plausible import BayesianNetwork, TableCPD
+        >>> net = BayesianNetwork(TableCPD("A", [0.6, 0.4]), TableCPD("B", [[0.7, 0.3], [0.2, 0.8]], parents=["A"]))
+        >>> print(net.compile().explain())
+        clique tree: 2 factors over 2 variables
+        1 cliques, width 1, 4 entries, 0.0 MiB, about 1e-06 s
+        largest clique: (A, B), 4 entries, separator ()
+        elimination order: A, B
+        >>> list(net.compile(targets="A").variables)
+        ['A']
+        """
+        self._refuse_inputs("a clique tree")
+        names = list(self.variables if targets is None else [v.name for v in read_any_targets(targets, self.variables)])
+        relevant = self._relevant(names, Evidence({}, {}, {}, {}))
+        place = "this compiled model" + ("" if targets is None else ", which compile(targets=...) has cut down")
+        if any(cpd.variable.is_continuous for cpd in relevant):
+            cpds = {cpd.variable.name: cpd for cpd in relevant}
+            return HybridEngine(cpds, {name: cpd.variable for name, cpd in cpds.items()}, place)
+        return replace(self._engine(relevant, {}, budget), place=place)
+
+    def _engine(self, cpds: Iterable[CPD], values: Mapping[str, float], budget: Budget | None = None) -> ExactEngine:
+        """The engine of some distributions, continuous variables at their observed values."""
+        plain: list[Factor] = []
+        compact: list[CPD] = []
+        others: list[CPD] = []
+        families: dict[str, tuple[Variable, ...]] = {}
+        asked: set[str] = set()
+        for cpd in cpds:
+            scope = cpd.scope
+            if not cpd.variable.is_continuous:
+                asked.add(cpd.variable.name)
+            if any(variable.is_continuous for variable in scope):
+                others.append(cpd)
+                continue
+            families[cpd.variable.name] = scope
+            if isinstance(cpd, TableCPD) or num_entries(scope) <= SMALL_TABLE:
+                plain.append(cpd.to_factor())
+            else:
+                (compact if cpd.auxiliaries else others).append(cpd)
+        rest = lower(others, self.variables, values)
+        plain.extend(rest.factors)
+        variables = {name: self.variables[name] for name in self.variables if name in asked}
+        parts = lower(compact, self.variables, {})
+        sums = compile_factors((*plain, *parts.factors), variables.values(), order=parts.order, budget=budget)
+        maxima = partial(best_of, compact, plain, tuple(variables.values()), budget) if compact else None
+        return ExactEngine(variables, sums, maxima, -rest.log_scale, families)
+
+    def _engine_given(
+        self, evidence: EvidenceLike | None, budget: Budget | None = None
+    ) -> tuple[ExactEngine, dict[str, Any]]:
+        """An engine for this evidence, with observed numbers and inputs built in, and the findings left for it."""
+        found = Evidence.read(evidence, self.variables, "this network")
+        discrete = [name for name, variable in self.variables.items() if not variable.is_continuous]
+        relevant = self._relevant([*discrete, *found.names], found)
+        inputs = [name for name in self.inputs if name in found.hard]
+        fixed = [point_mass(v := self.variables[name], v.states[found.hard[name]]) for name in inputs]
+        findings = {name: finding for name, finding in findings_of(evidence).items() if name not in found.values}
+        return self._engine((*fixed, *relevant), found.values, budget), findings
+
+    def marginals(
+        self,
+        evidence: EvidenceLike | None = None,
+        do: Mapping[str, State] | None = None,
+        *,
+        targets: Iterable[str] | None = None,
+        budget: Budget | None = None,
+    ) -> dict[str, Factor]:
+        """P(X | evidence, do) of every discrete variable, or of some, from one calibration of a clique tree.
+
+        Parameters
+        ----------
+        evidence
+            Name -> a state, a collection of states, `likelihood(...)` or `jeffrey(...)`.
+        do
+            Name -> state that an intervention sets; see `intervene`.
+        targets
+            The variables that are wanted; then what has no effect on them is left out, which may save much.
+        budget
+            What the answer may cost; the default budget where left out.
+        """
+        network, findings = self._given(evidence, do)
+        wanted = None if targets is None else read_targets(targets, network.variables, "this network")
+        if network._needs_hidden_numbers(findings):
+            answers = hybrid_marginals(network.cpds, network.variables, findings, budget)
+            tables = {name: answer for name, answer in answers.items() if isinstance(answer, Factor)}
+            return tables if wanted is None else {variable.name: tables[variable.name] for variable in wanted}
+        if wanted is not None:
+            return network._marginals_given(wanted, findings, budget)
+        try:
+            engine, rest = network._engine_given(findings, budget)
+        except TooLarge:
+            engine = None
+        if engine is None or engine.sums.program.num_entries > LARGE_TREE:
+            discrete = [variable for variable in network.variables.values() if not variable.is_continuous]
+            return network._marginals_given(discrete, findings, budget)
+        return engine.marginals(rest)
+
+    def _needs_hidden_numbers(self, evidence: EvidenceLike | None) -> bool:
+        """Whether questions about the discrete variables involve continuous ones that are not observed."""
+        found = Evidence.read(evidence, self.variables, "this network")
+        discrete = [name for name, variable in self.variables.items() if not variable.is_continuous]
+        return len(discrete) < len(self.variables) and has_hidden_numbers(
+            self._relevant([*discrete, *found.names], found), found
+        )
+
+    def _marginals_given(
+        self, wanted: Sequence[Variable], evidence: EvidenceLike | None, budget: Budget | None
+    ) -> dict[str, Factor]:
+        """By a clique tree for this evidence alone: with observed states built in and impossible ones struck out."""
+        found = Evidence.read(evidence, self.variables, "this network")
+        relevant = self._relevant([*found.names, *(variable.name for variable in wanted)], found)
+        lowered = lower(relevant, self.variables, found.values, found.hard)
+        try:
+            return posteriors(lowered.factors, wanted, replace(found, values={}), order=lowered.order, budget=budget)
+        except ImpossibleEvidence as error:
+            raise self._contradiction(findings_of(evidence)) or error from None
+
+    def sample(
+        self,
+        num_rows: int,
+        seed: Seed = None,
+        evidence: EvidenceLike | None = None,
+        do: Mapping[str, State] | None = None,
+        *,
+        budget: Budget | None = None,
+    ) -> pd.DataFrame:
+        """Independent samples as a data frame: forward along the edges or, given evidence, from a clique tree.
+
+        Parameters
+        ----------
+        num_rows
+            How many.
+        seed
+            A number or a generator: the same one gives the same rows.
+        evidence
+            What holds in every row (likelihoods weigh the states).
+        do
+            Name -> state that an intervention sets; see `intervene`.
+        budget
+            What the clique tree, whose tables are all held, may cost; the default budget where left out.
+
+        Examples
+        --------
+        >>> from plausible import BayesianNetwork, TableCPD
+        >>> BayesianNetwork(TableCPD("coin", [0.5, 0.5], states=["heads", "tails"])).sample(3, seed=1)["coin"].tolist()
+        ['tails', 'tails', 'heads']
+        """
+        if do:
+            self._surgery(do, evidence)  # refuses evidence against the intervention
+            return self.intervene(do).sample(num_rows, seed, evidence, budget=budget)
+        given = findings_of(evidence)
+        if given and any(variable.is_continuous for variable in self.variables.values()):
+            return hybrid_sample(self.cpds, self.variables, checked_count(num_rows), seed, given)
+        if given:
+            engine, findings = self._engine_given(given, budget)
+            return engine.sample(num_rows, seed, findings)
+        self._refuse_inputs("a joint distribution to sample from")
+        generator = generator_of(seed)
+        levels = {name: generator.random(checked_count(num_rows)) for name in self.variables}
+        columns: dict[str, npt.NDArray[Any]] = {}
+        for node in self.graph.topological_order:
+            columns[str(node)] = self.cpds[str(node)].quantile(columns, levels[str(node)])
+        return decode(columns, self.variables)
