@@ -101,13 +101,18 @@ def _compare(file: Path) -> tuple[list[object], dict[str, Ratio], list[str]]:
     return [_name(file), entries, *own, *times.values(), *map(ratios.get, times), pgmpy, difference], ratios, notes
 
 
+def five_leaves(net: pb.BayesianNetwork) -> list[str]:
+    """Five leaves at random, always the same."""
+    return [str(name) for name in np.random.default_rng(99).permutation(list(net.graph.leaves))[:5]]
+
+
 def _evidences(net: pb.BayesianNetwork) -> list[Positions]:
     """Two times the state positions of five leaves in a forward sample, so that they can happen together.
 
     Of twenty samples the second is the one that differs most from the first: messages that new evidence leaves as
     they are can be kept, which would flatter engines that do so.
     """
-    leaves = [str(name) for name in np.random.default_rng(99).permutation(list(net.graph.leaves))[:5]]
+    leaves = five_leaves(net)
     samples = net.sample(21, seed=0)[leaves]
     rows = [{name: net.variables[name].index(samples[name].iloc[i]) for name in leaves} for i in range(21)]
     return [rows[0], max(rows[1:], key=lambda row: sum(row[name] != rows[0][name] for name in leaves))]

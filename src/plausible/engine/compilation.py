@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from itertools import accumulate, chain
 from typing import TypeAlias
@@ -61,7 +62,8 @@ def compile_program(
     2 cliques, width 1, 8 entries, 0.0 MiB, about 2e-06 s
     """
     from plausible.kernels.blocks import Layout
-    from plausible.kernels.layout import join_cliques, lay_out
+    from plausible.kernels.forest import join_cliques
+    from plausible.kernels.layout import lay_out
 
     flat, starts = _flat(scopes)
     counts = np.array(sizes, dtype=np.int64)
@@ -73,14 +75,14 @@ def compile_program(
     )
     members, member_starts, parents = join_cliques(run.order, run.cliques, run.clique_starts, counts)
     _check_size(run, members, member_starts, counts)
-    *arrays, weight_starts, store_size = lay_out(members, member_starts, parents, counts, flat, starts)
+    *arrays, weight_starts, extent = lay_out(members, member_starts, parents, counts, flat, starts)
     for array in (counts, *arrays, weight_starts):
         array.setflags(write=False)
     layout = Layout(counts, *arrays)
-    entries = layout.cliques["rows"] * layout.cliques["columns"]
-    total, num_blocks = int(entries.sum()), int(layout.cliques["num_blocks"].sum())
-    pieces = cut_into_pieces(entries.tolist(), parents.tolist()) if total >= LARGE else ()
-    return Program(layout, tuple(run.order.tolist()), int(store_size), weight_starts, total, num_blocks, pieces)
+    program = Program(layout, tuple(run.order.tolist()), weight_starts, extent, ())
+    if extent.entries < LARGE:
+        return program
+    return replace(program, pieces=cut_into_pieces(program.entries.tolist(), parents.tolist()))
 
 
 def _flat(scopes: tuple[Axes, ...]) -> tuple[Ints, Ints]:

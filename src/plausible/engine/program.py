@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from plausible.engine.pieces import Piece
     from plausible.kernels.blocks import Layout
+    from plausible.kernels.layout import Extent
 
 __all__ = ["Program"]
 
@@ -32,28 +33,29 @@ class Program:
         The cliques, children before parents, and how factors, messages and findings lie on them.
     order
         The elimination order that made the tree.
-    store_size
-        How many numbers a run keeps: factors, weights of states, messages.
     weight_starts
         Where in the store the weights of each variable's states begin.
-    num_entries, num_blocks
-        The entries, and the blocks, of all clique tables together.
+    extent
+        How much room a run takes.
     pieces
         What threads share out among them, where the program is large; else none.
     """
 
     layout: Layout
     order: tuple[int, ...]
-    store_size: int
     weight_starts: Ints
-    num_entries: int
-    num_blocks: int
+    extent: Extent
     pieces: tuple[Piece, ...]
 
     @property
     def sizes(self) -> Ints:
         """The number of states of each variable."""
         return self.layout.sizes
+
+    @property
+    def num_entries(self) -> int:
+        """The entries of all clique tables together."""
+        return self.extent.entries
 
     @property
     def num_cliques(self) -> int:
@@ -74,12 +76,12 @@ class Program:
     @property
     def num_bytes(self) -> int:
         """The memory that a run needs: factors and messages, for tables are never held as a whole."""
-        return 8 * self.store_size + self.num_blocks
+        return 8 * self.extent.store + self.extent.blocks
 
     @property
     def width(self) -> int:
         """The number of variables of the largest clique, less one; -1 where there are none."""
-        return int(self.layout.cliques["num_axes"].max(initial=0)) - 1
+        return self.extent.axes - 1
 
     @property
     def seconds(self) -> float:

@@ -73,7 +73,7 @@ class Workspace:
         from plausible.kernels.upward import bound_sources
 
         layout = program.layout
-        store = np.zeros(program.store_size)
+        store = np.zeros(program.extent.store)
         store[: len(sources)] = sources if semiring == Semiring.SUM else _log(sources)
         buffers = Buffers(
             store=store,
@@ -83,7 +83,7 @@ class Workspace:
             stale=np.ones(program.num_cliques, dtype=np.uint8),
             risky=np.zeros(program.num_cliques, dtype=np.uint8),
             observed=np.zeros(len(program.sizes), dtype=np.uint8),
-            live=np.zeros(program.num_blocks, dtype=np.uint8),
+            live=np.zeros(program.extent.blocks, dtype=np.uint8),
             **_scratch(program),
         )
         if semiring == Semiring.SUM:
@@ -154,7 +154,7 @@ class Workspace:
     def all_marginals(self, weights: Mapping[int, Floats]) -> tuple[float, bool, list[Floats]]:
         """`collect`, then `distribute`, and all marginals: (log total, whether that is risky, marginals).
 
-        The marginals mean nothing where the total is zero or risky.
+        The marginals, which can't be written to, mean nothing where the total is zero or risky.
         """
         from plausible.kernels.downward import all_marginals
 
@@ -169,6 +169,7 @@ class Workspace:
         total, is_risky = all_marginals(
             program.layout, self.buffers, program.weight_starts, *self._news(weights), int(self.semiring), flat
         )
+        flat.setflags(write=False)
         return total, is_risky, [flat[start:end] for start, end in pairwise(self._ends)]
 
     @property
@@ -220,6 +221,7 @@ class Workspace:
         ends = np.cumsum(sizes).tolist()
         flat = np.empty(ends[-1] if ends else 0)
         read_marginals(program.layout, self.buffers, numbers, flat)
+        flat.setflags(write=False)
         return [flat[end - size : end] for size, end in zip(sizes.tolist(), ends, strict=True)]
 
     def joint(self, clique: int, variables: Sequence[int]) -> Floats:
@@ -252,7 +254,7 @@ class Workspace:
             np.concatenate([[0], np.cumsum(counts)]),
             np.concatenate([np.empty(0, dtype=np.int64), *(strides for strides, _ in lies)]),
             np.concatenate([np.empty(0, dtype=np.int64), *(view for _, view in lies)]),
-            np.zeros(program.store_size),
+            np.zeros(program.extent.store),
             np.empty_like(self.buffers.block),
         )
         return float(value)
@@ -338,15 +340,12 @@ def _call(kernel: Callable[..., None], layout: Layout, *rest: object) -> None:
 
 def _scratch(program: Program) -> dict[str, Any]:
     """What a thread needs for itself."""
-    cliques = program.layout.cliques
-    block = int(cliques["block"].max(initial=1))
-    operands = int((cliques["last"] - cliques["first"]).max(initial=0)) + 2
-    axes = int(cliques["num_axes"].max(initial=0)) + 1
+    extent = program.extent
     return {
-        "block": np.empty(block),
-        "base": np.empty(block),
-        "offsets": np.empty(operands, dtype=np.int64),
-        "counters": np.zeros(2 * axes, dtype=np.int64),
-        "mixed": np.empty(operands, dtype=np.int64),
-        "flat": np.empty(operands, dtype=np.int64),
+        "block": np.empty(extent.block),
+        "base": np.empty(extent.block),
+        "offsets": np.empty(extent.operands, dtype=np.int64),
+        "counters": np.zeros(2 * (extent.axes + 1), dtype=np.int64),
+        "mixed": np.empty(extent.operands, dtype=np.int64),
+        "flat": np.empty(extent.operands, dtype=np.int64),
     }

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +53,10 @@ class CompiledFactors:
     info: QueryInfo
     budget: Budget = field(default_factory=Budget)
     _spare: dict[Semiring, list[Workspace]] = field(default_factory=lambda: {kind: [] for kind in Semiring}, repr=False)
+    _numbers: Mapping[str, int] = field(init=False, repr=False)  # the place of each variable
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_numbers", {name: number for number, name in enumerate(self.variables)})
 
     @contextmanager
     def _workspace(self, semiring: Semiring) -> Iterator[Workspace]:
@@ -102,10 +107,8 @@ class CompiledFactors:
             with self._workspace(Semiring.LOG_SUM) as workspace:
                 log_total, _, marginals = workspace.all_marginals(weights)
         _refuse_zero(log_total)
-        return {
-            name: Factor.trusted((variable,), numbers if len(numbers) > 1 else numbers.reshape(()), self.info)
-            for (name, variable), numbers in zip(self.variables.items(), marginals, strict=True)
-        }
+        factors = Factor.singles(self.variables.values(), marginals, self.info)
+        return dict(zip(self.variables, factors, strict=True))
 
     def joint(self, targets: Sequence[Variable], evidence: Evidence) -> Factor:
         """P(targets | evidence): read off a clique that has them all, else by elimination."""
@@ -114,8 +117,7 @@ class CompiledFactors:
     def joints(self, groups: Sequence[Sequence[Variable]], evidence: Evidence) -> list[Factor]:
         """P(group | evidence) of each group of variables; those that lie in a clique share one calibration."""
         certain = self._without_jeffrey(evidence)
-        numbers = {name: number for number, name in enumerate(self.variables)}
-        wanted = [[numbers[variable.name] for variable in group] for group in groups]
+        wanted = [[self._numbers[variable.name] for variable in group] for group in groups]
         cliques = self.program.smallest_cliques(wanted)
         answers: list[Factor | None] = []
         with self._possible(certain) as workspace:
@@ -137,8 +139,7 @@ class CompiledFactors:
 
     def expectation(self, terms: Sequence[Factor], evidence: Evidence) -> float:
         """E[Σ terms | evidence], in one pass over the tree; each term's variables must share a clique."""
-        numbers = {name: number for number, name in enumerate(self.variables)}
-        scopes = [[numbers[name] for name in term.names] for term in terms]
+        scopes = [[self._numbers[name] for name in term.names] for term in terms]
         homes = self.program.smallest_cliques(scopes)
         lacking = [term for term, home in zip(terms, homes, strict=True) if home is None]
         if lacking:
@@ -185,15 +186,14 @@ class CompiledFactors:
         """The same questions for many rows of states, -1 where not observed; see `engine.batch`."""
         wider = np.full((len(rows), len(self.variables)), -1, dtype=np.int32)
         wider[:, : rows.shape[1]] = rows
-        number = None if target is None else list(self.variables).index(target)
+        number = None if target is None else self._numbers[target]
         if weights is not None:
             self.budget.check_tables(self.program.num_entries)
         return answer_rows(self.program, self.sources, wider, target=number, weights=weights)
 
     def family_cliques(self, families: Mapping[str, tuple[Variable, ...]]) -> dict[str, int]:
         """The smallest clique that has a whole family, for each family that is in one."""
-        numbers = {name: place for place, name in enumerate(self.variables)}
-        groups = [[numbers[variable.name] for variable in family] for family in families.values()]
+        groups = [[self._numbers[variable.name] for variable in family] for family in families.values()]
         cliques = self.program.smallest_cliques(groups)
         return {name: clique for name, clique in zip(families, cliques, strict=True) if clique is not None}
 
@@ -215,22 +215,28 @@ class CompiledFactors:
     def _weights(self, evidence: Evidence) -> dict[int, NDArray[np.float64]]:
         if evidence.values:
             raise NotSupported(f"{next(iter(evidence.values))!r} is continuous: a clique tree of tables can't hold it.")
-        numbers = {name: number for number, name in enumerate(self.variables)}
-        weights = {numbers[name]: vector for name, vector in evidence.soft.items()}
+        weights = {self._numbers[name]: vector for name, vector in evidence.soft.items()}
         for name, state in evidence.hard.items():
-            vector = np.zeros(self.variables[name].num_states)
-            vector[state] = 1.0
-            weights[numbers[name]] = vector
+            weights[self._numbers[name]] = _unit(self.variables[name].num_states, state)
         return weights
 
     def _without_jeffrey(self, evidence: Evidence) -> Evidence:
         return fit_jeffrey(evidence, self.variables, self._belief)
 
     def _belief(self, name: str, evidence: Evidence) -> NDArray[np.float64]:
-        number = list(self.variables).index(name)
+        number = self._numbers[name]
         with self._possible(evidence) as workspace:
             workspace.distribute([int(self.program.layout.readings[number, 0])])
             return workspace.marginals([number])[0]
+
+
+@lru_cache(maxsize=4096)
+def _unit(size: int, place: int) -> NDArray[np.float64]:
+    """One at a place, zeros elsewhere."""
+    vector = np.zeros(size)
+    vector[place] = 1.0
+    vector.setflags(write=False)
+    return vector
 
 
 def _refuse_zero(log_total: float) -> None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.kernels.jit import inlined_kernel, kernel
+from plausible.kernels.jit import inlined_kernel
 from plausible.kernels.views import add, fill, multiply
 
 __all__ = [
@@ -111,7 +111,7 @@ def view_of(layout: Layout, k: int) -> Ints:
     return layout.views[start : start + 2 * layout.operands[k].num_inner]
 
 
-@kernel
+@inlined_kernel
 def sort_operands(layout: Layout, buffers: Buffers, c: int, last: int, logs: bool) -> tuple[int, int, float, bool]:
     """Multiply the operands that are the same in all blocks into `base`; list the others in `mixed` and `flat`.
 
@@ -146,7 +146,7 @@ def sort_operands(layout: Layout, buffers: Buffers, c: int, last: int, logs: boo
     return num_mixed, num_flat, scale, has_base
 
 
-@kernel
+@inlined_kernel
 def seek(layout: Layout, buffers: Buffers, c: int, block: int) -> None:
     """Set the odometer and the operands' offsets to a block."""
     clique = layout.cliques[c]

@@ -26,7 +26,7 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.uint8]
 
 
-@kernel
+@inlined_kernel
 def answer_blocks(
     layout: Layout,
     buffers: Buffers,
@@ -121,7 +121,7 @@ def close_answers(layout: Layout, buffers: Buffers, wanted: Flags, c: int, aside
             base += operand.size
 
 
-@kernel
+@inlined_kernel
 def open_answer(layout: Layout, buffers: Buffers, wanted: Flags, c: int, semiring: int) -> None:
     """Turn what the parent said of the separator into the ratio to multiply by; clear what is added up in."""
     clique = layout.cliques[c]
@@ -155,7 +155,7 @@ def flag_above(layout: Layout, wanted: Flags) -> None:
             wanted[layout.cliques[c].parent] = 1
 
 
-@kernel
+@inlined_kernel
 def distribute(
     layout: Layout,
     buffers: Buffers,
@@ -182,7 +182,7 @@ def distribute(
             answer_blocks(layout, buffers, wanted, c, 0, clique.num_blocks, semiring, table, weight, nothing)
 
 
-@kernel
+@inlined_kernel
 def read_marginals(layout: Layout, buffers: Buffers, variables: Ints, marginals: Floats) -> None:
     """After `distribute`: the marginals of some variables, one after the other."""
     place = 0

@@ -32,4 +32,4 @@ def reordering_kernel(function: Function) -> Function:
 
 def inlined_kernel(function: Function) -> Function:
     """A kernel that becomes part of its callers, because passing it two dozen arrays would take as long as its work."""
-    return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True)(function))
+    return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")(function))

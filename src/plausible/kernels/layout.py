@@ -9,18 +9,17 @@ outer axes and by a *view* of a block: the sizes of the inner axes, adjacent one
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.kernels.forest import join_cliques
 from plausible.kernels.groups import holders_of, products
 from plausible.kernels.homes import axis_orders, homes_of, smallest_holders
 from plausible.kernels.jit import kernel
 from plausible.kernels.operands import make_shelf, put_factors, put_findings, put_messages, put_results
 
-__all__ = ["BLOCK", "CLIQUE", "join_cliques", "lay_out"]
+__all__ = ["BLOCK", "CLIQUE", "Extent", "lay_out"]
 
 Ints = NDArray[np.int64]
 Records = NDArray[Any]
@@ -52,15 +51,36 @@ _CLIQUE_FIELDS = [
 CLIQUE = np.dtype([(name, np.int64) for name in _CLIQUE_FIELDS])
 
 
+class Extent(NamedTuple):
+    """How much room a layout takes.
+
+    Attributes
+    ----------
+    store
+        The numbers of all operands.
+    entries, blocks
+        Those of all tables together.
+    block, operands, axes
+        The most entries of a block, and the most operands and axes of a clique.
+    """
+
+    store: int
+    entries: int
+    blocks: int
+    block: int
+    operands: int
+    axes: int
+
+
 @kernel
 def lay_out(
     members: Ints, starts: Ints, parents: Ints, sizes: Ints, scopes: Ints, scope_starts: Ints
-) -> tuple[Records, Records, Ints, Ints, Ints, Ints, Ints, Ints, Ints, int]:
+) -> tuple[Records, Records, Ints, Ints, Ints, Ints, Ints, Ints, Ints, Extent]:
     """The layout of a forest of cliques, with the factors' numbers at the beginning of the store.
 
     Returns
     -------
-    cliques, operands, axes, outer_sizes, strides, views, readings, finding_operands, weight_starts, store_size
+    cliques, operands, axes, outer_sizes, strides, views, readings, finding_operands, weight_starts, extent
         `readings` has for each variable the clique that has it among its columns, and the numbers of columns' entries
         before and after its axis; `finding_operands` the clique that its observed states' weights are multiplied
         into, and the operand there; `weight_starts` where in the store these weights lie, after the factors.
@@ -88,8 +108,21 @@ def lay_out(
         _readings(axes, cliques, sizes),
         finding_operands,
         weight_starts,
-        store,
+        _extent(cliques, store),
     )
+
+
+@kernel
+def _extent(cliques: Records, store: int) -> Extent:
+    entries, blocks, block, operands, axes = 0, 0, 1, 0, 0
+    for c in range(cliques.size):
+        clique = cliques[c]
+        entries += clique.rows * clique.columns
+        blocks += clique.num_blocks
+        block = max(block, clique.block)
+        operands = max(operands, clique.last - clique.first + 2)
+        axes = max(axes, clique.num_axes)
+    return Extent(store, entries, blocks, block, operands, axes)
 
 
 @kernel

@@ -22,7 +22,7 @@ from plausible.kernels.blocks import (
     sort_operands,
     view_of,
 )
-from plausible.kernels.jit import kernel
+from plausible.kernels.jit import inlined_kernel, kernel
 from plausible.kernels.views import accumulate, accumulate_max, largest_of, total_of
 
 __all__ = [
@@ -43,7 +43,7 @@ Ints = NDArray[np.int64]
 SAFE_LOG = 690.0
 
 
-@kernel
+@inlined_kernel
 def _add_blocks(
     layout: Layout, buffers: Buffers, c: int, first: int, last: int, semiring: int, exponents: bool
 ) -> None:
@@ -83,7 +83,7 @@ def _add_blocks(
             next_block(layout, buffers.offsets, buffers.counters, c)
 
 
-@kernel
+@inlined_kernel
 def _smallest_log(values: Floats) -> float:
     """The logarithm of the smallest positive number, at most zero."""
     smallest = 1.0
@@ -93,7 +93,7 @@ def _smallest_log(values: Floats) -> float:
     return float(np.log(smallest))
 
 
-@kernel
+@inlined_kernel
 def _largest_log(values: Floats) -> float:
     """The logarithm of the largest number, at least zero."""
     return float(np.log(max(1.0, largest_of(values))))
@@ -109,7 +109,7 @@ def bound_sources(layout: Layout, buffers: Buffers, num_sources: int) -> None:
             buffers.floors[k], buffers.ceilings[k] = _smallest_log(values), _largest_log(values)
 
 
-@kernel
+@inlined_kernel
 def observe(
     layout: Layout, buffers: Buffers, weight_starts: Ints, variables: Ints, weights: Floats, num_observed: int
 ) -> None:
@@ -128,7 +128,7 @@ def observe(
         buffers.ceilings[k] = _largest_log(buffers.store[start : start + size])
 
 
-@kernel
+@inlined_kernel
 def _scale(layout: Layout, buffers: Buffers, c: int, semiring: int) -> None:
     """Divide the message by its largest entry, and keep the logarithm of that."""
     clique = layout.cliques[c]
@@ -151,7 +151,7 @@ def _scale(layout: Layout, buffers: Buffers, c: int, semiring: int) -> None:
                 message[i] -= peak
 
 
-@kernel
+@inlined_kernel
 def open_message(layout: Layout, buffers: Buffers, c: int, semiring: int) -> None:
     """Clear a clique's message, which is then to be added up; its parent's will have to follow."""
     clique = layout.cliques[c]
@@ -173,7 +173,7 @@ def close_message(layout: Layout, buffers: Buffers, c: int, semiring: int) -> No
     _scale(layout, buffers, c, semiring)
 
 
-@kernel
+@inlined_kernel
 def collect(layout: Layout, buffers: Buffers, chosen: Ints, semiring: int) -> None:
     """Bring the stale messages of some cliques up to date, children before parents."""
     for c in chosen:
@@ -181,20 +181,22 @@ def collect(layout: Layout, buffers: Buffers, chosen: Ints, semiring: int) -> No
             continue
         clique = layout.cliques[c]
         open_message(layout, buffers, c, semiring)
-        _add_blocks(layout, buffers, c, 0, clique.num_blocks, semiring, False)
+        message = buffers.store[clique.message : clique.message + clique.rows]
+        ratio = buffers.store[clique.ratio : clique.ratio + clique.rows]
+        passes = 2 if semiring == LOG_SUM else 1
+        for number in range(passes):
+            _add_blocks(layout, buffers, c, 0, clique.num_blocks, semiring, number == 1)
+            if number + 1 < passes:  # the maxima are there; sums relative to them follow
+                for i in range(message.size):
+                    ratio[i] = -message[i] if message[i] > -np.inf else 0.0
+                    message[i] = 0.0
         if semiring == LOG_SUM:
-            message = buffers.store[clique.message : clique.message + clique.rows]
-            ratio = buffers.store[clique.ratio : clique.ratio + clique.rows]
-            for i in range(message.size):
-                ratio[i] = -message[i] if message[i] > -np.inf else 0.0
-                message[i] = 0.0
-            _add_blocks(layout, buffers, c, 0, clique.num_blocks, semiring, True)
             for i in range(message.size):
                 message[i] = np.log(message[i]) - ratio[i]
         _scale(layout, buffers, c, semiring)
 
 
-@kernel
+@inlined_kernel
 def log_total(buffers: Buffers) -> float:
     """After `collect` of all cliques: the logarithm of the sum (or the maximum) of the product; -inf for zero."""
     return total_of(buffers.log_scales)

@@ -79,7 +79,9 @@ class ExactEngine:
     def marginals(self, evidence: EvidenceLike | None = None) -> dict[str, Factor]:
         """P(X | evidence) of every variable, from one calibration."""
         answers = self._explained(evidence, self.sums.marginals)
-        return {name: answers[name] for name in self.variables}
+        if len(answers) == len(self.variables):
+            return answers
+        return {name: answers[name] for name in self.variables}  # others are auxiliary
 
     def log_probability(self, evidence: EvidenceLike) -> float:
         """log P(evidence), natural; -inf for impossible evidence."""

@@ -73,15 +73,23 @@ class TreeQuestions(IntervenedParts):
         ['A']
         """
         self._refuse_inputs("a clique tree")
-        names = list(self.variables if targets is None else [v.name for v in read_any_targets(targets, self.variables)])
-        relevant = self._relevant(names, Evidence({}, {}, {}, {}))
-        place = "this compiled model" + ("" if targets is None else ", which compile(targets=...) has cut down")
+        relevant, place = list(self.cpds.values()), "this compiled model"
+        if targets is not None:
+            names = [variable.name for variable in read_any_targets(targets, self.variables)]
+            relevant = self._relevant(names, Evidence({}, {}, {}, {}))
+            place += ", which compile(targets=...) has cut down"
         if any(cpd.variable.is_continuous for cpd in relevant):
             cpds = {cpd.variable.name: cpd for cpd in relevant}
             return HybridEngine(cpds, {name: cpd.variable for name, cpd in cpds.items()}, place)
-        return replace(self._engine(relevant, {}, budget), place=place)
+        return self._engine(relevant, {}, budget, place)
 
-    def _engine(self, cpds: Iterable[CPD], values: Mapping[str, float], budget: Budget | None = None) -> ExactEngine:
+    def _engine(
+        self,
+        cpds: Iterable[CPD],
+        values: Mapping[str, float],
+        budget: Budget | None = None,
+        place: str = "this compiled model",
+    ) -> ExactEngine:
         """The engine of some distributions, continuous variables at their observed values."""
         plain: list[Factor] = []
         compact: list[CPD] = []
@@ -106,7 +114,7 @@ class TreeQuestions(IntervenedParts):
         parts = lower(compact, self.variables, {})
         sums = compile_factors((*plain, *parts.factors), variables.values(), order=parts.order, budget=budget)
         maxima = partial(best_of, compact, plain, tuple(variables.values()), budget) if compact else None
-        return ExactEngine(variables, sums, maxima, -rest.log_scale, families)
+        return ExactEngine(variables, sums, maxima, -rest.log_scale, families, place)
 
     def _engine_given(
         self, evidence: EvidenceLike | None, budget: Budget | None = None
