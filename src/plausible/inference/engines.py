@@ -31,6 +31,7 @@ __all__ = [
     "SummingEngine",
     "VariableElimination",
     "check_engine",
+    "check_known",
 ]
 
 
@@ -90,7 +91,7 @@ class SummingEngine(ABC):
     def query(self, factors: Iterable[Factor], targets: Sequence[Variable], evidence: Evidence) -> Factor:
         """P(targets | evidence); observed targets have all their probability in one state."""
         listed = list(factors)
-        _check_known(listed, targets, evidence)
+        check_known(listed, targets, evidence)
         evidence = without_jeffrey(listed, evidence, lambda one, found: self.query(listed, [one], found).values)
         free = [variable for variable in targets if variable.name not in evidence.hard]
         result = self.sum(listed, free, evidence)
@@ -186,7 +187,7 @@ class JunctionTree:
     def query(self, factors: Iterable[Factor], targets: Sequence[Variable], evidence: Evidence) -> Factor:
         """P(targets | evidence)."""
         listed = list(factors)
-        _check_known(listed, targets, evidence)
+        check_known(listed, targets, evidence)
         compiled = self._compiled(listed, targets)
         return compiled.joint(targets, _about(evidence, compiled.variables))
 
@@ -292,7 +293,8 @@ class RecursiveConditioning(SummingEngine):
 # --- targets and evidence ---
 
 
-def _check_known(factors: Sequence[Factor], targets: Sequence[Variable], evidence: Evidence) -> None:
+def check_known(factors: Sequence[Factor], targets: Sequence[Variable], evidence: Evidence) -> None:
+    """Refuse targets that no factor mentions and that are not observed."""
     known = {name for factor in factors for name in factor.names}
     for variable in targets:
         if variable.name not in known and variable.name not in evidence.hard:

@@ -25,6 +25,12 @@ class QueryInfo:
         The table entries built, all tables together.
     largest_table
         The entries of the largest table.
+    iterations
+        How many rounds an iterative method went; for samplers, how many samples were drawn.
+    residual
+        By how much the last round changed anything; `None` where there are no rounds.
+    advice
+        What to try where the answer is not good enough; "" where there is nothing to say.
     """
 
     engine: str
@@ -33,3 +39,6 @@ class QueryInfo:
     error: float | None = 0.0
     cost: int = 0
     largest_table: int = 0
+    iterations: int = 0
+    residual: float | None = None
+    advice: str = ""

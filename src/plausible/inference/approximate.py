@@ -1,0 +1,110 @@
+"""The base of approximate engines: from beliefs about groups of variables to the answers that all engines give."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.errors import ImpossibleEvidence, NotSupported
+from plausible.factors import Factor
+from plausible.inference.engines import check_known
+from plausible.inference.estimate import Estimate
+from plausible.inference.info import QueryInfo
+from plausible.inference.jeffrey import without_jeffrey
+from plausible.inference.problem import Problem
+from plausible.variables import Evidence, Variable
+
+__all__ = ["ApproximateEngine", "Beliefs"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Beliefs:
+    """What an engine believes of groups of variables.
+
+    Attributes
+    ----------
+    tables
+        For each group an array with an axis for each of its variables; it sums to one.
+    info
+        How they were got; its `error` is that of the worst number.
+    """
+
+    tables: tuple[NDArray[np.float64], ...]
+    info: QueryInfo
+
+
+class ApproximateEngine(ABC):
+    """An engine that answers from one run on a `Problem`; subclasses are frozen and hold their options only."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def beliefs(self, problem: Problem, groups: Sequence[tuple[int, ...]]) -> Beliefs:
+        """The joint of each group of variables, given by their places in the problem.
+
+        Raises `ImpossibleEvidence` where the product is found to be zero, and `NotSupported` for a group that the
+        method has no joint belief of.
+        """
+
+    @abstractmethod
+    def estimate(self, problem: Problem) -> Estimate:
+        """log Σ Π φ, `problem.log_scale` included; -inf where the product is found to be zero."""
+
+    # --- what all engines answer ---
+
+    def query(self, factors: Iterable[Factor], targets: Sequence[Variable], evidence: Evidence) -> Factor:
+        """P(targets | evidence), with a `QueryInfo` that says what it is worth."""
+        return self.joints(factors, [targets], evidence)[0]
+
+    def marginals(
+        self, factors: Iterable[Factor], variables: Iterable[Variable], evidence: Evidence
+    ) -> dict[str, Factor]:
+        """P(X | evidence) of each of the variables, from one run."""
+        listed = list(variables)
+        return dict(
+            zip(
+                (variable.name for variable in listed),
+                self.joints(factors, [(variable,) for variable in listed], evidence),
+                strict=True,
+            )
+        )
+
+    def joints(
+        self, factors: Iterable[Factor], groups: Sequence[Sequence[Variable]], evidence: Evidence
+    ) -> list[Factor]:
+        """P(group | evidence) of each group of variables, from one run."""
+        listed = list(factors)
+        check_known(listed, [variable for group in groups for variable in group], evidence)
+        evidence = without_jeffrey(listed, evidence, lambda one, found: self.query(listed, [one], found).values)
+        problem = Problem.of(listed, evidence)
+        if problem.is_impossible:
+            raise ImpossibleEvidence.outright()
+        free = [[variable for variable in group if variable.name not in evidence.hard] for group in groups]
+        beliefs = self.beliefs(problem, [tuple(problem.places(group)) for group in free])
+        return [
+            _with_observed(group, evidence, Factor(some, table)).with_info(beliefs.info)
+            for group, some, table in zip(groups, free, beliefs.tables, strict=True)
+        ]
+
+    def log_total(self, factors: Iterable[Factor], evidence: Evidence) -> Estimate:
+        """log Σ Π φ over all assignments that agree with the evidence; -inf for zero."""
+        if evidence.jeffrey:
+            raise NotSupported("jeffrey evidence has no probability: it replaces a belief. See likelihood(...).")
+        problem = Problem.of(factors, evidence)
+        if problem.is_impossible:
+            info = QueryInfo("a factor that is zero")
+            return Estimate(-math.inf, info, lower=-math.inf, upper=-math.inf, is_bound=True)
+        return self.estimate(problem)
+
+
+def _with_observed(group: Sequence[Variable], evidence: Evidence, belief: Factor) -> Factor:
+    """The belief with observed variables put in, all their probability in one state, in the order of the group."""
+    for variable in group:
+        if variable.name in evidence.hard:
+            belief = belief * Factor.indicator(variable, variable.states[evidence.hard[variable.name]])
+    return belief.reorder([variable.name for variable in group])

@@ -1,0 +1,76 @@
+"""The base of engines that look for a best assignment: from states to an `Assignment` with value, bound and gap."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.errors import ImpossibleEvidence, NotSupported
+from plausible.factors import Factor
+from plausible.inference.info import QueryInfo
+from plausible.inference.problem import Problem
+from plausible.variables import Assignment, Evidence
+
+__all__ = ["Optimizer", "Optimum"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Optimum:
+    """An assignment that was found, and what is known of better ones.
+
+    Attributes
+    ----------
+    states
+        The position of each variable's state, in the order of the problem.
+    upper
+        No assignment has a larger log Π φ (`problem.log_scale` left out); infinite where nothing is known.
+    info
+        How it was found; `exact` and `error` are filled in from the value and the bound.
+    """
+
+    states: NDArray[np.int64]
+    upper: float
+    info: QueryInfo
+
+
+class Optimizer(ABC):
+    """An engine for most probable explanations; subclasses are frozen and hold their options only."""
+
+    __slots__ = ()
+
+    #: Values and bounds nearer to each other than this prove that the assignment is a best one.
+    _PROOF = 1e-9
+
+    @abstractmethod
+    def optimize(self, problem: Problem) -> Optimum:
+        """An assignment with a large product."""
+
+    def best(self, factors: Iterable[Factor], evidence: Evidence) -> Assignment:
+        """An assignment to all variables of the factors that agrees with the evidence.
+
+        Its `.log_probability` is the logarithm of the product. In its `.info`, `error` is how much larger the
+        logarithm of a better one can be (`None` if unknown), and `exact` whether that proves there is none.
+        """
+        if evidence.jeffrey:
+            raise NotSupported(
+                "A most probable explanation takes states and likelihoods as evidence, not jeffrey(...)."
+            )
+        listed = list(factors)
+        problem = Problem.of(listed, evidence)
+        if problem.is_impossible:
+            raise ImpossibleEvidence.outright()
+        found = self.optimize(problem)
+        value = float(problem.log_product(found.states[None, :])[0])
+        gap = max(0.0, found.upper - value)
+        info = replace(found.info, exact=gap <= self._PROOF, error=gap if gap < np.inf else None)
+        everything = {variable.name: variable for factor in listed for variable in factor.scope}
+        places = {variable.name: number for number, variable in enumerate(problem.variables)}
+        states = {
+            name: variable.states[evidence.hard[name] if name in evidence.hard else int(found.states[places[name]])]
+            for name, variable in everything.items()
+        }
+        return Assignment(states, log_probability=value + problem.log_scale, info=info)
