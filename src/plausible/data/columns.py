@@ -17,7 +17,14 @@ if TYPE_CHECKING:
     import pandas as pd
     from narwhals.typing import IntoDataFrame
 
-__all__ = ["encode_column", "encode_columns", "encode_evidence"]
+__all__ = [
+    "encode_column",
+    "encode_columns",
+    "encode_evidence",
+    "equally_long",
+    "frame_columns",
+    "refuse_others",
+]
 
 #: For each row the place of its value in a list of values; -1 where it is missing.
 _Factorized: TypeAlias = tuple[npt.NDArray[np.intp], list[Any]]
@@ -44,14 +51,14 @@ def encode_columns(
     >>> encode_columns({"X": ["b", "a"]}, {"X": Variable("X", ["a", "b"])})
     {'X': array([1, 0])}
     """
-    columns = frame if isinstance(frame, Mapping) else _frame_columns(frame)
+    columns = frame if isinstance(frame, Mapping) else frame_columns(frame)
     for name in variables:
         if name not in columns:
             raise UnknownVariable(
                 f"The data has no column for the variable {name!r}.{suggestion(name, map(str, columns))}"
             )
-    _refuse_others(columns, variables)
-    return _equally_long({name: encode_column(variable, columns[name]) for name, variable in variables.items()})
+    refuse_others(columns, variables)
+    return equally_long({name: encode_column(variable, columns[name]) for name, variable in variables.items()})
 
 
 def encode_evidence(
@@ -72,10 +79,10 @@ def encode_evidence(
     array([[-1,  1],
            [-1, -1]], dtype=int32)
     """
-    columns = frame if isinstance(frame, Mapping) else _frame_columns(frame)
-    _refuse_others(columns, variables)
+    columns = frame if isinstance(frame, Mapping) else frame_columns(frame)
+    refuse_others(columns, variables)
     encoded = {name: encode_column(variables[name], column, allow_missing=True) for name, column in columns.items()}
-    _equally_long(encoded)
+    equally_long(encoded)
     num_rows = len(next(iter(encoded.values()), () if isinstance(frame, Mapping) else frame))
     rows = np.full((num_rows, len(variables)), -1, dtype=np.int32)
     for place, name in enumerate(variables):
@@ -84,7 +91,7 @@ def encode_evidence(
     return rows
 
 
-def _refuse_others(columns: Iterable[Any], variables: Mapping[str, Variable]) -> None:
+def refuse_others(columns: Iterable[Any], variables: Mapping[str, Variable]) -> None:
     """Refuse a column that is no variable: it may be a misspelt one, and would be left out unnoticed."""
     for name in columns:
         if name not in variables:
@@ -92,7 +99,8 @@ def _refuse_others(columns: Iterable[Any], variables: Mapping[str, Variable]) ->
             raise UnknownVariable(f"{problem} If it is none, leave it out: frame.drop(columns=[{name!r}]).")
 
 
-def _equally_long(encoded: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
+def equally_long(encoded: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
+    """The columns, checked to have as many rows each."""
     lengths = {name: len(column) for name, column in encoded.items()}
     shortest, longest = (choose(lengths, key=lengths.__getitem__, default="") for choose in (min, max))
     if lengths and lengths[shortest] != lengths[longest]:
@@ -103,7 +111,8 @@ def _equally_long(encoded: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray
     return encoded
 
 
-def _frame_columns(frame: IntoDataFrame) -> Mapping[Any, Any]:
+def frame_columns(frame: IntoDataFrame) -> Mapping[Any, Any]:
+    """Name -> column of a frame, each name once."""
     import narwhals as nw
 
     if (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from plausible.data.columns import _equally_long, _frame_columns, _refuse_others, encode_column
+from plausible.data.columns import encode_column, equally_long, frame_columns, refuse_others
 from plausible.errors import InvalidArgument
 from plausible.variables import Evidence, Variable
 from plausible.variables.variable import is_missing
@@ -53,9 +53,9 @@ class EvidenceColumns:
         cls, frame: IntoDataFrame | Mapping[str, Sequence[Any]], variables: Mapping[str, Variable]
     ) -> EvidenceColumns:
         """From a pandas, polars or arrow frame, or a mapping from names to columns, all of them of variables."""
-        columns = frame if isinstance(frame, Mapping) else _frame_columns(frame)
-        _refuse_others(columns, variables)
-        encoded = _equally_long({name: _encoded(variables[name], column) for name, column in columns.items()})
+        columns = frame if isinstance(frame, Mapping) else frame_columns(frame)
+        refuse_others(columns, variables)
+        encoded = equally_long({name: _encoded(variables[name], column) for name, column in columns.items()})
         num_rows = len(next(iter(encoded.values()), () if isinstance(frame, Mapping) else frame))
         states = {n: c for n, c in encoded.items() if not variables[n].is_continuous and (c >= 0).any()}
         numbers = {n: c for n, c in encoded.items() if variables[n].is_continuous and not np.isnan(c).all()}

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from plausible.kernels.blocks import Layout
     from plausible.kernels.layout import Extent
 
-__all__ = ["Program"]
+__all__ = ["SECONDS_PER_ENTRY", "Program"]
 
 Ints = NDArray[np.int64]
 
 #: What one entry, and one clique, cost in a calibration, in seconds: rough figures of today's desktop machines.
-_SECONDS_PER_ENTRY = 3e-9
+SECONDS_PER_ENTRY = 3e-9
 _SECONDS_PER_CLIQUE = 1e-6
 
 
@@ -86,7 +86,7 @@ class Program:
     @property
     def seconds(self) -> float:
         """A rough estimate of the time of one calibration."""
-        return self.num_entries * _SECONDS_PER_ENTRY + self.num_cliques * _SECONDS_PER_CLIQUE
+        return self.num_entries * SECONDS_PER_ENTRY + self.num_cliques * _SECONDS_PER_CLIQUE
 
     def smallest_cliques(self, groups: Iterable[Iterable[int]]) -> list[int | None]:
         """For each group of variables the position of the clique with the smallest table that has them all, if any."""

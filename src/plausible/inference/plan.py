@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
 
+from plausible.engine.program import SECONDS_PER_ENTRY
 from plausible.errors import TooLarge
 from plausible.factors import Factor
 from plausible.factors.alignment import union_scope
@@ -20,8 +21,6 @@ from plausible.variables import Variable
 
 __all__ = ["Plan", "plan_factors", "plan_of"]
 
-#: What an entry costs, in seconds, where there is no program to ask.
-_SECONDS_PER_ENTRY = 3e-9
 #: Numbers of entries beyond this are given as so many seconds and no more, so that plans stay finite.
 _ENDLESS = 10**300
 
@@ -194,6 +193,6 @@ def _plan_beyond_bounds(
         largest_entries=max(entries),
         largest_separator=tuple(str(node) for node in sizes if node in separator),
         bytes=8 * (sum(factor.flat.size for factor in factors) + messages),
-        seconds=min(sum(entries), _ENDLESS) * _SECONDS_PER_ENTRY,
+        seconds=min(sum(entries), _ENDLESS) * SECONDS_PER_ENTRY,
         fits=False,
     )

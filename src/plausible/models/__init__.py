@@ -8,6 +8,7 @@ from plausible.models.conversion import chain_rule_network, factorizes, to_bayes
 from plausible.models.divergence import kl_divergence_networks
 from plausible.models.exact_engine import ExactEngine
 from plausible.models.factor_graph import FactorGraph
+from plausible.models.hybrid_engine import HybridEngine
 from plausible.models.log_linear import feature, log_linear
 from plausible.models.markov_network import MarkovNetwork
 from plausible.models.naive_bayes import naive_bayes
@@ -21,6 +22,7 @@ __all__ = [
     "ConditionalRandomField",
     "ExactEngine",
     "FactorGraph",
+    "HybridEngine",
     "Literal",
     "MarkovNetwork",
     "NetworkComparison",

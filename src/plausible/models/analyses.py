@@ -31,9 +31,9 @@ from plausible.inference.sensitivity_tornado import Variation, tornado
 from plausible.models.evidence_analyses import EvidenceAnalyses
 from plausible.models.hybrid_questions import refuse_hidden_parents
 from plausible.models.hybrid_states import densities
+from plausible.models.interventions import has_hidden_numbers
 from plausible.models.lowering import SMALL_TABLE, lower
 from plausible.models.network_parts import NetworkParts
-from plausible.models.questions import has_hidden_numbers
 from plausible.variables import Evidence, EvidenceLike, State
 from plausible.variables.evidence import findings_of
 

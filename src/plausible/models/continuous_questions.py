@@ -54,10 +54,8 @@ class ContinuousQuestions(NetworkQuestions):
         ---------+------+-------
         x        |    3 |    3.2
         """
-        if do:
-            network, findings = self._surgery(do, evidence)
-            return network.moments(targets, findings)
-        answer = hybrid_query(self.cpds, self.variables, targets, evidence)
+        network, findings = self._given(evidence, do)
+        answer = hybrid_query(network.cpds, network.variables, targets, findings)
         if not isinstance(answer, MomentGaussian):
             raise InvalidArgument(
                 "Moments are those of continuous targets. Ask query(...) about discrete ones, mixture(...) about both."
@@ -74,10 +72,8 @@ class ContinuousQuestions(NetworkQuestions):
 
         The targets may be discrete in part. See `moments` for the parameters.
         """
-        if do:
-            network, findings = self._surgery(do, evidence)
-            return network.mixture(targets, findings)
-        return hybrid_mixture(self.cpds, self.variables, targets, evidence)
+        network, findings = self._given(evidence, do)
+        return hybrid_mixture(network.cpds, network.variables, targets, findings)
 
     def _number_information(self, target: str, name: str, evidence: EvidenceLike, base: float) -> NumberInformation:
         """What a continuous variable would tell about a discrete target, from the mixture of both."""
@@ -98,8 +94,6 @@ class ContinuousQuestions(NetworkQuestions):
         >>> {name: float(one.mean[0]) for name, one in net.continuous_marginals().items()}
         {'x': 1.0, 'y': -3.0}
         """
-        if do:
-            network, findings = self._surgery(do, evidence)
-            return network.continuous_marginals(findings)
-        answers = hybrid_marginals(self.cpds, self.variables, evidence)
+        network, findings = self._given(evidence, do)
+        answers = hybrid_marginals(network.cpds, network.variables, findings)
         return {name: answer for name, answer in answers.items() if isinstance(answer, MomentGaussian)}

@@ -32,7 +32,8 @@ class IntervenedParts(NetworkParts):
 
     def _given(self, evidence: EvidenceLike | None, do: Mapping[str, State] | None) -> tuple[Self, EvidenceLike | None]:
         """The network to ask and its evidence: this one, or the mutilated one where `do` sets variables."""
-        return self._surgery(do, evidence) if do else (self, evidence)
+        settings = findings_of(do)
+        return self._surgery(settings, evidence) if settings else (self, evidence)
 
     def _surgery(self, do: Mapping[str, State], evidence: EvidenceLike | None) -> tuple[Self, Mapping[str, Any]]:
         """The mutilated network and the evidence; continuous variables that are set become inputs, without density."""

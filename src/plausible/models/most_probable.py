@@ -13,9 +13,10 @@ from plausible.inference.marginal_map import marginal_map
 from plausible.inference.posterior import read_targets
 from plausible.models.hybrid_questions import hybrid_mpe, hybrid_table
 from plausible.models.hybrid_states import hybrid_k_best
+from plausible.models.interventions import has_hidden_numbers
 from plausible.models.lowering import lower
 from plausible.models.maxima import best_of, k_best_of
-from plausible.models.questions import NetworkQuestions, has_hidden_numbers
+from plausible.models.questions import NetworkQuestions
 from plausible.variables import Assignment, Evidence, EvidenceLike, State
 from plausible.variables.evidence import findings_of
 

@@ -36,7 +36,7 @@ from plausible.variables.evidence import findings_of
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
-__all__ = ["NetworkQuestions", "has_hidden_numbers"]
+__all__ = ["NetworkQuestions"]
 
 
 class NetworkQuestions(TreeQuestions):

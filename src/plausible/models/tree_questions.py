@@ -216,9 +216,9 @@ class TreeQuestions(IntervenedParts):
         >>> BayesianNetwork(TableCPD("coin", [0.5, 0.5], states=["heads", "tails"])).sample(3, seed=1)["coin"].tolist()
         ['tails', 'tails', 'heads']
         """
-        if do:
-            self._surgery(do, evidence)  # refuses evidence against the intervention
-            return self.intervene(do).sample(num_rows, seed, evidence, budget=budget)
+        if settings := findings_of(do):
+            self._surgery(settings, evidence)  # refuses evidence against the intervention
+            return self.intervene(settings).sample(num_rows, seed, evidence, budget=budget)
         given = findings_of(evidence)
         if given and any(variable.is_continuous for variable in self.variables.values()):
             return hybrid_sample(self.cpds, self.variables, checked_count(num_rows), seed, given)
