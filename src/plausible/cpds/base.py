@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -58,10 +58,10 @@ class CPD(Frozen, ABC):
     @property
     def parents(self) -> tuple[Variable, ...]:
         """The parents, in order."""
-        parents = tuple(parent for parent in self._known_parents if parent is not None)
-        if len(parents) < len(self._known_parents):
-            self._require_bound()
-        return parents
+        for parent in self._known_parents:
+            if parent is None:
+                self._require_bound()
+        return cast(tuple[Variable, ...], self._known_parents)
 
     def _require_bound(self) -> None:
         if not self.is_bound:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from plausible.errors import ImpossibleEvidence
+from plausible.errors import ImpossibleEvidence, TooLarge
 from plausible.variables import Jeffrey
 
 __all__ = ["impossible_evidence", "smallest_contradiction"]
@@ -63,7 +63,10 @@ def impossible_evidence(
 ) -> ImpossibleEvidence | None:
     """The error that names the smallest contradiction that was found; `None` where there is nothing to name."""
     certain = {name: finding for name, finding in evidence.items() if not isinstance(finding, Jeffrey)}
-    contradiction = smallest_contradiction(certain, is_possible)
+    try:
+        contradiction = smallest_contradiction(certain, is_possible)
+    except TooLarge:  # what an approximate engine has found is beyond what can be looked into
+        return None
     if not contradiction:  # possible after all, or impossible whatever the evidence
         return None
     findings = ", ".join(f"{name}={finding!r}" for name, finding in contradiction.items())

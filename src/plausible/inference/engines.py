@@ -49,6 +49,11 @@ class Engine(Protocol):
         Targets may be observed; impossible evidence raises `ImpossibleEvidence`.
         """
 
+    def marginals(
+        self, factors: Iterable[Factor], variables: Iterable[Variable], evidence: Evidence
+    ) -> dict[str, Factor]:
+        """P(X | evidence) of each of the variables."""
+
     def log_total(self, factors: Iterable[Factor], evidence: Evidence) -> float:
         """log Σ Π φ over all assignments that agree with the evidence; -inf for zero.
 
@@ -78,6 +83,13 @@ class SummingEngine(ABC):
     def mentioned(self) -> tuple[str, ...]:
         """The names of variables that its options mention."""
         return ()
+
+    def marginals(
+        self, factors: Iterable[Factor], variables: Iterable[Variable], evidence: Evidence
+    ) -> dict[str, Factor]:
+        """P(X | evidence) of each of the variables, one question after the other."""
+        listed = list(factors)
+        return {variable.name: self.query(listed, [variable], evidence) for variable in variables}
 
     @abstractmethod
     def sum(self, factors: Sequence[Factor], targets: Sequence[Variable], evidence: Evidence) -> SumProduct:
@@ -190,6 +202,16 @@ class JunctionTree:
         check_known(listed, targets, evidence)
         compiled = self._compiled(listed, targets)
         return compiled.joint(targets, _about(evidence, compiled.variables))
+
+    def marginals(
+        self, factors: Iterable[Factor], variables: Iterable[Variable], evidence: Evidence
+    ) -> dict[str, Factor]:
+        """P(X | evidence) of each of the variables, from one calibration."""
+        listed, wanted = list(factors), list(variables)
+        check_known(listed, wanted, evidence)
+        compiled = self._compiled(listed, wanted)
+        answers = compiled.marginals(_about(evidence, compiled.variables))
+        return {variable.name: answers[variable.name] for variable in wanted}
 
     def log_total(self, factors: Iterable[Factor], evidence: Evidence) -> float:
         """log Σ Π φ over all assignments that agree with the evidence; -inf for zero."""

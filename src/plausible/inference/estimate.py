@@ -7,7 +7,7 @@ from typing import Any
 
 from plausible.inference.info import QueryInfo
 
-__all__ = ["Estimate"]
+__all__ = ["Estimate", "difference"]
 
 
 class Estimate(float):
@@ -62,3 +62,21 @@ class Estimate(float):
 
 def _restored(value: float, info: QueryInfo, lower: float, upper: float, is_bound: bool) -> Estimate:
     return Estimate(value, info, lower=lower, upper=upper, is_bound=is_bound)
+
+
+def difference(first: float, second: float) -> float:
+    """first - second, with bounds where both are estimates and the first is finite.
+
+    >>> info = QueryInfo("mean field", exact=False)
+    >>> difference(Estimate(3.0, info, lower=2.5), Estimate(1.0, info, upper=1.5))
+    2.0 (at least 1, by mean field)
+    """
+    if not (isinstance(first, Estimate) and isinstance(second, Estimate)) or math.isinf(first):
+        return first - second
+    return Estimate(
+        float(first) - float(second),
+        first.info,
+        lower=first.lower - second.upper,
+        upper=first.upper - second.lower,
+        is_bound=first.is_bound and second.is_bound,
+    )

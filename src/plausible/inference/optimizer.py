@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.errors import ImpossibleEvidence, NotSupported
+from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.factors import Factor
 from plausible.inference.info import QueryInfo
 from plausible.inference.problem import Problem
 from plausible.variables import Assignment, Evidence
 
-__all__ = ["Optimizer", "Optimum"]
+__all__ = ["Optimizer", "Optimum", "check_optimizer"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,3 +74,9 @@ class Optimizer(ABC):
             for name, variable in everything.items()
         }
         return Assignment(states, log_probability=value + problem.log_scale, info=info)
+
+
+def check_optimizer(engine: object) -> None:
+    """Refuse what does not look for best assignments; `None` will do."""
+    if engine is not None and not isinstance(engine, Optimizer):
+        raise InvalidArgument(f"engine= takes an engine for best assignments, such as MaxProduct(), not {engine!r}.")

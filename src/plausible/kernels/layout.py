@@ -60,13 +60,14 @@ class Extent(NamedTuple):
         The numbers of all operands.
     entries, blocks
         Those of all tables together.
-    block, operands, axes
-        The most entries of a block, and the most operands and axes of a clique.
+    table, block, operands, axes
+        The most entries of a table and of a block, and the most operands and axes of a clique.
     """
 
     store: int
     entries: int
     blocks: int
+    table: int
     block: int
     operands: int
     axes: int
@@ -114,15 +115,16 @@ def lay_out(
 
 @kernel
 def _extent(cliques: Records, store: int) -> Extent:
-    entries, blocks, block, operands, axes = 0, 0, 1, 0, 0
+    entries, blocks, table, block, operands, axes = 0, 0, 0, 1, 0, 0
     for c in range(cliques.size):
         clique = cliques[c]
         entries += clique.rows * clique.columns
         blocks += clique.num_blocks
+        table = max(table, clique.rows * clique.columns)
         block = max(block, clique.block)
         operands = max(operands, clique.last - clique.first + 2)
         axes = max(axes, clique.num_axes)
-    return Extent(store, entries, blocks, block, operands, axes)
+    return Extent(store, entries, blocks, table, block, operands, axes)
 
 
 @kernel

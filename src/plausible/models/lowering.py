@@ -14,9 +14,9 @@ from plausible.errors import NotSupported
 from plausible.factors import Factor
 from plausible.factors.alignment import check_size, num_entries, table_shape, wide
 from plausible.models.causes import Causes, decompose, read_causes
-from plausible.variables import State, Variable
+from plausible.variables import Evidence, State, Variable
 
-__all__ = ["SMALL_TABLE", "Lowered", "lower", "point_mass"]
+__all__ = ["SMALL_TABLE", "Lowered", "lower", "plain_factors", "point_mass"]
 
 #: Families that would need auxiliary variables are written as one table up to this size: cheaper, unless they overlap.
 SMALL_TABLE = 1024
@@ -24,6 +24,8 @@ SMALL_TABLE = 1024
 _TINY_TABLE = 8
 #: With more pairs of a child and a cause the search for a decomposition would take longer than it is worth.
 _MAX_PAIRS = 2000
+#: Named engines get no tables with more entries.
+_GREAT_TABLE = 2**20
 #: Weights of the states of one variable further apart than exp of this are spread over several factors.
 _MAX_LOG_SPREAD = 600.0
 
@@ -87,6 +89,19 @@ def lower(
     for cpd in cpds:
         lowering.add(cpd)
     return lowering.finished()
+
+
+def plain_factors(cpds: Iterable[CPD], variables: Iterable[str], found: Evidence) -> Sequence[Factor]:
+    """One factor for each distribution, its own variable last, as named engines want them.
+
+    Where there are continuous variables, whose values must be known, or tables would be great, what `lower` makes.
+    """
+    listed = list(cpds)
+    if any(v.is_continuous for cpd in listed for v in cpd.scope) or any(
+        num_entries(cpd.scope) > _GREAT_TABLE for cpd in listed
+    ):
+        return lower(listed, variables, found.values, found.hard).factors
+    return [cpd.to_factor() for cpd in listed]
 
 
 class _Lowering:

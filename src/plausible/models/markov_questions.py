@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -19,8 +20,10 @@ from plausible.inference.compiled import compile_factors
 from plausible.inference.contradiction import impossible_evidence
 from plausible.inference.elimination import absorb, sum_product
 from plausible.inference.engines import Engine, check_engine
+from plausible.inference.estimate import difference
 from plausible.inference.map_search import SearchProgress
 from plausible.inference.marginal_map import marginal_map
+from plausible.inference.optimizer import Optimizer, check_optimizer
 from plausible.inference.plan import Plan, plan_factors
 from plausible.inference.posterior import components, log_total, posterior, posteriors, read_targets
 from plausible.inference.relevance import prune
@@ -49,14 +52,20 @@ class MarkovQuestions(EvidenceAnalyses):
     def factors(self) -> tuple[Factor, ...]:
         """The factors, in the order given."""
 
-    def log_partition(self, evidence: EvidenceLike | None = None, *, budget: Budget | None = None) -> float:
+    def log_partition(
+        self, evidence: EvidenceLike | None = None, *, engine: Engine | None = None, budget: Budget | None = None
+    ) -> float:
         """log Z(e), natural: the logarithm of the measure of all assignments that agree with the evidence.
 
         Without evidence it must be finite: a network in which no assignment has positive measure is no distribution.
+        An approximate `engine` gives an `Estimate`, a float with bounds or an interval.
         """
+        check_engine(engine, self.variables)
         found = Evidence.read(evidence, self.variables, "this network")
         if found.jeffrey:
             raise NotSupported("jeffrey evidence has no probability: it replaces a belief. See likelihood(...).")
+        if engine is not None:
+            return engine.log_total(self._all_factors(), found)
         total = log_total(self._all_factors(), found, budget=budget)
         if total == -math.inf and not found:
             raise InvalidModel(
@@ -121,9 +130,16 @@ class MarkovQuestions(EvidenceAnalyses):
         factors = absorb(self._all_factors(), replace(found, jeffrey={}))
         return plan_factors(factors, free, together=[[variable.name for variable in free]], budget=budget)
 
-    def log_probability(self, evidence: EvidenceLike, *, budget: Budget | None = None) -> float:
-        """log P(evidence) = log Z(e) - log Z, natural; -inf for impossible evidence."""
-        return self.log_partition(evidence, budget=budget) - self.log_partition(budget=budget)
+    def log_probability(
+        self, evidence: EvidenceLike, *, engine: Engine | None = None, budget: Budget | None = None
+    ) -> float:
+        """log P(evidence) = log Z(e) - log Z, natural; -inf for impossible evidence.
+
+        An approximate `engine` gives an `Estimate`, a float with bounds or an interval.
+        """
+        some = self.log_partition(evidence, engine=engine, budget=budget)
+        everything = self.log_partition(engine=engine, budget=budget)
+        return difference(some, everything)
 
     def compile(self, targets: str | Iterable[str] | None = None, *, budget: Budget | None = None) -> ExactEngine:
         """A clique tree for this network, laid out once: for many questions, or for a table of evidence.
@@ -169,6 +185,7 @@ class MarkovQuestions(EvidenceAnalyses):
         evidence: EvidenceLike | None = None,
         *,
         targets: str | Iterable[str] | None = None,
+        engine: Engine | None = None,
         budget: Budget | None = None,
     ) -> dict[str, Factor]:
         """P(X | evidence) of every variable, or of some, from one calibration of a clique tree.
@@ -179,13 +196,18 @@ class MarkovQuestions(EvidenceAnalyses):
             Name -> a state, a collection of states, `likelihood(...)` or `jeffrey(...)`.
         targets
             The variables that are wanted.
+        engine
+            A named way to get the answers, such as `LoopyBP()`; a clique tree where left out.
         budget
             What the answer may cost; the default budget where left out.
         """
+        check_engine(engine, self.variables)
         wanted = list(self.variables.values())
         if targets is not None:
             wanted = read_targets(targets, self.variables, "this network")
         found = Evidence.read(evidence, self.variables, "this network")
+        if engine is not None:
+            return self._explained(evidence, lambda: engine.marginals(self._all_factors(), wanted, found))
         return self._explained(evidence, lambda: self._posteriors(wanted, found, budget))
 
     def _posteriors(self, wanted: Sequence[Variable], found: Evidence, budget: Budget | None) -> dict[str, Factor]:
@@ -200,8 +222,26 @@ class MarkovQuestions(EvidenceAnalyses):
         answers = compiled.marginals(found)
         return {variable.name: answers[variable.name] for variable in wanted}
 
-    def mpe(self, evidence: EvidenceLike | None = None, *, budget: Budget | None = None) -> Assignment:
-        """A most probable assignment to all variables given the evidence, with its `.log_probability`."""
+    def mpe(
+        self,
+        evidence: EvidenceLike | None = None,
+        *,
+        engine: Optimizer | None = None,
+        budget: Budget | None = None,
+    ) -> Assignment:
+        """A most probable assignment to all variables given the evidence, with its `.log_probability`.
+
+        An `engine` such as `GraphCut()` or `MaxProduct()` looks for one without a clique tree. As there may be none for
+        log Z either, its `.log_probability` is then the logarithm of the product of the factors; `.info.error` says how
+        much larger that of a better assignment can be.
+        """
+        check_optimizer(engine)
+        if engine is not None:
+            found = Evidence.read(evidence, self.variables, "this network")
+            best = self._explained(evidence, lambda: engine.best(self._all_factors(), found))
+            return Assignment(
+                {name: best[name] for name in self.variables}, log_probability=best.log_probability, info=best.info
+            )
         return self.compile(budget=budget).mpe(evidence)
 
     def expectation(
@@ -271,6 +311,7 @@ class MarkovQuestions(EvidenceAnalyses):
         try:
             return answer()
         except ImpossibleEvidence as error:
-            self.log_partition()
+            with suppress(TooLarge):
+                self.log_partition()
             better = impossible_evidence(findings_of(evidence), lambda some: self.log_partition(some) > -math.inf)
             raise better or error from None

@@ -13,10 +13,11 @@ from plausible.inference.compiled import compile_factors
 from plausible.inference.elimination import absorb
 from plausible.inference.k_best import best_assignments
 from plausible.inference.marginal_map import marginal_map
+from plausible.inference.optimizer import Optimizer
 from plausible.models.lowering import Lowered, lower
 from plausible.variables import Assignment, Evidence, Variable
 
-__all__ = ["best_of", "k_best_of"]
+__all__ = ["best_by", "best_of", "k_best_of"]
 
 #: Distributions are written out up to so many entries: then no search is needed.
 _LARGEST_TABLE = 2**18
@@ -78,6 +79,14 @@ def best_of(
         raise _refusal(f"A search for the best assignment did not end within {limit.seconds:g} s.", cpds)
     best = Assignment(found.assignment, log_probability=found.log_value, info=found.info)
     return _shifted(best, lowered)
+
+
+def best_by(engine: Optimizer, cpds: Sequence[CPD], variables: Sequence[Variable], evidence: Evidence) -> Assignment:
+    """A good assignment to the variables, observed ones included, as an engine finds it; see `best_of`."""
+    lowered = lower(cpds, _names(variables), evidence.values, evidence.hard, tables_up_to=_LARGEST_TABLE)
+    if _auxiliaries(lowered.factors, variables):
+        raise _refusal(f"{type(engine).__name__} can't sum before it maximises.", cpds)
+    return _shifted(engine.best(lowered.factors, replace(evidence, values={})), lowered)
 
 
 def k_best_of(

@@ -10,12 +10,13 @@ from plausible.errors import ImpossibleEvidence
 from plausible.inference.budget import Budget
 from plausible.inference.map_search import SearchProgress
 from plausible.inference.marginal_map import marginal_map
+from plausible.inference.optimizer import Optimizer, check_optimizer
 from plausible.inference.posterior import read_targets
 from plausible.models.hybrid_questions import hybrid_mpe, hybrid_table
 from plausible.models.hybrid_states import hybrid_k_best
 from plausible.models.interventions import has_hidden_numbers
 from plausible.models.lowering import lower
-from plausible.models.maxima import best_of, k_best_of
+from plausible.models.maxima import best_by, best_of, k_best_of
 from plausible.models.questions import NetworkQuestions
 from plausible.variables import Assignment, Evidence, EvidenceLike, State
 from plausible.variables.evidence import findings_of
@@ -33,6 +34,7 @@ class MostProbable(NetworkQuestions):
         evidence: EvidenceLike | None = None,
         do: Mapping[str, State] | None = None,
         *,
+        engine: Optimizer | None = None,
         budget: Budget | None = None,
     ) -> Assignment:
         """A most probable assignment to all variables given the evidence, with its `.log_probability`.
@@ -44,11 +46,15 @@ class MostProbable(NetworkQuestions):
         numbers integrated out, and then the numbers that are most probable given the states. `.log_probability` is
         then a log-density. (The point of largest density could be another one, and another again in other units.)
 
+        An `engine` such as `MaxProduct()` looks for a good assignment where a clique tree would be too large; how much
+        better another could be stands in `.info.error`, as a difference of logarithms.
+
         >>> from plausible import BayesianNetwork, TableCPD
         >>> net = BayesianNetwork(TableCPD("A", [0.6, 0.4]), TableCPD("B", [[0.7, 0.3], [0.2, 0.8]], parents=["A"]))
         >>> net.mpe(evidence={"B": 1})
         Assignment(A=1, B=1)
         """
+        check_optimizer(engine)
         network, findings = self._given(evidence, do)
         found = Evidence.read(findings, network.variables, "this network")
         if any(v.is_continuous and name not in found.values for name, v in network.variables.items()):
@@ -56,7 +62,10 @@ class MostProbable(NetworkQuestions):
         wanted = [variable for variable in network.variables.values() if not variable.is_continuous]
         relevant = network._relevant([*found.names, *(variable.name for variable in wanted)], found)
         try:
-            best = best_of(relevant, (), wanted, budget, found)
+            if engine is None:
+                best = best_of(relevant, (), wanted, budget, found)
+            else:
+                best = best_by(engine, relevant, wanted, found)
         except ImpossibleEvidence as error:
             raise network._contradiction(findings_of(findings)) or error from None
         states = {name: found.values.get(name, best.get(name)) for name in self.variables}

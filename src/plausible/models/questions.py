@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from plausible.cpds import CPD
 from plausible.data import encode_columns
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.factors import Factor, product
@@ -28,7 +27,7 @@ from plausible.models.hybrid_questions import (
 )
 from plausible.models.hybrid_states import hybrid_expectation, hybrid_plan
 from plausible.models.interventions import has_hidden_numbers
-from plausible.models.lowering import lower
+from plausible.models.lowering import lower, plain_factors
 from plausible.models.tree_questions import TreeQuestions
 from plausible.variables import Evidence, EvidenceLike, State
 from plausible.variables.evidence import findings_of
@@ -95,7 +94,7 @@ class NetworkQuestions(TreeQuestions):
             return hybrid_table(network.cpds, network.variables, wanted, findings, budget)
         try:
             if engine is not None:
-                return engine.query(network._plain_factors(relevant, found), wanted, certain)
+                return engine.query(plain_factors(relevant, network.variables, found), wanted, certain)
             lowered = lower(relevant, network.variables, found.values, found.hard)
             if found.jeffrey:
                 return posterior(lowered.factors, wanted, certain, order=lowered.order, budget=budget)
@@ -138,7 +137,7 @@ class NetworkQuestions(TreeQuestions):
         observed = {**found.hard, **found.values}
         certain = replace(found, values={})
         if engine is not None:
-            return engine.log_total(network._plain_factors(relevant, found), certain)
+            return engine.log_total(plain_factors(relevant, network.variables, found), certain)
         if all(cpd.variable.name in observed for cpd in relevant):
             columns = {name: np.array([value]) for name, value in observed.items()}
             return float(sum(cpd.log_probability(columns)[0] for cpd in relevant))
@@ -222,16 +221,6 @@ class NetworkQuestions(TreeQuestions):
         together = [variable.name for variable in free]
         plan = plan_factors(pruned.factors, free, order=lowered.order, together=[together], budget=budget)
         return replace(plan, requisite=requisite)
-
-    def _plain_factors(self, cpds: Iterable[CPD], found: Evidence) -> Sequence[Factor]:
-        """One factor for each distribution, its own variable last, as named engines want them.
-
-        Where there are continuous variables, whose values must be known, factors of what is left.
-        """
-        listed = list(cpds)
-        if any(variable.is_continuous for cpd in listed for variable in cpd.scope):
-            return lower(listed, self.variables, found.values, found.hard).factors
-        return [cpd.to_factor() for cpd in listed]
 
     # --- rows and structure ---
 

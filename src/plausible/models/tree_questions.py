@@ -17,6 +17,7 @@ from plausible.factors.alignment import num_entries
 from plausible.graphs.seeds import Seed, generator_of
 from plausible.inference.budget import Budget
 from plausible.inference.compiled import compile_factors
+from plausible.inference.engines import Engine, check_engine
 from plausible.inference.posterior import posteriors, read_targets
 from plausible.models.exact_engine import ExactEngine, checked_count
 from plausible.models.hybrid_engine import HybridEngine
@@ -26,7 +27,7 @@ from plausible.models.hybrid_questions import (
     read_any_targets,
 )
 from plausible.models.interventions import IntervenedParts, has_hidden_numbers
-from plausible.models.lowering import SMALL_TABLE, lower, point_mass
+from plausible.models.lowering import SMALL_TABLE, lower, plain_factors, point_mass
 from plausible.models.maxima import best_of
 from plausible.variables import Evidence, EvidenceLike, State, Variable
 from plausible.variables.evidence import findings_of
@@ -134,6 +135,7 @@ class TreeQuestions(IntervenedParts):
         do: Mapping[str, State] | None = None,
         *,
         targets: Iterable[str] | None = None,
+        engine: Engine | None = None,
         budget: Budget | None = None,
     ) -> dict[str, Factor]:
         """P(X | evidence, do) of every discrete variable, or of some, from one calibration of a clique tree.
@@ -146,11 +148,15 @@ class TreeQuestions(IntervenedParts):
             Name -> state that an intervention sets; see `intervene`.
         targets
             The variables that are wanted; then what has no effect on them is left out, which may save much.
+        engine
+            A named way to get the answers, such as `LoopyBP()`; the cheapest exact one where left out.
         budget
             What the answer may cost; the default budget where left out.
         """
         network, findings = self._given(evidence, do)
         wanted = None if targets is None else read_targets(targets, network.variables, "this network")
+        if engine is not None:
+            return network._marginals_by(engine, wanted, findings)
         if network._needs_hidden_numbers(findings):
             answers = hybrid_marginals(network.cpds, network.variables, findings, budget)
             tables = {name: answer for name, answer in answers.items() if isinstance(answer, Factor)}
@@ -158,13 +164,26 @@ class TreeQuestions(IntervenedParts):
         if wanted is not None:
             return network._marginals_given(wanted, findings, budget)
         try:
-            engine, rest = network._engine_given(findings, budget)
+            compiled, rest = network._engine_given(findings, budget)
         except TooLarge:
-            engine = None
-        if engine is None or engine.sums.program.num_entries > LARGE_TREE:
+            compiled = None
+        if compiled is None or compiled.sums.program.num_entries > LARGE_TREE:
             discrete = [variable for variable in network.variables.values() if not variable.is_continuous]
             return network._marginals_given(discrete, findings, budget)
-        return engine.marginals(rest)
+        return compiled.marginals(rest)
+
+    def _marginals_by(
+        self, engine: Engine, targets: Sequence[Variable] | None, evidence: EvidenceLike | None
+    ) -> dict[str, Factor]:
+        """The posteriors that a named engine finds."""
+        check_engine(engine, self.variables)
+        found = Evidence.read(evidence, self.variables, "this network")
+        wanted = [v for v in self.variables.values() if not v.is_continuous] if targets is None else targets
+        relevant = self._relevant([*found.names, *(variable.name for variable in wanted)], found)
+        try:
+            return engine.marginals(plain_factors(relevant, self.variables, found), wanted, replace(found, values={}))
+        except ImpossibleEvidence as error:
+            raise self._contradiction(findings_of(evidence)) or error from None
 
     def _needs_hidden_numbers(self, evidence: EvidenceLike | None) -> bool:
         """Whether questions about the discrete variables involve continuous ones that are not observed."""
