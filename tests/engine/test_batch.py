@@ -127,3 +127,42 @@ def test_rows_of_large_numbers_do_not_overflow(size):
     np.testing.assert_allclose(large.log_totals, plain.log_totals + count * np.log(size))
     np.testing.assert_allclose(large.marginals, plain.marginals)
     np.testing.assert_allclose(large.marginals, [[1 / 1.1, 0.1 / 1.1], [0.1 / 1.1, 1 / 1.1]])
+
+
+@pytest.mark.parametrize("count", [9, 300, 2000])
+def test_stars_with_many_leaves_need_no_second_run(count):
+    """Thousands of small likelihoods of one hidden variable, multiplied a few at a time; closed form as oracle."""
+    generator = np.random.default_rng(count)
+    likelihoods = generator.uniform(0.01, 0.5, size=(count, 3, 2))
+    prior = np.array([0.2, 0.3, 0.5])
+    scopes, sizes = ((0,), *((0, leaf) for leaf in range(1, count + 1))), (3, *[2] * count)
+    rows = np.c_[np.full(20, -1), generator.integers(-1, 2, size=(20, count))].astype(np.int32)
+    program = compile_program(scopes, sizes)
+    sources = np.concatenate([prior, likelihoods.reshape(-1)])
+    before, batch._Job._run = batch._Job._run, forbidden
+    try:
+        answers = answer_rows(program, sources, rows, target=0)
+    finally:
+        batch._Job._run = before
+    logs = np.log(np.concatenate([likelihoods, likelihoods.sum(axis=2, keepdims=True)], axis=2))
+    for row, log_total, marginal in zip(rows[:, 1:], answers.log_totals, answers.marginals, strict=True):
+        joint = np.log(prior) + logs[np.arange(count), :, row].sum(axis=0)
+        np.testing.assert_allclose(log_total, np.logaddexp.reduce(joint), rtol=1e-12)
+        np.testing.assert_allclose(marginal, np.exp(joint - np.logaddexp.reduce(joint)), atol=1e-10)
+
+
+def forbidden(self, places, semiring, totals):
+    assert not len(places), "rows ran again by themselves"
+
+
+def test_losses_that_come_to_matter_are_noticed():
+    """A state that is 1e-400 times less likely than another by one half of the leaves is the only one in the end."""
+    count = 400
+    likelihoods = np.tile([[0.9, 0.1], [0.09, 0.91]], (count, 1, 1))
+    scopes = ((0,), *((0, leaf) for leaf in range(1, count + 1)), (0, count + 1))
+    sources = np.concatenate([[0.5, 0.5], likelihoods.reshape(-1), [1.0, 0.0, 0.0, 1.0]])
+    program = compile_program(scopes, (2, *[2] * count, 2))
+    row = np.array([[-1, *[0] * count, 1]], dtype=np.int32)
+    answers = answer_rows(program, sources, row, target=0)
+    np.testing.assert_allclose(answers.log_totals, [np.log(0.5) + count * np.log(0.09)], rtol=1e-12)
+    np.testing.assert_allclose(answers.marginals, [[0.0, 1.0]])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,11 @@ from numpy.typing import NDArray
 from plausible.engine.program import Program
 from plausible.engine.run import Semiring, Workspace
 
-__all__ = ["RowAnswers", "answer_rows"]
+if TYPE_CHECKING:
+    from plausible.kernels.row_plan import RowPlan
+    from plausible.kernels.rows import RowRun
+
+__all__ = ["GroupedRows", "RowAnswers", "answer_rows"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -75,8 +80,9 @@ def answer_rows(
         At most this many; one for each core where left out.
     """
     job = _Job(program, sources, np.ascontiguousarray(rows), target, weights)
-    run, most_rows = job.by_groups() if program.num_entries <= _KEPT_ENTRIES else (job.one_by_one, len(rows))
-    slices = _parts(len(rows), most_rows)
+    grouped = GroupedRows.of(program, sources, job.rows, target)
+    run = job.one_by_one if grouped is None else partial(job.by_groups, grouped)
+    slices = _parts(len(rows), len(rows) if grouped is None else grouped.most_rows)
     totals = None if weights is None else np.zeros(program.num_entries)
     width = max(1, min(threads or os.cpu_count() or 1, len(slices)))
     with ThreadPoolExecutor(width) as pool:
@@ -94,8 +100,70 @@ def _parts(num_rows: int, most: int) -> list[slice]:
     return [slice(first, last) for first, last in pairwise(starts)]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupedRows:
+    """Tables that are kept, and the plan by which groups of rows go through slices of them.
+
+    Attributes
+    ----------
+    plan
+        The nodes that messages go through.
+    tables, peaks
+        The clique tables with the factors multiplied in, then a number one; the largest entry of each node's table.
+    """
+
+    plan: RowPlan
+    tables: Floats
+    peaks: Floats
+
+    @classmethod
+    def of(cls, program: Program, sources: Floats, rows: Codes, target: int | None) -> GroupedRows | None:
+        """The tables and the plan for some rows; `None` where tables are too large or their entries too small."""
+        from plausible.kernels.row_plan import plan_rows
+        from plausible.kernels.tables import load
+
+        if program.num_entries > _KEPT_ENTRIES:
+            return None
+        tables, floors = np.ones(program.num_entries + 1), np.empty(program.num_cliques)
+        load(program.layout, Workspace.of(program, sources).buffers, tables[:-1], floors)
+        if floors.min(initial=0.0) <= _LOWEST_LOG:
+            return None
+        observed = np.count_nonzero(rows >= 0, axis=0) / max(1, len(rows))
+        plan = plan_rows(program.layout, -1 if target is None else target, observed)
+        starts = np.append(program.layout.cliques["table"], program.num_entries)
+        return cls(plan, tables, np.maximum.reduceat(tables, starts)[np.searchsorted(starts, plan.tables)])
+
+    @property
+    def most_rows(self) -> int:
+        """How many rows may go together."""
+        return _MOST_MESSAGES // int(self.plan.message_sizes.sum())
+
+    def collected(self, rows: Codes) -> RowRun:
+        """The messages of all groups of the rows."""
+        from plausible.kernels.row_groups import group_rows
+        from plausible.kernels.rows import RowRun, collect_rows
+
+        groups, group_starts, firsts = group_rows(self.plan, rows)
+        message_ends = np.cumsum(np.diff(group_starts) * self.plan.message_sizes)
+        run = RowRun(
+            tables=self.tables,
+            peaks=self.peaks,
+            rows=rows,
+            groups=groups,
+            group_starts=group_starts,
+            firsts=firsts,
+            message_starts=np.concatenate([[0], message_ends]),
+            messages=np.zeros(int(message_ends[-1])),
+            scales=np.empty(len(firsts)),
+            log_scales=np.empty(len(firsts)),
+            losses=np.empty(len(firsts)),
+        )
+        collect_rows(self.plan, run)
+        return run
+
+
 class _Job:
-    """Rows to answer, and where the answers go."""
+    """Rows to answer, and where the answers go: threads write to the places of different rows."""
 
     def __init__(
         self, program: Program, sources: Floats, rows: Codes, target: int | None, weights: Floats | None
@@ -104,70 +172,38 @@ class _Job:
         self.log_totals = np.zeros(len(rows))
         self.marginals = np.zeros((len(rows), int(program.sizes[target]) if target is not None else 0))
 
-    # --- small programs ---
+    def by_groups(self, grouped: GroupedRows, part: slice) -> Floats:
+        """Run some rows on slices of kept tables; returns the sum of their beliefs."""
+        from plausible.kernels.rows import distribute_rows, read_rows
 
-    def by_groups(self) -> tuple[Callable[[slice], Floats], int]:
-        """Load the tables.
-
-        Returns what runs some rows, and returns the sum of their beliefs; and how many rows it should be given.
-        """
-        from plausible.kernels.row_groups import group_rows
-        from plausible.kernels.row_plan import plan_rows
-        from plausible.kernels.rows import RowRun, collect_rows, distribute_rows, read_rows
-        from plausible.kernels.tables import load
-
-        program = self.program
-        tables, floors = np.ones(program.num_entries + 1), np.empty(program.num_cliques)
-        load(program.layout, Workspace.of(program, self.sources).buffers, tables[:-1], floors)
-        if floors.min(initial=0.0) <= _LOWEST_LOG:
-            return self.one_by_one, len(self.rows)
-        observed = np.count_nonzero(self.rows >= 0, axis=0) / max(1, len(self.rows))
-        plan = plan_rows(program.layout, -1 if self.target is None else self.target, observed)
-
-        def run(part: slice) -> Floats:
-            groups, group_starts, firsts = group_rows(plan, self.rows[part])
-            message_ends = np.cumsum(np.diff(group_starts) * plan.message_sizes)
-            rows = RowRun(
-                tables=tables,
-                rows=self.rows[part],
-                groups=groups,
-                group_starts=group_starts,
-                firsts=firsts,
-                message_starts=np.concatenate([[0], message_ends]),
-                messages=np.zeros(int(message_ends[-1])),
-                peaks=np.empty(len(firsts)),
-                log_scales=np.empty(len(firsts)),
-                risky=np.empty(len(firsts), dtype=np.uint8),
-            )
-            collect_rows(plan, rows)
-            risky = np.empty(part.stop - part.start, dtype=np.uint8)
-            read_rows(plan, rows, self.log_totals[part], risky, self.marginals[part])
-            totals = np.zeros(0 if self.weights is None else program.num_entries + 1)
-            if self.weights is not None:
-                is_counted = (risky == 0) & (self.log_totals[part] > -np.inf)
-                distribute_rows(plan, rows, np.where(is_counted, self.weights[part], 0.0), totals)
-            self._run_again(part.start + np.flatnonzero(risky), Semiring.LOG_SUM, totals[:-1])
-            return totals[:-1]
-
-        return run, _MOST_MESSAGES // int(plan.message_sizes.sum())
-
-    # --- large programs ---
+        run = grouped.collected(self.rows[part])
+        risky = np.empty(part.stop - part.start, dtype=np.uint8)
+        read_rows(grouped.plan, run, self.log_totals[part], risky, self.marginals[part])
+        totals = self._no_totals(1)
+        if self.weights is not None:
+            is_counted = (risky == 0) & (self.log_totals[part] > -np.inf)
+            distribute_rows(grouped.plan, run, np.where(is_counted, self.weights[part], 0.0), totals)
+        self._run(part.start + np.flatnonzero(risky), Semiring.LOG_SUM, totals[:-1])
+        return totals[:-1]
 
     def one_by_one(self, part: slice) -> Floats:
-        """Run some rows; returns the sum of their beliefs."""
-        totals = np.zeros(0 if self.weights is None else self.program.num_entries)
-        alike = np.lexsort(self.rows[part].T)  # one after the other, so that they share messages
-        risky = self._run_again(part.start + alike, Semiring.SUM, totals)
-        self._run_again(risky, Semiring.LOG_SUM, totals)
+        """Run some rows on blocks; returns the sum of their beliefs."""
+        totals = self._no_totals(0)
+        risky = self._run(np.arange(part.start, part.stop), Semiring.SUM, totals)
+        self._run(risky, Semiring.LOG_SUM, totals)
         return totals
 
-    def _run_again(self, places: NDArray[np.intp], semiring: Semiring, totals: Floats) -> NDArray[np.intp]:
-        """Run rows through buffers of their own; returns the risky ones, which are left out."""
+    def _no_totals(self, num_more: int) -> Floats:
+        return np.zeros(0 if self.weights is None else self.program.num_entries + num_more)
+
+    def _run(self, places: NDArray[np.intp], semiring: Semiring, totals: Floats) -> NDArray[np.intp]:
+        """Run rows one after the other; returns the risky ones, which are left out."""
         if not len(places):
             return places
         workspace = Workspace.of(self.program, self.sources, semiring, threads=1)
         risky: list[int] = []
-        for place in places.tolist():
+        alike = np.lexsort(self.rows[places].T)  # neighbours share messages
+        for place in places[alike].tolist():
             log_total = workspace.collect(self._findings(self.rows[place]))
             self.log_totals[place] = log_total
             if workspace.is_risky:

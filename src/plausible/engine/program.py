@@ -47,6 +47,10 @@ class Program:
     extent: Extent
     pieces: tuple[Piece, ...]
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle so that the arrays come back read-only, for which the kernels are compiled."""
+        return _restored, (tuple(self.layout), self.order, self.weight_starts, tuple(self.extent), self.pieces)
+
     @property
     def sizes(self) -> Ints:
         """The number of states of each variable."""
@@ -144,3 +148,18 @@ class Program:
             f"{self.num_cliques} cliques, width {self.width}, {self.num_entries:,} entries, "
             f"{self.num_bytes / 2**20:.1f} MiB, about {self.seconds:.1g} s"
         )
+
+
+def _restored(
+    arrays: tuple[Ints, ...],
+    order: tuple[int, ...],
+    weight_starts: Ints,
+    extent: tuple[int, ...],
+    pieces: tuple[Piece, ...],
+) -> Program:
+    from plausible.kernels.blocks import Layout
+    from plausible.kernels.layout import Extent
+
+    for array in (*arrays, weight_starts):
+        array.setflags(write=False)
+    return Program(Layout(*arrays), order, weight_starts, Extent(*extent), pieces)

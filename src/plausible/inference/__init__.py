@@ -1,5 +1,6 @@
 """Inference over sets of factors."""
 
+from plausible.inference.approximate import ApproximateEngine, Beliefs
 from plausible.inference.budget import Budget
 from plausible.inference.calibration import CalibratedTree, calibrate
 from plausible.inference.clustering import Clustering, cluster_variables, suggest_clusters
@@ -15,62 +16,139 @@ from plausible.inference.engines import (
     VariableElimination,
 )
 from plausible.inference.enumeration import enumerate_posterior
+from plausible.inference.estimate import Estimate
 from plausible.inference.findings import Conflict, EvidenceImpact, FindingImpact
 from plausible.inference.info import QueryInfo
 from plausible.inference.k_best import best_assignments
 from plausible.inference.map_search import SearchProgress
 from plausible.inference.marginal_map import MarginalMap, marginal_map
+from plausible.inference.markov_chains.chain_records import Absorption, CommunicatingClass
+from plausible.inference.markov_chains.markov_chain import MarkovChain
+from plausible.inference.markov_chains.page_rank import SearchEngine, pagerank
 from plausible.inference.max_elimination import max_product
+from plausible.inference.optimization.dual_decomposition import DualDecomposition, DualState
+from plausible.inference.optimization.graph_cuts import GraphCut
+from plausible.inference.optimization.label_moves import AlphaBetaSwap, AlphaExpansion, LabelState
+from plausible.inference.optimization.linear_relaxation import LinearRelaxation
+from plausible.inference.optimizer import Optimizer, Optimum
 from plausible.inference.plan import Plan
 from plausible.inference.polytree import Propagation, propagate, virtual_leaf
 from plausible.inference.polytree_cutset import loop_cutset
 from plausible.inference.posterior import posterior
+from plausible.inference.problem import Problem
+from plausible.inference.propagation.belief_maximum import MaxProduct
+from plausible.inference.propagation.belief_messages import MessageState
+from plausible.inference.propagation.belief_propagation import LoopyBP, TreeReweightedBP
 from plausible.inference.relevance import Reduction, possible_states, prune, reduce_states
+from plausible.inference.sampling.annealed_importance import AnnealedImportance, AnnealingState
+from plausible.inference.sampling.chain_diagnostics import (
+    ChainDiagnostics,
+    bulk_effective_sample_size,
+    diagnose,
+    effective_sample_size,
+    monte_carlo_error,
+    r_hat,
+    tail_effective_sample_size,
+    to_arviz,
+)
+from plausible.inference.sampling.chains import ChainState
+from plausible.inference.sampling.directed_sampling import EvidenceNotSeen, LikelihoodWeighting, RejectionSampling
+from plausible.inference.sampling.gibbs import Gibbs
+from plausible.inference.sampling.importance_sampling import ImportanceSampling
+from plausible.inference.sampling.metropolis import Metropolis, Proposal
+from plausible.inference.sampling.sample_sums import SampleSums
+from plausible.inference.sampling.weighted_samples import WeightedSamples, draw
 from plausible.inference.sensitivity import Derivatives
 from plausible.inference.sensitivity_functions import EventSensitivity, SensitivityFunction
 from plausible.inference.sensitivity_parameters import Parameter
+from plausible.inference.variational.mean_field import MeanField, MeanFieldState
 
 __all__ = [
+    "Absorption",
+    "AlphaBetaSwap",
+    "AlphaExpansion",
+    "AnnealingState",
+    "ApproximateEngine",
+    "Beliefs",
     "Budget",
     "CalibratedTree",
+    "ChainDiagnostics",
+    "ChainState",
     "Clustering",
+    "CommunicatingClass",
     "CompiledFactors",
     "Conflict",
     "Derivatives",
+    "DualDecomposition",
+    "DualState",
     "Engine",
     "Enumeration",
+    "Estimate",
     "EventSensitivity",
     "EvidenceImpact",
+    "EvidenceNotSeen",
     "FindingImpact",
+    "Gibbs",
+    "GraphCut",
     "JunctionTree",
+    "LabelState",
+    "LikelihoodWeighting",
+    "LinearRelaxation",
+    "LoopyBP",
     "MarginalMap",
+    "MarkovChain",
+    "MaxProduct",
+    "MeanField",
+    "MeanFieldState",
+    "MessageState",
+    "Metropolis",
+    "Optimizer",
+    "Optimum",
     "Parameter",
     "Pearl",
     "Plan",
+    "Problem",
     "Propagation",
+    "Proposal",
     "QueryInfo",
     "RecursiveConditioning",
     "Reduction",
+    "RejectionSampling",
+    "SampleSums",
+    "SearchEngine",
     "SearchProgress",
     "SensitivityFunction",
     "SumProduct",
+    "TreeReweightedBP",
     "VariableElimination",
+    "WeightedSamples",
     "absorb",
+    "ance_sampling import ImportanceSampling",
+    "ance import AnnealedImportance",
     "best_assignments",
+    "bulk_effective_sample_size",
     "calibrate",
     "cluster_variables",
     "compile_factors",
+    "diagnose",
+    "draw",
+    "effective_sample_size",
     "enumerate_posterior",
     "loop_cutset",
     "marginal_map",
     "max_product",
+    "monte_carlo_error",
+    "pagerank",
     "possible_states",
     "posterior",
     "propagate",
     "prune",
+    "r_hat",
     "reduce_states",
     "smallest_contradiction",
     "suggest_clusters",
     "sum_product",
+    "tail_effective_sample_size",
+    "to_arviz",
     "virtual_leaf",
 ]

@@ -85,7 +85,8 @@ class ApproximateEngine(ABC):
         if problem.is_impossible:
             raise ImpossibleEvidence.outright()
         free = [[variable for variable in group if variable.name not in evidence.hard] for group in groups]
-        beliefs = self.beliefs(problem, [tuple(problem.places(group)) for group in free])
+        places = {variable.name: number for number, variable in enumerate(problem.variables)}
+        beliefs = self.beliefs(problem, [tuple(places[variable.name] for variable in group) for group in free])
         return [
             _with_observed(group, evidence, Factor(some, table)).with_info(beliefs.info)
             for group, some, table in zip(groups, free, beliefs.tables, strict=True)

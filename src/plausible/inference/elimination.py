@@ -70,7 +70,7 @@ def absorb(factors: Iterable[Factor], evidence: Evidence) -> list[Factor]:
     variables = {variable.name: variable for factor in listed for variable in factor.scope}
     hard = {name: variables[name].states[i] for name, i in evidence.hard.items() if name in variables}
     soft = [Factor((variables[name],), weights) for name, weights in evidence.soft.items() if name in variables]
-    return [factor.reduce(hard) for factor in listed] + soft
+    return [factor if hard.keys().isdisjoint(factor.names) else factor.reduce(hard) for factor in listed] + soft
 
 
 def sum_product(

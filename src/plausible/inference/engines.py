@@ -69,7 +69,7 @@ def check_engine(engine: object, names: Collection[str]) -> None:
     """
     if engine is not None and (isinstance(engine, type) or not isinstance(engine, Engine)):
         raise InvalidArgument(f"engine= takes an engine, such as VariableElimination() or Pearl(), not {engine!r}.")
-    for name in engine.mentioned if isinstance(engine, SummingEngine) else ():
+    for name in getattr(engine, "mentioned", ()):
         if name not in names:
             raise UnknownVariable.named(name, names, f"this network, though an option of {type(engine).__name__}")
 

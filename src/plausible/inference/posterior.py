@@ -185,10 +185,13 @@ def _cheapest_sum(
             reduced = reduce_states(factors, nothing, targets)
             if reduced.num_struck:
                 return _expanded(reduced, names, _cheapest_sum(reduced.factors, reduced.kept(names), order, limit))
-        answer = compiled.joint(targets, nothing)
+        total = compiled.log_total(nothing)
+        answer = compiled.joint(targets, nothing) if targets and total > -np.inf else Factor.scalar(1.0)
     except ImpossibleEvidence:
+        total = -np.inf
+    if total == -np.inf:
         return SumProduct(Factor.scalar(0.0).extend(targets), 0.0, compiled.info)
-    return SumProduct(answer, compiled.log_total(nothing), compiled.info)
+    return SumProduct(answer, total, compiled.info)
 
 
 def _expanded(reduced: Reduction, names: Sequence[str], result: SumProduct) -> SumProduct:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import accumulate, chain
+from itertools import accumulate, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plausible.factors import Factor
+from plausible.factors.alignment import table_shape
 from plausible.inference.elimination import absorb
 from plausible.variables import Evidence, Variable
 
@@ -59,24 +60,31 @@ class Problem:
         >>> [variable.name for variable in problem.variables], problem.tables.round(4).tolist()
         (['rain'], [1.0, 0.25, 0.1429, 1.0])
         """
-        kept: list[Factor] = []
-        log_scale = 0.0
-        for factor in absorb(factors, evidence):
-            peak = float(factor.max())
-            log_scale += math.log(peak) if peak > 0 else -math.inf
-            if factor.scope:
-                kept.append(factor / peak if peak > 0 else factor)
-        variables = {variable.name: variable for factor in kept for variable in factor.scope}
+        absorbed = absorb(factors, evidence)
+        constants = [factor.sum() for factor in absorbed if not factor.scope]
+        kept = [factor for factor in absorbed if factor.scope]
+        scopes = [factor.scope for factor in kept]
+        variables = {variable.name: variable for scope in scopes for variable in scope}
         numbers = {name: number for number, name in enumerate(variables)}
+        starts = _starts(factor.flat.size for factor in kept)
+        tables = np.concatenate([factor.flat for factor in kept]) if kept else np.empty(0)
+        peaks = np.maximum.reduceat(tables, starts[:-1]) if kept else np.empty(0)
+        tables = tables / np.repeat(np.where(peaks > 0, peaks, 1.0), np.diff(starts))
+        tables.setflags(write=False)
+        with np.errstate(divide="ignore"):
+            log_scale = float(np.log(peaks).sum() + np.log(constants).sum())
         return cls(
             tuple(variables.values()),
-            tuple(kept),
+            tuple(
+                Factor.trusted(scope, tables[start:end].reshape(table_shape(scope)))
+                for scope, (start, end) in zip(scopes, pairwise(starts.tolist()), strict=True)
+            ),
             log_scale,
             np.array([variable.num_states for variable in variables.values()], dtype=np.int64),
-            _starts(len(factor.scope) for factor in kept),
-            np.fromiter(chain.from_iterable((numbers[name] for name in f.names) for f in kept), dtype=np.int64),
-            _starts(factor.flat.size for factor in kept),
-            np.concatenate([factor.flat for factor in kept]) if kept else np.empty(0),
+            _starts(map(len, scopes)),
+            np.fromiter((numbers[variable.name] for scope in scopes for variable in scope), dtype=np.int64),
+            starts,
+            tables,
         )
 
     @property
@@ -95,15 +103,22 @@ class Problem:
 
     def log_product(self, states: Ints) -> Floats:
         """log Π φ, `log_scale` left out, of each row of state positions; -inf for zero."""
-        total = np.zeros(len(states))
+        if not self.factors:
+            return np.zeros(len(states))
+        steps = states[:, self.scopes] * self.strides
+        places = np.add.reduceat(steps, self.scope_starts[:-1], axis=1) + self.table_starts[:-1]
         with np.errstate(divide="ignore"):
-            logs = np.log(self.tables)
-        for number in range(len(self.factors)):
-            place = np.zeros(len(states), dtype=np.int64)
-            for variable in self.scope(number):
-                place = place * self.sizes[variable] + states[:, variable]
-            total += logs[self.table_starts[number] + place]
-        return total
+            return np.asarray(np.log(self.tables)[places].sum(axis=1))
+
+    @property
+    def strides(self) -> Ints:
+        """How far the states of each variable in `scopes` lie apart in its factor's table."""
+        strides, sizes = np.ones(len(self.scopes), dtype=np.int64), self.sizes[self.scopes]
+        arities = np.diff(self.scope_starts)
+        for place in range(int(arities.max(initial=1)) - 2, -1, -1):
+            at = self.scope_starts[:-1][arities > place + 1] + place
+            strides[at] = strides[at + 1] * sizes[at + 1]
+        return strides
 
 
 def _starts(lengths: Iterable[int]) -> Ints:

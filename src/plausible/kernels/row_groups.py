@@ -41,15 +41,13 @@ def group_rows(plan: RowPlan, rows: Codes) -> tuple[Codes, Ints, Codes]:
     while capacity < 2 * num_rows:
         capacity *= 2
     slots, mask = np.empty(capacity, dtype=np.int32), np.uint64(capacity - 1)
-    columns = np.empty(rows.shape[1], dtype=np.int64)
+    columns, children = np.empty(rows.shape[1], dtype=np.int64), np.empty(num, dtype=np.int64)
     for p in range(num):
         num_columns = 0
         for i in range(plan.axis_starts[p], plan.axis_starts[p + 1]):
             if is_ever_observed[plan.axes[i]]:
                 columns[num_columns] = plan.axes[i]
                 num_columns += 1
-        varying = plan.operand_starts[p + 1] - plan.operand_starts[p] - 2
-        children = np.empty(varying, dtype=np.int64)
         num_children = 0
         for k in range(plan.operand_starts[p] + 1, plan.operand_starts[p + 1] - 1):
             child = plan.children[k]

@@ -2,7 +2,8 @@
 
 It is hung up at the target's clique, so that one pass answers. Large cliques are taken apart, for what differs from
 row to row should meet small tables: messages over the same variables are multiplied with each other first, and a table
-is summed down to the variables of the messages that vary before it meets them.
+is summed down to the variables of the messages that vary before it meets them. Where there are many children, their
+messages are multiplied a few at a time, so that products can be scaled before they underflow.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ Flags = NDArray[np.bool_]
 
 # Cliques are taken apart where a row is expected to leave at least so many entries of them.
 _LARGE = 64.0
+# Messages over the same variables are multiplied so many at a time.
+_FEW = 8
 
 
 class RowPlan(NamedTuple):
@@ -199,11 +202,11 @@ def _order_axes(layout: Layout, order: Ints, links: Ints, target: int) -> tuple[
 def _list_nodes(tree: _Tree, free: Floats, observed: Floats) -> _Nodes:
     """The nodes of all cliques; `free` has the expected number of states that a row leaves to each variable."""
     num = tree.positions.size
-    most = 3 * num
+    most = 4 * num
     nodes = _Nodes(
         np.full(most, -1, dtype=np.int64),
         np.zeros(most + 1, dtype=np.int64),
-        np.empty(3 * tree.axes.size, dtype=np.int64),
+        np.empty(4 * tree.axes.size, dtype=np.int64),
         np.zeros(most, dtype=np.int64),
         np.zeros(most, dtype=np.int64),
         np.zeros(2, dtype=np.int64),
@@ -222,9 +225,9 @@ def _list_nodes(tree: _Tree, free: Floats, observed: Floats) -> _Nodes:
         if has_varying and _product(scope, free) >= _LARGE:
             tops[p] = _take_apart(tree, nodes, p, below, varies, tops, free)
         else:
+            few = _bundle(tree, nodes, below, tops) if below.size > _FEW else tops[below]
             tops[p] = _add_node(nodes, p, scope, tree.num_kept[p])
-            for child in below:
-                nodes.parents[tops[child]] = tops[p]
+            nodes.parents[few] = tops[p]
     return nodes
 
 
@@ -251,7 +254,8 @@ def _add_node(nodes: _Nodes, table: int, scope: Ints, num_kept: int) -> int:
 def _take_apart(tree: _Tree, nodes: _Nodes, p: int, below: Ints, varies: Flags, tops: Ints, free: Floats) -> int:
     """List the nodes of a clique some of whose children's messages vary; returns the one that sends its message."""
     scope = tree.axes[tree.axis_starts[p] : tree.axis_starts[p + 1]]
-    bundles = _bundle(tree, nodes, below, varies, tops)
+    bundles = _bundle(tree, nodes, below[varies[below]], tops)
+    still = _bundle(tree, nodes, below[~varies[below]], tops)
     marks = nodes.marks
     for v in scope[: tree.num_kept[p]]:
         marks[v] = 1
@@ -267,47 +271,48 @@ def _take_apart(tree: _Tree, nodes: _Nodes, p: int, below: Ints, varies: Flags, 
         nodes.parents[table] = top
     else:
         table = top = _add_node(nodes, p, scope, tree.num_kept[p])
-    for child in below:
-        if not varies[child]:
-            nodes.parents[tops[child]] = table
-    for node in bundles:
-        nodes.parents[node] = top
+    nodes.parents[still] = table
+    nodes.parents[bundles] = top
     return top
 
 
 @kernel
-def _bundle(tree: _Tree, nodes: _Nodes, below: Ints, varies: Flags, tops: Ints) -> Ints:
-    """Multiply messages that vary and are over the same variables: the nodes that are left to meet the table."""
-    chosen = below[varies[below]]
-    leaders, sizes = np.empty(chosen.size, dtype=np.int64), np.zeros(chosen.size, dtype=np.int64)
-    leads = np.empty(chosen.size, dtype=np.int64)
+def _bundle(tree: _Tree, nodes: _Nodes, below: Ints, tops: Ints) -> Ints:
+    """Multiply messages of cliques that are over the same variables: the nodes that are left to meet the table."""
+    leads, count = _alike(tree, below, nodes.marks)
+    bundles = np.empty(count, dtype=np.int64)
+    for lead in range(count):
+        members = tops[below[leads == lead]]
+        start = nodes.axis_starts[members[0]]
+        kept = nodes.axes[start : start + nodes.num_kept[members[0]]].copy()
+        while members.size > 1:
+            merged = np.empty((members.size + _FEW - 1) // _FEW, dtype=np.int64)
+            for i in range(merged.size):
+                merged[i] = _add_node(nodes, -1, kept, kept.size)
+                nodes.parents[members[i * _FEW : (i + 1) * _FEW]] = merged[i]
+            members = merged
+        bundles[lead] = members[0]
+    return bundles
+
+
+@kernel
+def _alike(tree: _Tree, below: Ints, marks: Ints) -> tuple[Ints, int]:
+    """For each of some cliques a number that those whose messages have the same variables share; how many there are."""
+    leaders, leads = np.empty(below.size, dtype=np.int64), np.empty(below.size, dtype=np.int64)
     count = 0
-    for i in range(chosen.size):
-        start = tree.axis_starts[chosen[i]]
-        kept = tree.axes[start : start + tree.num_kept[chosen[i]]]
+    for i in range(below.size):
+        start = tree.axis_starts[below[i]]
+        kept = tree.axes[start : start + tree.num_kept[below[i]]]
         leads[i] = count
         for lead in range(count):
-            leader = leaders[lead]
-            start = tree.axis_starts[leader]
-            if _are_the_same(nodes.marks, tree.axes[start : start + tree.num_kept[leader]], kept):
+            start = tree.axis_starts[leaders[lead]]
+            if _are_the_same(marks, tree.axes[start : start + tree.num_kept[leaders[lead]]], kept):
                 leads[i] = lead
                 break
         if leads[i] == count:
-            leaders[count] = chosen[i]
+            leaders[count] = below[i]
             count += 1
-        sizes[leads[i]] += 1
-    bundles = np.empty(count, dtype=np.int64)
-    for lead in range(count):
-        leader = leaders[lead]
-        bundles[lead] = tops[leader]
-        if sizes[lead] > 1:
-            start = tree.axis_starts[leader]
-            kept = tree.axes[start : start + tree.num_kept[leader]]
-            bundles[lead] = _add_node(nodes, -1, kept, kept.size)
-    for i in range(chosen.size):
-        if sizes[leads[i]] > 1:
-            nodes.parents[tops[chosen[i]]] = bundles[leads[i]]
-    return bundles
+    return leads, count
 
 
 @kernel
@@ -330,44 +335,12 @@ def _lay_out(layout: Layout, positions: Ints, nodes: _Nodes, home: int) -> RowPl
     """The plan of listed nodes."""
     num, num_axes = nodes.used
     parents, axis_starts, axes = nodes.parents[:num], nodes.axis_starts[: num + 1], nodes.axes[:num_axes]
-    tables, message_sizes = np.empty(num, dtype=np.int64), np.ones(num, dtype=np.int64)
-    last = layout.cliques[layout.cliques.size - 1]
-    operand_starts, step_starts = np.zeros(num + 1, dtype=np.int64), np.zeros(num + 1, dtype=np.int64)
+    message_sizes = np.ones(num, dtype=np.int64)
     for p in range(num):
-        has_table = nodes.tables[p] >= 0
-        tables[p] = (
-            layout.cliques[positions[nodes.tables[p]]].table if has_table else last.table + last.rows * last.columns
-        )
         for v in axes[axis_starts[p] : axis_starts[p] + nodes.num_kept[p]]:
             message_sizes[p] *= layout.sizes[v]
-        if parents[p] >= 0:
-            operand_starts[parents[p] + 1] += 1
-    for p in range(num):
-        width = operand_starts[p + 1] + 2
-        operand_starts[p + 1] = operand_starts[p] + width
-        step_starts[p + 1] = step_starts[p] + width * (axis_starts[p + 1] - axis_starts[p])
-    children, free = np.full(operand_starts[num], -1, dtype=np.int64), operand_starts[:num] + 1
-    for p in range(num):
-        if parents[p] >= 0:
-            children[free[parents[p]]] = p
-            free[parents[p]] += 1
-    steps = np.zeros(step_starts[num], dtype=np.int64)
-    strides = np.zeros(layout.sizes.size, dtype=np.int64)
-    for p in range(num):
-        first, width = operand_starts[p], operand_starts[p + 1] - operand_starts[p]
-        scope = axes[axis_starts[p] : axis_starts[p + 1]]
-        for k in range(width):
-            owner = children[first + k] if children[first + k] >= 0 else p
-            lies = axes[axis_starts[owner] : axis_starts[owner] + nodes.num_kept[owner]]
-            if k == 0:
-                clique = layout.cliques[positions[max(nodes.tables[p], 0)]]
-                length = clique.num_axes if nodes.tables[p] >= 0 else 0
-                lies = layout.axes[clique.holds : clique.holds + length]
-            _put_strides(strides, lies, layout.sizes)
-            for i in range(scope.size):
-                steps[step_starts[p] + i * width + k] = strides[scope[i]]
-            for v in lies:
-                strides[v] = 0
+    operand_starts, children = _operands(parents)
+    step_starts, steps = _steps(layout, positions, nodes, operand_starts, children)
     return RowPlan(
         layout.sizes,
         parents,
@@ -375,13 +348,69 @@ def _lay_out(layout: Layout, positions: Ints, nodes: _Nodes, home: int) -> RowPl
         axes,
         nodes.num_kept[:num],
         message_sizes,
-        tables,
+        _tables(layout, positions, nodes.tables[:num]),
         operand_starts,
         children,
         step_starts,
         steps,
         home,
     )
+
+
+@kernel
+def _tables(layout: Layout, positions: Ints, owners: Ints) -> Ints:
+    """Where the tables of nodes begin; behind the last one for those without."""
+    last = layout.cliques[layout.cliques.size - 1]
+    tables = np.full(owners.size, last.table + last.rows * last.columns)
+    for p in range(owners.size):
+        if owners[p] >= 0:
+            tables[p] = layout.cliques[positions[owners[p]]].table
+    return tables
+
+
+@kernel
+def _operands(parents: Ints) -> tuple[Ints, Ints]:
+    """Where the operands of each node begin, and whose message each is: the table, the children's, the own one."""
+    num = parents.size
+    starts = np.zeros(num + 1, dtype=np.int64)
+    for p in range(num):
+        if parents[p] >= 0:
+            starts[parents[p] + 1] += 1
+    for p in range(num):
+        starts[p + 1] += starts[p] + 2
+    children, free = np.full(starts[num], -1, dtype=np.int64), starts[:num] + 1
+    for p in range(num):
+        if parents[p] >= 0:
+            children[free[parents[p]]] = p
+            free[parents[p]] += 1
+    return starts, children
+
+
+@kernel
+def _steps(layout: Layout, positions: Ints, nodes: _Nodes, operand_starts: Ints, children: Ints) -> tuple[Ints, Ints]:
+    """Where the strides of each node begin, and for each of its variables the strides of its operands."""
+    num = operand_starts.size - 1
+    starts = np.zeros(num + 1, dtype=np.int64)
+    for p in range(num):
+        num_axes = nodes.axis_starts[p + 1] - nodes.axis_starts[p]
+        starts[p + 1] = starts[p] + (operand_starts[p + 1] - operand_starts[p]) * num_axes
+    steps, strides = np.zeros(starts[num], dtype=np.int64), np.zeros(layout.sizes.size, dtype=np.int64)
+    for p in range(num):
+        first, width = operand_starts[p], operand_starts[p + 1] - operand_starts[p]
+        scope = nodes.axes[nodes.axis_starts[p] : nodes.axis_starts[p + 1]]
+        for k in range(width):
+            owner = children[first + k] if children[first + k] >= 0 else p
+            lies = nodes.axes[nodes.axis_starts[owner] : nodes.axis_starts[owner] + nodes.num_kept[owner]]
+            if k == 0:
+                clique = layout.cliques[positions[max(nodes.tables[p], 0)]]
+                length = clique.num_axes if nodes.tables[p] >= 0 else 0
+                lies = layout.axes[clique.holds : clique.holds + length]
+            _put_strides(strides, lies, layout.sizes)
+            for i in range(scope.size):
+                steps[starts[p] + i * width + k] = strides[scope[i]]
+            for v in lies:
+                strides[v] = 0
+    return starts, steps
 
 
 @kernel

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from plausible.kernels.jit import inlined_kernel, kernel
 from plausible.kernels.row_plan import RowPlan
+from plausible.kernels.views import largest_of, total_of
 
 __all__ = ["RowRun", "collect_rows", "distribute_rows", "read_rows"]
 
@@ -22,10 +23,12 @@ Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
 Flags = NDArray[np.uint8]
 
-# Products below this are looked at: they may have lost what is left of them.
+# Products below this are looked at: they may have lost what is left of them, which is less than this.
 _TINY = 1e-290
-# Messages whose largest entry is below this, or above one, are scaled.
-_SMALL = 1e-60
+# So much of a total may be lost.
+_SPARE = 1e-20
+# Messages whose largest entry is below this, or above one, are scaled: eight of them can be multiplied.
+_SMALL = 1e-30
 
 
 class RowRun(NamedTuple):
@@ -33,30 +36,31 @@ class RowRun(NamedTuple):
 
     Attributes
     ----------
-    tables
-        The clique tables with the factors multiplied in.
+    tables, peaks
+        The clique tables with the factors multiplied in, then a number one; the largest entry of each node's table.
     rows
         For each row and variable the observed state, -1 for none.
     groups, group_starts, firsts
         What `group_rows` found. All that follows is by group.
     message_starts, messages
         Where the messages of each clique begin, and all messages.
-    peaks, log_scales
+    scales, log_scales
         What each message was divided by, and the logarithm of that, with those of its children's messages.
-    risky
-        Whether a message may have lost something.
+    losses
+        How much each entry of a message may lack because products underflowed, at most.
     """
 
     tables: Floats
+    peaks: Floats
     rows: Codes
     groups: Codes
     group_starts: Ints
     firsts: Codes
     message_starts: Ints
     messages: Floats
-    peaks: Floats
+    scales: Floats
     log_scales: Floats
-    risky: Flags
+    losses: Floats
 
 
 class _Odometer(NamedTuple):
@@ -168,50 +172,57 @@ def _has_vanished(run: RowRun, odometer: _Odometer, width: int, last: int, i: in
 
 @inlined_kernel
 def _send(plan: RowPlan, run: RowRun, odometer: _Odometer, p: int, g: int) -> None:
-    """Add up the entries of a clique in its message; that of a root becomes a distribution."""
-    first, width = plan.operand_starts[p], plan.operand_starts[p + 1] - plan.operand_starts[p]
+    """Add up the entries of a node in its message, which is scaled where it is small; a root's to a distribution."""
+    width = plan.operand_starts[p + 1] - plan.operand_starts[p]
     num_outer, last, length = _open(plan, run, odometer, p, g)
     line = odometer.line
     own_step = odometer.steps[last + width - 1]
-    peak, is_risky, log_scale = 0.0, False, 0.0
-    sum_of_all = 0.0
-    total, place = 0.0, odometer.offsets[width - 1]
+    total, place, num_lines, has_vanished = 0.0, odometer.offsets[width - 1], 0, False
     goes_on = True
     while goes_on:  # the message's axes come first, so its entries come one after the other
         _multiply(run, odometer, width, last, length)
+        num_lines += 1
         for i in range(length):
             if line[i] < _TINY:
-                is_risky = is_risky or _has_vanished(run, odometer, width, last, i)
+                has_vanished = has_vanished or _has_vanished(run, odometer, width, last, i)
             total += line[i]
             if own_step:
                 run.messages[place + i * own_step] = total
-                peak = max(peak, total)
-                sum_of_all += total
                 total = 0.0
         goes_on = _step(odometer, width, num_outer)
         if not own_step and (not goes_on or odometer.offsets[width - 1] != place):
             run.messages[place] = total
-            peak = max(peak, total)
-            sum_of_all += total
             total = 0.0
         place = odometer.offsets[width - 1]
-    for k in range(1, width - 1):
-        child = plan.children[first + k]
+    loss = _TINY if has_vanished else 0.0
+    _scale(plan, run, p, g, loss, num_lines * length)
+
+
+@inlined_kernel
+def _scale(plan: RowPlan, run: RowRun, p: int, g: int, loss: float, num_entries: int) -> None:
+    """Scale a message, and add up what its children's were scaled by and may lack; messages are at most one."""
+    start = run.message_starts[p] + (g - run.group_starts[p]) * plan.message_sizes[p]
+    message = run.messages[start : start + plan.message_sizes[p]]  # entries that agree with no row are zeros
+    scale, log_scale = 1.0, 0.0
+    if plan.parents[p] < 0:
+        scale = total_of(message)
+    else:
+        peak = largest_of(message)
+        if peak < _SMALL or peak > 1.0:
+            scale = peak
+    if scale != 1.0:
+        log_scale = np.log(scale)
+        if scale > 0.0:
+            for i in range(message.size):
+                message[i] /= scale
+    for k in range(plan.operand_starts[p] + 1, plan.operand_starts[p + 1] - 1):
+        child = plan.children[k]
         below = run.group_starts[child] + run.groups[child, run.firsts[g]]
         log_scale += run.log_scales[below]
-        is_risky = is_risky or run.risky[below] == 1
-    scale = 1.0
-    if plan.parents[p] < 0:
-        scale = sum_of_all
-    elif peak < _SMALL or peak > 1.0:
-        scale = peak
-    if scale != 1.0:
-        log_scale += np.log(scale)
-        start = run.message_starts[p] + (g - run.group_starts[p]) * plan.message_sizes[p]
-        if scale > 0.0:
-            for i in range(start, start + plan.message_sizes[p]):  # entries that agree with no row are zeros
-                run.messages[i] /= scale
-    run.peaks[g], run.log_scales[g], run.risky[g] = scale, log_scale, is_risky
+        loss += run.losses[below]
+    if loss > 0.0:
+        loss *= num_entries * run.peaks[p] / scale
+    run.scales[g], run.log_scales[g], run.losses[g] = scale, log_scale, loss
 
 
 @kernel
@@ -236,7 +247,7 @@ def read_rows(plan: RowPlan, run: RowRun, log_totals: Floats, risky: Flags, marg
             for r in range(run.rows.shape[0]):
                 g = run.group_starts[p] + run.groups[p, r]
                 log_totals[r] += run.log_scales[g]
-                risky[r] |= run.risky[g]
+                risky[r] |= run.losses[g] > _SPARE
     if plan.home >= 0:
         size = plan.message_sizes[plan.home]
         for r in range(run.rows.shape[0]):
@@ -256,7 +267,7 @@ def _answer(plan: RowPlan, run: RowRun, odometer: _Odometer, answers: Floats, p:
     start = run.message_starts[p] + (g - run.group_starts[p]) * plan.message_sizes[p]
     is_needed = False
     for i in range(start, start + plan.message_sizes[p]):
-        message = run.messages[i] * run.peaks[g]
+        message = run.messages[i] * run.scales[g]
         answers[i] = answers[i] / message if message != 0.0 else 0.0
         is_needed = is_needed or answers[i] != 0.0
     if not is_needed:

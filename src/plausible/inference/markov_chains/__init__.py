@@ -1,0 +1,1 @@
+"""Markov chains: prediction, limits, structure, page rank."""

@@ -1,0 +1,1 @@
+"""Best assignments without a clique tree: cuts, moves, relaxations, searches."""

@@ -1,0 +1,70 @@
+"""Most probable explanations by minimum cuts: exact where pairs of binary variables like to agree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from plausible.errors import ImpossibleEvidence, NotSupported
+from plausible.factors.alignment import scope_text
+from plausible.inference.info import QueryInfo
+from plausible.inference.optimization.pairwise_energy import PairwiseEnergy, minimize_binary, submodularity_excess
+from plausible.inference.optimizer import Optimizer, Optimum
+from plausible.inference.problem import Problem
+
+__all__ = ["GraphCut"]
+
+#: Energies are logarithms of floats: an excess below this is rounding.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class GraphCut(Optimizer):
+    """The best assignment of a submodular pairwise model of binary variables, in polynomial time.
+
+    With energies E = -log φ, every pair must satisfy E(0,0) + E(1,1) ≤ E(0,1) + E(1,0); factors of the same pair
+    count together. The best assignment then is a minimum cut of a network with a node for each variable (Greig,
+    Porteous & Seheult 1989; Kolmogorov & Zabih 2004; Koller & Friedman 2009, §13.6), and the largest flow through
+    the network proves it. Zeros in factors are fine. A grid of 200 x 200 pixels takes a fraction of a second.
+
+    Examples
+    --------
+    >>> from plausible.factors import Factor
+    >>> from plausible.variables import Evidence
+    >>> agree = [[3.0, 1.0], [1.0, 3.0]]
+    >>> factors = [Factor({"A": 2}, [1.0, 4.0]), Factor({"A": 2, "B": 2}, agree), Factor({"B": 2}, [2.0, 1.0])]
+    >>> best = GraphCut().best(factors, Evidence.read({}, {}))
+    >>> best, best.info.exact
+    (Assignment(A=1, B=1), True)
+    """
+
+    def optimize(self, problem: Problem) -> Optimum:
+        """A minimum cut; refuses more than two states, more than two variables in a factor, and pairs that repel."""
+        energy = PairwiseEnergy.of(problem, "A graph cut")
+        if energy.num_labels > 2:
+            variable = problem.variables[energy.places[0]]
+            raise NotSupported(
+                f"A graph cut needs binary variables, but {variable.name!r} has {variable.num_states} states. "
+                "AlphaExpansion() and AlphaBetaSwap() take several labels."
+            )
+        info = QueryInfo("graph cut", exact=False)
+        if energy.num_labels < 2:
+            return Optimum(energy.states(problem, np.empty(0, dtype=np.int64)), 0.0, info)
+        _check_submodular(problem, energy)
+        found = minimize_binary(energy.unary, energy.pairs, energy.pairwise)
+        value = energy.value(found.labels)
+        if value == np.inf:
+            raise ImpossibleEvidence.outright()
+        return Optimum(energy.states(problem, found.labels), found.gap - value, info)
+
+
+def _check_submodular(problem: Problem, energy: PairwiseEnergy) -> None:
+    excess = submodularity_excess(energy.pairwise)
+    for pair in np.flatnonzero(excess > _ROUNDING)[:1]:
+        scope = scope_text(problem.factors[energy.sources[pair]].scope)
+        raise NotSupported(
+            f"The factor over {scope} is not submodular: with E = -log φ, E(0,0) + E(1,1) exceeds E(0,1) + E(1,0) by "
+            f"{excess[pair]:.4g}, so its variables like to differ and no cut stands for it. Renaming the states of one "
+            "of them can help; DualDecomposition() and LinearRelaxation() take any factors."
+        )

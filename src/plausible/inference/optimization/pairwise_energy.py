@@ -1,0 +1,189 @@
+"""Energies of labels and of pairs of labels: what methods based on cuts work on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.errors import ImpossibleEvidence, NotSupported
+from plausible.factors.alignment import scope_text
+from plausible.inference.optimization.minimum_cut import minimum_cut
+from plausible.inference.problem import Problem
+
+__all__ = ["BinaryMinimum", "PairwiseEnergy", "minimize_binary", "submodularity_excess"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairwiseEnergy:
+    """E(x) = Σ_i E_i(x_i) + Σ_ij E_ij(x_i, x_j) = -log Π φ, over the variables that have a choice.
+
+    Attributes
+    ----------
+    places
+        The places in the problem of the n variables with more than one state; they all have L states.
+    unary
+        E_i, shape (n, L); inf for what is ruled out.
+    pairs
+        The two variables of each of m pairs, shape (m, 2), the lower one first, no pair twice.
+    pairwise
+        E_ij, shape (m, L, L), the sum over all factors of the pair.
+    sources
+        A factor of the problem for each pair, to name in errors.
+    """
+
+    places: Ints
+    unary: Floats
+    pairs: Ints
+    pairwise: Floats
+    sources: Ints
+
+    @classmethod
+    def of(cls, problem: Problem, method: str) -> PairwiseEnergy:
+        """Read a problem; one whose factors have three variables with a choice, or states of two counts, is refused."""
+        has_choice = problem.sizes > 1
+        places = np.flatnonzero(has_choice)
+        num_labels = int(problem.sizes[places[0]]) if len(places) else 1
+        _check_sizes(problem, places, num_labels, method)
+        owners = np.repeat(np.arange(len(problem.factors)), np.diff(problem.scope_starts))
+        kept = has_choice[problem.scopes]
+        owners, members = owners[kept], (np.cumsum(has_choice) - 1)[problem.scopes[kept]]
+        arities = np.bincount(owners, minlength=len(problem.factors))
+        _check_arities(problem, arities, method)
+        with np.errstate(divide="ignore"):
+            energies = -np.log(problem.tables) + 0.0
+        single, double = np.flatnonzero(arities == 1), np.flatnonzero(arities == 2)
+        firsts = np.searchsorted(owners, double)
+        unary = np.zeros((len(places), num_labels))
+        cells = problem.table_starts[single][:, None] + np.arange(num_labels)
+        np.add.at(unary, members[np.searchsorted(owners, single)], energies[cells])
+        cells = problem.table_starts[double][:, None] + np.arange(num_labels**2)
+        tables = energies[cells].reshape(-1, num_labels, num_labels)
+        pairs, pairwise, which = _merged(np.stack([members[firsts], members[firsts + 1]], axis=1), tables)
+        return cls(places, unary, pairs, pairwise, double[which])
+
+    @property
+    def num_labels(self) -> int:
+        """L."""
+        return int(self.unary.shape[1])
+
+    def value(self, labels: Ints) -> float:
+        """E of a label for each variable."""
+        return float(
+            self.unary[np.arange(len(labels)), labels].sum()
+            + self.pairwise[np.arange(len(self.pairs)), labels[self.pairs[:, 0]], labels[self.pairs[:, 1]]].sum()
+        )
+
+    def states(self, problem: Problem, labels: Ints) -> Ints:
+        """The labels as states of all variables of the problem."""
+        states = np.zeros(len(problem.variables), dtype=np.int64)
+        states[self.places] = labels
+        return states
+
+
+def _check_sizes(problem: Problem, places: Ints, num_labels: int, method: str) -> None:
+    for place in places[problem.sizes[places] != num_labels][:1]:
+        one, other = problem.variables[places[0]], problem.variables[place]
+        raise NotSupported(
+            f"{method} needs variables with one set of labels, but {one.name!r} has {one.num_states} states and "
+            f"{other.name!r} has {other.num_states}. DualDecomposition() and LinearRelaxation() take any."
+        )
+
+
+def _check_arities(problem: Problem, arities: Ints, method: str) -> None:
+    for number in np.flatnonzero(arities > 2)[:1]:
+        raise NotSupported(
+            f"{method} takes factors of one or two variables; that over "
+            f"{scope_text(problem.factors[number].scope)} has {arities[number]} with a choice. Split it into pairs, "
+            "or use DualDecomposition() or LinearRelaxation()."
+        )
+
+
+def _merged(pairs: Ints, tables: Floats) -> tuple[Ints, Floats, Ints]:
+    """Each pair once, the lower variable first, with the sum of its tables and the place where it came first."""
+    swapped = pairs[:, 0] > pairs[:, 1]
+    tables = np.where(swapped[:, None, None], tables.transpose(0, 2, 1), tables)
+    pairs = np.sort(pairs, axis=1)
+    keys = pairs[:, 0] * (1 + pairs.max(initial=0)) + pairs[:, 1]
+    unique, firsts, groups = np.unique(keys, return_index=True, return_inverse=True)
+    if len(unique) == len(pairs):
+        return pairs[firsts], tables[firsts], firsts
+    sums = np.zeros((len(unique), *tables.shape[1:]))
+    np.add.at(sums, groups, tables)
+    return pairs[firsts], sums, firsts
+
+
+# --- two labels ---
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BinaryMinimum:
+    """Labels with the least energy, and by how much the energy of better ones can be lower: rounding at most."""
+
+    labels: Ints
+    gap: float
+    rounds: int
+
+
+def submodularity_excess(pairwise: Floats) -> Floats:
+    """By how much E(0, 0) + E(1, 1) exceeds E(0, 1) + E(1, 0), for tables of shape (..., 2, 2); not submodular if > 0.
+
+    A sum of inf on both sides is no excess: some label of the pair, or the pair being different, is ruled out, and
+    cuts can say that.
+
+    >>> submodularity_excess(np.array([[[0.0, 1.0], [1.0, 0.5]], [[1.0, 0.0], [0.0, 1.0]]])).tolist()
+    [-1.5, 2.0]
+    """
+    alike = pairwise[..., 0, 0] + pairwise[..., 1, 1]
+    different = pairwise[..., 0, 1] + pairwise[..., 1, 0]
+    is_free = np.isinf(different)
+    return np.where(is_free, -np.inf, alike - np.where(is_free, 0.0, different))
+
+
+def minimize_binary(unary: Floats, pairs: Ints, pairwise: Floats) -> BinaryMinimum:
+    """The least Σ E_i + Σ E_ij over labels 0 and 1, of submodular tables, by a minimum cut (Koller & Friedman, §13.6).
+
+    Each table is rewritten as E(0,0) + p x + q y + a (1-x) y + b x (1-y) with a, b ≥ 0: p and q join the energies of
+    the two labels, and a and b are the capacities of the arcs between the two nodes. Ties go to label 0.
+
+    Parameters
+    ----------
+    unary
+        Shape (n, 2); inf for what is ruled out.
+    pairs, pairwise
+        Shapes (m, 2) and (m, 2, 2), no pair twice.
+    """
+    costs = unary.copy()
+    tables = _without_dead_labels(costs, pairs, pairwise)
+    if np.isinf(costs).all(axis=1).any():
+        raise ImpossibleEvidence.outright()
+    low, high = tables[:, 1, 1] - tables[:, 0, 1], tables[:, 1, 0] - tables[:, 0, 0]
+    first = np.where(np.isinf(low), high, np.where(np.isinf(high), low, 0.0))
+    is_soft = np.isfinite(low) & np.isfinite(high)
+    first[is_soft] = (low[is_soft] + high[is_soft]) / 2
+    first[np.isinf(first)] = 0.0
+    np.add.at(costs[:, 1], pairs[:, 0], first)
+    np.add.at(costs[:, 1], pairs[:, 1], tables[:, 1, 1] - tables[:, 0, 0] - first)
+    costs -= costs.min(axis=1, keepdims=True)
+    # A node on the source's side has label 0: it is cut from the sink, and from the neighbours that have label 1.
+    cut = minimum_cut(costs[:, 1], costs[:, 0], pairs, np.maximum(first - low, 0.0), np.maximum(high - first, 0.0))
+    return BinaryMinimum(cut.is_sink_side.astype(np.int64), cut.gap, cut.rounds)
+
+
+def _without_dead_labels(costs: Floats, pairs: Ints, pairwise: Floats) -> Floats:
+    """The tables, rows and columns of nothing but inf moved into the energies of the labels.
+
+    A dead row then repeats the other one, since it no longer matters; inf is left only where the labels differ.
+    """
+    tables = pairwise.copy()
+    for end in (0, 1):
+        view = tables if end == 0 else tables.transpose(0, 2, 1)
+        for label in (0, 1):
+            dead = np.isinf(view[:, label]).all(axis=1)
+            costs[pairs[dead, end], label] = np.inf
+            view[dead, label] = view[dead, 1 - label]
+    return tables

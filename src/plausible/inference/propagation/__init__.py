@@ -1,0 +1,1 @@
+"""Messages on factor graphs: beliefs, bounds on log Z, good assignments."""

@@ -1,0 +1,210 @@
+"""The shape that all engines of belief propagation share: messages as a state, a round as a step."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.errors import ImpossibleEvidence, InvalidArgument
+from plausible.inference.info import QueryInfo
+from plausible.inference.problem import Problem
+from plausible.inference.propagation.belief_graph import is_forest, message_graph, walking_order
+
+if TYPE_CHECKING:
+    from plausible.kernels.messages import MessageGraph, Workspace
+
+__all__ = ["MessageEngine", "MessageState", "workspace"]
+
+Floats = NDArray[np.float64]
+
+#: Changes of final messages that come from rounding alone stay below this.
+_ROUNDING = 1e-12
+
+_SCHEDULES = ("sequential", "synchronous", "residual")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MessageState:
+    """All messages after some rounds; it can be pickled, and a run can go on from it.
+
+    Attributes
+    ----------
+    graph
+        The factor graph, with how often each factor counts.
+    order
+        The variables, as a walk through the graph comes by them.
+    is_forest
+        Whether it has no cycles.
+    incoming, outgoing
+        The logarithms of the messages from factors to variables and back: those of edge e, a number for each state,
+        begin at `graph.edges["start"][e]`, their peaks near zero.
+    urgencies
+        By how much what the factors of each variable were told has changed since its last turn.
+    iterations
+        How many rounds there were.
+    residual
+        By how much the last one changed a message.
+    converged
+        Whether that was too little to go on.
+    is_contradictory
+        Whether the messages leave some variable no state, which proves that the product is zero everywhere.
+    """
+
+    graph: MessageGraph
+    order: NDArray[np.int64]
+    is_forest: bool
+    incoming: Floats
+    outgoing: Floats
+    urgencies: Floats
+    iterations: int = 0
+    residual: float = math.inf
+    converged: bool = False
+    is_contradictory: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageEngine(ABC):
+    """Options and rounds of message passing on the factor graph."""
+
+    schedule: str = "sequential"
+    damping: float = 0.0
+    tolerance: float = 1e-8
+    max_iterations: int = 1000
+
+    def __post_init__(self) -> None:
+        if self.schedule not in _SCHEDULES:
+            raise InvalidArgument(f"schedule is one of {', '.join(map(repr, _SCHEDULES))}, not {self.schedule!r}.")
+        if not 0 <= self.damping < 1:
+            raise InvalidArgument(f"damping is a share of the old message, from 0 to below 1, not {self.damping!r}.")
+        if not self.tolerance >= 0:
+            raise InvalidArgument(f"tolerance is a change of a message, at least 0, not {self.tolerance!r}.")
+        if self.max_iterations < 1:
+            raise InvalidArgument(f"max_iterations is at least 1, not {self.max_iterations!r}.")
+
+    @property
+    @abstractmethod
+    def _is_max(self) -> bool:
+        """Whether messages maximise rather than sum."""
+
+    @property
+    @abstractmethod
+    def _in_logs(self) -> bool:
+        """Whether changes are those of the logarithms of messages, rather than of messages whose peak is one."""
+
+    @abstractmethod
+    def _weights(self, problem: Problem) -> Floats:
+        """How often each factor counts."""
+
+    # --- rounds ---
+
+    def init(self, problem: Problem) -> MessageState:
+        """Messages that say nothing."""
+        graph, order = message_graph(problem, self._weights(problem)), walking_order(problem)
+        nothing = np.zeros(int(problem.sizes[problem.scopes].sum()))
+        state = MessageState(graph, order, is_forest(problem), nothing, nothing, np.full(order.size, np.inf))
+        return state if order.size else replace(state, residual=0.0, converged=True)
+
+    def step(self, problem: Problem, state: MessageState) -> MessageState:
+        """One round: each variable's messages renewed once, or twice if sequential.
+
+        If residual, as many turns as there are variables go to those whose urgency is at least half the largest,
+        again and again.
+        """
+        if not problem.variables:
+            return state
+        messages = state.incoming.copy(), state.outgoing.copy(), state.urgencies.copy()
+        # On a forest the messages are final after some rounds, up to rounding: nothing less is exact.
+        target = min(self.tolerance, _ROUNDING) if state.is_forest else self.tolerance
+        residual = self._play(state, messages, target)
+        return replace(
+            state,
+            incoming=messages[0],
+            outgoing=messages[1],
+            urgencies=messages[2],
+            iterations=state.iterations + 1,
+            residual=max(residual, 0.0),
+            converged=residual <= target,
+            is_contradictory=residual < 0,
+        )
+
+    def _play(self, state: MessageState, messages: tuple[Floats, Floats, Floats], target: float) -> float:
+        """Renew the messages in place; the largest change, or the largest urgency left; negative if contradictory."""
+        from plausible.kernels.messages import sweep
+
+        incoming, outgoing, urgencies = messages
+        options = (float(self.damping), self._is_max, self._in_logs, urgencies)
+        space = workspace(state.graph)
+        if self.schedule == "synchronous":
+            return sweep(state.graph, incoming, outgoing, state.order, True, *options, -np.inf, space)[0]
+        both_ways = np.concatenate([state.order[::-1], state.order])
+        if self.schedule == "sequential":
+            return sweep(state.graph, incoming, outgoing, both_ways, False, *options, -np.inf, space)[0]
+        num_turns, residual = 0, float(urgencies.max())
+        while num_turns < state.order.size and residual > target:
+            change, turns = sweep(state.graph, incoming, outgoing, both_ways, False, *options, residual / 2, space)
+            if change < 0:
+                return change
+            num_turns, residual = num_turns + turns, float(urgencies.max())
+        return residual
+
+    def run(
+        self,
+        problem: Problem,
+        state: MessageState | None = None,
+        progress: Callable[[MessageState], None] | None = None,
+    ) -> MessageState:
+        """Rounds until the messages settle or `max_iterations` of them are over, those before `state` counted in.
+
+        Parameters
+        ----------
+        problem
+            The factors, on arrays.
+        state
+            Where to go on from; by default `init(problem)`.
+        progress
+            Called with the state after each round.
+        """
+        state = self.init(problem) if state is None else state
+        while not state.converged and state.iterations < self.max_iterations:
+            state = self.step(problem, state)
+            if progress is not None:
+                progress(state)
+        return state
+
+    # --- what the messages say ---
+
+    def _settled(self, problem: Problem) -> MessageState:
+        """The end of a run; refuses a product that it finds to be zero."""
+        state = self.run(problem)
+        if state.is_contradictory:
+            raise ImpossibleEvidence.outright()
+        return state
+
+    def _info(self, problem: Problem, state: MessageState, engine: str, advice: str) -> QueryInfo:
+        is_exact = state.is_contradictory or (state.is_forest and state.residual <= _ROUNDING)
+        return QueryInfo(
+            engine,
+            exact=is_exact,
+            converged=state.converged,
+            error=0.0 if is_exact else None,
+            cost=int(problem.tables.size),
+            largest_table=int(np.diff(problem.table_starts).max(initial=0)),
+            iterations=state.iterations,
+            residual=state.residual,
+            advice="" if is_exact or state.converged else advice,
+        )
+
+
+def workspace(graph: MessageGraph) -> Workspace:
+    """Room for a sweep to work in."""
+    from plausible.kernels.messages import Workspace
+
+    largest = np.diff(graph.factors["table"], append=graph.logs.size).max(initial=1)
+    widest = graph.variables["size"].max(initial=1)
+    return Workspace(np.empty((2, largest)), np.empty((3, widest)), np.empty((2, graph.edges.size)))

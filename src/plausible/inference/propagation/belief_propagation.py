@@ -1,0 +1,222 @@
+"""Sum-product belief propagation on the factor graph: loopy, and tree-reweighted with an upper bound on log Z."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.errors import InvalidArgument, NotSupported
+from plausible.inference.approximate import ApproximateEngine, Beliefs
+from plausible.inference.estimate import Estimate
+from plausible.inference.problem import Problem
+from plausible.inference.propagation.belief_energy import reparametrise, variable_beliefs
+from plausible.inference.propagation.belief_graph import tree_weights
+from plausible.inference.propagation.belief_messages import MessageEngine, MessageState
+
+__all__ = ["LoopyBP", "TreeReweightedBP"]
+
+Floats = NDArray[np.float64]
+
+_LOOPY = "loopy belief propagation"
+_REWEIGHTED = "tree-reweighted belief propagation"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopyBP(MessageEngine, ApproximateEngine):
+    r"""Sum-product messages on the Bethe cluster graph, exact on trees (Koller & Friedman 2009, §11.3).
+
+    There is one cluster for each factor φ_f and one for each variable. Messages start at one and are renewed until
+    they settle, if they do:
+
+    .. math:: m_{f→v}(x) ∝ \sum_{x_f ∼ x} φ_f(x_f) \prod_{u ∈ f, u ≠ v} n_{u→f}(x_u),
+              \qquad n_{v→f}(x) ∝ \prod_{g ∋ v, g ≠ f} m_{g→v}(x).
+
+    Beliefs about a variable are the product of the messages into it, those about a factor's variables the product of
+    the factor and the messages into it. Once settled they agree with each other, and log Z is estimated by the Bethe
+    free energy. With cycles there is no promise of settling, nor of how good the beliefs then are; on a forest they
+    are exact, and `.info` says so.
+
+    Parameters
+    ----------
+    schedule
+        "sequential" renews the messages of one variable after the other, forth and back, so that a forest takes one
+        round and another to see that nothing changes; "synchronous" renews all from those of the round before;
+        "residual" goes where messages have changed most (Elidan, McGraw & Koller 2006).
+    damping
+        The share of the old message, in logarithms, that is kept in the new one.
+    tolerance
+        Messages, their peaks at one, that change no more than this have settled; those on a forest go on until
+        nothing but rounding is left.
+    max_iterations
+        Rounds after which to give up. A round costs Σ arity · entries over the tables, twice that if sequential.
+
+    Examples
+    --------
+    >>> from plausible.factors import Factor
+    >>> from plausible.variables import Evidence
+    >>> ring = [Factor({a: 2, b: 2}, [[2, 1], [1, 2]]) for a, b in ("AB", "BC", "CA")] + [Factor({"A": 2}, [3, 1])]
+    >>> belief = LoopyBP().query(ring, ring[1].scope[:1], Evidence.read({}, {}))
+    >>> belief.values.round(3), belief.info.converged, belief.info.exact
+    (array([0.613, 0.387]), True, False)
+    """
+
+    @property
+    def _is_max(self) -> bool:
+        return False
+
+    @property
+    def _in_logs(self) -> bool:
+        return False
+
+    def _weights(self, problem: Problem) -> Floats:
+        return np.ones(len(problem.factors))
+
+    def beliefs(self, problem: Problem, groups: Sequence[tuple[int, ...]]) -> Beliefs:
+        """The belief about each group: of one variable, or of several within the scope of a factor."""
+        state = self._settled(problem)
+        return Beliefs(_tables(problem, state, groups), self._info(problem, state, _LOOPY, self._advice))
+
+    def estimate(self, problem: Problem) -> Estimate:
+        """The Bethe approximation of log Z, at a fixed point minus the Bethe free energy; exact on a forest."""
+        state = self.run(problem)
+        info = self._info(problem, state, _LOOPY, self._advice)
+        if state.is_contradictory:
+            return Estimate(-math.inf, info, lower=-math.inf, upper=-math.inf, is_bound=True)
+        value = reparametrise(state, is_max=False).log_constant + problem.log_scale
+        if info.exact:
+            return Estimate(value, info, lower=value, upper=value, is_bound=True)
+        return Estimate(value, info)
+
+    @property
+    def _advice(self) -> str:
+        damped = "" if self.damping >= 0.5 else "damping=0.5, "
+        other = "" if self.schedule == "residual" else "schedule='residual', "
+        return f"The messages have not settled. Try {damped}{other}more max_iterations, or TreeReweightedBP()."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeReweightedBP(MessageEngine, ApproximateEngine):
+    r"""Belief propagation with factors counted as often as random trees have them: log Z at most its estimate.
+
+    Let ρ_f be the share of some sets of factors, none with a cycle, that factor f is in. Messages are those of
+    belief propagation with φ_f^(1/ρ_f) for φ_f, and n_{v→f} = Π_g m_{g→v}^ρ_g / m_{f→v}. For any messages, the
+    normalised beliefs b reparametrise the product, Π φ = c Π b_f^ρ_f Π b_v^(1 - Σ ρ_f), which is a geometric mean of
+    products over trees. By Hölder's inequality
+
+    .. math:: \log Z ≤ \log c + \sum_f ρ_f \max_{v ∈ f, x_v} \log \frac{\sum_{x_f ∼ x_v} b_f(x_f)}{b_v(x_v)}.
+
+    The sum vanishes as the messages settle; since it is added to the bound, `upper` holds at any time, settled or
+    not, rounding included by a margin of 1e-13 times the terms of log c (Wainwright, Jaakkola & Willsky 2005; trees
+    of factors of any arity in place of spanning trees).
+
+    Parameters
+    ----------
+    schedule, damping, max_iterations
+        As for `LoopyBP`.
+    tolerance
+        Messages whose logarithms change no more than this have settled.
+    num_trees
+        How many random sets of factors to take; more where it takes more for each factor to be in one.
+    seed
+        Of the random sets.
+
+    Examples
+    --------
+    >>> import math
+    >>> from plausible.factors import Factor
+    >>> from plausible.variables import Evidence
+    >>> ring = [Factor({a: 2, b: 2}, [[2, 1], [1, 2]]) for a, b in ("AB", "BC", "CA")]
+    >>> found = TreeReweightedBP().log_total(ring, Evidence.read({}, {}))
+    >>> found.is_bound, round(math.log(28), 3), round(found.upper, 3)
+    (True, 3.332, 3.379)
+    """
+
+    num_trees: int = 30
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        MessageEngine.__post_init__(self)
+        if self.num_trees < 1:
+            raise InvalidArgument(f"num_trees is at least 1, not {self.num_trees!r}.")
+
+    @property
+    def _is_max(self) -> bool:
+        return False
+
+    @property
+    def _in_logs(self) -> bool:
+        return True
+
+    def _weights(self, problem: Problem) -> Floats:
+        return tree_weights(problem, self.num_trees, self.seed)
+
+    def beliefs(self, problem: Problem, groups: Sequence[tuple[int, ...]]) -> Beliefs:
+        """The belief about each group: of one variable, or of several within the scope of a factor."""
+        state = self._settled(problem)
+        return Beliefs(_tables(problem, state, groups), self._info(problem, state, _REWEIGHTED, self._advice))
+
+    def estimate(self, problem: Problem) -> Estimate:
+        """The reweighted approximation of log Z, with the upper bound that the messages prove."""
+        state = self.run(problem)
+        info = self._info(problem, state, _REWEIGHTED, self._advice)
+        if state.is_contradictory:
+            return Estimate(-math.inf, info, lower=-math.inf, upper=-math.inf, is_bound=True)
+        found = reparametrise(state, is_max=False)
+        value = found.log_constant + problem.log_scale
+        if info.exact:
+            return Estimate(value, info, lower=value, upper=value, is_bound=True)
+        # No factor exceeds one, so that Z is at most the number of assignments.
+        ceiling = min(found.log_constant + found.slack + found.rounding, float(np.log(problem.sizes).sum()))
+        return Estimate(value, info, upper=ceiling + problem.log_scale, is_bound=True)
+
+    @property
+    def _advice(self) -> str:
+        damped = "" if self.damping >= 0.5 else "damping=0.5 or "
+        return f"The messages have not settled, so the bound could be tighter. Try {damped}more max_iterations."
+
+
+# --- from messages to beliefs ---
+
+
+def _tables(problem: Problem, state: MessageState, groups: Sequence[tuple[int, ...]]) -> tuple[Floats, ...]:
+    """The belief about each group of variables."""
+    singles = variable_beliefs(state)
+    return tuple(
+        singles[group[0]] if len(group) == 1 else _factor_belief(problem, state, group) if group else np.ones(())
+        for group in groups
+    )
+
+
+def _factor_belief(problem: Problem, state: MessageState, group: tuple[int, ...]) -> Floats:
+    """The marginal of a factor's belief, the smallest factor that holds the group."""
+    graph = state.graph
+    number = _holder(problem, state, group)
+    scope, factor = problem.scope(number), graph.factors[number]
+    shape = [int(problem.sizes[variable]) for variable in scope]
+    belief = graph.logs[factor["table"] :][: math.prod(shape)].reshape(shape)
+    for axis, edge in enumerate(graph.edges[factor["first"] : factor["last"]]):
+        message = state.outgoing[edge["start"] :][: shape[axis]]
+        belief = belief + message.reshape([-1 if i == axis else 1 for i in range(len(scope))])
+    belief = np.exp(belief - belief.max())
+    belief = np.einsum(belief, list(range(len(scope))), [scope.index(variable) for variable in group])
+    return np.asarray(belief / belief.sum())
+
+
+def _holder(problem: Problem, state: MessageState, group: tuple[int, ...]) -> int:
+    """The smallest factor whose scope has all variables of a group."""
+    graph = state.graph
+    records = graph.variables[list(group)]
+    rarest = records[np.argmin(records["last"] - records["first"])]
+    factors: list[int] = graph.edges["factor"][graph.around[rarest["first"] : rarest["last"]]].tolist()
+    holders = [factor for factor in factors if set(group) <= set(problem.scope(factor))]
+    if not holders:
+        names = ", ".join(repr(problem.variables[variable].name) for variable in group)
+        raise NotSupported(
+            f"Belief propagation has no joint belief of {names}: no factor has them all. Ask for fewer of them at a "
+            "time, add a factor of ones over them, or take an exact engine such as JunctionTree()."
+        )
+    return min(holders, key=lambda factor: int(problem.table_starts[factor + 1] - problem.table_starts[factor]))

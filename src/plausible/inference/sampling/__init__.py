@@ -1,0 +1,1 @@
+"""Answers from samples: directed, importance-weighted, and Markov chains."""

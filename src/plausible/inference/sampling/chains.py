@@ -1,0 +1,306 @@
+"""The base of engines that run Markov chains: what they keep, how they are run, and what is read off."""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.errors import ImpossibleEvidence
+from plausible.inference.approximate import ApproximateEngine, Beliefs
+from plausible.inference.estimate import Estimate
+from plausible.inference.info import QueryInfo
+from plausible.inference.problem import Problem
+from plausible.inference.sampling.chain_beliefs import beliefs_of, blocks_across, check_countable, worst_r_hat
+from plausible.inference.sampling.chain_diagnostics import MAX_R_HAT
+from plausible.inference.sampling.chain_layout import ChainLayout
+from plausible.inference.sampling.chain_options import read_blocks, read_count, read_names
+from plausible.inference.sampling.chain_starts import blocking_factor, starting_codes
+from plausible.inference.sampling.collapsing import Collapse
+
+__all__ = ["ChainEngine", "ChainState", "Sweeps"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Progress: TypeAlias = Callable[["ChainState"], None]
+
+#: The burn-in is made in so many steps, or fewer.
+_BURN_IN_STEPS = 10
+
+#: Threads are not worth their start for fewer updates than this.
+_FEWEST_UPDATES = 20_000
+
+#: The draws of a chain are kept as the sums of so many batches, or fewer, for errors to be read off.
+_MAX_BATCHES = 50
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChainState:
+    """Several Markov chains in the middle of their run; plain arrays that can be stored and taken up again.
+
+    Attributes
+    ----------
+    iterations
+        The sweeps that each chain has made, burn-in included.
+    burn_in, batch_length
+        How many of them are not counted, and how many then make a batch.
+    codes
+        (chains, blocks): the joint state of each block.
+    generators
+        A word for each chain: its random numbers go on from there.
+    sums, squares
+        (chains, batches, cells): the probability of each state of each block, and its square, summed over a batch.
+    watched, draws
+        Blocks, and (chains, draws, watched blocks): their codes after each sweep.
+    accepted
+        How many proposals each chain has taken; zero for Gibbs sampling, which takes all.
+    """
+
+    iterations: int
+    burn_in: int
+    batch_length: int
+    codes: Ints
+    generators: NDArray[np.uint64]
+    sums: Floats
+    squares: Floats
+    watched: Ints
+    draws: NDArray[np.int32]
+    accepted: Ints
+
+    @property
+    def num_filled(self) -> int:
+        """The batches that are full."""
+        return max(0, self.iterations - self.burn_in) // self.batch_length
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether all batches are."""
+        return bool(self.num_filled == self.sums.shape[1])
+
+    @property
+    def residual(self) -> float:
+        """The largest R-hat of any block's state, minus one; infinite before two batches are full."""
+        return worst_r_hat(self, np.arange(self.sums.shape[2])) - 1
+
+    @property
+    def converged(self) -> bool:
+        """Whether the run is over and no R-hat says that the chains disagree."""
+        return self.is_finished and self.residual <= MAX_R_HAT - 1
+
+    def copy(self) -> ChainState:
+        """The same with arrays of its own."""
+        values: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
+        copies: dict[str, Any] = {name: v.copy() for name, v in values.items() if isinstance(v, np.ndarray)}
+        return replace(self, **copies)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sweeps:
+    """What a method moves on in place, a row for each chain: see `ChainState`, and `kernels.gibbs` for `places`."""
+
+    number: int
+    iterations: int
+    codes: Ints
+    places: Ints
+    generators: NDArray[np.uint64]
+    sums: Floats
+    squares: Floats
+    watched: Ints
+    draws: NDArray[np.int32]
+    accepted: Ints
+
+    def of_chain(self, chain: int) -> Sweeps:
+        """The part of one chain, sharing memory."""
+        rows: dict[str, Any] = {
+            field.name: value[chain : chain + 1]
+            for field in fields(self)
+            if isinstance(value := getattr(self, field.name), np.ndarray) and field.name != "watched"
+        }
+        return replace(self, **rows)
+
+
+class ChainEngine(ApproximateEngine):
+    """An engine that runs several chains; subclasses are frozen, hold these options, and make the sweeps."""
+
+    __slots__ = ()
+
+    num_samples: int
+    burn_in: int
+    num_chains: int
+    blocks: Sequence[Sequence[str]] | None
+    collapsed: Sequence[str]
+    seed: int
+    num_threads: int | None
+
+    #: What its answers say they come from.
+    _METHOD = "Markov chains"
+
+    @abstractmethod
+    def _sweep(self, problem: Problem, layout: ChainLayout, sweeps: Sweeps) -> None:
+        """Move all chains on in place and add to their sums."""
+
+    def _check(self) -> None:
+        """Read the options that all have."""
+        for name, least in (("num_samples", 1), ("burn_in", 0), ("num_chains", 1), ("seed", 0)):
+            object.__setattr__(self, name, read_count(name, getattr(self, name), least))
+        if self.num_threads is not None:
+            object.__setattr__(self, "num_threads", read_count("num_threads", self.num_threads, 1))
+        object.__setattr__(self, "blocks", read_blocks(self.blocks))
+        object.__setattr__(self, "collapsed", read_names("collapsed", self.collapsed))
+
+    @property
+    def mentioned(self) -> tuple[str, ...]:
+        """The names of variables that its options mention."""
+        return (*(name for block in self.blocks or () for name in block), *self.collapsed)
+
+    @property
+    def _moves_blocks(self) -> bool:
+        """Whether a move changes the variables of one block only."""
+        return True
+
+    # --- the run ---
+
+    def init(self, problem: Problem, watched: Iterable[str] = ()) -> ChainState:
+        """Chains at random assignments of positive probability; the draws of the watched variables will be kept."""
+        return self._init(*self._prepare(problem), watched)
+
+    def step(self, problem: Problem, state: ChainState) -> ChainState:
+        """All chains moved on by a batch of sweeps, or by what is left of the burn-in if that is less."""
+        collapse, layout = self._prepare(problem)
+        return self._advance(collapse.problem, layout, state.copy())
+
+    def run(self, problem: Problem, state: ChainState | None = None, progress: Progress | None = None) -> ChainState:
+        """Steps until all batches are full, from a new state or a given one; `progress` sees each state."""
+        collapse, layout = self._prepare(problem)
+        begun = self._init(collapse, layout, ()) if state is None else state.copy()
+        return self._finish(collapse.problem, layout, begun, progress)
+
+    def draws(self, problem: Problem) -> dict[str, Ints]:
+        """An array (chains, draws) of state positions after each sweep for each variable that is not collapsed."""
+        collapse, layout = self._prepare(problem)
+        names = [variable.name for variable in collapse.problem.variables]
+        state = self._finish(collapse.problem, layout, self._init(collapse, layout, names))
+        states = layout.states(state.draws.astype(np.int64))  # every block is watched, in order
+        return {name: states[..., place] for place, name in enumerate(names)}
+
+    def _prepare(self, problem: Problem) -> tuple[Collapse, ChainLayout]:
+        collapse = Collapse.of(problem, self.collapsed)
+        numbers = {variable.name: place for place, variable in enumerate(collapse.problem.variables)}
+        groups = [[numbers[name] for name in block if name in numbers] for block in self.blocks or ()]
+        return collapse, ChainLayout.of(collapse.problem, groups)
+
+    def _init(self, collapse: Collapse, layout: ChainLayout, watched: Iterable[str]) -> ChainState:
+        problem = collapse.problem
+        if problem.is_impossible:
+            raise ImpossibleEvidence.outright()
+        words = np.random.SeedSequence(self.seed).generate_state(self.num_chains, np.uint64)
+        generators = np.asarray(words, dtype=np.uint64)
+        wanted = set(watched)
+        named = [place for place, variable in enumerate(problem.variables) if variable.name in wanted]
+        blocks = np.unique(layout.block_of[named])
+        per_chain = -(-self.num_samples // self.num_chains)
+        num_batches = 2 * min(_MAX_BATCHES // 2, max(1, per_chain // 2))
+        length = -(-per_chain // num_batches)
+        return ChainState(
+            0,
+            self.burn_in,
+            length,
+            starting_codes(problem, layout, generators, self.seed),
+            generators,
+            np.zeros((self.num_chains, num_batches, layout.num_cells)),
+            np.zeros((self.num_chains, num_batches, layout.num_cells)),
+            blocks,
+            np.zeros((self.num_chains, num_batches * length, len(blocks)), dtype=np.int32),
+            np.zeros(self.num_chains, dtype=np.int64),
+        )
+
+    def _finish(
+        self, problem: Problem, layout: ChainLayout, state: ChainState, progress: Progress | None = None
+    ) -> ChainState:
+        while not state.is_finished:
+            state = self._advance(problem, layout, state)
+            if progress is not None:
+                progress(state)
+        return state
+
+    def _advance(self, problem: Problem, layout: ChainLayout, state: ChainState) -> ChainState:
+        """One step that writes into the arrays of the state; a finished one stays as it is."""
+        if state.is_finished:
+            return state
+        waiting = max(0, state.burn_in - state.iterations)
+        number = min(waiting, max(state.batch_length, -(-state.burn_in // _BURN_IN_STEPS))) or state.batch_length
+        num_chains = len(state.codes)
+        sums = np.zeros((num_chains, 0 if waiting else layout.num_cells))
+        watched = state.watched[: 0 if waiting else None]
+        draws = np.zeros((num_chains, number, len(watched)), dtype=np.int32)
+        places = layout.places(state.codes)
+        parts = (state.codes, places, state.generators, sums, sums.copy(), watched, draws, state.accepted)
+        sweeps = Sweeps(number, state.iterations, *parts)
+        self._sweep(problem, layout, sweeps)
+        if not waiting:
+            batch = state.num_filled
+            state.sums[:, batch], state.squares[:, batch] = sweeps.sums, sweeps.squares
+            state.draws[:, batch * number : (batch + 1) * number] = draws
+        return replace(state, iterations=state.iterations + number)
+
+    def _each_chain(self, work: Callable[[Sweeps], Any], sweeps: Sweeps) -> None:
+        """Do the work for all chains, on threads if it is worth it: chains share nothing, so it changes no bit."""
+        num_chains = len(sweeps.codes)
+        width = min(self.num_threads or os.cpu_count() or 1, num_chains)
+        if width == 1 or sweeps.number * sweeps.codes.size < _FEWEST_UPDATES:
+            work(sweeps)
+            return
+        with ThreadPoolExecutor(width) as pool:
+            list(pool.map(work, (sweeps.of_chain(chain) for chain in range(num_chains))))
+
+    # --- the answers ---
+
+    def beliefs(self, problem: Problem, groups: Sequence[tuple[int, ...]]) -> Beliefs:
+        """The joint of each group, as a mean over draws; of what one block holds, over its exact conditionals."""
+        collapse, layout = self._prepare(problem)
+        named = [[problem.variables[place].name for place in group] for group in groups]
+        numbers = {variable.name: place for place, variable in enumerate(collapse.problem.variables)}
+        sampled = [[numbers[name] for name in collapse.sampled(names)] for names in named]
+        across = [place for group in sampled if blocks_across(layout, group) for place in group]
+        begun = self._init(collapse, layout, [collapse.problem.variables[place].name for place in across])
+        check_countable(begun, layout, sampled)
+        state = self._finish(collapse.problem, layout, begun)
+        found = beliefs_of(state, layout, collapse, named, sampled)
+        return Beliefs(found.tables, self._info(collapse.problem, layout, state, found.error, found.r_hat))
+
+    def _info(self, problem: Problem, layout: ChainLayout, state: ChainState, error: float, worst: float) -> QueryInfo:
+        cut = blocking_factor(problem, layout) if self._moves_blocks else ""
+        advice = ""
+        if cut:
+            advice = (
+                f"Zeros in the factors over {cut} keep the chains from assignments that are possible, since no move "
+                "changes enough variables at once. Give these as one of the blocks=, or sum some out with collapsed=."
+            )
+        elif worst > MAX_R_HAT:
+            advice = (
+                f"R-hat is {worst:.3g}, more than {MAX_R_HAT}: the chains have not mixed. Raise num_samples and "
+                "burn_in, give dependent variables as blocks=, or sum some out with collapsed=."
+            )
+        return QueryInfo(
+            self._METHOD,
+            exact=not layout.blocks,
+            converged=not advice,
+            error=error if layout.blocks else 0.0,
+            cost=state.iterations * len(state.codes) * len(layout.blocks),
+            largest_table=int(layout.block_sizes.max(initial=0)),
+            iterations=state.draws.shape[0] * state.draws.shape[1],
+            residual=worst - 1,
+            advice=advice,
+        )
+
+    def estimate(self, problem: Problem) -> Estimate:
+        """log Σ Π φ by annealed importance sampling with this seed: draws alone don't tell it."""
+        from plausible.inference.sampling.annealed_importance import AnnealedImportance
+
+        return AnnealedImportance(seed=self.seed).estimate(problem)

@@ -1,0 +1,324 @@
+"""Samplers that go from parents to children: rejection sampling and likelihood weighting.
+
+All of them draw every variable from a distribution given its parents' states, and weigh the sample by what makes up
+for the difference to Π P(x | parents) · P(evidence | x). They differ in these distributions only, so each is a plan,
+and the rest is written once, in `DirectedSampler`.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
+from plausible.factors import Factor, product
+from plausible.factors.alignment import check_size
+from plausible.inference.approximate import ApproximateEngine, Beliefs
+from plausible.inference.engines import check_known
+from plausible.inference.estimate import Estimate
+from plausible.inference.info import QueryInfo
+from plausible.inference.jeffrey import without_jeffrey
+from plausible.inference.problem import Problem
+from plausible.inference.relevance import possible_states
+from plausible.inference.sampling.families import ancestors_of, log_constant, ordered_families, reduced_to
+from plausible.inference.sampling.sample_sums import SampleSums
+from plausible.inference.sampling.sampling_plan import SamplingPlan, stream_key
+from plausible.variables import Evidence, Variable
+
+__all__ = [
+    "DirectedSampler",
+    "EvidenceNotSeen",
+    "LikelihoodWeighting",
+    "RejectionSampling",
+]
+
+
+class EvidenceNotSeen(ImpossibleEvidence):
+    """Evidence that no sample agreed with: it is impossible, or too improbable for so few samples."""
+
+
+# --- what all samplers share ---
+
+
+class DirectedSampler(ApproximateEngine):
+    """An engine that draws independent weighted samples of a Bayesian network, parents first.
+
+    The factors are the families of the network, the child last in each scope. Evidence is states, collections of
+    states, likelihoods, and one `jeffrey` finding. The same seed gives the same answer on any number of threads.
+
+    Subclasses are frozen and have the fields `num_samples` and `seed`.
+    """
+
+    __slots__ = ()
+
+    num_samples: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        check_count("num_samples", self.num_samples, 1)
+        check_count("seed", self.seed, 0)
+
+    @abstractmethod
+    def plan(self, families: Sequence[Factor], evidence: Evidence) -> SamplingPlan:
+        """How to draw and to weigh: `families` come parents first, each variable having one."""
+
+    @abstractmethod
+    def info(self, sums: SampleSums) -> QueryInfo:
+        """What the sums are worth, and what to try where that is not enough."""
+
+    def run(
+        self,
+        factors: Iterable[Factor],
+        groups: Sequence[Sequence[Variable]],
+        evidence: Evidence,
+        threads: int | None = None,
+    ) -> SampleSums:
+        """The weights of `num_samples` samples, added up over all and over the cells of groups of free variables.
+
+        Variables that neither the groups nor the findings depend on are not drawn.
+        """
+        for group in groups:
+            check_size(tuple(group), "The joint")
+        plan = self._plan_for(list(factors), groups, evidence)
+        return plan.sums(groups, self.num_samples, stream_key(self.seed), threads)
+
+    def _plan_for(
+        self, factors: Sequence[Factor], groups: Sequence[Sequence[Variable]], evidence: Evidence
+    ) -> SamplingPlan:
+        """The plan for the part of the network that matters; evidence that a single factor forbids is refused."""
+        families = ordered_families(factors, evidence)
+        asked = [variable.name for group in groups for variable in group]
+        needed = ancestors_of([*asked, *evidence.names], list(families.values()))
+        kept = [family for child, family in families.items() if child in needed]
+        possible_states(kept, evidence)
+        log_factor = log_constant(factors)
+        if log_factor == -math.inf:
+            raise ImpossibleEvidence.outright()
+        return self.plan(kept, evidence).scaled(log_factor)
+
+    def joints(
+        self, factors: Iterable[Factor], groups: Sequence[Sequence[Variable]], evidence: Evidence
+    ) -> list[Factor]:
+        """P(group | evidence) of each group of variables, from one run."""
+        listed = list(factors)
+        check_known(listed, [variable for group in groups for variable in group], evidence)
+        if len(evidence.jeffrey) > 1:
+            raise NotSupported(
+                "Samplers fit one jeffrey finding at a time: several must be fitted in turn to many digits, which "
+                "noisy answers do not have. Use JunctionTree(), or likelihood(...)."
+            )
+        evidence = without_jeffrey(listed, evidence, lambda one, found: self.query(listed, [one], found).values)
+        free = [[variable for variable in group if variable.name not in evidence.hard] for group in groups]
+        sums = self.run(listed, free, evidence)
+        if sums.is_zero:
+            raise EvidenceNotSeen(
+                f"None of {sums.num_samples} samples agrees with the evidence. {self.info(sums).advice}"
+            )
+        info = self.info(sums)
+        return [
+            _with_observed(group, evidence, Factor(some, table)).with_info(info)
+            for group, some, table in zip(groups, free, sums.frequencies, strict=True)
+        ]
+
+    def log_total(self, factors: Iterable[Factor], evidence: Evidence) -> Estimate:
+        """log P(evidence) by the mean weight, with a 95 % interval.
+
+        Where no sample agrees with the evidence, it is -inf, and `upper` says how probable the evidence can be.
+        """
+        if evidence.jeffrey:
+            raise NotSupported("jeffrey evidence has no probability: it replaces a belief. See likelihood(...).")
+        listed = list(factors)
+        try:
+            plan = self._plan_for(listed, (), evidence)
+        except ImpossibleEvidence:
+            info = QueryInfo("a factor that is zero")
+            return Estimate(-math.inf, info, lower=-math.inf, upper=-math.inf, is_bound=True)
+        sums = plan.sums((), self.num_samples, stream_key(self.seed))
+        return sums.log_mean(self.info(sums), plan.log_limit)
+
+    def beliefs(self, problem: Problem, groups: Sequence[tuple[int, ...]]) -> Beliefs:
+        """Not from a `Problem`, whose factors are no longer the families of a network."""
+        raise _needs_families(self)
+
+    def estimate(self, problem: Problem) -> Estimate:
+        """Not from a `Problem`, whose factors are no longer the families of a network."""
+        raise _needs_families(self)
+
+
+def check_count(name: str, value: object, least: int) -> None:
+    """Refuse an option that is not a whole number, or too small a one."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise InvalidArgument(f"{name}= is a whole number, at least {least}, not {value!r}.")
+
+
+def _needs_families(engine: DirectedSampler) -> NotSupported:
+    return NotSupported(
+        f"{type(engine).__name__} draws from the families of a Bayesian network, which a Problem does not have any "
+        "more. Ask query, marginals, joints or log_total with the families."
+    )
+
+
+def _with_observed(group: Sequence[Variable], evidence: Evidence, belief: Factor) -> Factor:
+    known = [Factor.indicator(v, v.states[evidence.hard[v.name]]) for v in group if v.name in evidence.hard]
+    return product((belief, *known)).reorder([variable.name for variable in group])
+
+
+# --- rejection ---
+
+
+@dataclass(frozen=True, slots=True)
+class RejectionSampling(DirectedSampler):
+    """Forward samples, of which those that agree with the evidence count (Henrion 1988): P(x | e) ≈ N(x, e) / N(e).
+
+    A sample that agrees in states meets virtual evidence λ(x) with the probability λ(x) / max λ. The acceptance rate
+    estimates P(e), so that rare evidence leaves few samples: see `LikelihoodWeighting`.
+
+    Parameters
+    ----------
+    num_samples
+        How many samples are drawn, accepted or not.
+    seed
+        A whole number, not negative.
+
+    Notes
+    -----
+    For each sample and variable a look-up for each parent and a comparison for each state. The memory needed does not
+    grow with the samples.
+
+    Examples
+    --------
+    >>> a, b = Variable("A", 2), Variable("B", 2)
+    >>> factors = [Factor((a,), [0.6, 0.4]), Factor((a, b), [[0.7, 0.3], [0.2, 0.8]])]
+    >>> answer = RejectionSampling().query(factors, [a], Evidence.read({"B": 1}, {"B": b}))
+    >>> bool(abs(answer.values - [0.36, 0.64]).max() < answer.info.error)
+    True
+    >>> answer.info.advice
+    '50149 of 100000 samples agreed with the evidence (acceptance rate 0.5015).'
+    """
+
+    num_samples: int = 100_000
+    seed: int = 0
+
+    def plan(self, families: Sequence[Factor], evidence: Evidence) -> SamplingPlan:
+        """Draw all variables, and leaves that see or do not see the virtual evidence; weigh by one or zero."""
+        drawn, weights, log_weight = list(families), [], 0.0
+        for family in families:
+            variable = family.scope[-1]
+            finding = _finding(variable, evidence)
+            if finding is None:
+                continue
+            log_weight += math.log(finding.max()) if finding.max() > 0 else -math.inf
+            seen = finding / (finding.max() or 1.0)
+            if np.all((seen == 0) | (seen == 1)):
+                weights.append(Factor((variable,), seen))
+            else:
+                leaf = Variable(f"{variable.name}\0seen", 2)  # a name that nobody gives
+                drawn.append(Factor((variable, leaf), np.stack([seen, 1 - seen], axis=1)))
+                weights.append(Factor((leaf,), [1.0, 0.0]))
+        return SamplingPlan.of(drawn, weights, log_weight)
+
+    def info(self, sums: SampleSums) -> QueryInfo:
+        """The acceptance rate, and a remedy where it is too low."""
+        accepted = round(sums.effective_size)
+        told = (
+            f"{accepted} of {sums.num_samples} samples agreed with the evidence "
+            f"(acceptance rate {accepted / sums.num_samples:.4g})."
+        )
+        remedy = " That is few: draw more, or use LikelihoodWeighting() or ImportanceSampling()."
+        return sampling_info("rejection sampling", sums, told + (remedy if not sums.is_enough else ""))
+
+
+def _finding(variable: Variable, evidence: Evidence) -> NDArray[np.float64] | None:
+    """What the evidence says of each state: a number to multiply its probability by; None if nothing."""
+    if variable.name not in evidence.hard:
+        return evidence.soft.get(variable.name)
+    weights = np.zeros(variable.num_states)
+    place = evidence.hard[variable.name]
+    weights[place] = evidence.soft[variable.name][place] if variable.name in evidence.soft else 1.0
+    return weights
+
+
+def sampling_info(engine: str, sums: SampleSums, advice: str, num_drawn: int | None = None) -> QueryInfo:
+    """The record of a sampling run; `num_drawn` counts samples that the sums do not have as well."""
+    return QueryInfo(
+        engine,
+        exact=False,
+        converged=sums.is_enough,
+        error=None if sums.is_zero else sums.error,
+        iterations=sums.num_samples if num_drawn is None else num_drawn,
+        advice=advice,
+    )
+
+
+# --- likelihood weighting ---
+
+
+@dataclass(frozen=True, slots=True)
+class LikelihoodWeighting(DirectedSampler):
+    """Forward samples with the evidence put in, each weighed by its likelihood (Fung & Chang 1989).
+
+    P(x | e) ≈ Σ w 1{x} / Σ w with w = Π P(e_i | parents of e_i) over the observed variables. A variable with virtual
+    evidence λ is drawn from P(x | u) λ(x), and w gets the factor Σ_x P(x | u) λ(x): an observed state is the case where
+    λ is zero elsewhere.
+
+    Parameters
+    ----------
+    num_samples
+        How many samples are drawn.
+    seed
+        A whole number, not negative.
+
+    Notes
+    -----
+    No sample is thrown away, but where evidence at the leaves is improbable, few samples have nearly all the weight;
+    the effective sample size, in `info.advice`, shows it. `ImportanceSampling` learns to draw better ones.
+
+    Examples
+    --------
+    >>> a, b = Variable("A", 2), Variable("B", 2)
+    >>> factors = [Factor((a,), [0.6, 0.4]), Factor((a, b), [[0.7, 0.3], [0.2, 0.8]])]
+    >>> answer = LikelihoodWeighting().query(factors, [a], Evidence.read({"B": 1}, {"B": b}))
+    >>> bool(abs(answer.values - [0.36, 0.64]).max() < answer.info.error)
+    True
+    >>> estimate = LikelihoodWeighting().log_total(factors, Evidence.read({"B": 1}, {"B": b}))
+    >>> estimate.lower < math.log(0.5) < estimate.upper
+    True
+    """
+
+    num_samples: int = 100_000
+    seed: int = 0
+
+    def plan(self, families: Sequence[Factor], evidence: Evidence) -> SamplingPlan:
+        """Draw the variables that are not observed, given the evidence about them and their parents' states."""
+        drawn, weights = split_evidence(families, evidence)
+        for place, family in enumerate(drawn):
+            finding = evidence.soft.get(family.names[-1])
+            if finding is not None:
+                weighed = family.flat.reshape(-1, len(finding)) * finding
+                drawn[place] = Factor.from_flat(family.scope, weighed.ravel())
+                weights.append(Factor.from_flat(family.scope[:-1], weighed.sum(axis=1)))
+        return SamplingPlan.of(drawn, weights)
+
+    def info(self, sums: SampleSums) -> QueryInfo:
+        """The effective sample size, and a remedy where it is too low."""
+        remedy = "" if sums.is_enough else " That is few: draw more, or use ImportanceSampling()."
+        return sampling_info("likelihood weighting", sums, effective_size_told(sums) + remedy)
+
+
+def effective_size_told(sums: SampleSums) -> str:
+    """A sentence for `info.advice`."""
+    return f"Effective sample size {sums.effective_size:.0f} of {sums.num_samples}."
+
+
+def split_evidence(families: Sequence[Factor], evidence: Evidence) -> tuple[list[Factor], list[Factor]]:
+    """The families of free variables, and those of observed ones, all with the observed states put in."""
+    hard: Mapping[str, int] = evidence.hard
+    free = reduced_to((family for family in families if family.names[-1] not in hard), hard)
+    observed = reduced_to((family for family in families if family.names[-1] in hard), hard)
+    both = [Factor.scalar(float(evidence.soft[name][hard[name]])) for name in evidence.soft if name in hard]
+    return free, observed + both

@@ -1,0 +1,78 @@
+"""Weighted samples of a Bayesian network as rows, for data frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.errors import NotSupported
+from plausible.factors import Factor
+from plausible.graphs.seeds import Seed, generator_of
+from plausible.inference.sampling.directed_sampling import LikelihoodWeighting, check_count
+from plausible.inference.sampling.families import log_constant, ordered_families
+from plausible.variables import Evidence, Variable
+
+__all__ = ["WeightedSamples", "draw"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WeightedSamples:
+    """Samples, a row each.
+
+    Attributes
+    ----------
+    variables
+        The variables, in the order of the families.
+    states
+        Positions of states: a row for each sample, a column for each variable.
+    log_weights
+        The logarithm of each sample's weight; their mean weight estimates P(evidence).
+    """
+
+    variables: tuple[Variable, ...]
+    states: NDArray[np.int32]
+    log_weights: NDArray[np.float64]
+
+
+def draw(families: Iterable[Factor], num_rows: int, evidence: Evidence, seed: Seed = None) -> WeightedSamples:
+    """Forward samples of a Bayesian network with the evidence put in, weighed by its likelihood.
+
+    Without evidence all weights are one, and the rows are independent samples of the network.
+
+    Parameters
+    ----------
+    families
+        One factor P(child | parents) for each variable, the child last.
+    num_rows
+        How many.
+    evidence
+        States, collections of states and likelihoods.
+    seed
+        A number or a generator: the same one gives the same rows.
+
+    Examples
+    --------
+    >>> a, b = Variable("A", 2), Variable("B", 2)
+    >>> factors = [Factor((a,), [0.6, 0.4]), Factor((a, b), [[0.7, 0.3], [0.2, 0.8]])]
+    >>> samples = draw(factors, 5, Evidence.read({"B": 1}, {"B": b}), seed=1)
+    >>> samples.states.tolist(), np.exp(samples.log_weights).round(6).tolist()
+    ([[0, 1], [1, 1], [0, 1], [0, 1], [0, 1]], [0.3, 0.8, 0.3, 0.3, 0.3])
+    """
+    check_count("num_rows", num_rows, 0)
+    if evidence.jeffrey:
+        raise NotSupported("Weighted samples take states, collections of states and likelihoods as evidence.")
+    listed = list(families)
+    ordered = ordered_families(listed, evidence)
+    plan = LikelihoodWeighting().plan(list(ordered.values()), evidence).scaled(log_constant(listed))
+    key = generator_of(seed).integers(0, 2**64, dtype=np.uint64, endpoint=False)
+    drawn, log_weights = plan.draw(num_rows, key)
+    columns = {variable.name: drawn[:, place] for place, variable in enumerate(plan.variables)}
+    variables = tuple(family.scope[-1] for family in listed if family.scope)
+    states = np.empty((num_rows, len(variables)), dtype=np.int32)
+    for place, variable in enumerate(variables):
+        name = variable.name
+        states[:, place] = evidence.hard[name] if name in evidence.hard else columns[name]
+    return WeightedSamples(variables, states, log_weights)

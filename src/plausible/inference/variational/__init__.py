@@ -1,0 +1,1 @@
+"""Lower bounds on log Z by distributions that are easier to handle."""

@@ -1,0 +1,116 @@
+"""Coordinate ascent on the energy functional of factored beliefs: expected logarithms of factors, one part left free.
+
+A factor touches parts of several blocks of variables. The beliefs about all parts lie in one row of numbers, `q`; for
+each entry of a factor and each of its parts, `places` says which of these numbers belongs to it:
+
+    links[f] = (start of its logarithms, its entries, start of its places, its parts)
+    places[links[f, 2] + entry * parts + part] = a place in q
+
+A factor without parts lies inside one block and is passed over.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.kernels.jit import inlined_kernel, kernel
+
+__all__ = ["expected_log", "gather", "lay_out_places", "update_singles"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@kernel
+def lay_out_places(sizes: Ints, scope_starts: Ints, scopes: Ints, slots: Ints, links: Ints, places: Ints) -> None:
+    """Fill in `places`; slots[s] = (part, stride in it, where the beliefs of the part begin) for each axis s."""
+    for f in range(len(links)):
+        _, num_entries, first, num_parts = links[f]
+        if num_parts == 0:
+            continue
+        for entry in range(num_entries):
+            at = first + entry * num_parts
+            rest = entry
+            for s in range(scope_starts[f + 1] - 1, scope_starts[f] - 1, -1):
+                size = sizes[scopes[s]]
+                places[at + slots[s, 0]] += (rest % size) * slots[s, 1] + slots[s, 2]
+                rest //= size
+
+
+@inlined_kernel
+def _add_expected(links: Ints, places: Ints, logs: Floats, q: Floats, f: int, part: int, out: Floats) -> None:
+    """Add E[log φ | the part's state] to `out`; beliefs of zero hide logarithms of zero."""
+    start, num_entries, first, num_parts = links[f]
+    for entry in range(num_entries):
+        at = first + entry * num_parts
+        weight = 1.0
+        for other in range(num_parts):
+            if other != part:
+                weight *= q[places[at + other]]
+        if weight > 0.0:
+            out[places[at + part]] += weight * logs[start + entry]
+
+
+@kernel
+def gather(
+    first: int,
+    last: int,
+    starts: Ints,
+    use_starts: Ints,
+    uses: Ints,
+    links: Ints,
+    places: Ints,
+    logs: Floats,
+    q: Floats,
+    out: Floats,
+) -> None:
+    """Σ E[log φ | state] for the states of the pieces from `first` to before `last`; uses[u] = (factor, part)."""
+    out[starts[first] : starts[last]] = 0.0
+    for u in range(use_starts[first], use_starts[last]):
+        _add_expected(links, places, logs, q, uses[u, 0], uses[u, 1], out)
+
+
+@kernel
+def update_singles(
+    num_singles: int,
+    starts: Ints,
+    use_starts: Ints,
+    uses: Ints,
+    links: Ints,
+    places: Ints,
+    logs: Floats,
+    q: Floats,
+    out: Floats,
+) -> float:
+    """q(x) ∝ exp Σ E[log φ | x] for one variable after the other; the largest change, or -1 if no state is possible."""
+    residual = 0.0
+    for piece in range(num_singles):
+        begin, end = starts[piece], starts[piece + 1]
+        out[begin:end] = 0.0
+        for u in range(use_starts[piece], use_starts[piece + 1]):
+            _add_expected(links, places, logs, q, uses[u, 0], uses[u, 1], out)
+        peak = out[begin:end].max()
+        if peak == -np.inf:
+            return -1.0
+        total = np.exp(out[begin:end] - peak).sum()
+        for place in range(begin, end):
+            belief = np.exp(out[place] - peak) / total
+            residual = max(residual, abs(belief - q[place]))
+            q[place] = belief
+    return residual
+
+
+@kernel
+def expected_log(links: Ints, places: Ints, logs: Floats, q: Floats) -> float:
+    """Σ E[log φ] over all factors that have parts."""
+    total = 0.0
+    for f in range(len(links)):
+        start, num_entries, first, num_parts = links[f]
+        for entry in range(num_entries if num_parts > 0 else 0):
+            weight = 1.0
+            for part in range(num_parts):
+                weight *= q[places[first + entry * num_parts + part]]
+            if weight > 0.0:
+                total += weight * logs[start + entry]
+    return total

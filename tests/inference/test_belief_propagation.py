@@ -1,0 +1,324 @@
+"""Belief propagation against full products by einsum: exact on forests, consistent with itself, bounds that hold."""
+
+from __future__ import annotations
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+from engine_problems import full_product, random_tables
+from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
+from plausible.factors import Factor
+from plausible.inference.problem import Problem
+from plausible.inference.propagation.belief_maximum import MaxProduct
+from plausible.inference.propagation.belief_propagation import LoopyBP, TreeReweightedBP
+from plausible.variables import Evidence, Variable
+
+NONE = Evidence.read({}, {})
+SCHEDULES = ("sequential", "synchronous", "residual")
+
+
+def factors_of(scopes, tables, sizes):
+    variables = [Variable(f"v{number}", size) for number, size in enumerate(sizes)]
+    return [
+        Factor([variables[v] for v in scope], table) for scope, table in zip(scopes, tables, strict=True)
+    ], variables
+
+
+def random_forest(rng, num_factors=6):
+    """Factors that each meet those before in at most one variable, and unary ones; all variables are in some."""
+    sizes, scopes = [], []
+    for _ in range(num_factors):
+        fresh = list(range(len(sizes), len(sizes) + int(rng.integers(1, 3))))
+        shared = [int(rng.integers(len(sizes)))] if sizes and rng.random() < 0.8 else []
+        sizes += rng.integers(1, 4, len(fresh)).tolist()
+        scopes.append(tuple(rng.permutation(fresh + shared).tolist()))
+    scopes += [(v,) for v in range(len(sizes)) if rng.random() < 0.4]
+    return [scopes[i] for i in rng.permutation(len(scopes))], tuple(sizes)
+
+
+def random_loopy(rng, num_variables=5, num_factors=8, min_size=1):
+    """Factors of up to three variables over all variables."""
+    sizes = tuple(rng.integers(min_size, 4, num_variables).tolist())
+    scopes = [(v,) for v in range(num_variables)]
+    arities = rng.integers(2, 4, num_factors).tolist()
+    scopes += [tuple(rng.choice(num_variables, arity, replace=False).tolist()) for arity in arities]
+    return scopes, sizes
+
+
+def grid(n, coupling, field, rng):
+    """A binary grid whose pairs multiply by e^±coupling, the coupling as drawn."""
+    variables = {(i, j): Variable(f"{i},{j}", 2) for i in range(n) for j in range(n)}
+    factors = [Factor((v,), np.exp(field * rng.normal(size=2))) for v in variables.values()]
+    pairs = [((i, j), (i + 1, j)) for i in range(n - 1) for j in range(n)]
+    pairs += [((i, j), (i, j + 1)) for i in range(n) for j in range(n - 1)]
+    for a, b in pairs:
+        strength = coupling()
+        factors.append(Factor((variables[a], variables[b]), np.exp([[strength, -strength], [-strength, strength]])))
+    return factors, list(variables.values())
+
+
+# --- forests ---
+
+
+@pytest.mark.parametrize("engine", [*(LoopyBP(schedule=s) for s in SCHEDULES), TreeReweightedBP()], ids=repr)
+def test_beliefs_and_totals_on_forests_are_exact(engine):
+    """On a factor graph without cycles BP gives all marginals and log Z, and says that it is exact."""
+    rng = np.random.default_rng(1)
+    num_possible = 0
+    for _ in range(60):
+        scopes, sizes = random_forest(rng)
+        tables = random_tables(scopes, sizes, rng, zeros=0.2)
+        joint = full_product(scopes, tables, sizes)
+        factors, variables = factors_of(scopes, tables, sizes)
+        total = engine.log_total(factors, NONE)
+        if joint.sum() == 0:
+            assert total == total.upper == -math.inf
+            with pytest.raises(ImpossibleEvidence):
+                engine.marginals(factors, variables, NONE)
+            continue
+        num_possible += 1
+        assert total == pytest.approx(math.log(joint.sum()), abs=1e-10)
+        assert total.info.exact
+        assert total.lower == total.upper == total
+        groups = [(v,) for v in range(len(sizes))] + scopes
+        beliefs = engine.joints(factors, [[variables[v] for v in group] for group in groups], NONE)
+        for group, belief in zip(groups, beliefs, strict=True):
+            expected = np.einsum(joint, list(range(len(sizes))), list(group)) / joint.sum()
+            np.testing.assert_allclose(belief.values, expected, atol=1e-12)
+            assert belief.info.exact
+            assert belief.info.converged
+    assert num_possible > 20
+
+
+def test_a_sequential_round_makes_all_messages_of_a_forest_final():
+    """The second round of a chain of a thousand variables changes nothing."""
+    rng = np.random.default_rng(2)
+    scopes = [(i, i + 1) for i in range(1000)]
+    factors, _ = factors_of(scopes, rng.random((1000, 2, 2)) ** 3, [2] * 1001)
+    info = LoopyBP().log_total(factors, NONE).info
+    assert (info.iterations, info.exact) == (2, True)
+    assert info.residual < 1e-12
+
+
+def test_numbers_too_small_for_floats_do_not_get_lost():
+    """Messages of e^-2000 meet a factor that leaves no other state."""
+    hub = Variable("hub", 2)
+    factors = [Factor((hub,), [1.0, math.exp(-2)]) for _ in range(1000)]
+    leaf = Variable("leaf", 2)
+    factors += [Factor((hub, leaf), [[0.0, 1e-300], [0.25, 0.75]]), Factor((leaf,), [1.0, 0.0])]
+    assert LoopyBP().log_total(factors, NONE) == pytest.approx(-2000 + math.log(0.25), abs=1e-9)
+    np.testing.assert_allclose(LoopyBP().query(factors, [hub], NONE).values, [0, 1])
+
+
+def test_variables_of_one_state_close_no_cycle():
+    """Two factors over the same pair are a tree where one of the pair has a single state."""
+    rng = np.random.default_rng(3)
+    tables = [rng.random((3, 1)), rng.random((1, 3))]
+    factors, _ = factors_of([(0, 1), (1, 0)], tables, [3, 1])
+    total = LoopyBP().log_total(factors, NONE)
+    assert total.info.exact
+    assert total == pytest.approx(math.log((tables[0][:, 0] * tables[1][0]).sum()), abs=1e-12)
+
+
+# --- cycles ---
+
+
+def test_settled_beliefs_agree_and_the_total_is_the_bethe_energy_of_the_beliefs():
+    """At a fixed point factor beliefs have the variable beliefs as marginals, and log Z is energy plus entropy."""
+    rng = np.random.default_rng(4)
+    for _ in range(15):
+        scopes, sizes = random_loopy(rng, min_size=2)
+        scopes = list({tuple(sorted(scope)): scope for scope in scopes}.values())
+        tables = [np.exp(0.5 * rng.normal(size=[sizes[v] for v in scope])) for scope in scopes]
+        factors, variables = factors_of(scopes, tables, sizes)
+        engine = LoopyBP(tolerance=1e-12)
+        singles = engine.marginals(factors, variables, NONE)
+        state = engine.run(Problem.of(factors, NONE))
+        assert state.converged
+        energy, entropy = 0.0, 0.0
+        degrees = np.zeros(len(sizes))
+        for scope, table in zip(scopes, tables, strict=True):
+            belief = _belief_of(engine, factors, scope, variables)
+            for axis, v in enumerate(scope):
+                other = tuple(i for i in range(len(scope)) if i != axis)
+                np.testing.assert_allclose(belief.sum(axis=other), singles[variables[v].name].values, atol=1e-9)
+                degrees[v] += 1
+            energy += (belief * np.log(table)).sum()
+            entropy -= (belief * np.log(belief)).sum()
+        for v, degree in enumerate(degrees):
+            belief = singles[variables[v].name].values
+            entropy += (degree - 1) * (belief * np.log(belief)).sum()
+        assert engine.log_total(factors, NONE) == pytest.approx(energy + entropy, abs=1e-8)
+
+
+def _belief_of(engine, factors, scope, variables):
+    return engine.query(factors, [variables[v] for v in scope], NONE).values
+
+
+def test_schedules_and_damping_reach_the_same_fixed_point_of_a_weakly_attractive_model():
+    """Where the fixed point is unique, how it is reached does not matter."""
+    factors, variables = grid(5, lambda: 0.2, 0.5, np.random.default_rng(5))
+    reference = LoopyBP(tolerance=1e-12).marginals(factors, variables, NONE)
+    for schedule in SCHEDULES:
+        for damping in (0.0, 0.4):
+            engine = LoopyBP(schedule=schedule, damping=damping, tolerance=1e-12)
+            for name, belief in engine.marginals(factors, variables, NONE).items():
+                assert belief.info.converged
+                assert not belief.info.exact
+                np.testing.assert_allclose(belief.values, reference[name].values, atol=1e-10)
+
+
+def test_a_frustrated_model_is_said_not_to_settle():
+    """Strong couplings of random signs keep synchronous messages moving; the answer says so and what to try."""
+    rng = np.random.default_rng(6)
+    factors, variables = grid(5, lambda: 4.0 * rng.choice([-1, 1]), 0.3, rng)
+    belief = LoopyBP(schedule="synchronous", max_iterations=100).query(factors, variables[:1], NONE)
+    assert not belief.info.converged
+    assert not belief.info.exact
+    assert belief.info.error is None
+    assert belief.info.iterations == 100
+    assert belief.info.residual > 1e-8
+    assert "damping=0.5" in belief.info.advice
+
+
+def test_a_run_goes_on_from_a_pickled_state_as_if_never_stopped():
+    """Interrupted after three rounds, pickled and resumed: the same messages to the last bit; steps are pure."""
+    factors, _ = grid(4, lambda: 0.4, 0.5, np.random.default_rng(7))
+    problem = Problem.of(factors, NONE)
+    for engine in (LoopyBP(schedule="residual"), TreeReweightedBP(), MaxProduct()):
+        seen = []
+        whole = engine.run(problem, progress=seen.append)
+        assert [state.iterations for state in seen] == list(range(1, whole.iterations + 1))
+        before = seen[2].incoming.copy()
+        resumed = engine.run(problem, pickle.loads(pickle.dumps(seen[2])))
+        np.testing.assert_array_equal(seen[2].incoming, before)
+        np.testing.assert_array_equal(resumed.incoming, whole.incoming)
+        assert resumed.iterations == whole.iterations
+
+
+# --- bounds ---
+
+
+@pytest.mark.parametrize("max_iterations", [1, 3, 300])
+def test_reweighted_upper_bounds_hold_settled_or_not(max_iterations):
+    """log Z is never above the bound, for factors of up to three variables, zeros, and any number of rounds."""
+    rng = np.random.default_rng(8)
+    num_tight = 0
+    for trial in range(100):
+        scopes, sizes = random_loopy(rng)
+        strength = rng.choice([0.3, 1.5, 4.0])
+        tables = [np.exp(strength * rng.normal(size=[sizes[v] for v in scope])) for scope in scopes]
+        tables = [table * (rng.random(table.shape) >= (0.1 if trial % 2 else 0.0)) for table in tables]
+        joint = full_product(scopes, tables, sizes)
+        factors, _ = factors_of(scopes, tables, sizes)
+        engine = TreeReweightedBP(max_iterations=max_iterations, damping=0.3, seed=trial)
+        found = engine.log_total(factors, NONE)
+        truth = math.log(joint.sum()) if joint.sum() > 0 else -math.inf
+        assert found.is_bound
+        assert found.upper >= truth - 1e-12
+        num_tight += found.upper - truth < 1.0
+    assert num_tight > 50 or max_iterations < 300
+
+
+def test_the_reweighted_bound_of_a_settled_run_is_its_value():
+    """What disagreement adds to the bound vanishes with the residual."""
+    factors, _ = grid(4, lambda: 0.5, 0.5, np.random.default_rng(9))
+    found = TreeReweightedBP(tolerance=1e-12).log_total(factors, NONE)
+    assert found.info.converged
+    assert found.upper == pytest.approx(float(found), abs=1e-8)
+    assert found > LoopyBP().log_total(factors, NONE)
+
+
+def test_max_product_on_forests_finds_a_best_assignment_despite_ties():
+    """The value equals the largest entry of the joint, with tables of few different numbers and zeros."""
+    rng = np.random.default_rng(10)
+    for schedule in SCHEDULES:
+        for _ in range(40):
+            scopes, sizes = random_forest(rng)
+            tables = [rng.integers(0, 3, [sizes[v] for v in scope]).astype(float) for scope in scopes]
+            joint = full_product(scopes, tables, sizes)
+            factors, _ = factors_of(scopes, tables, sizes)
+            engine = MaxProduct(schedule=schedule)
+            if joint.max() == 0:
+                with pytest.raises(ImpossibleEvidence):
+                    engine.best(factors, NONE)
+                continue
+            best = engine.best(factors, NONE)
+            assert best.log_probability == pytest.approx(math.log(joint.max()), abs=1e-10)
+            assert best.info.exact
+
+
+@pytest.mark.parametrize(
+    "engine", [MaxProduct(damping=0.3), MaxProduct(max_iterations=2), MaxProduct(reweighted=False)]
+)
+def test_max_product_never_claims_more_than_enumeration_proves(engine):
+    """Value + gap is at least the best value of all; where the gap is closed the assignment is a best one."""
+    rng = np.random.default_rng(11)
+    num_proved = 0
+    for trial in range(80):
+        scopes, sizes = random_loopy(rng, num_factors=6)
+        tables = [np.exp(rng.normal(size=[sizes[v] for v in scope])) for scope in scopes]
+        tables = [table * (rng.random(table.shape) >= (0.1 if trial % 2 else 0.0)) for table in tables]
+        joint = full_product(scopes, tables, sizes)
+        factors, _ = factors_of(scopes, tables, sizes)
+        if joint.max() == 0:
+            continue
+        best = engine.best(factors, NONE)
+        truth = math.log(joint.max())
+        assert best.log_probability <= truth + 1e-10
+        if best.info.error is not None:
+            assert best.log_probability + best.info.error >= truth - 1e-10
+        if best.info.exact:
+            num_proved += 1
+            assert best.log_probability == pytest.approx(truth, abs=1e-8)
+    assert num_proved > 5 or engine != MaxProduct(damping=0.3)
+
+
+# --- questions at the edge ---
+
+
+@pytest.mark.parametrize("engine", [LoopyBP(), LoopyBP(schedule="residual"), TreeReweightedBP()], ids=repr)
+def test_nothing_to_infer_is_answered_exactly(engine):
+    """With every variable observed, or without factors, the answers need no messages."""
+    a, b = Variable("A", 2), Variable("B", 2)
+    factors = [Factor((a, b), [[0.1, 0.2], [0.3, 0.4]])]
+    evidence = Evidence.read({"A": 1, "B": 0}, {"A": a, "B": b})
+    assert engine.log_total(factors, evidence) == pytest.approx(math.log(0.3))
+    np.testing.assert_array_equal(engine.query(factors, [a], evidence).values, [0, 1])
+    assert engine.log_total([], NONE) == 0.0
+    assert dict(MaxProduct().best(factors, evidence)) == {"A": 1, "B": 0}
+
+
+def test_groups_outside_every_factor_are_refused_with_a_remedy():
+    a, b, c = (Variable(name, 2) for name in "ABC")
+    factors = [Factor((a, b), [[1, 2], [3, 4]]), Factor((b, c), [[1, 2], [3, 4]])]
+    with pytest.raises(NotSupported, match=r"'A', 'C'.*JunctionTree"):
+        LoopyBP().query(factors, [a, c], NONE)
+    joint = LoopyBP().query(factors, [c, b], NONE)
+    np.testing.assert_allclose(joint.values, (np.array([[1, 2], [3, 4]]) * [[4], [6]]).T / 54, atol=1e-12)
+
+
+def test_contradictions_that_messages_find_are_impossible_evidence():
+    """A = B, B = C, A ≠ C with A known: no state is left."""
+    a, b, c = (Variable(name, 2) for name in "ABC")
+    same, other = np.eye(2), 1 - np.eye(2)
+    factors = [Factor((a, b), same), Factor((b, c), same), Factor((a, c), other), Factor((a,), [1, 0])]
+    for engine in (LoopyBP(), TreeReweightedBP()):
+        assert engine.log_total(factors, NONE).upper == -math.inf
+        with pytest.raises(ImpossibleEvidence):
+            engine.query(factors, [b], NONE)
+    with pytest.raises(ImpossibleEvidence):
+        MaxProduct().best(factors, NONE)
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [({"schedule": "random"}, "schedule"), ({"damping": 1.0}, "damping"), ({"tolerance": -1}, "tolerance")],
+)
+def test_options_out_of_range_are_refused(options, word):
+    for engine in (LoopyBP, TreeReweightedBP, MaxProduct):
+        with pytest.raises(InvalidArgument, match=word):
+            engine(**options)

@@ -1,0 +1,62 @@
+"""The largest product by trying every assignment, and small models with labels on a grid."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+
+from plausible.factors import Factor
+from plausible.variables import Evidence, Variable
+
+NO_EVIDENCE = Evidence.read({}, {})
+
+
+def log_products(factors):
+    """The names of the variables, and the logarithm of the product for every assignment, by state positions."""
+    variables = {variable.name: variable for factor in factors for variable in factor.scope}
+    places = {name: place for place, name in enumerate(variables)}
+    products = {}
+    for states in itertools.product(*(range(variable.num_states) for variable in variables.values())):
+        entries = [float(f.values[tuple(states[places[name]] for name in f.names)]) for f in factors]
+        products[states] = sum(math.log(entry) if entry > 0 else -math.inf for entry in entries)
+    return list(variables), products
+
+
+def largest(factors):
+    """The largest logarithm of a product."""
+    return max(log_products(factors)[1].values())
+
+
+def random_factors(rng, *, zeros=0.0, max_arity=3):
+    """Up to eight factors over up to six variables of one to three states; some factors have no variables."""
+    variables = [Variable(f"X{i}", int(rng.integers(1, 4))) for i in range(rng.integers(1, 7))]
+    factors = []
+    for _ in range(rng.integers(1, 9)):
+        arity = rng.integers(0, min(len(variables), max_arity) + 1)
+        scope = [variables[i] for i in rng.choice(len(variables), arity, replace=False)]
+        table = np.exp(2 * rng.normal(size=[variable.num_states for variable in scope]))
+        factors.append(Factor(scope, table * (rng.random(table.shape) >= zeros)))
+    return factors
+
+
+def random_labels(rng, distance, *, num_labels, num_variables=5, num_pairs=6):
+    """Random preferences for labels, and exp(-weight * distance) of random pairs; a few variables have one state."""
+    sizes = np.where(rng.random(num_variables) < 0.1, 1, num_labels)
+    variables = [Variable(f"X{i}", int(size)) for i, size in enumerate(sizes)]
+    factors = [Factor((v,), np.exp(-3 * rng.random(v.num_states))) for v in variables]
+    for _ in range(num_pairs):
+        i, j = rng.choice(num_variables, 2, replace=False)
+        table = np.exp(-rng.uniform(0.1, 1.5) * distance)
+        factors.append(Factor((variables[i], variables[j]), table[: sizes[i], : sizes[j]]))
+    return factors
+
+
+def grid(side, preferences, pair):
+    """The same factor on each pair of neighbours in a square, and one for each pixel's preferences."""
+    variables = [[Variable(f"X{i}_{j}", len(pair)) for j in range(side)] for i in range(side)]
+    factors = [Factor((variables[i][j],), preferences[i][j]) for i in range(side) for j in range(side)]
+    factors += [Factor((variables[i][j], variables[i + 1][j]), pair) for i in range(side - 1) for j in range(side)]
+    factors += [Factor((variables[i][j], variables[i][j + 1]), pair) for i in range(side) for j in range(side - 1)]
+    return factors
