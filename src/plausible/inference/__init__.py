@@ -27,9 +27,12 @@ from plausible.inference.markov_chains.markov_chain import MarkovChain
 from plausible.inference.markov_chains.page_rank import SearchEngine, pagerank
 from plausible.inference.max_elimination import max_product
 from plausible.inference.optimization.dual_decomposition import DualDecomposition, DualState
+from plausible.inference.optimization.flips import Flip, FlipProblem
 from plausible.inference.optimization.graph_cuts import GraphCut
 from plausible.inference.optimization.label_moves import AlphaBetaSwap, AlphaExpansion, LabelState
 from plausible.inference.optimization.linear_relaxation import LinearRelaxation
+from plausible.inference.optimization.map_branch_and_bound import BranchAndBound, BranchAndBoundState
+from plausible.inference.optimization.map_local_search import LocalSearch
 from plausible.inference.optimizer import Optimizer, Optimum
 from plausible.inference.plan import Plan
 from plausible.inference.polytree import Propagation, propagate, virtual_leaf
@@ -58,6 +61,20 @@ from plausible.inference.sampling.importance_sampling import ImportanceSampling
 from plausible.inference.sampling.metropolis import Metropolis, Proposal
 from plausible.inference.sampling.sample_sums import SampleSums
 from plausible.inference.sampling.weighted_samples import WeightedSamples, draw
+from plausible.inference.search.annealing import CoolingSchedule, ExponentialCooling, SimulatedAnnealing
+from plausible.inference.search.beam_search import BeamSearch
+from plausible.inference.search.branch_and_bound import Branches, BranchingState, branch_and_bound
+from plausible.inference.search.local_search import (
+    BasinFlooding,
+    FirstAscent,
+    GreedyAscent,
+    SearchMethod,
+    SearchProblem,
+    SearchState,
+    StopReason,
+)
+from plausible.inference.search.restarts import PerturbationRestarts, RandomRestarts
+from plausible.inference.search.tabu_search import TabuSearch
 from plausible.inference.sensitivity import Derivatives
 from plausible.inference.sensitivity_functions import EventSensitivity, SensitivityFunction
 from plausible.inference.sensitivity_parameters import Parameter
@@ -67,9 +84,16 @@ __all__ = [
     "Absorption",
     "AlphaBetaSwap",
     "AlphaExpansion",
+    "AnnealedImportance",
     "AnnealingState",
     "ApproximateEngine",
+    "BasinFlooding",
+    "BeamSearch",
     "Beliefs",
+    "BranchAndBound",
+    "BranchAndBoundState",
+    "Branches",
+    "BranchingState",
     "Budget",
     "CalibratedTree",
     "ChainDiagnostics",
@@ -78,6 +102,7 @@ __all__ = [
     "CommunicatingClass",
     "CompiledFactors",
     "Conflict",
+    "CoolingSchedule",
     "Derivatives",
     "DualDecomposition",
     "DualState",
@@ -87,13 +112,20 @@ __all__ = [
     "EventSensitivity",
     "EvidenceImpact",
     "EvidenceNotSeen",
+    "ExponentialCooling",
     "FindingImpact",
+    "FirstAscent",
+    "Flip",
+    "FlipProblem",
     "Gibbs",
     "GraphCut",
+    "GreedyAscent",
+    "ImportanceSampling",
     "JunctionTree",
     "LabelState",
     "LikelihoodWeighting",
     "LinearRelaxation",
+    "LocalSearch",
     "LoopyBP",
     "MarginalMap",
     "MarkovChain",
@@ -106,19 +138,27 @@ __all__ = [
     "Optimum",
     "Parameter",
     "Pearl",
+    "PerturbationRestarts",
     "Plan",
     "Problem",
     "Propagation",
     "Proposal",
     "QueryInfo",
+    "RandomRestarts",
     "RecursiveConditioning",
     "Reduction",
     "RejectionSampling",
     "SampleSums",
     "SearchEngine",
+    "SearchMethod",
+    "SearchProblem",
     "SearchProgress",
+    "SearchState",
     "SensitivityFunction",
+    "SimulatedAnnealing",
+    "StopReason",
     "SumProduct",
+    "TabuSearch",
     "TreeReweightedBP",
     "VariableElimination",
     "WeightedSamples",
@@ -126,6 +166,7 @@ __all__ = [
     "ance_sampling import ImportanceSampling",
     "ance import AnnealedImportance",
     "best_assignments",
+    "branch_and_bound",
     "bulk_effective_sample_size",
     "calibrate",
     "cluster_variables",

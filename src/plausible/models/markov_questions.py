@@ -16,10 +16,11 @@ from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES, check_size
 from plausible.graphs.seeds import Seed
 from plausible.inference.budget import Budget
+from plausible.inference.choice import EngineChoice, chosen
 from plausible.inference.compiled import compile_factors
 from plausible.inference.contradiction import impossible_evidence
 from plausible.inference.elimination import absorb, sum_product
-from plausible.inference.engines import Engine, check_engine
+from plausible.inference.engines import check_engine
 from plausible.inference.estimate import difference
 from plausible.inference.map_search import SearchProgress
 from plausible.inference.marginal_map import marginal_map
@@ -53,19 +54,20 @@ class MarkovQuestions(EvidenceAnalyses):
         """The factors, in the order given."""
 
     def log_partition(
-        self, evidence: EvidenceLike | None = None, *, engine: Engine | None = None, budget: Budget | None = None
+        self, evidence: EvidenceLike | None = None, *, engine: EngineChoice = None, budget: Budget | None = None
     ) -> float:
         """log Z(e), natural: the logarithm of the measure of all assignments that agree with the evidence.
 
         Without evidence it must be finite: a network in which no assignment has positive measure is no distribution.
         An approximate `engine` gives an `Estimate`, a float with bounds or an interval.
         """
-        check_engine(engine, self.variables)
+        named = chosen(engine, lambda: self.explain((), evidence, budget=budget).fits)
+        check_engine(named, self.variables)
         found = Evidence.read(evidence, self.variables, "this network")
         if found.jeffrey:
             raise NotSupported("jeffrey evidence has no probability: it replaces a belief. See likelihood(...).")
-        if engine is not None:
-            return engine.log_total(self._all_factors(), found)
+        if named is not None:
+            return named.log_total(self._all_factors(), found)
         total = log_total(self._all_factors(), found, budget=budget)
         if total == -math.inf and not found:
             raise InvalidModel(
@@ -92,24 +94,21 @@ class MarkovQuestions(EvidenceAnalyses):
         targets: str | Iterable[str],
         evidence: EvidenceLike | None = None,
         *,
-        engine: Engine | None = None,
+        engine: EngineChoice = None,
         budget: Budget | None = None,
     ) -> Factor:
         """P(targets | evidence), from the part of the network that matters.
 
         Normalised; its `.info` says how it was got. See `BayesianNetwork.query` for the parameters.
         """
-        check_engine(engine, self.variables)
+        named = chosen(engine, lambda: self.explain(targets, evidence, budget=budget).fits)
+        check_engine(named, self.variables)
         wanted = read_targets(targets, self.variables, "this network")
         found = Evidence.read(evidence, self.variables, "this network")
         factors = self._all_factors()
-
-        def answer() -> Factor:
-            if engine is not None:
-                return engine.query(factors, wanted, found)
-            return posterior(factors, wanted, found, budget=budget)
-
-        return self._explained(evidence, answer)
+        if named is not None:
+            return self._explained(evidence, lambda: named.query(factors, wanted, found))
+        return self._explained(evidence, lambda: posterior(factors, wanted, found, budget=budget))
 
     def explain(
         self,
@@ -131,7 +130,7 @@ class MarkovQuestions(EvidenceAnalyses):
         return plan_factors(factors, free, together=[[variable.name for variable in free]], budget=budget)
 
     def log_probability(
-        self, evidence: EvidenceLike, *, engine: Engine | None = None, budget: Budget | None = None
+        self, evidence: EvidenceLike, *, engine: EngineChoice = None, budget: Budget | None = None
     ) -> float:
         """log P(evidence) = log Z(e) - log Z, natural; -inf for impossible evidence.
 
@@ -185,7 +184,7 @@ class MarkovQuestions(EvidenceAnalyses):
         evidence: EvidenceLike | None = None,
         *,
         targets: str | Iterable[str] | None = None,
-        engine: Engine | None = None,
+        engine: EngineChoice = None,
         budget: Budget | None = None,
     ) -> dict[str, Factor]:
         """P(X | evidence) of every variable, or of some, from one calibration of a clique tree.
@@ -197,17 +196,19 @@ class MarkovQuestions(EvidenceAnalyses):
         targets
             The variables that are wanted.
         engine
-            A named way to get the answers, such as `LoopyBP()`; a clique tree where left out.
+            A named way to get the answers, such as `LoopyBP()`; a clique tree where left out, and for "auto" where that
+            is within the budget.
         budget
             What the answer may cost; the default budget where left out.
         """
-        check_engine(engine, self.variables)
+        named = chosen(engine, lambda: self.explain(budget=budget).fits)
+        check_engine(named, self.variables)
         wanted = list(self.variables.values())
         if targets is not None:
             wanted = read_targets(targets, self.variables, "this network")
         found = Evidence.read(evidence, self.variables, "this network")
-        if engine is not None:
-            return self._explained(evidence, lambda: engine.marginals(self._all_factors(), wanted, found))
+        if named is not None:
+            return self._explained(evidence, lambda: named.marginals(self._all_factors(), wanted, found))
         return self._explained(evidence, lambda: self._posteriors(wanted, found, budget))
 
     def _posteriors(self, wanted: Sequence[Variable], found: Evidence, budget: Budget | None) -> dict[str, Factor]:
@@ -277,7 +278,7 @@ class MarkovQuestions(EvidenceAnalyses):
     ) -> Assignment:
         """Marginal MAP: the most probable states of some variables, the others summed out; exactly.
 
-        See `BayesianNetwork.map` for the parameters.
+        See `BayesianNetwork.map` for the parameters. `.log_probability` is `None` where log Z would take too long.
         """
         wanted = read_targets(names, self.variables, "this network")
         found = Evidence.read(evidence, self.variables, "this network")
@@ -292,7 +293,11 @@ class MarkovQuestions(EvidenceAnalyses):
                 progress=progress,
             ),
         )
-        log_best = answer.log_value - self.log_partition()
+        limit = None if time_limit is None else Budget(seconds=time_limit)
+        try:
+            log_best = answer.log_value - self.log_partition(budget=limit)
+        except TooLarge:
+            log_best = None
         return Assignment(answer.assignment, log_probability=log_best, info=answer.info)
 
     def sample(

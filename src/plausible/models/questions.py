@@ -15,6 +15,7 @@ from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.factors import Factor, product
 from plausible.factors.alignment import MAX_ENTRIES, check_size
 from plausible.inference.budget import Budget
+from plausible.inference.choice import EngineChoice, chosen
 from plausible.inference.compiled import compile_factors
 from plausible.inference.engines import Engine, check_engine
 from plausible.inference.plan import Plan, plan_factors
@@ -59,7 +60,7 @@ class NetworkQuestions(TreeQuestions):
         evidence: EvidenceLike | None = None,
         do: Mapping[str, State] | None = None,
         *,
-        engine: Engine | None = None,
+        engine: EngineChoice = None,
         budget: Budget | None = None,
     ) -> Factor:
         """P(targets | evidence, do), from the part of the network that matters.
@@ -73,8 +74,9 @@ class NetworkQuestions(TreeQuestions):
         do
             Name -> state that an intervention sets; see `intervene`.
         engine
-            A named way to get the answer, such as `VariableElimination(order=[...])`; the cheapest exact one where
-            left out.
+            A named way to get the answer, such as `VariableElimination(order=[...])` or `LoopyBP()`; the cheapest exact
+            one where left out. "auto" is exact where that is within the budget, else `LoopyBP(damping=0.3)`; `.info`
+            tells.
         budget
             What the answer may cost; the default budget where left out.
 
@@ -84,6 +86,7 @@ class NetworkQuestions(TreeQuestions):
             Normalised; its `.info` says how it was got and what it cost.
         """
         network, findings = self._given(evidence, do)
+        engine = chosen(engine, lambda: network.explain(targets, findings, budget=budget).fits)
         check_engine(engine, network.variables)
         wanted = read_targets(targets, network.variables, "this network")
         found = Evidence.read(findings, network.variables, "this network")
@@ -109,10 +112,10 @@ class NetworkQuestions(TreeQuestions):
         evidence: EvidenceLike,
         do: Mapping[str, State] | None = None,
         *,
-        engine: Engine | None = None,
+        engine: EngineChoice = None,
         budget: Budget | None = None,
     ) -> float:
-        """log P(evidence), natural; -inf for impossible evidence.
+        """log P(evidence), natural; -inf for impossible evidence. An approximate `engine` gives an `Estimate`.
 
         Where all ancestors of the findings are observed too, as in a complete assignment, this is a sum of look-ups,
         and the findings may be numbers of continuous variables: then it is a log-density.
@@ -126,6 +129,7 @@ class NetworkQuestions(TreeQuestions):
             network, findings = self._given(evidence, do)
         except ImpossibleEvidence:
             return -math.inf
+        engine = chosen(engine, lambda: network.explain((), findings, budget=budget).fits)
         check_engine(engine, network.variables)
         found = Evidence.read(findings, network.variables, "this network")
         if found.jeffrey:

@@ -16,6 +16,7 @@ from plausible.factors import Factor
 from plausible.factors.alignment import num_entries
 from plausible.graphs.seeds import Seed, generator_of
 from plausible.inference.budget import Budget
+from plausible.inference.choice import AUTOMATIC, EngineChoice
 from plausible.inference.compiled import compile_factors
 from plausible.inference.engines import Engine, check_engine
 from plausible.inference.posterior import posteriors, read_targets
@@ -135,7 +136,7 @@ class TreeQuestions(IntervenedParts):
         do: Mapping[str, State] | None = None,
         *,
         targets: Iterable[str] | None = None,
-        engine: Engine | None = None,
+        engine: EngineChoice = None,
         budget: Budget | None = None,
     ) -> dict[str, Factor]:
         """P(X | evidence, do) of every discrete variable, or of some, from one calibration of a clique tree.
@@ -149,12 +150,18 @@ class TreeQuestions(IntervenedParts):
         targets
             The variables that are wanted; then what has no effect on them is left out, which may save much.
         engine
-            A named way to get the answers, such as `LoopyBP()`; the cheapest exact one where left out.
+            A named way to get the answers, such as `LoopyBP()`; the cheapest exact one where left out, and for "auto"
+            where that is within the budget.
         budget
             What the answer may cost; the default budget where left out.
         """
         network, findings = self._given(evidence, do)
         wanted = None if targets is None else read_targets(targets, network.variables, "this network")
+        if isinstance(engine, str) and engine == "auto":
+            try:
+                return network.marginals(findings, targets=targets, budget=budget)
+            except TooLarge:
+                engine = AUTOMATIC
         if engine is not None:
             return network._marginals_by(engine, wanted, findings)
         if network._needs_hidden_numbers(findings):

@@ -1,0 +1,1 @@
+"""Searches among states that operators lead to, whatever the states are."""

@@ -1,0 +1,121 @@
+"""Simulated annealing: uphill always, downhill the more rarely the colder it is."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.errors import InvalidArgument
+from plausible.inference.search.local_search import (
+    OperatorT,
+    SearchMethod,
+    SearchProblem,
+    SearchState,
+    StateT,
+    check_count,
+)
+
+__all__ = ["CoolingSchedule", "ExponentialCooling", "SimulatedAnnealing"]
+
+
+class CoolingSchedule(ABC):
+    """The temperature of each attempt."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def num_attempts(self) -> int:
+        """After so many attempts the search is over."""
+
+    @abstractmethod
+    def temperatures(self, first: int, num: int) -> NDArray[np.float64]:
+        """The temperatures, all positive, of `num` attempts from number `first` on, counted from 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExponentialCooling(CoolingSchedule):
+    """τ = start · factor^⌊t / every⌋ for attempt t, until it falls below `stop`.
+
+    Parameters
+    ----------
+    start
+        The first temperature: downhill steps of this size are accepted with probability 1/e.
+    stop
+        The search is over when the temperature is lower.
+    factor
+        What the temperature is multiplied by, less than one.
+    every
+        The attempts at one temperature.
+
+    Examples
+    --------
+    >>> cooling = ExponentialCooling(start=8, stop=1, factor=0.5, every=2)
+    >>> cooling.temperatures(0, cooling.num_attempts).tolist()
+    [8.0, 8.0, 4.0, 4.0, 2.0, 2.0, 1.0, 1.0]
+    """
+
+    start: float = 1.0
+    stop: float = 0.01
+    factor: float = 0.9
+    every: int = 100
+
+    def __post_init__(self) -> None:
+        if not 0 < self.stop <= self.start < math.inf:
+            raise InvalidArgument(f"Temperatures fall: start={self.start!r} must not be below stop={self.stop!r} > 0.")
+        if not 0 < self.factor < 1:
+            raise InvalidArgument(f"factor={self.factor!r} must lie between 0 and 1.")
+        check_count("every", self.every, 1)
+
+    @property
+    def num_attempts(self) -> int:
+        """The attempts at temperatures of at least `stop`."""
+        # a hair more, so that a last temperature that equals `stop` but for rounding is still had
+        levels = math.floor(math.log(self.stop / self.start) / math.log(self.factor) + 1e-9) + 1
+        return levels * self.every
+
+    def temperatures(self, first: int, num: int) -> NDArray[np.float64]:
+        """The temperatures of `num` attempts from number `first` on."""
+        return np.asarray(self.start * self.factor ** (np.arange(first, first + num) // self.every))
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedAnnealing(SearchMethod):
+    """A random operator at each step, applied with probability min(1, exp(δ/τ)), δ the change of the score.
+
+    Cooled slowly enough it ends in a best state (too slowly to wait for); what it does in a given time depends on the
+    schedule and on what the problem proposes. Near τ = 0 it is first ascent that also drifts along plateaus. The best
+    state seen is the result (Kirkpatrick, Gelatt & Vecchi 1983).
+
+    Parameters
+    ----------
+    schedule
+        The temperatures, one for each attempt.
+    max_steps
+        The search stops after so many attempts; `None` for as many as the schedule has.
+
+    Examples
+    --------
+    >>> SimulatedAnnealing(ExponentialCooling(start=2.0, every=50)).schedule.num_attempts
+    2550
+    """
+
+    schedule: CoolingSchedule = field(default_factory=ExponentialCooling)
+
+    def move(self, problem: SearchProblem[StateT, OperatorT], state: SearchState[StateT]) -> SearchState[StateT]:
+        """One attempt."""
+        if state.steps >= self.schedule.num_attempts:
+            return state.halted("schedule over")
+        rng = state.generator()
+        operator = problem.propose(state.current, rng)
+        if operator is None:
+            return state.halted("no operator")
+        gain = float(problem.deltas(state.current, [operator])[0])
+        temperature = float(self.schedule.temperatures(state.steps, 1)[0])
+        if rng.random() < math.exp(min(0.0, gain / temperature)):
+            return state.moved(problem.apply(state.current, operator), state.score + gain)
+        return state.moved(state.current, state.score)

@@ -1,0 +1,177 @@
+"""Searches made of searches: many starts, or walks away from the best state so far."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from plausible.errors import InvalidArgument
+from plausible.inference.search.local_search import (
+    GreedyAscent,
+    OperatorT,
+    SearchMethod,
+    SearchProblem,
+    SearchState,
+    StateT,
+    check_count,
+)
+
+__all__ = ["PerturbationRestarts", "RandomRestarts", "Restarts"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    """The search inside, the restarts begun, and how many of the last ones in a row improved nothing."""
+
+    inside: SearchState[Any]
+    num: int
+    failures: int
+    score: float  # the best score when the search inside began
+
+
+@dataclass(frozen=True, slots=True)
+class Restarts(SearchMethod):
+    """The base of searches that run another one again and again and keep the best state of all.
+
+    Parameters
+    ----------
+    inner
+        The search to run; a step is one of its steps.
+    num
+        How often it is run after the first time.
+    max_steps
+        The search stops after so many steps; `None` for no limit.
+    """
+
+    inner: SearchMethod = field(default_factory=GreedyAscent)
+    num: int = 10
+
+    def __post_init__(self) -> None:
+        SearchMethod.__post_init__(self)
+        if not isinstance(self.inner, SearchMethod):
+            raise InvalidArgument(f"inner={self.inner!r} must be a search, such as GreedyAscent().")
+        check_count("num", self.num)
+
+    @abstractmethod
+    def next_start(
+        self, problem: SearchProblem[StateT, OperatorT], best: StateT, failures: int, rng: np.random.Generator
+    ) -> StateT:
+        """Where the next search starts, given the best state and how many searches in a row did not improve it."""
+
+    def init(self, problem: SearchProblem[StateT, OperatorT], start: StateT, seed: int = 0) -> SearchState[StateT]:
+        """The state of a search that has made no step."""
+        inside = self.inner.init(problem, start, seed)
+        return replace(inside, memory=_Memory(inside, 0, 0, inside.score))
+
+    def move(self, problem: SearchProblem[StateT, OperatorT], state: SearchState[StateT]) -> SearchState[StateT]:
+        """A step of the search inside, or a new start of it."""
+        memory: _Memory = state.memory
+        if memory.inside.stopped:
+            return self._restarted(problem, state) if memory.num < self.num else state.halted("restarts over")
+        inside = self.inner.step(problem, memory.inside)
+        num_steps = inside.steps - memory.inside.steps
+        after = replace(
+            state,
+            current=inside.current,
+            score=inside.score,
+            steps=state.steps + num_steps,
+            memory=replace(memory, inside=inside),
+        )
+        return after.seen(inside.best, inside.best_score, num_steps)
+
+    def _restarted(self, problem: SearchProblem[StateT, OperatorT], state: SearchState[StateT]) -> SearchState[StateT]:
+        memory: _Memory = state.memory
+        failures = 0 if state.best_score > memory.score else memory.failures + 1
+        rng = np.random.default_rng((state.seed, memory.num, 1))
+        start = self.next_start(problem, state.best, failures if memory.num else 0, rng)
+        inside = self.inner.init(problem, start, int(rng.integers(2**62)))
+        after = replace(
+            state,
+            current=inside.current,
+            score=inside.score,
+            memory=_Memory(inside, memory.num + 1, failures if memory.num else 0, state.best_score),
+        )
+        return after.seen(inside.best, inside.best_score, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class RandomRestarts(Restarts):
+    """Run a search from the start given, and then from random states of the problem.
+
+    Parameters
+    ----------
+    inner
+        The search to run; a step is one of its steps.
+    num
+        How many random starts follow the first one.
+    max_steps
+        The search stops after so many steps; `None` for no limit.
+
+    Examples
+    --------
+    >>> RandomRestarts(num=3)
+    RandomRestarts(max_steps=None, inner=GreedyAscent(max_steps=None), num=3)
+    """
+
+    def next_start(
+        self, problem: SearchProblem[StateT, OperatorT], best: StateT, failures: int, rng: np.random.Generator
+    ) -> StateT:
+        """A random state."""
+        return problem.random_state(rng)
+
+
+@dataclass(frozen=True, slots=True)
+class PerturbationRestarts(Restarts):
+    """Walk at random from the best state, search from there, keep what is better (Koller & Friedman 2009, alg. A.8).
+
+    A walk of l steps applies exactly l random legal operators, fewer only where none is legal. If it is too short the
+    search falls back to where it was; if it is too long what made the best state good is lost.
+
+    Parameters
+    ----------
+    inner
+        The search to run; a step is one of its steps.
+    num
+        How many walks there are.
+    length
+        The steps of a walk.
+    growth
+        Each walk is so many times longer than the last one if that led to nothing better, and of `length` steps again
+        after success; one for walks of equal length.
+    max_steps
+        The search stops after so many steps; `None` for no limit.
+
+    Examples
+    --------
+    >>> walks = PerturbationRestarts(num=4, length=2, growth=1.5)
+    >>> [walks.walk_length(failures) for failures in range(4)]
+    [2, 3, 4, 7]
+    """
+
+    length: int = 5
+    growth: float = 1.0
+
+    def __post_init__(self) -> None:
+        Restarts.__post_init__(self)
+        check_count("length", self.length, 1)
+        if not 1 <= self.growth < np.inf:
+            raise InvalidArgument(f"growth={self.growth!r} must be a number of at least one.")
+
+    def walk_length(self, failures: int) -> int:
+        """The steps of a walk after so many in a row that led to nothing better."""
+        return round(self.length * self.growth**failures)
+
+    def next_start(
+        self, problem: SearchProblem[StateT, OperatorT], best: StateT, failures: int, rng: np.random.Generator
+    ) -> StateT:
+        """The end of a random walk."""
+        state = best
+        for _ in range(self.walk_length(failures)):
+            operator = problem.propose(state, rng)
+            if operator is None:
+                break
+            state = problem.apply(state, operator)
+        return state

@@ -1,0 +1,76 @@
+"""Tabu search: always to the best neighbour, never straight back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from plausible.inference.search.local_search import (
+    OperatorT,
+    SearchMethod,
+    SearchProblem,
+    SearchState,
+    StateT,
+    check_count,
+)
+
+__all__ = ["TabuSearch"]
+
+
+@dataclass(frozen=True, slots=True)
+class TabuSearch(SearchMethod):
+    """The best operator that reverses none of the last ones, even if it worsens (Koller & Friedman 2009, alg. A.6).
+
+    It walks out of local maxima and across plateaus; the best state seen is the result. Where every legal operator
+    reverses a recent one the search stops.
+
+    Parameters
+    ----------
+    length
+        How many of the operators applied last must not be reversed; 0 forbids nothing.
+    patience
+        The search stops after so many steps in a row that did not improve the best score.
+    max_steps
+        The search stops after so many steps; `None` for no limit.
+
+    Examples
+    --------
+    >>> from plausible.inference.search.local_search import SearchProblem
+    >>> class Hills(SearchProblem[int, int]):
+    ...     heights = (3, 1, 2, 0, 4)
+    ...     def score(self, state): return self.heights[state]
+    ...     def operators(self, state): return [move for move in (-1, 1) if 0 <= state + move < 5]
+    ...     def apply(self, state, operator): return state + operator
+    ...     def reverses(self, operator, other): return operator == -other
+    >>> found = TabuSearch(length=2, patience=3).run(Hills(), 1)
+    >>> found.best, found.best_score, found.stopped
+    (0, 3.0, 'no operator')
+    """
+
+    length: int = 10
+    patience: int = 100
+
+    def __post_init__(self) -> None:
+        SearchMethod.__post_init__(self)
+        check_count("length", self.length)
+        check_count("patience", self.patience, 1)
+
+    def move(self, problem: SearchProblem[StateT, OperatorT], state: SearchState[StateT]) -> SearchState[StateT]:
+        """To the best neighbour that is allowed."""
+        if state.idle >= self.patience:
+            return state.halted("no progress")
+        recent: tuple[OperatorT, ...] = state.memory or ()
+        allowed = [
+            operator
+            for operator in problem.operators(state.current)
+            if not any(problem.reverses(operator, other) for other in recent)
+        ]
+        if not allowed:
+            return state.halted("no operator")
+        deltas = problem.deltas(state.current, allowed)
+        place = int(np.argmax(deltas))
+        applied = (*recent, allowed[place])[-self.length :] if self.length else ()
+        return state.moved(
+            problem.apply(state.current, allowed[place]), state.score + float(deltas[place]), memory=applied
+        )
