@@ -163,8 +163,6 @@ __all__ = [
     "VariableElimination",
     "WeightedSamples",
     "absorb",
-    "ance_sampling import ImportanceSampling",
-    "ance import AnnealedImportance",
     "best_assignments",
     "branch_and_bound",
     "bulk_effective_sample_size",
