@@ -134,6 +134,9 @@ class InvalidArgument(PlausibleError, ValueError):
 class TooLarge(PlausibleError, MemoryError):
     """An answer that would not fit; the message says how big it would be."""
 
+    #: What is too large, without what can be done about it; empty where it is told in one.
+    reason: str = ""
+
 
 class FormatError(PlausibleError, ValueError):
     """A file that can't be read, with the place where reading stopped."""

@@ -16,8 +16,8 @@ from benchmark_networks import benchmark_network
 from network_oracle import agrees, asia_network, joint_of_bayesian_network, random_evidence, random_network
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge
 from plausible.factors import Factor
-from plausible.inference.map_bounds import LogTable, TimeUpError, bound_tree
-from plausible.inference.map_plan import plan_bound
+from plausible.inference.map_bounds import LogTable, bound_tree
+from plausible.inference.map_plan import TimeUpError, plan_bound
 from plausible.inference.map_search import branch_and_bound
 from plausible.inference.marginal_map import marginal_map
 from plausible.inference.max_elimination import max_product

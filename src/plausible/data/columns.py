@@ -62,7 +62,7 @@ def encode_columns(
 
 
 def encode_evidence(
-    frame: IntoDataFrame | Mapping[str, Sequence[Any]], variables: Mapping[str, Variable]
+    frame: IntoDataFrame | Mapping[str, Sequence[Any]], variables: Mapping[str, Variable], place: str = "this model"
 ) -> npt.NDArray[np.int32]:
     """Rows of evidence as state positions, a column for each variable; -1 where a cell or a whole column is missing.
 
@@ -72,6 +72,8 @@ def encode_evidence(
         A pandas, polars or arrow frame, or a mapping from names to columns; a column of no variable is an error.
     variables
         Name -> discrete variable.
+    place
+        What errors call that which has these variables.
 
     Examples
     --------
@@ -80,22 +82,22 @@ def encode_evidence(
            [-1, -1]], dtype=int32)
     """
     columns = frame if isinstance(frame, Mapping) else frame_columns(frame)
-    refuse_others(columns, variables)
+    refuse_others(columns, variables, place)
     encoded = {name: encode_column(variables[name], column, allow_missing=True) for name, column in columns.items()}
     equally_long(encoded)
     num_rows = len(next(iter(encoded.values()), () if isinstance(frame, Mapping) else frame))
     rows = np.full((num_rows, len(variables)), -1, dtype=np.int32)
-    for place, name in enumerate(variables):
+    for number, name in enumerate(variables):
         if name in encoded:
-            rows[:, place] = encoded[name]
+            rows[:, number] = encoded[name]
     return rows
 
 
-def refuse_others(columns: Iterable[Any], variables: Mapping[str, Variable]) -> None:
+def refuse_others(columns: Iterable[Any], variables: Mapping[str, Variable], place: str = "this model") -> None:
     """Refuse a column that is no variable: it may be a misspelt one, and would be left out unnoticed."""
     for name in columns:
         if name not in variables:
-            problem = UnknownVariable.named(name, variables, "this model, but a column of the data")
+            problem = UnknownVariable.named(name, variables, f"{place}, but a column of the data")
             raise UnknownVariable(f"{problem} If it is none, leave it out: frame.drop(columns=[{name!r}]).")
 
 

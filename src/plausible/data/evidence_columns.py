@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from plausible.data.columns import encode_column, equally_long, frame_columns, refuse_others
 from plausible.errors import InvalidArgument
-from plausible.variables import Evidence, Variable
+from plausible.variables import Evidence, State, Variable
 from plausible.variables.variable import is_missing
 
 if TYPE_CHECKING:
@@ -50,11 +50,14 @@ class EvidenceColumns:
 
     @classmethod
     def read(
-        cls, frame: IntoDataFrame | Mapping[str, Sequence[Any]], variables: Mapping[str, Variable]
+        cls,
+        frame: IntoDataFrame | Mapping[str, Sequence[Any]],
+        variables: Mapping[str, Variable],
+        place: str = "this model",
     ) -> EvidenceColumns:
         """From a pandas, polars or arrow frame, or a mapping from names to columns, all of them of variables."""
         columns = frame if isinstance(frame, Mapping) else frame_columns(frame)
-        refuse_others(columns, variables)
+        refuse_others(columns, variables, place)
         encoded = equally_long({name: _encoded(variables[name], column) for name, column in columns.items()})
         num_rows = len(next(iter(encoded.values()), () if isinstance(frame, Mapping) else frame))
         states = {n: c for n, c in encoded.items() if not variables[n].is_continuous and (c >= 0).any()}
@@ -72,6 +75,11 @@ class EvidenceColumns:
         hard = {name: int(codes[row]) for name, codes in self.states.items() if codes[row] >= 0}
         values = {name: float(column[row]) for name, column in self.numbers.items() if not np.isnan(column[row])}
         return Evidence(hard, {}, {}, values)
+
+    def findings(self, row: int) -> dict[str, State]:
+        """One of the rows by the names of its states."""
+        found = self.evidence(row)
+        return {**{name: self.variables[name].states[state] for name, state in found.hard.items()}, **found.values}
 
     def without(self, name: str) -> EvidenceColumns:
         """The rows with a variable not observed."""

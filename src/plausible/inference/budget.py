@@ -2,23 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from plausible.engine.program import Program
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.factors.alignment import MAX_ENTRIES
 
-__all__ = ["Budget", "read_budget"]
+__all__ = ["Budget", "advising", "read_budget"]
 
 #: What an entry of an answer costs beyond its clique's: it is added up by strides, normalised and brought into order.
 _SECONDS_PER_ANSWER = 1e-7
 _BYTES_PER_ANSWER = 24
+#: Budgets from here on allow everything that is small.
+_AMPLE_SECONDS = 0.1
+_AMPLE_BYTES = 2**24
 
-_REMEDIES = (
-    "Ask for fewer variables at a time (query, or marginals with targets=), add evidence, raise the budget= of the "
-    "question or of compile, or trade time for memory with query(..., engine=RecursiveConditioning())."
-)
+#: What always helps; see `advising` for what else a question can do.
+_REMEDY = "Raise the budget=."
+
+
+@contextmanager
+def advising(advice: str) -> Iterator[None]:
+    """Let refusals in here end with what can be done about them in the question at hand; also a decorator.
+
+    >>> with advising("Ask less."):
+    ...     raise _refusal("It is too much.", "Raise the budget=.")
+    Traceback (most recent call last):
+        ...
+    plausible.errors.TooLarge: It is too much. Ask less.
+    """
+    try:
+        yield
+    except TooLarge as error:
+        if not error.reason:
+            raise
+        raise _refusal(error.reason, advice) from None
+
+
+def _refusal(reason: str, advice: str) -> TooLarge:
+    error = TooLarge(f"{reason} {advice}")
+    error.reason = reason
+    return error
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +87,14 @@ class Budget:
                 program.clique(program.largest),
                 float(entries.max()),
                 names,
-                f" It would take about {seconds:.2g} s and {num_bytes / 2**30:.2g} GiB; the budget is "
-                f"{self.seconds:g} s and {self.bytes / 2**30:.3g} GiB.",
+                f" It would take about {seconds:.2g} s and, as only messages are held, {num_bytes / 2**30:.2g} GiB; "
+                f"the budget is {self.seconds:g} s and {self.bytes / 2**30:.3g} GiB.",
             )
+
+    @property
+    def is_ample(self) -> bool:
+        """Whether it is so large that problems with a few thousand numbers need not be priced."""
+        return self.seconds >= _AMPLE_SECONDS and self.bytes >= _AMPLE_BYTES
 
     def check_tables(self, num_entries: int) -> None:
         """Refuse to hold all tables of a clique tree at once where they need more memory."""
@@ -104,9 +135,10 @@ def too_large(
 ) -> TooLarge:
     """The error that names the largest clique, its size and the remedies."""
     shown = ", ".join(names[number] for number in clique[:8]) + (", ..." if len(clique) > 8 else "")
-    return TooLarge(
+    return _refusal(
         f"The clique tree would have {_short(entries)} entries.{cost} Its largest clique, ({shown}), has "
-        f"{len(clique)} variables and {_short(clique_entries)} entries. {_REMEDIES}"
+        f"{len(clique)} variables and {_short(clique_entries)} entries.",
+        _REMEDY,
     )
 
 

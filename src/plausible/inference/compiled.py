@@ -18,7 +18,7 @@ from plausible.engine.run import Semiring, Workspace
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.factors import Factor
 from plausible.factors.alignment import check_size
-from plausible.inference.budget import Budget, read_budget, too_large
+from plausible.inference.budget import Budget, advising, read_budget, too_large
 from plausible.inference.info import QueryInfo
 from plausible.inference.jeffrey import fit_jeffrey
 from plausible.variables import Assignment, Evidence, Variable
@@ -130,6 +130,7 @@ class CompiledFactors:
             for answer, group in zip(answers, groups, strict=True)
         ]
 
+    @advising("Ask for fewer variables at a time, or raise the budget= of compile.")
     def _across(self, group: Sequence[Variable], evidence: Evidence) -> Factor:
         """The joint of variables that share no clique, by a tree in which they do."""
         check_size(group, "The joint distribution of the targets")

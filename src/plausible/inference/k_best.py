@@ -18,6 +18,7 @@ from plausible.factors.alignment import MAX_ENTRIES, union_scope
 from plausible.inference.elimination import absorb
 from plausible.inference.info import QueryInfo
 from plausible.inference.map_orders import constrained_order
+from plausible.inference.map_plan import TimeUpError
 from plausible.inference.map_stages import search_in_stages
 from plausible.inference.max_elimination import MaxTables, max_tables, read_log_factors
 from plausible.variables import Assignment, Evidence, Variable
@@ -98,7 +99,8 @@ def best_assignments(
     if order.cost > max_entries and order.sums:
         best, info = _searched(logs, free, k, max_entries, time_limit)
     else:
-        order.check(max_entries, "Give more evidence, or ask for the best assignment alone.")
+        alone = "" if k == 1 else ", or ask for the best one alone (mpe): it holds no tables, and may fit"
+        order.check(max_entries, f"Give more evidence{alone}.")
         run = max_tables(logs, order)
         best, info = list(islice(_descending(run), k)), run.info
     if not best:
@@ -117,12 +119,15 @@ def _searched(
     """The same by a search, all of them proved to be the best."""
     deadline = math.inf if time_limit is None else monotonic() + time_limit
     limit = min(max_entries, _MAX_BOUND_TABLE)
-    found = search_in_stages(logs, targets, num_best=k, max_entries=limit, deadline=deadline)
-    if not found.info.exact:
+    try:
+        found = search_in_stages(logs, targets, num_best=k, max_entries=limit, deadline=deadline, is_patient=False)
+        if not found.info.exact:
+            raise TimeUpError
+    except TimeUpError:
         raise TooLarge(
             f"A search for the best assignments did not come to its end within {time_limit:g} s: tables that would "
             f"answer at once have more than {max_entries:.3g} entries."
-        )
+        ) from None
     return found.best, found.info
 
 

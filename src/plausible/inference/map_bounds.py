@@ -5,26 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from time import monotonic
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plausible.factors.alignment import reduce_axes
-from plausible.inference.map_plan import Axes, BoundPlan, Bucket
+from plausible.inference.map_plan import Axes, BoundPlan, Bucket, check_time
 
-__all__ = ["BoundTree", "LogTable", "TimeUpError", "bound_tree"]
+__all__ = ["BoundTree", "LogTable", "bound_tree"]
 
 Floats = NDArray[np.float64]
-
-
-class TimeUpError(Exception):
-    """The time was up in the middle of a pass; whoever set the deadline has an answer to give all the same."""
-
-
-def _check_time(deadline: float) -> None:
-    if deadline < math.inf and monotonic() >= deadline:
-        raise TimeUpError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,20 +112,21 @@ class BoundTree:
         if total == -np.inf:
             return total, {}
         for c in range(len(tables) - 2, -1, -1):
-            _check_time(deadline)
+            check_time(deadline)
             tables[c] = tables[c] + self._told(c, tables[self.parents[c]], messages[c])
         free = {variable: home for variable, home in self.homes.items() if states[variable] < 0}
         return total, {variable: way.message(tables[c]) + self.log_scale for variable, (c, way) in free.items()}
 
-    def guess(self, states: Sequence[int]) -> tuple[float, list[int]]:
+    def guess(self, states: Sequence[int], deadline: float = math.inf) -> tuple[float, list[int]]:
         """The bound, and a full assignment that agrees with the states given.
 
         Each cluster, from the root on, takes its best states; these are told to the clusters below, so that zeros are
         seen. Where the bound is -inf the assignment is as good as any.
         """
-        tables, messages = self._collect(states)
+        tables, messages = self._collect(states, deadline)
         chosen = list(states)
         for c in range(len(tables) - 1, -1, -1):
+            check_time(deadline)
             above = self.parents[c]
             table = _restricted(tables[c], self.axes[c], chosen)
             if above >= 0:
@@ -158,7 +149,7 @@ class BoundTree:
         messages: list[Floats] = []
         cuts = [slice(None) if state < 0 else slice(state, state + 1) for state in states]
         for c, potential in enumerate(self.potentials):
-            _check_time(deadline)
+            check_time(deadline)
             table = potential[tuple([cuts[variable] for variable in self.axes[c]])]
             for child in self.children[c]:
                 table = table + messages[child]
@@ -208,13 +199,13 @@ def bound_tree(
     maxima = frozenset(maximized)
     items = {number: _sorted(table, rank) for number, table in enumerate(tables)}
     for place, bucket in enumerate(plan.buckets[: plan.num_exact]):
-        _check_time(deadline)
+        check_time(deadline)
         items[len(tables) + place] = _summed([items.pop(member) for member in bucket.members], bucket, rank)
     clusters = _merged(plan.buckets[plan.num_exact :], len(tables) + plan.num_exact)
     axes = [tuple(sorted(cluster.scope, key=rank.__getitem__)) for cluster in clusters]
     potentials = []
     for cluster, row in zip(clusters, axes, strict=True):
-        _check_time(deadline)
+        check_time(deadline)
         total = np.zeros([sizes[variable] for variable in row])
         for member in cluster.members:
             total += _lifted(items.pop(member), row)

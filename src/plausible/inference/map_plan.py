@@ -11,19 +11,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import prod
+from math import inf, prod
+from time import monotonic
 from typing import TypeAlias
 
 from plausible.graphs.elimination import elimination_order
 from plausible.graphs.nodes import Node
 from plausible.graphs.undirected import UndirectedGraph
 
-__all__ = ["BoundPlan", "Bucket", "plan_bound"]
+__all__ = ["BoundPlan", "Bucket", "TimeUpError", "check_time", "plan_bound"]
 
 Axes: TypeAlias = frozenset[int]
 
 #: Where hidden variables alone are hard to sum, copies of maximised ones are kept so small that they add no width.
 _SMALL_COPIES = 2**10
+
+
+class TimeUpError(Exception):
+    """The time was up in the middle of the work; whoever set the deadline knows what to make of it."""
+
+
+def check_time(deadline: float) -> None:
+    """Stop once the deadline, by `time.monotonic`, has passed."""
+    if deadline < inf and monotonic() >= deadline:
+        raise TimeUpError
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +82,11 @@ class BoundPlan:
 
 
 def plan_bound(
-    scopes: Sequence[Iterable[int]], sizes: Sequence[int], maximized: Iterable[int], limit: int
+    scopes: Sequence[Iterable[int]],
+    sizes: Sequence[int],
+    maximized: Iterable[int],
+    limit: int,
+    deadline: float = inf,
 ) -> BoundPlan:
     """Choose, step by step, a sum that fits the limit; else a maximum that fits; else copies of a maximised variable.
 
@@ -89,6 +104,8 @@ def plan_bound(
         The variables that are maximised.
     limit
         The entries that a table should not exceed.
+    deadline
+        The time, by `time.monotonic`, after which this gives up with `TimeUpError`.
 
     Examples
     --------
@@ -97,18 +114,17 @@ def plan_bound(
     [(1, [0, 1]), (0, [0, 2, 3]), (2, [2, 3]), (3, [3])]
     """
     state = _Planning(scopes, sizes, maximized)
-    while state.waiting:
-        state.empty(state.cheapest(limit), limit)
+    state.empty_all(limit, deadline)
     plan = state.finished()
     if plan.num_largest <= limit:
         return plan
     state = _Planning(scopes, sizes, maximized)
     for hidden in _order_of_hidden(scopes, sizes, state.maximized):
+        check_time(deadline)
         while state.entries[hidden] > limit and (around := state.maximized_beside(hidden)):
             state.empty(min(around, key=state.entries.__getitem__), _SMALL_COPIES)
         state.empty(hidden, limit)
-    while state.waiting:
-        state.empty(state.cheapest(limit), limit)
+    state.empty_all(limit, deadline)
     return min(plan, state.finished(), key=lambda candidate: candidate.num_largest)
 
 
@@ -147,6 +163,12 @@ class _Planning:
             return (int(is_maximum) if entries <= limit else 3 - int(is_maximum)), entries
 
         return min(self.waiting, key=rank)
+
+    def empty_all(self, limit: int, deadline: float) -> None:
+        """Eliminate all that are left, the cheapest first."""
+        while self.waiting:
+            check_time(deadline)
+            self.empty(self.cheapest(limit), limit)
 
     def empty(self, variable: int, limit: int) -> None:
         """Eliminate a variable, by copies if it is maximised and its table does not fit."""

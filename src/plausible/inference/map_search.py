@@ -12,7 +12,8 @@ from time import monotonic
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.inference.map_bounds import BoundTree, TimeUpError
+from plausible.inference.map_bounds import BoundTree
+from plausible.inference.map_plan import TimeUpError
 
 __all__ = ["SearchProgress", "SearchResult", "branch_and_bound"]
 
@@ -69,6 +70,7 @@ def branch_and_bound(
     start: SearchResult | None = None,
     max_nodes: float = math.inf,
     deadline: float = math.inf,
+    is_patient: bool = True,
     progress: Callable[[SearchProgress], None] | None = None,
 ) -> SearchResult:
     """The assignments to the maximised variables with the largest values, and a proof of that (Park & Darwiche 2003).
@@ -88,7 +90,9 @@ def branch_and_bound(
     max_nodes
         The search stops after so many nodes.
     deadline
-        The time, by `time.monotonic`, after which the search stops, once it has found an assignment.
+        The time, by `time.monotonic`, after which the search stops.
+    is_patient
+        Whether a first assignment is waited for after the deadline.
     progress
         Called at the root, after each improvement, and ten times a second.
 
@@ -97,7 +101,7 @@ def branch_and_bound(
     SearchResult
         With `log_bound` equal to `log_value` if the best assignment is proved to be it.
     """
-    search = _Search(tree, num_best, start, deadline, progress)
+    search = _Search(tree, num_best, start, deadline, is_patient, progress)
     with suppress(TimeUpError):
         search.begin()
         while search.stack and search.num_nodes < max_nodes and not search.is_late:
@@ -114,9 +118,11 @@ class _Search:
         num_best: int,
         start: SearchResult | None,
         deadline: float,
+        is_patient: bool,
         progress: Callable[[SearchProgress], None] | None,
     ) -> None:
         self.tree, self.num_best, self.deadline, self.progress = tree, num_best, deadline, progress
+        self.is_patient = is_patient
         self.best = [] if start is None else list(start.best)
         self.ceiling = math.inf if start is None else start.progress.log_bound
         self.num_nodes = 0
@@ -137,12 +143,12 @@ class _Search:
 
     @property
     def limit(self) -> float:
-        """The deadline, once there is an answer to return."""
-        return self.deadline if self.best else math.inf
+        """The deadline, once there is an answer to return or none is waited for."""
+        return self.deadline if self.best or not self.is_patient else math.inf
 
     @property
     def is_late(self) -> bool:
-        """Whether the time is up, and there is an answer to return."""
+        """Whether the time is up, and nothing is waited for."""
         return monotonic() >= self.limit
 
     def begin(self) -> None:
@@ -156,11 +162,11 @@ class _Search:
 
     def guess(self) -> None:
         """Complete the node on top of the stack at once, and keep the result if it is possible."""
-        bound, states = self.tree.guess(self.stack[-1][1])
+        bound, states = self.tree.guess(self.stack[-1][1], self.limit)
         self.stack[-1] = bound, self.stack[-1][1]
         self.num_nodes += 1
         self.report()
-        log_value = self.tree.bound(states) if bound > -math.inf else -math.inf
+        log_value = self.tree.bound(states, self.limit) if bound > -math.inf else -math.inf
         if log_value > -math.inf:
             self.accept(states, log_value)
 

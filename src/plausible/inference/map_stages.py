@@ -11,15 +11,15 @@ from plausible.errors import TooLarge
 from plausible.factors import Factor
 from plausible.factors.alignment import table_shape, union_scope, wide
 from plausible.inference.info import QueryInfo
-from plausible.inference.map_bounds import LogTable, TimeUpError, bound_tree
-from plausible.inference.map_plan import BoundPlan, plan_bound
+from plausible.inference.map_bounds import LogTable, bound_tree
+from plausible.inference.map_plan import BoundPlan, TimeUpError, plan_bound
 from plausible.inference.map_search import SearchProgress, SearchResult, branch_and_bound
 from plausible.variables import Variable
 
 __all__ = ["StagedSearch", "search_in_stages"]
 
 #: The stages of a search: entries that a table may have, and nodes after which larger tables bound more tightly.
-_STAGES = ((2**14, 100.0), (2**18, 1000.0))
+_STAGES = ((2**10, 500.0), (2**14, 100.0), (2**18, 1000.0))
 
 #: A stage is left out if hidden variables make one of its tables so many times larger than it wants them; if it is the
 #: last one the question is refused.
@@ -56,6 +56,7 @@ def search_in_stages(
     num_best: int = 1,
     max_entries: int,
     deadline: float = math.inf,
+    is_patient: bool = True,
     progress: Callable[[SearchProgress], None] | None = None,
 ) -> StagedSearch:
     """The best assignments to the targets, all else summed out; a search that stays open goes on with larger tables.
@@ -71,7 +72,9 @@ def search_in_stages(
     max_entries
         The entries that one table should have; hidden variables may make it a few times larger.
     deadline
-        The time, by `time.monotonic`, after which the best answers so far are returned, once there is one.
+        The time, by `time.monotonic`, after which the best answers so far are returned.
+    is_patient
+        Whether a first answer is waited for after the deadline.
     progress
         Called now and then with how far the search is.
 
@@ -79,6 +82,8 @@ def search_in_stages(
     ------
     TooLarge
         Where the tables that sum out the other variables don't fit.
+    TimeUpError
+        Where there is no answer at the deadline, and none is waited for.
     """
     variables = wide(union_scope(factor.scope for factor in log_factors))
     numbers = {variable.name: number for number, variable in enumerate(variables)}
@@ -92,24 +97,35 @@ def search_in_stages(
     found: SearchResult | None = None
     num_nodes = cost = largest = 0
     for limit, max_nodes in (*(stage for stage in _STAGES if stage[0] < max_entries), (max_entries, math.inf)):
-        plan = plan_bound([table.axes for table in tables], sizes, maximized, limit)
+        patience = math.inf if is_patient and not (found and found.best) else deadline
+        try:
+            plan = plan_bound([table.axes for table in tables], sizes, maximized, limit, patience)
+        except TimeUpError:
+            break
         if plan.num_largest > max(_EXCESS * limit, *(table.values.size for table in tables)):
             if limit < max_entries:
                 continue
             raise _too_large(plan, variables, max_entries)
         try:
-            tree = bound_tree(tables, plan, sizes, maximized, deadline if found and found.best else math.inf)
+            tree = bound_tree(tables, plan, sizes, maximized, patience)
         except TimeUpError:
             break
         found = branch_and_bound(
-            tree, num_best=num_best, start=found, max_nodes=max_nodes, deadline=deadline, progress=progress
+            tree,
+            num_best=num_best,
+            start=found,
+            max_nodes=max_nodes,
+            deadline=deadline,
+            is_patient=is_patient,
+            progress=progress,
         )
         num_nodes += found.progress.num_nodes
         cost += found.progress.num_nodes * tree.num_entries
         largest = max(largest, plan.num_largest)
-        if found.is_finished or (found.best and monotonic() >= deadline):
+        if found.is_finished or ((found.best or not is_patient) and monotonic() >= deadline):
             break
-    assert found is not None
+    if found is None or not (found.best or found.is_finished):
+        raise TimeUpError
     state, is_exact = found.progress, found.is_finished
     info = QueryInfo("branch and bound", is_exact, is_exact, state.log_bound - state.log_value, cost, largest)
     best = [(value, {name: states[numbers[name]] for name in chosen}) for value, states in found.best]
@@ -123,6 +139,7 @@ def _too_large(plan: BoundPlan, variables: Sequence[Variable], max_entries: int)
     return TooLarge(
         f"Summing out what is not asked for needs a table over {len(plan.largest)} variables ({names}) with "
         f"{plan.num_largest:.3g} entries ({plan.num_largest * 8 / 2**30:.3g} GiB), too many for "
-        f"max_entries={max_entries}. Pass max_entries=2**{(plan.num_largest - 1).bit_length()} if there is memory for "
-        "several such tables, ask for more variables, or give more evidence."
+        f"max_entries={max_entries}; without it no answer has a value, so that no time_limit= brings a first one. Pass "
+        f"max_entries=2**{(plan.num_largest - 1).bit_length()} if there is memory for several such tables, ask for "
+        "more variables, or give more evidence."
     )

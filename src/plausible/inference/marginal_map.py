@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Literal, TypeAlias, get_args
 
-from plausible.errors import ImpossibleEvidence, InvalidArgument
+from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge
 from plausible.factors import Factor
 from plausible.factors.alignment import union_scope, wide
 from plausible.inference.elimination import absorb, sum_product
 from plausible.inference.info import QueryInfo
 from plausible.inference.map_orders import constrained_order
+from plausible.inference.map_plan import TimeUpError, check_time
 from plausible.inference.map_search import SearchProgress
 from plausible.inference.map_stages import search_in_stages
 from plausible.inference.max_elimination import max_tables, read_log_factors
@@ -66,6 +67,7 @@ def marginal_map(
     method: MapMethod = "auto",
     max_entries: int = 2**22,
     time_limit: float | None = None,
+    must_be_exact: bool = False,
     progress: _Progress | None = None,
 ) -> MarginalMap:
     """argmax over the targets m of Σ_h Π φ(m, h, e), exactly.
@@ -90,6 +92,8 @@ def marginal_map(
     time_limit
         Seconds after which the best answer so far is returned, with `log_bound` above `log_value`. A first answer,
         which takes two passes over the tables of the bound, is waited for.
+    must_be_exact
+        Whether such an answer is of no use: then nothing is waited for, and it is refused.
     progress
         Called now and then with how far the search is, in the part of the model that is being searched.
 
@@ -98,7 +102,7 @@ def marginal_map(
     ImpossibleEvidence
         Where no assignment with a positive product agrees with the evidence.
     TooLarge
-        Where the tables that sum out the other variables don't fit.
+        Where the tables that sum out the other variables don't fit, or the best answer so far must not be given.
 
     Notes
     -----
@@ -120,10 +124,14 @@ def marginal_map(
     deadline = math.inf if time_limit is None else monotonic() + time_limit
     free = [variable for variable in targets if variable.name not in evidence.hard]
     ones = [Factor((variable,), [1.0] * variable.num_states) for variable in free]
-    options = _Options(method, max_entries, deadline, progress)
+    options = _Options(method, max_entries, deadline, must_be_exact, progress)
     names = {variable.name for variable in wide(free)}
     parts = _separate(absorb([*factors, *ones], evidence))
-    return _together([answer for part in parts for answer in _answers(part, names, options)], targets, evidence)
+    try:
+        answers = [answer for part in parts for answer in _answers(part, names, options)]
+    except TimeUpError:
+        raise TooLarge(f"A search for the best assignment did not end within {time_limit:g} s.") from None
+    return _together(answers, targets, evidence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +139,7 @@ class _Options:
     method: MapMethod
     max_entries: int
     deadline: float
+    must_be_exact: bool
     progress: _Progress | None
 
 
@@ -153,6 +162,8 @@ def _answers(factors: Sequence[Factor], targets: Collection[str], options: _Opti
         return [_Part({}, total.log_total, total.log_total, 0, total.info)]
     logs = read_log_factors(factors)
     order = None if options.method == "search" else constrained_order(logs, targets)
+    if options.must_be_exact:
+        check_time(options.deadline)
     if order is not None and order.cost > options.max_entries and any(factor.min() <= 0 for factor in factors):
         reduced = reduce_states(factors, Evidence({}, {}, {}, {}), asked)
         if reduced.num_struck:
@@ -178,8 +189,15 @@ def _put_back(parts: Sequence[_Part], reduced: Reduction, targets: Sequence[Vari
 
 def _search(logs: Sequence[Factor], targets: Sequence[Variable], options: _Options) -> _Part:
     found = search_in_stages(
-        logs, targets, max_entries=options.max_entries, deadline=options.deadline, progress=options.progress
+        logs,
+        targets,
+        max_entries=options.max_entries,
+        deadline=options.deadline,
+        is_patient=not options.must_be_exact,
+        progress=options.progress,
     )
+    if options.must_be_exact and not found.info.exact:
+        raise TimeUpError
     log_value, states = found.best[0] if found.best else (-math.inf, {})
     return _Part(states, log_value, found.log_bound, found.num_nodes, found.info)
 

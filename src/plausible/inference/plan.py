@@ -50,7 +50,7 @@ class Plan:
         Whether that is within the budget.
     requisite
         For a question to a Bayesian network, the variables whose distributions the answer can depend on, whatever
-        their numbers are: the others are barren, or cut off by the evidence.
+        their numbers are: the others are barren, or cut off by the evidence. `None` where there is no one question.
     """
 
     engine: str
@@ -66,7 +66,7 @@ class Plan:
     bytes: int
     seconds: float
     fits: bool
-    requisite: tuple[str, ...] = ()
+    requisite: tuple[str, ...] | None = None
 
     def to_record(self) -> dict[str, Any]:
         """The fields as a plain mapping."""
@@ -87,7 +87,7 @@ class Plan:
         if self.requisite:
             lines.append(f"distributions that matter: {_shortened(self.requisite)}")
         if not self.fits:
-            lines.append("over budget: ask for fewer variables, add evidence, or raise the budget")
+            lines.append("over budget: add evidence, or raise the budget; fewer targets at a time may cost less")
         return "\n".join(lines)
 
 
@@ -140,7 +140,7 @@ def plan_factors(
 
 
 def plan_of(compiled: CompiledFactors, budget: Budget | None = None, answer_entries: int = 0) -> Plan:
-    """The plan of factors that are compiled, and of an answer with so many entries."""
+    """The plan of factors that are compiled, and of an answer with so many entries; for their budget or another."""
     program, names = compiled.program, list(compiled.variables)
     largest = program.largest
     seconds, num_bytes = cost_of(program, answer_entries)
@@ -157,7 +157,7 @@ def plan_of(compiled: CompiledFactors, budget: Budget | None = None, answer_entr
         largest_separator=tuple(names[number] for number in program.separator(largest)),
         bytes=num_bytes,
         seconds=seconds,
-        fits=(budget or Budget()).allows(program, answer_entries),
+        fits=(budget or compiled.budget).allows(program, answer_entries),
     )
 
 

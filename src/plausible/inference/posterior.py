@@ -21,7 +21,7 @@ from plausible.variables import Evidence, Variable
 __all__ = ["components", "log_total", "posterior", "posteriors", "read_targets"]
 
 #: Problems whose whole joint has no more entries are summed up by plain elimination: compiling would take longer. They
-#: take about a millisecond and 32 KiB at most, so no budget is asked.
+#: take about a millisecond and 32 KiB at most, so only a tiny budget is asked.
 _SMALL = 2**12
 #: From so many entries on it pays to look for states that are impossible.
 _LARGE = 2**20
@@ -176,7 +176,7 @@ def _cheapest_sum(
     """Σ Π φ as a table over the targets; zero where nothing is possible."""
     limit = read_budget(budget)
     names = [variable.name for variable in targets]
-    if num_entries(union_scope(factor.scope for factor in factors)) <= _SMALL:
+    if limit.is_ample and num_entries(union_scope(factor.scope for factor in factors)) <= _SMALL:
         return sum_product(factors, names)
     nothing = Evidence({}, {}, {}, {})
     compiled = compile_factors(factors, targets, order=order, together=[names], budget=limit)

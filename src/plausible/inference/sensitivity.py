@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors import Factor
+from plausible.inference.budget import Budget
 from plausible.inference.compiled import CompiledFactors, compile_factors
 from plausible.inference.sensitivity_parameters import Event, Parameter
 from plausible.inference.sensitivity_rows import OtherEntries, covarying, is_covarying
@@ -64,6 +65,8 @@ class FamilyProduct:
         Factors that are taken as they are.
     log_scale
         The logarithm of the constant.
+    budget
+        What one calibration may cost; the default budget where left out.
 
     Examples
     --------
@@ -79,6 +82,7 @@ class FamilyProduct:
     families: Mapping[str, Factor]
     others: tuple[Factor, ...] = ()
     log_scale: float = 0.0
+    budget: Budget | None = None
 
     @cached_property
     def variables(self) -> dict[str, Variable]:
@@ -94,7 +98,7 @@ class FamilyProduct:
     @cached_property
     def exact(self) -> CompiledFactors:
         """The product as it is."""
-        return compile_factors((*self.families.values(), *self.others), self.variables.values())
+        return compile_factors((*self.families.values(), *self.others), self.variables.values(), budget=self.budget)
 
     @cached_property
     def floored(self) -> CompiledFactors:
@@ -102,7 +106,7 @@ class FamilyProduct:
         if not self.floored_names:
             return self.exact
         tables = [Factor(table.scope, np.maximum(table.values, FLOOR)) for table in self.families.values()]
-        return compile_factors((*tables, *self.others), self.variables.values())
+        return compile_factors((*tables, *self.others), self.variables.values(), budget=self.budget)
 
     def log_total(self, evidence: Evidence) -> float:
         """log Σ Π φ where the evidence, `scaled`, holds; -inf for zero."""
@@ -152,7 +156,7 @@ class FamilyProduct:
         table = self.families[name]
         ones = Factor(table.scope, np.ones(table.shape))
         rest = [other for child, other in self.families.items() if child != name]
-        compiled = compile_factors((*rest, *self.others, ones), self.variables.values())
+        compiled = compile_factors((*rest, *self.others, ones), self.variables.values(), budget=self.budget)
         log_total = compiled.log_total(evidence)
         if log_total == -math.inf:
             return np.zeros(table.shape)
@@ -164,7 +168,7 @@ class FamilyProduct:
         indicator = np.zeros(table.shape)
         indicator[parameter.place] = 1.0
         rest = {child: other for child, other in self.families.items() if child != parameter.child}
-        return FamilyProduct(rest, (*self.others, Factor(table.scope, indicator)), self.log_scale)
+        return FamilyProduct(rest, (*self.others, Factor(table.scope, indicator)), self.log_scale, self.budget)
 
 
 # --- first derivatives ---

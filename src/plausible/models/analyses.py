@@ -14,6 +14,7 @@ from plausible.cpds import CPD, TableCPD
 from plausible.data.evidence_columns import EvidenceColumns
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.factors.alignment import num_entries
+from plausible.inference.budget import Budget
 from plausible.inference.contradiction import impossible_evidence
 from plausible.inference.sensitivity import (
     FLOOR,
@@ -29,6 +30,7 @@ from plausible.inference.sensitivity_parameters import Event, Parameter, Paramet
 from plausible.inference.sensitivity_rows import OtherEntries, covarying, is_covarying
 from plausible.inference.sensitivity_tornado import Variation, tornado
 from plausible.models.evidence_analyses import EvidenceAnalyses
+from plausible.models.exact_engine import impossible_row
 from plausible.models.hybrid_questions import refuse_hidden_parents
 from plausible.models.hybrid_states import densities
 from plausible.models.interventions import has_hidden_numbers
@@ -65,6 +67,8 @@ class NetworkAnalyses(NetworkParts, EvidenceAnalyses):
         evidence: EvidenceLike | None = None,
         query: tuple[str, State] | None = None,
         others: OtherEntries = "fixed",
+        *,
+        budget: Budget | None = None,
     ) -> Derivatives:
         """dP(e)/dθ, or dP(x | e)/dθ, of every entry θ = P(child = c | parents = u) of every table (Darwiche 2003).
 
@@ -79,6 +83,8 @@ class NetworkAnalyses(NetworkParts, EvidenceAnalyses):
         others
             What the other entries of the same row do: `fixed` gives partial derivatives; with `proportional` they keep
             their ratios and the row its sum.
+        budget
+            What one calibration may cost; the default budget where left out.
 
         Returns
         -------
@@ -100,11 +106,15 @@ class NetworkAnalyses(NetworkParts, EvidenceAnalyses):
         """
         found = Evidence.read(evidence, self.variables, "this network")
         event = None if query is None else Event.read(*_event_parts(query), self.variables, "this network")
-        product = self._product(self._all_discrete(found), found, only_relative=event is not None)
+        product = self._product(self._all_discrete(found), found, budget, only_relative=event is not None)
         return self._named(evidence, lambda: derivatives(product, _discrete(found), event, others))
 
     def hessian(
-        self, parameters: Sequence[ParameterLike], evidence: EvidenceLike | None = None
+        self,
+        parameters: Sequence[ParameterLike],
+        evidence: EvidenceLike | None = None,
+        *,
+        budget: Budget | None = None,
     ) -> npt.NDArray[np.float64]:
         """∂² log P(e) / ∂θ_i ∂θ_j of some entries of tables, all others fixed; a calibration for each entry.
 
@@ -114,6 +124,8 @@ class NetworkAnalyses(NetworkParts, EvidenceAnalyses):
             Entries as (child, states of its parents, state).
         evidence
             e: states, collections of states and likelihoods.
+        budget
+            What one calibration may cost; the default budget where left out.
 
         Examples
         --------
@@ -124,7 +136,7 @@ class NetworkAnalyses(NetworkParts, EvidenceAnalyses):
                [ 1.875 , -1.5625]])
         """
         found = Evidence.read(evidence, self.variables, "this network")
-        product = self._product(self._all_discrete(found), found)
+        product = self._product(self._all_discrete(found), found, budget)
         entries = [self._parameter(parameter) for parameter in parameters]
         return self._named(evidence, lambda: hessian(product, _discrete(found), entries))
 
@@ -133,6 +145,8 @@ class NetworkAnalyses(NetworkParts, EvidenceAnalyses):
         frame: IntoDataFrame | Mapping[str, Sequence[Any]],
         weights: npt.ArrayLike | None = None,
         others: OtherEntries = "fixed",
+        *,
+        budget: Budget | None = None,
     ) -> dict[str, npt.NDArray[np.float64]]:
         """d ℓ/dθ of the log-likelihood ℓ = Σ log P(row) of a table with missing cells, in every entry θ of every table.
 
@@ -147,6 +161,8 @@ class NetworkAnalyses(NetworkParts, EvidenceAnalyses):
             How often each row counts; once where left out.
         others
             What the other entries of the same row of a table do: `fixed` or `proportional`.
+        budget
+            What one calibration may cost; the default budget where left out.
 
         Examples
         --------
@@ -157,27 +173,34 @@ class NetworkAnalyses(NetworkParts, EvidenceAnalyses):
         """
         covary = is_covarying(others)
         tables = {name: cpd.to_factor().values for name, cpd in self.cpds.items() if _has_table(cpd)}
-        slopes = self._row_slopes(tables, frame, weights)
+        slopes = self._row_slopes(tables, frame, weights, budget)
         if not covary:
             return slopes
         return {name: covarying(tables[name], array) for name, array in slopes.items()}
 
     def _row_slopes(
-        self, tables: Mapping[str, npt.NDArray[np.float64]], frame: Any, weights: npt.ArrayLike | None
+        self,
+        tables: Mapping[str, npt.NDArray[np.float64]],
+        frame: Any,
+        weights: npt.ArrayLike | None,
+        budget: Budget | None,
     ) -> dict[str, npt.NDArray[np.float64]]:
         """Expected counts divided by the entries, under which there are floors; see `inference.sensitivity`."""
-        engine = self.compile()
+        engine = self.compile(budget=budget)
         if all(table.min() >= FLOOR for table in tables.values()):
-            counts = engine.expected_counts(frame, weights)
+            counts = engine.expected_counts(frame, weights, families=list(tables))
             return {name: counts[name] / table for name, table in tables.items()}
         log_rows = engine.log_likelihood(frame)
         if np.isneginf(log_rows).any():
-            raise ImpossibleEvidence(f"Row {int(np.argmin(log_rows))} of the data has probability zero.")
+            first = int(np.argmin(log_rows))
+            cells = EvidenceColumns.read(frame, self.variables).findings(first)
+            raise impossible_row(first, impossible_evidence(cells, lambda some: self.log_probability(some) > -math.inf))
         counted = np.ones(len(log_rows)) if weights is None else np.asarray(weights, dtype=np.float64)
         if counted.shape != log_rows.shape:
             raise InvalidArgument(f"There must be a weight for each of the {len(log_rows)} rows.")
         is_deep = log_rows < SAFE_LOG
-        counts = self._with_floors(tables).compile().expected_counts(frame, np.where(is_deep, 0.0, counted))
+        floored = self._with_floors(tables).compile(budget=budget)
+        counts = floored.expected_counts(frame, np.where(is_deep, 0.0, counted), families=list(tables))
         noise = NOISE * float(counted[~is_deep] @ np.exp(-log_rows[~is_deep]))
         slopes = {name: counts[name] / np.maximum(table, FLOOR) for name, table in tables.items()}
         slopes = {name: np.where(array < noise, 0.0, array) for name, array in slopes.items()}
@@ -186,7 +209,7 @@ class NetworkAnalyses(NetworkParts, EvidenceAnalyses):
         for row in np.flatnonzero(is_deep):  # too improbable for floors
             found = rows.evidence(int(row))
             if product is None or found.values:  # numbers are built into the product
-                product = self._product(self.cpds.values(), found)
+                product = self._product(self.cpds.values(), found, budget)
             relative = product.gradient(_discrete(found), product.log_total(_discrete(found)))
             slopes = {name: array + counted[row] * relative[name] for name, array in slopes.items()}
         return slopes
@@ -202,7 +225,13 @@ class NetworkAnalyses(NetworkParts, EvidenceAnalyses):
     # --- sensitivity ---
 
     def sensitivity(
-        self, target: str, state: State, evidence: EvidenceLike | None = None, *, parameter: ParameterLike
+        self,
+        target: str,
+        state: State,
+        evidence: EvidenceLike | None = None,
+        *,
+        parameter: ParameterLike,
+        budget: Budget | None = None,
     ) -> SensitivityFunction:
         """P(target = state | evidence) as a function f(θ) = (aθ + b) / (cθ + d) of one entry of a table.
 
@@ -217,6 +246,8 @@ class NetworkAnalyses(NetworkParts, EvidenceAnalyses):
             States, collections of states and likelihoods.
         parameter
             θ as (child, states of its parents, state), the parents' states by name or in their order.
+        budget
+            What one calibration may cost; the default budget where left out.
 
         Examples
         --------
@@ -235,12 +266,14 @@ class NetworkAnalyses(NetworkParts, EvidenceAnalyses):
         event = Event.read(target, state, self.variables, "this network")
         entry = self._parameter(parameter)
         # The family of the parameter may be barren: it is kept, and its function comes out constant.
-        product = self._product(self._relevant([*found.names, target, entry.child], found), found)
+        product = self._product(self._relevant([*found.names, target, entry.child], found), found, budget)
         return self._named(
             evidence, lambda: event_sensitivity(product, _discrete(found), event, [entry.child]).function(entry)
         )
 
-    def sensitivities(self, target: str, state: State, evidence: EvidenceLike | None = None) -> EventSensitivity:
+    def sensitivities(
+        self, target: str, state: State, evidence: EvidenceLike | None = None, *, budget: Budget | None = None
+    ) -> EventSensitivity:
         """How P(target = state | evidence) depends on each parameter that it can depend on.
 
         Families that the evidence cuts off from the target, or that are below all findings, are not examined. Two
@@ -248,7 +281,7 @@ class NetworkAnalyses(NetworkParts, EvidenceAnalyses):
         """
         found = Evidence.read(evidence, self.variables, "this network")
         event = Event.read(target, state, self.variables, "this network")
-        product = self._product(self._relevant([*found.names, target], found), found)
+        product = self._product(self._relevant([*found.names, target], found), found, budget)
         names = [name for name in sensitivity_set(self.graph, target, found) if name in product.families]
         return self._named(evidence, lambda: event_sensitivity(product, _discrete(found), event, names))
 
@@ -261,6 +294,7 @@ class NetworkAnalyses(NetworkParts, EvidenceAnalyses):
         vary: Variation = "relative",
         amount: float = 0.1,
         limit: int | None = 20,
+        budget: Budget | None = None,
     ) -> pd.DataFrame:
         """The parameters that move P(target = state | evidence) most when each is varied alone; largest swing first.
 
@@ -277,6 +311,8 @@ class NetworkAnalyses(NetworkParts, EvidenceAnalyses):
             How much.
         limit
             How many parameters to list; `None` for all.
+        budget
+            What one calibration may cost; the default budget where left out.
 
         Returns
         -------
@@ -297,7 +333,7 @@ class NetworkAnalyses(NetworkParts, EvidenceAnalyses):
                 P(ill=yes) 0.0050 0.0198  0.0833   0.2667
         P(test=- | ill=no) 0.9048 0.9744  0.0871   0.2617
         """
-        return tornado(self.sensitivities(target, state, evidence), vary, amount, limit)
+        return tornado(self.sensitivities(target, state, evidence, budget=budget), vary, amount, limit)
 
     # --- parts ---
 
@@ -306,7 +342,9 @@ class NetworkAnalyses(NetworkParts, EvidenceAnalyses):
         discrete = [name for name, variable in self.variables.items() if not variable.is_continuous]
         return self._relevant([*discrete, *evidence.names], evidence)
 
-    def _product(self, cpds: Iterable[CPD], evidence: Evidence, *, only_relative: bool = True) -> FamilyProduct:
+    def _product(
+        self, cpds: Iterable[CPD], evidence: Evidence, budget: Budget | None, *, only_relative: bool = True
+    ) -> FamilyProduct:
         """Tables to differentiate in, and the compact factors of all other distributions.
 
         Where numbers are hidden, they are integrated out of the density of the observed ones.
@@ -318,9 +356,9 @@ class NetworkAnalyses(NetworkParts, EvidenceAnalyses):
             seen = densities(listed, evidence, only_relative=only_relative)
             tables = [cpd for cpd in listed if not (_has_table(cpd) or cpd.variable.is_continuous)]
             rest = lower(tables, self.variables, evidence.values)
-            return FamilyProduct(families, (*rest.factors, *seen.factors), rest.log_scale + seen.log_scale)
+            return FamilyProduct(families, (*rest.factors, *seen.factors), rest.log_scale + seen.log_scale, budget)
         rest = lower([cpd for cpd in listed if not _has_table(cpd)], self.variables, evidence.values)
-        return FamilyProduct(families, rest.factors, rest.log_scale)
+        return FamilyProduct(families, rest.factors, rest.log_scale, budget)
 
     def _parameter(self, parameter: ParameterLike) -> Parameter:
         return Parameter.read(parameter, {name: cpd.scope for name, cpd in self.cpds.items() if _has_table(cpd)})

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from plausible.errors import InvalidArgument
 from plausible.factors import MomentGaussian
 from plausible.factors.gaussian_mixture import GaussianMixture
+from plausible.inference.budget import Budget
 from plausible.inference.hybrid_information import NumberInformation, number_information
 from plausible.models.hybrid_questions import hybrid_marginals, hybrid_mixture, hybrid_query
 from plausible.models.questions import NetworkQuestions
@@ -28,6 +29,8 @@ class ContinuousQuestions(NetworkQuestions):
         targets: str | Iterable[str],
         evidence: EvidenceLike | None = None,
         do: Mapping[str, State] | None = None,
+        *,
+        budget: Budget | None = None,
     ) -> MomentGaussian:
         """The mean and the covariance of continuous targets given the evidence; both exact.
 
@@ -42,6 +45,8 @@ class ContinuousQuestions(NetworkQuestions):
             Name -> the number of a continuous variable; or the state, states or likelihood of a discrete one.
         do
             Name -> number or state that an intervention sets; see `intervene`.
+        budget
+            What the answer may cost; the default budget where left out.
 
         Examples
         --------
@@ -55,7 +60,7 @@ class ContinuousQuestions(NetworkQuestions):
         x        |    3 |    3.2
         """
         network, findings = self._given(evidence, do)
-        answer = hybrid_query(network.cpds, network.variables, targets, findings)
+        answer = hybrid_query(network.cpds, network.variables, targets, findings, budget)
         if not isinstance(answer, MomentGaussian):
             raise InvalidArgument(
                 "Moments are those of continuous targets. Ask query(...) about discrete ones, mixture(...) about both."
@@ -67,23 +72,31 @@ class ContinuousQuestions(NetworkQuestions):
         targets: str | Iterable[str],
         evidence: EvidenceLike | None = None,
         do: Mapping[str, State] | None = None,
+        *,
+        budget: Budget | None = None,
     ) -> GaussianMixture:
         """P(targets | evidence) as a mixture of Gaussians, over all discrete variables that the targets depend on.
 
         The targets may be discrete in part. See `moments` for the parameters.
         """
         network, findings = self._given(evidence, do)
-        return hybrid_mixture(network.cpds, network.variables, targets, findings)
+        return hybrid_mixture(network.cpds, network.variables, targets, findings, budget)
 
-    def _number_information(self, target: str, name: str, evidence: EvidenceLike, base: float) -> NumberInformation:
+    def _number_information(
+        self, target: str, name: str, evidence: EvidenceLike, base: float, budget: Budget | None
+    ) -> NumberInformation:
         """What a continuous variable would tell about a discrete target, from the mixture of both."""
-        mixture = hybrid_mixture(self.cpds, self.variables, [target, name], evidence)
+        mixture = hybrid_mixture(self.cpds, self.variables, [target, name], evidence, budget)
         shape = (self.variables[target].num_states, -1)
         weights, means, variances = mixture.weights.values, mixture.means, mixture.covariances
         return number_information(weights.reshape(shape), means.reshape(shape), variances.reshape(shape), base)
 
     def continuous_marginals(
-        self, evidence: EvidenceLike | None = None, do: Mapping[str, State] | None = None
+        self,
+        evidence: EvidenceLike | None = None,
+        do: Mapping[str, State] | None = None,
+        *,
+        budget: Budget | None = None,
     ) -> dict[str, MomentGaussian]:
         """The exact mean and variance of every continuous variable, from one elimination.
 
@@ -95,5 +108,5 @@ class ContinuousQuestions(NetworkQuestions):
         {'x': 1.0, 'y': -3.0}
         """
         network, findings = self._given(evidence, do)
-        answers = hybrid_marginals(network.cpds, network.variables, findings)
+        answers = hybrid_marginals(network.cpds, network.variables, findings, budget)
         return {name: answer for name, answer in answers.items() if isinstance(answer, MomentGaussian)}

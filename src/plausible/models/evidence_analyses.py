@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from plausible.errors import NotSupported, TooLarge, UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.information import entropy
+from plausible.inference.budget import Budget, advising
 from plausible.inference.findings import (
     Conflict,
     EvidenceImpact,
@@ -31,17 +34,16 @@ if TYPE_CHECKING:
 __all__ = ["EvidenceAnalyses"]
 
 
-class _Answers(Protocol):
-    """A model, or its compiled engine."""
+_REMEDIES = "Add evidence, or raise the budget=."
 
-    def query(self, targets: str, evidence: EvidenceLike | None = None) -> Factor:
-        """P(target | evidence)."""
 
-    def marginals(self, evidence: EvidenceLike | None = None) -> dict[str, Factor]:
-        """P(X | evidence) of every variable."""
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """What a model, or its compiled engine, answers."""
 
-    def log_probability(self, evidence: EvidenceLike) -> float:
-        """log P(evidence)."""
+    query: Callable[[str, EvidenceLike | None], Factor]
+    marginals: Callable[[EvidenceLike | None], dict[str, Factor]]
+    log_probability: Callable[[EvidenceLike], float]
 
 
 class EvidenceAnalyses(ABC):
@@ -55,19 +57,21 @@ class EvidenceAnalyses(ABC):
         """Name -> variable, in the order given."""
 
     @abstractmethod
-    def query(self, targets: str | Iterable[str], evidence: EvidenceLike | None = None) -> Factor:
+    def query(
+        self, targets: str | Iterable[str], evidence: EvidenceLike | None = None, *, budget: Budget | None = None
+    ) -> Factor:
         """P(targets | evidence)."""
 
     @abstractmethod
-    def marginals(self, evidence: EvidenceLike | None = None) -> dict[str, Factor]:
+    def marginals(self, evidence: EvidenceLike | None = None, *, budget: Budget | None = None) -> dict[str, Factor]:
         """P(X | evidence) of every variable."""
 
     @abstractmethod
-    def log_probability(self, evidence: EvidenceLike) -> float:
+    def log_probability(self, evidence: EvidenceLike, *, budget: Budget | None = None) -> float:
         """log P(evidence)."""
 
     @abstractmethod
-    def compile(self) -> ExactEngine | HybridEngine:
+    def compile(self, *, budget: Budget | None = None) -> ExactEngine | HybridEngine:
         """A clique tree, laid out once."""
 
     def _always_given(self) -> tuple[str, ...]:
@@ -77,19 +81,31 @@ class EvidenceAnalyses(ABC):
     def _context(self, evidence: EvidenceLike | None) -> dict[str, Any]:
         return {name: finding for name, finding in findings_of(evidence).items() if name in self._always_given()}
 
-    def _answering(self) -> _Answers:
+    def _answering(self, budget: Budget | None) -> _Answers:
         """The compiled engine, for several questions to all of the model; the model itself where there can't be one."""
+        itself = _Answers(
+            partial(self.query, budget=budget),
+            partial(self.marginals, budget=budget),
+            partial(self.log_probability, budget=budget),
+        )
         if self._always_given() or any(variable.is_continuous for variable in self.variables.values()):
-            return self
+            return itself
         try:
-            return self.compile()
+            engine = self.compile(budget=budget)
         except (NotSupported, TooLarge):
-            return self
+            return itself
+        return _Answers(engine.query, engine.marginals, engine.log_probability)
 
     # --- information ---
 
+    @advising(_REMEDIES)
     def entropy(
-        self, targets: str | Iterable[str], evidence: EvidenceLike | None = None, base: float = math.e
+        self,
+        targets: str | Iterable[str],
+        evidence: EvidenceLike | None = None,
+        base: float = math.e,
+        *,
+        budget: Budget | None = None,
     ) -> float:
         """H(targets | evidence): how uncertain they are jointly, in nats unless `base` says otherwise.
 
@@ -98,14 +114,17 @@ class EvidenceAnalyses(ABC):
         >>> net.entropy("A", base=2), round(net.entropy("A", evidence={"B": 0}, base=2), 6)
         (1.0, 0.918296)
         """
-        return entropy(self.query(targets, evidence), base=base)
+        return entropy(self.query(targets, evidence, budget=budget), base=base)
 
+    @advising(_REMEDIES)
     def mutual_information(
         self,
         target: str,
         evidence: EvidenceLike | None = None,
         base: float = math.e,
         candidates: Iterable[str] | None = None,
+        *,
+        budget: Budget | None = None,
     ) -> pd.DataFrame:
         """I(target; X | evidence) with every unobserved variable X, the largest first: what to observe next.
 
@@ -122,6 +141,8 @@ class EvidenceAnalyses(ABC):
             Of the logarithms: 2 for bits.
         candidates
             The variables X to look at; all where left out.
+        budget
+            What each answer that this takes may cost; the default budget where left out.
 
         Returns
         -------
@@ -152,7 +173,7 @@ class EvidenceAnalyses(ABC):
         (variable,) = read_targets([target], self.variables, "this model")
         found = Evidence.read(evidence, self.variables, "this model")
         asked = self._candidates(target, found, candidates)
-        engine = self._answering()
+        engine = self._answering(budget)
         findings = _as_likelihoods(engine, findings_of(evidence))
         now = engine.marginals(findings)
         given = {
@@ -160,16 +181,19 @@ class EvidenceAnalyses(ABC):
             for state, probability in zip(variable.states, now[target].flat, strict=True)
             if probability > 0
         }
-        whole = entropy(now[target], base=base)
-        rows = [
-            (name, information, information / whole if whole > 0 else 0.0, entropy(now[name], base=base))
+        whole = entropy(now[target], base=base) if len(given) > 1 else 0.0  # what is certain has no rounding errors
+        gains = {
+            name: (information, entropy(now[name], base=base))
             for name, information in information_about(now[target], given, base).items()
             if name in asked
-        ]
+        }
         for name in (name for name in asked if self.variables[name].is_continuous):
-            number = self._number_information(target, name, findings, base)
-            gained = number.mutual_information
-            rows.append((name, gained, gained / whole if whole > 0 else 0.0, number.entropy))
+            number = self._number_information(target, name, findings, base, budget)
+            gains[name] = number.mutual_information, number.entropy
+        rows = [
+            (name, gained, gained / whole, own) if whole > 0 else (name, 0.0, 0.0, own)
+            for name, (gained, own) in gains.items()
+        ]
         rows.sort(key=lambda row: -row[1])
         columns = ["variable", "mutual_information", "share", "entropy"]
         return pd.DataFrame(rows, columns=columns).set_index("variable")
@@ -183,13 +207,16 @@ class EvidenceAnalyses(ABC):
         seen = {target, *found.hard, *found.values}
         return [name for name in self.variables if name not in seen and (listed is None or name in set(listed))]
 
-    def _number_information(self, target: str, name: str, evidence: EvidenceLike, base: float) -> NumberInformation:
+    def _number_information(
+        self, target: str, name: str, evidence: EvidenceLike, base: float, budget: Budget | None
+    ) -> NumberInformation:
         """What a continuous variable would tell about the target."""
         raise NotSupported(f"{name!r} is continuous: this kind of model can't tell what it says about {target!r}.")
 
     # --- findings ---
 
-    def evidence_impact(self, target: str, evidence: EvidenceLike) -> EvidenceImpact:
+    @advising(_REMEDIES)
+    def evidence_impact(self, target: str, evidence: EvidenceLike, *, budget: Budget | None = None) -> EvidenceImpact:
         """Which finding moved P(target | evidence) most: each left out in turn, and each alone.
 
         The findings come by descending Kullback-Leibler divergence of the posterior from the one without the finding;
@@ -201,6 +228,8 @@ class EvidenceAnalyses(ABC):
             The variable whose posterior is explained.
         evidence
             Name -> finding.
+        budget
+            What each answer that this takes may cost; the default budget where left out.
 
         Examples
         --------
@@ -217,10 +246,11 @@ class EvidenceAnalyses(ABC):
         (0.6182, 2.8904)
         """
         read_targets([target], self.variables, "this model")
-        engine = self._answering()
+        engine = self._answering(budget)
         return evidence_impact(lambda some: engine.query(target, some), findings_of(evidence), self._context(evidence))
 
-    def conflict(self, evidence: EvidenceLike) -> Conflict:
+    @advising(_REMEDIES)
+    def conflict(self, evidence: EvidenceLike, *, budget: Budget | None = None) -> Conflict:
         """How much the findings disagree: conf(e) = log [Π P(e_i) / P(e)] (Jensen et al. 1991), positive if they do.
 
         `.partial` tells for each finding how much it disagrees with the rest.
@@ -233,10 +263,11 @@ class EvidenceAnalyses(ABC):
         (1.6094, -0.5878)
         """
         Evidence.read(evidence, self.variables, "this model")
-        engine = self._answering()
+        engine = self._answering(budget)
         return conflict(engine.log_probability, findings_of(evidence), self._context(evidence))
 
-    def conflict_explanations(self, evidence: EvidenceLike) -> pd.DataFrame:
+    @advising(_REMEDIES)
+    def conflict_explanations(self, evidence: EvidenceLike, *, budget: Budget | None = None) -> pd.DataFrame:
         """The states of unobserved variables, those first that would explain a conflict of the evidence best.
 
         conf(e, h) = conf(e) + log P(h) / P(h | e) ≤ 0 says that h, a rare state, explains the conflict away.
@@ -253,7 +284,7 @@ class EvidenceAnalyses(ABC):
         1   broken      0   0.99      0.524     3.912     False
         """
         hard = Evidence.read(evidence, self.variables, "this model").hard
-        engine = self._answering()
+        engine = self._answering(budget)
         context = self._context(evidence)
         found = conflict(engine.log_probability, findings_of(evidence), context)
         prior, posterior = engine.marginals(context), engine.marginals(evidence)

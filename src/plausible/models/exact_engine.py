@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,12 +12,20 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.data import decode, encode_evidence
-from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge, UnknownVariable
+from plausible.errors import (
+    ImpossibleEvidence,
+    InvalidArgument,
+    NotSupported,
+    PlausibleWarning,
+    TooLarge,
+    UnknownVariable,
+)
 from plausible.factors import Factor
+from plausible.factors.alignment import num_entries
 from plausible.graphs.seeds import Seed, generator_of
-from plausible.inference.compiled import CompiledFactors
+from plausible.inference.compiled import CompiledFactors, compile_factors
 from plausible.inference.contradiction import impossible_evidence
-from plausible.inference.plan import Plan, plan_of
+from plausible.inference.plan import Plan, plan_factors, plan_of
 from plausible.inference.posterior import read_targets
 from plausible.variables import Assignment, Evidence, EvidenceLike, Variable
 from plausible.variables.evidence import findings_of
@@ -25,9 +34,12 @@ if TYPE_CHECKING:
     import pandas as pd
     from narwhals.typing import IntoDataFrame
 
-__all__ = ["ExactEngine", "checked_count", "checked_weights"]
+__all__ = ["ExactEngine", "checked_count", "checked_weights", "impossible_row"]
 
 _Answer = TypeVar("_Answer")
+
+#: Families with more entries are not counted: they have no table in any question.
+_LARGEST_FAMILY = 2**18
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,7 +145,7 @@ class ExactEngine:
         """P(target | row) for each row of evidence, a column for each state; missing cells are not observed.
 
         A column of the target itself is not looked at. Identical rows are computed once; a row that can't happen is
-        an error with its number.
+        an error with its number and the cells that contradict each other.
 
         >>> from plausible.cpds import TableCPD
         >>> from plausible.models import BayesianNetwork
@@ -165,7 +177,7 @@ class ExactEngine:
 
     def log_likelihood(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]]) -> npt.NDArray[np.float64]:
         """log P(row) for each row of evidence, missing cells summed out; -inf for a row that can't happen."""
-        rows = encode_evidence(frame, self.variables)
+        rows = encode_evidence(frame, self.variables, self.place)
         return self.sums.answer_rows(rows).log_totals - self.log_normalizer
 
     def expected_counts(
@@ -184,8 +196,8 @@ class ExactEngine:
         weights
             How often each row counts; once where left out.
         families
-            The children whose families are counted. Where left out, all whose counts fit a table: a noisy-or with
-            many parents is no table, and its counts would be none either.
+            The children whose families are counted; a clique is made for a family that has none. Where left out,
+            all that have one, and a warning names the others: a noisy-or with many parents is held as small factors.
 
         Examples
         --------
@@ -198,18 +210,50 @@ class ExactEngine:
         array([1.56, 1.44])
         """
         asked = self._families(families)
-        cliques = self.sums.family_cliques(asked)
-        lost = [name for name in asked if name not in cliques]
-        if lost and families is not None:
-            raise TooLarge(
-                f"The family of {lost[0]!r} has {len(asked[lost[0]])} variables, too many for a table, and so has its "
-                "expected counts. Ask for others: families=..., or leave it out for all that fit."
+        sums = self.sums if families is None else self._with_cliques(asked)
+        cliques = sums.family_cliques(asked)
+        if lost := [name for name in asked if name not in cliques]:
+            warnings.warn(
+                f"Families without a clique are not counted: {', '.join(map(repr, lost[:8]))}"
+                f"{f', ... ({len(lost)} in all)' if len(lost) > 8 else ''}. "
+                f"Name those with up to {_LARGEST_FAMILY} entries (families=...) to have them too.",
+                PlausibleWarning,
+                stacklevel=2,
             )
-        rows = encode_evidence(frame, self.variables)
-        answers = self.sums.answer_rows(rows, weights=checked_weights(weights, len(rows)))
-        _refuse_impossible(answers.log_totals)
+        rows = encode_evidence(frame, self.variables, self.place)
+        answers = sums.answer_rows(rows, weights=checked_weights(weights, len(rows)))
+        self._refuse_impossible(rows, answers.log_totals)
         assert answers.totals is not None
-        return self.sums.family_totals(answers.totals, asked, cliques)
+        return sums.family_totals(answers.totals, asked, cliques)
+
+    def _with_cliques(self, families: Mapping[str, tuple[Variable, ...]]) -> CompiledFactors:
+        """The sums by a tree in which each of the families lies in a clique."""
+        for name, family in families.items():
+            if num_entries(family) > _LARGEST_FAMILY:
+                raise TooLarge(
+                    f"The family of {name!r} has {len(family)} variables, so that its expected counts have "
+                    f"{num_entries(family):.3g} entries; up to {_LARGEST_FAMILY} are counted. Leave it out."
+                )
+        if len(self.sums.family_cliques(families)) == len(families):
+            return self.sums
+        names = list(self.sums.variables)
+        return compile_factors(
+            self.sums.factors,
+            self.sums.variables.values(),
+            order=[names[number] for number in self.sums.program.order],
+            together=[[variable.name for variable in family] for family in families.values()],
+            budget=self.sums.budget,
+        )
+
+    def _refuse_impossible(self, rows: npt.NDArray[np.int32], log_totals: npt.NDArray[np.float64]) -> None:
+        """A row that can't happen is an error with its number, and the cells that contradict each other."""
+        impossible = np.isneginf(log_totals)
+        if impossible.any():
+            row = int(np.argmax(impossible))
+            cells = zip(self.variables.values(), rows[row].tolist(), strict=True)
+            findings = {variable.name: variable.states[state] for variable, state in cells if state >= 0}
+            found = impossible_evidence(findings, lambda some: self.log_probability(some) > -math.inf)
+            raise impossible_row(row, found)
 
     def _families(self, names: str | Iterable[str] | None) -> Mapping[str, tuple[Variable, ...]]:
         """The families of the children named, or all."""
@@ -229,18 +273,27 @@ class ExactEngine:
             raise InvalidArgument(f"Name one target at a time, by its name, not {type(target).__name__}.")
         if target not in self.variables:
             raise UnknownVariable.named(target, self.variables, self.place)
-        rows = encode_evidence(frame, self.variables)
+        rows = encode_evidence(frame, self.variables, self.place)
         rows[:, list(self.variables).index(target)] = -1
         answers = self.sums.answer_rows(rows, target)
-        _refuse_impossible(answers.log_totals)
+        self._refuse_impossible(rows, answers.log_totals)
         assert answers.marginals is not None
         return answers.marginals
 
     # --- the plan ---
 
-    def explain(self) -> Plan:
-        """The clique tree and its cost: order, width, entries, memory, a rough time, and the largest clique."""
-        return plan_of(self.sums)
+    def explain(self, targets: str | Sequence[str] | None = None) -> Plan:
+        """The clique tree and its cost: order, width, entries, memory, a rough time, and the largest clique.
+
+        With targets, what `query(targets)` costs: another tree, where they share no clique of this one.
+        """
+        if targets is None:
+            return plan_of(self.sums)
+        wanted = read_targets(targets, self.variables, self.place)
+        if self.sums.family_cliques({"targets": tuple(wanted)}):
+            return plan_of(self.sums, answer_entries=num_entries(wanted))
+        together = [[variable.name for variable in wanted]]
+        return plan_factors(self.sums.factors, self.sums.variables.values(), together=together, budget=self.sums.budget)
 
 
 def checked_count(num_rows: int) -> int:
@@ -250,11 +303,12 @@ def checked_count(num_rows: int) -> int:
     return int(num_rows)
 
 
-def _refuse_impossible(log_totals: npt.NDArray[np.float64]) -> None:
-    """A row that can't happen is an error with its number."""
-    impossible = np.isneginf(log_totals)
-    if impossible.any():
-        raise ImpossibleEvidence(f"Row {int(np.argmax(impossible))} of the data has probability zero.")
+def impossible_row(row: int, contradiction: ImpossibleEvidence | None) -> ImpossibleEvidence:
+    """The error for a row of data that can't happen, and what is known about why."""
+    why = contradiction or "It has probability zero."
+    return ImpossibleEvidence(
+        f"Row {row} of the data can't happen. {why} Drop the row, or mend the cell that is wrong."
+    )
 
 
 def checked_weights(weights: npt.ArrayLike | None, num_rows: int) -> npt.NDArray[np.float64]:

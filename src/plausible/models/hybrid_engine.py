@@ -11,18 +11,20 @@ import numpy.typing as npt
 
 from plausible.cpds import CPD
 from plausible.data.evidence_columns import EvidenceColumns
-from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, UnknownVariable
+from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.factors import Factor, MomentGaussian
 from plausible.factors.alignment import Scope, check_size
 from plausible.factors.gaussian_mixture import GaussianMixture
 from plausible.graphs.seeds import Seed
+from plausible.inference.budget import Budget
 from plausible.inference.gaussian import EvidenceWeight
 from plausible.inference.hybrid_rows import HybridAnswers, HybridRows
 from plausible.inference.plan import Plan
 from plausible.inference.posterior import read_targets
-from plausible.models.exact_engine import checked_count, checked_weights
+from plausible.models.exact_engine import checked_count, checked_weights, impossible_row
 from plausible.models.hybrid_questions import (
     ancestors_of,
+    contradiction_of,
     hybrid_log_probability,
     hybrid_marginals,
     hybrid_mixture,
@@ -58,6 +60,8 @@ class HybridEngine:
         Name -> variable, as in the network.
     place
         What errors call it.
+    budget
+        What an answer for one evidence may cost; the default budget where left out.
 
     Examples
     --------
@@ -76,6 +80,7 @@ class HybridEngine:
     cpds: Mapping[str, CPD]
     variables: Mapping[str, Variable]
     place: str = "this compiled model"
+    budget: Budget | None = None
 
     def __repr__(self) -> str:
         numbers = sum(variable.is_continuous for variable in self.variables.values())
@@ -86,21 +91,21 @@ class HybridEngine:
     def query(self, targets: str | Sequence[str], evidence: EvidenceLike | None = None) -> Factor:
         """P(targets | evidence) of discrete targets, as a normalised factor."""
         wanted = read_targets(targets, self.variables, self.place)
-        return hybrid_table(self.cpds, self.variables, wanted, evidence)
+        return hybrid_table(self.cpds, self.variables, wanted, evidence, self.budget)
 
     def marginals(self, evidence: EvidenceLike | None = None) -> dict[str, Factor]:
         """P(X | evidence) of every discrete variable; see `continuous_marginals` for the others."""
-        answers = hybrid_marginals(self.cpds, self.variables, evidence)
+        answers = hybrid_marginals(self.cpds, self.variables, evidence, self.budget)
         return {name: answer for name, answer in answers.items() if isinstance(answer, Factor)}
 
     def continuous_marginals(self, evidence: EvidenceLike | None = None) -> dict[str, MomentGaussian]:
         """The exact mean and variance of every continuous variable."""
-        answers = hybrid_marginals(self.cpds, self.variables, evidence)
+        answers = hybrid_marginals(self.cpds, self.variables, evidence, self.budget)
         return {name: answer for name, answer in answers.items() if isinstance(answer, MomentGaussian)}
 
     def moments(self, targets: str | Sequence[str], evidence: EvidenceLike | None = None) -> MomentGaussian:
         """The mean and the covariance of continuous targets given the evidence."""
-        answer = hybrid_query(self.cpds, self.variables, targets, evidence)
+        answer = hybrid_query(self.cpds, self.variables, targets, evidence, self.budget)
         if not isinstance(answer, MomentGaussian):
             raise InvalidArgument(
                 "Moments are those of continuous targets. Ask query(...) about discrete ones, mixture(...) about both."
@@ -109,15 +114,15 @@ class HybridEngine:
 
     def mixture(self, targets: str | Sequence[str], evidence: EvidenceLike | None = None) -> GaussianMixture:
         """P(targets | evidence) as a mixture of Gaussians."""
-        return hybrid_mixture(self.cpds, self.variables, targets, evidence)
+        return hybrid_mixture(self.cpds, self.variables, targets, evidence, self.budget)
 
     def log_probability(self, evidence: EvidenceLike) -> float:
         """log of the probability of the discrete findings times the density of the observed numbers."""
-        return hybrid_log_probability(self.cpds, self.variables, evidence)
+        return hybrid_log_probability(self.cpds, self.variables, evidence, self.budget)
 
     def mpe(self, evidence: EvidenceLike | None = None) -> Assignment:
         """The most probable states, numbers integrated out, and the most probable numbers given these."""
-        return hybrid_mpe(self.cpds, self.variables, evidence)
+        return hybrid_mpe(self.cpds, self.variables, evidence, self.budget)
 
     def sample(self, num_rows: int, seed: Seed = None, evidence: EvidenceLike | None = None) -> pd.DataFrame:
         """Independent samples of all variables given the evidence.
@@ -131,7 +136,7 @@ class HybridEngine:
         evidence
             What holds in every row (likelihoods weigh the states).
         """
-        return hybrid_sample(self.cpds, self.variables, checked_count(num_rows), seed, evidence)
+        return hybrid_sample(self.cpds, self.variables, checked_count(num_rows), seed, evidence, self.budget)
 
     # --- a table of evidence ---
 
@@ -156,7 +161,7 @@ class HybridEngine:
                 f"{target!r} is continuous: it has no states with probabilities. predict_moments(frame, {target!r}) "
                 "gives its mean and variance for each row, moments(...) and mixture(...) its distribution for one."
             )
-        answers = self._answers(EvidenceColumns.read(frame, self.variables).without(target), groups=[(variable,)])
+        answers = self._answers(self._rows(frame).without(target), groups=[(variable,)])
         columns = pd.Index(list(variable.states), dtype=object, tupleize_cols=False)
         return pd.DataFrame(answers.joints[0], columns=columns, index=_index(frame))
 
@@ -187,7 +192,7 @@ class HybridEngine:
 
         if not self._target(target).is_continuous:
             raise NotSupported(f"{target!r} is discrete: predict_proba(frame, {target!r}) gives its probabilities.")
-        answers = self._answers(EvidenceColumns.read(frame, self.variables).without(target), target=target)
+        answers = self._answers(self._rows(frame).without(target), target=target)
         return pd.DataFrame({"mean": answers.mean, "variance": answers.variance}, index=_index(frame))
 
     def log_likelihood(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]]) -> npt.NDArray[np.float64]:
@@ -195,10 +200,14 @@ class HybridEngine:
 
         -inf for a row that can't happen, +inf where a number is certain given the rest.
         """
-        return self._answers(EvidenceColumns.read(frame, self.variables), refuse_impossible=False).log_totals
+        return self._answers(self._rows(frame), refuse_impossible=False).log_totals
 
     def expected_counts(
-        self, frame: IntoDataFrame | Mapping[str, Sequence[Any]], weights: npt.ArrayLike | None = None
+        self,
+        frame: IntoDataFrame | Mapping[str, Sequence[Any]],
+        weights: npt.ArrayLike | None = None,
+        *,
+        families: str | Iterable[str] | None = None,
     ) -> dict[str, npt.NDArray[np.float64]]:
         """Σ over rows of P(child, parents | row), for each family of discrete variables: axes (parents..., child).
 
@@ -208,14 +217,26 @@ class HybridEngine:
             Rows of evidence; missing cells are not observed.
         weights
             How often each row counts; once where left out.
+        families
+            The children whose families are counted; all where left out.
         """
-        rows = EvidenceColumns.read(frame, self.variables)
+        rows = self._rows(frame)
         counted = checked_weights(weights, rows.num_rows)
-        families = {n: cpd.scope for n, cpd in self.cpds.items() if not any(v.is_continuous for v in cpd.scope)}
-        for name, scope in families.items():
+        scopes = {n: cpd.scope for n, cpd in self.cpds.items() if not any(v.is_continuous for v in cpd.scope)}
+        if families is not None:
+            wanted = [variable.name for variable in read_targets(families, self.variables, self.place)]
+            if lacking := [name for name in wanted if name not in scopes]:
+                raise NotSupported(
+                    f"The family of {lacking[0]!r} has continuous variables: there is no table of counts."
+                )
+            scopes = {name: scopes[name] for name in wanted}
+        for name, scope in scopes.items():
             check_size(scope, f"The family of {name!r}")
-        found = self._answers(rows, groups=list(families.values()))
-        return {name: np.tensordot(counted, joint, 1) for name, joint in zip(families, found.joints, strict=True)}
+        found = self._answers(rows, groups=list(scopes.values()))
+        return {name: np.tensordot(counted, joint, 1) for name, joint in zip(scopes, found.joints, strict=True)}
+
+    def _rows(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]]) -> EvidenceColumns:
+        return EvidenceColumns.read(frame, self.variables, self.place)
 
     def _target(self, target: str) -> Variable:
         if not isinstance(target, str):
@@ -244,7 +265,8 @@ class HybridEngine:
         found = model.answer(rows, tables, groups, target)
         impossible = np.isneginf(found.log_totals)
         if refuse_impossible and impossible.any():
-            raise ImpossibleEvidence(f"Row {int(np.argmax(impossible))} of the data has probability zero.")
+            row = int(np.argmax(impossible))
+            raise impossible_row(row, contradiction_of(self.cpds, self.variables, rows.findings(row)))
         return replace(found, log_totals=found.log_totals + lowered.log_scale)
 
     def _table_of_rows(self, cpd: CPD, rows: EvidenceColumns, asked: Iterable[str]) -> EvidenceWeight:
@@ -287,9 +309,9 @@ class HybridEngine:
 
     # --- the plan ---
 
-    def explain(self) -> Plan:
-        """What the marginals of all variables would cost, without any evidence."""
-        return hybrid_plan(self.cpds, self.variables, None)
+    def explain(self, targets: str | Sequence[str] | None = None) -> Plan:
+        """What the marginals of all variables, or the joint of some, would cost, without any evidence."""
+        return hybrid_plan(self.cpds, self.variables, targets, budget=self.budget)
 
 
 def _index(frame: Any) -> Any:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ancestors_of",
     "best_states",
+    "contradiction_of",
     "explained",
     "hybrid_log_probability",
     "hybrid_marginals",
@@ -56,7 +57,11 @@ _Variables = Mapping[str, Variable]
 
 
 def hybrid_query(
-    cpds: _Cpds, variables: _Variables, targets: str | Iterable[str], evidence: EvidenceLike | None = None
+    cpds: _Cpds,
+    variables: _Variables,
+    targets: str | Iterable[str],
+    evidence: EvidenceLike | None = None,
+    budget: Budget | None = None,
 ) -> Factor | MomentGaussian | GaussianMixture:
     """P(targets | evidence): a `Factor` of discrete targets, a `MomentGaussian` of continuous ones, else a mixture.
 
@@ -73,6 +78,8 @@ def hybrid_query(
         The name of a variable or several; the answer keeps their order, discrete ones before continuous ones.
     evidence
         Name -> a state, a collection of states, `likelihood(...)`, `jeffrey(...)`, or the number of a continuous one.
+    budget
+        What the answer may cost; the default budget where left out.
 
     Examples
     --------
@@ -86,11 +93,11 @@ def hybrid_query(
     wanted = read_any_targets(targets, variables)
     continuous = [variable.name for variable in wanted if variable.is_continuous]
     if continuous:
-        mixture = hybrid_mixture(cpds, variables, targets, evidence)
+        mixture = hybrid_mixture(cpds, variables, targets, evidence, budget)
         if len(continuous) == len(wanted):
             return mixture.moments()
         return mixture.marginal([variable.name for variable in wanted])
-    return hybrid_table(cpds, variables, wanted, evidence)
+    return hybrid_table(cpds, variables, wanted, evidence, budget)
 
 
 def hybrid_table(
@@ -107,7 +114,11 @@ def hybrid_table(
 
 
 def hybrid_mixture(
-    cpds: _Cpds, variables: _Variables, targets: str | Iterable[str], evidence: EvidenceLike | None = None
+    cpds: _Cpds,
+    variables: _Variables,
+    targets: str | Iterable[str],
+    evidence: EvidenceLike | None = None,
+    budget: Budget | None = None,
 ) -> GaussianMixture:
     """P(targets | evidence) exactly, as a mixture over all discrete variables that the continuous targets depend on.
 
@@ -129,7 +140,7 @@ def hybrid_mixture(
     if not any(variable.is_continuous for variable in wanted):
         raise InvalidArgument(f"A mixture needs a continuous target; {[v.name for v in wanted]} are all discrete.")
     found = Evidence.read(evidence, variables, "this network")
-    model, _ = hybrid_model(cpds, variables, found, [variable.name for variable in wanted])
+    model, _ = hybrid_model(cpds, variables, found, [variable.name for variable in wanted], budget)
     return explained(cpds, variables, evidence, lambda: model.mixture(wanted, found))
 
 
@@ -150,14 +161,16 @@ def hybrid_marginals(
     return {name: answers[name] for name in variables}
 
 
-def hybrid_log_probability(cpds: _Cpds, variables: _Variables, evidence: EvidenceLike) -> float:
+def hybrid_log_probability(
+    cpds: _Cpds, variables: _Variables, evidence: EvidenceLike, budget: Budget | None = None
+) -> float:
     """log of the probability of the discrete findings times the density of the observed numbers, natural.
 
     -inf for impossible evidence; +inf where an observed number is certain given the other findings: a deterministic
     variable has a point mass there, and no density.
     """
     found = Evidence.read(evidence, variables, "this network")
-    model, log_scale = hybrid_model(cpds, variables, found, ())
+    model, log_scale = hybrid_model(cpds, variables, found, (), budget)
     return model.log_total(found) + log_scale
 
 
@@ -210,6 +223,7 @@ def hybrid_sample(
     num_rows: int,
     seed: Seed = None,
     evidence: EvidenceLike | None = None,
+    budget: Budget | None = None,
 ) -> pd.DataFrame:
     """Independent samples of all variables given the evidence.
 
@@ -218,7 +232,7 @@ def hybrid_sample(
     generator = generator_of(seed)
     found = Evidence.read(evidence, variables, "this network")
     above = ancestors_of(cpds, found.names)
-    model, _ = hybrid_model(cpds, variables, found, ())
+    model, _ = hybrid_model(cpds, variables, found, (), budget)
     discrete = [v for name, v in variables.items() if name in above and not v.is_continuous and name not in found.hard]
     drawn = explained(cpds, variables, evidence, lambda: model.sample(num_rows, discrete, found, generator))
     columns: dict[str, npt.NDArray[Any]] = {**drawn.positions, **drawn.numbers}
@@ -306,10 +320,11 @@ def explained(cpds: _Cpds, variables: _Variables, evidence: EvidenceLike | None,
     try:
         return ask()
     except ImpossibleEvidence as error:
-        raise _contradiction(cpds, variables, findings_of(evidence)) or error from None
+        raise contradiction_of(cpds, variables, findings_of(evidence)) or error from None
 
 
-def _contradiction(cpds: _Cpds, variables: _Variables, evidence: Mapping[str, Any]) -> ImpossibleEvidence | None:
+def contradiction_of(cpds: _Cpds, variables: _Variables, evidence: Mapping[str, Any]) -> ImpossibleEvidence | None:
+    """The error that names the findings that contradict each other; `None` where that can't be told."""
     inputs = {name: finding for name, finding in evidence.items() if name not in cpds}
     findings = {name: finding for name, finding in evidence.items() if name in cpds}
     try:

@@ -15,7 +15,7 @@ from plausible.errors import ImpossibleEvidence, InvalidModel, NotSupported, Too
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES, check_size
 from plausible.graphs.seeds import Seed
-from plausible.inference.budget import Budget
+from plausible.inference.budget import Budget, advising
 from plausible.inference.choice import EngineChoice, chosen
 from plausible.inference.compiled import compile_factors
 from plausible.inference.contradiction import impossible_evidence
@@ -30,8 +30,14 @@ from plausible.inference.posterior import components, log_total, posterior, post
 from plausible.inference.relevance import prune
 from plausible.models.evidence_analyses import EvidenceAnalyses
 from plausible.models.exact_engine import ExactEngine
-from plausible.models.maxima import k_best_of
-from plausible.models.tree_questions import LARGE_TREE
+from plausible.models.maxima import k_best_of, map_limits
+from plausible.models.tree_questions import (
+    COMPILE_REMEDIES,
+    LARGE_TREE,
+    MARGINALS_REMEDIES,
+    SAMPLE_REMEDIES,
+    query_remedies,
+)
 from plausible.variables import Assignment, Evidence, EvidenceLike, Variable
 from plausible.variables.evidence import findings_of
 
@@ -53,6 +59,7 @@ class MarkovQuestions(EvidenceAnalyses):
     def factors(self) -> tuple[Factor, ...]:
         """The factors, in the order given."""
 
+    @advising("Raise the budget=, or trade time for memory with engine=RecursiveConditioning().")
     def log_partition(
         self, evidence: EvidenceLike | None = None, *, engine: EngineChoice = None, budget: Budget | None = None
     ) -> float:
@@ -108,7 +115,8 @@ class MarkovQuestions(EvidenceAnalyses):
         factors = self._all_factors()
         if named is not None:
             return self._explained(evidence, lambda: named.query(factors, wanted, found))
-        return self._explained(evidence, lambda: posterior(factors, wanted, found, budget=budget))
+        with advising(query_remedies(wanted)):
+            return self._explained(evidence, lambda: posterior(factors, wanted, found, budget=budget))
 
     def explain(
         self,
@@ -140,6 +148,7 @@ class MarkovQuestions(EvidenceAnalyses):
         everything = self.log_partition(engine=engine, budget=budget)
         return difference(some, everything)
 
+    @advising(COMPILE_REMEDIES)
     def compile(self, targets: str | Iterable[str] | None = None, *, budget: Budget | None = None) -> ExactEngine:
         """A clique tree for this network, laid out once: for many questions, or for a table of evidence.
 
@@ -179,6 +188,7 @@ class MarkovQuestions(EvidenceAnalyses):
             self.log_partition()  # the error that says so
         return ExactEngine(dict(variables), sums, None, log_normalizer=log_normalizer, families={}, place=place)
 
+    @advising(MARGINALS_REMEDIES)
     def marginals(
         self,
         evidence: EvidenceLike | None = None,
@@ -223,6 +233,7 @@ class MarkovQuestions(EvidenceAnalyses):
         answers = compiled.marginals(found)
         return {variable.name: answers[variable.name] for variable in wanted}
 
+    @advising("Raise the budget=, or give an approximate engine= for best assignments.")
     def mpe(
         self,
         evidence: EvidenceLike | None = None,
@@ -245,6 +256,7 @@ class MarkovQuestions(EvidenceAnalyses):
             )
         return self.compile(budget=budget).mpe(evidence)
 
+    @advising("Raise the budget=, or ask for fewer terms at a time.")
     def expectation(
         self,
         terms: Factor | Iterable[Factor],
@@ -272,6 +284,7 @@ class MarkovQuestions(EvidenceAnalyses):
         names: str | Iterable[str],
         evidence: EvidenceLike | None = None,
         *,
+        budget: Budget | None = None,
         max_entries: int = 2**22,
         time_limit: float | None = None,
         progress: Callable[[SearchProgress], None] | None = None,
@@ -288,18 +301,18 @@ class MarkovQuestions(EvidenceAnalyses):
                 self._all_factors(),
                 wanted,
                 found,
-                max_entries=max_entries,
-                time_limit=time_limit,
+                **map_limits(budget, max_entries, time_limit),
                 progress=progress,
             ),
         )
-        limit = None if time_limit is None else Budget(seconds=time_limit)
+        limit = budget if time_limit is None else Budget(seconds=time_limit)
         try:
             log_best = answer.log_value - self.log_partition(budget=limit)
         except TooLarge:
             log_best = None
         return Assignment(answer.assignment, log_probability=log_best, info=answer.info)
 
+    @advising(SAMPLE_REMEDIES)
     def sample(
         self,
         num_rows: int,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from time import monotonic
+from typing import TypedDict
 
 from plausible.cpds import CPD
 from plausible.errors import TooLarge
@@ -17,12 +19,14 @@ from plausible.inference.optimizer import Optimizer
 from plausible.models.lowering import Lowered, lower
 from plausible.variables import Assignment, Evidence, Variable
 
-__all__ = ["best_by", "best_of", "k_best_of"]
+__all__ = ["MapLimits", "best_by", "best_of", "k_best_of", "map_limits"]
 
 #: Distributions are written out up to so many entries: then no search is needed.
 _LARGEST_TABLE = 2**18
 #: Auxiliary variables are summed out by elimination up to so many entries, beyond that a search is quicker.
 _LARGEST_SUMS = 2**22
+
+_MORE_TIME = "raise the seconds of the budget=; map(..., time_limit=...) gives the best answer that it finds"
 
 
 def best_of(
@@ -47,7 +51,7 @@ def best_of(
     variables
         What states are wanted of.
     budget
-        What this may cost; for a search, the seconds are a time limit.
+        What this may cost; a search stops when its seconds are over.
     evidence
         States, soft findings, and numbers of continuous variables.
 
@@ -57,6 +61,7 @@ def best_of(
         Where neither the tables fit nor the search ends in time; with the children that make it so.
     """
     limit, certain = read_budget(budget), replace(evidence, values={})
+    deadline, max_entries = monotonic() + limit.seconds, min(_LARGEST_SUMS, limit.table_entries)
     try:
         lowered = lower(cpds, _names(variables), evidence.values, evidence.hard, tables_up_to=_LARGEST_TABLE)
         if not _auxiliaries((*factors, *lowered.factors), variables):
@@ -70,13 +75,16 @@ def best_of(
             (*factors, *lowered.factors),
             variables,
             certain,
-            max_entries=min(_LARGEST_SUMS, limit.table_entries),
-            time_limit=limit.seconds,
+            max_entries=max_entries,
+            time_limit=max(0.0, deadline - monotonic()),
+            must_be_exact=True,
         )
-    except TooLarge as error:
-        raise _refusal(str(error), cpds) from None
-    if not found.info.exact:
-        raise _refusal(f"A search for the best assignment did not end within {limit.seconds:g} s.", cpds)
+    except TooLarge:
+        if monotonic() >= deadline:
+            reason = f"A search for the best assignment did not end within {limit.seconds:g} s."
+            raise _refusal(reason, cpds, _MORE_TIME) from None
+        reason = f"The sums over the effects of causes need a table with more than {max_entries:.3g} entries."
+        raise _refusal(reason, cpds, "use smaller families") from None
     best = Assignment(found.assignment, log_probability=found.log_value, info=found.info)
     return _shifted(best, lowered)
 
@@ -85,7 +93,7 @@ def best_by(engine: Optimizer, cpds: Sequence[CPD], variables: Sequence[Variable
     """A good assignment to the variables, observed ones included, as an engine finds it; see `best_of`."""
     lowered = lower(cpds, _names(variables), evidence.values, evidence.hard, tables_up_to=_LARGEST_TABLE)
     if _auxiliaries(lowered.factors, variables):
-        raise _refusal(f"{type(engine).__name__} can't sum before it maximises.", cpds)
+        raise _refusal(f"{type(engine).__name__} can't sum before it maximises.", cpds, "leave engine= out")
     return _shifted(engine.best(lowered.factors, replace(evidence, values={})), lowered)
 
 
@@ -107,8 +115,30 @@ def k_best_of(
     try:
         best = best_assignments(listed, k, certain, variables, max_entries=size, time_limit=limit.seconds)
     except TooLarge as error:
-        raise (_refusal(str(error), cpds) if is_searched else error) from None
+        if not is_searched:
+            raise
+        raise _refusal(str(error), cpds, _MORE_TIME) from None
     return [_shifted(one, lowered) for one in best]
+
+
+class MapLimits(TypedDict):
+    """What `marginal_map` may cost."""
+
+    max_entries: int
+    time_limit: float | None
+
+
+def map_limits(budget: Budget | None, max_entries: int, time_limit: float | None) -> MapLimits:
+    """The limits of a marginal MAP, no wider than a budget where one is given.
+
+    >>> map_limits(Budget(seconds=5.0, bytes=2**20), max_entries=2**22, time_limit=None)
+    {'max_entries': 32768, 'time_limit': 5.0}
+    """
+    if budget is None:
+        return {"max_entries": max_entries, "time_limit": time_limit}
+    limit = read_budget(budget)
+    seconds = limit.seconds if time_limit is None else min(time_limit, limit.seconds)
+    return {"max_entries": min(max_entries, limit.table_entries), "time_limit": seconds}
 
 
 def _by_tables(
@@ -139,11 +169,10 @@ def _shifted(best: Assignment, lowered: Lowered) -> Assignment:
     return Assignment(best, log_probability=(best.log_probability or 0.0) + lowered.log_scale, info=best.info)
 
 
-def _refusal(reason: str, cpds: Sequence[CPD]) -> TooLarge:
+def _refusal(reason: str, cpds: Sequence[CPD], remedy: str) -> TooLarge:
     children = sorted((cpd for cpd in cpds if cpd.auxiliaries), key=lambda cpd: -len(cpd.parents))
     named = ", ".join(repr(cpd.variable.name) for cpd in children[:3]) + (", ..." if len(children) > 3 else "")
     return TooLarge(
         f"{reason} What makes it hard are distributions too large for tables, those of {named}: give evidence on them "
-        "or on their parents (a noisy-or or noisy-max in its lowest state costs nothing), raise the budget=, or ask "
-        "map(..., time_limit=...) for the best answer that it finds."
+        f"or on their parents (a noisy-or or noisy-max in its lowest state costs nothing), or {remedy}."
     )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from plausible.errors import ImpossibleEvidence
-from plausible.inference.budget import Budget
+from plausible.inference.budget import Budget, advising
 from plausible.inference.map_search import SearchProgress
 from plausible.inference.marginal_map import marginal_map
 from plausible.inference.optimizer import Optimizer, check_optimizer
@@ -16,7 +16,7 @@ from plausible.models.hybrid_questions import hybrid_mpe, hybrid_table
 from plausible.models.hybrid_states import hybrid_k_best
 from plausible.models.interventions import has_hidden_numbers
 from plausible.models.lowering import lower
-from plausible.models.maxima import best_by, best_of, k_best_of
+from plausible.models.maxima import best_by, best_of, k_best_of, map_limits
 from plausible.models.questions import NetworkQuestions
 from plausible.variables import Assignment, Evidence, EvidenceLike, State
 from plausible.variables.evidence import findings_of
@@ -29,6 +29,7 @@ class MostProbable(NetworkQuestions):
 
     __slots__ = ()
 
+    @advising("Add evidence, raise the budget=, or give an approximate engine= for best assignments.")
     def mpe(
         self,
         evidence: EvidenceLike | None = None,
@@ -106,6 +107,7 @@ class MostProbable(NetworkQuestions):
         evidence: EvidenceLike | None = None,
         do: Mapping[str, State] | None = None,
         *,
+        budget: Budget | None = None,
         max_entries: int = 2**22,
         time_limit: float | None = None,
         progress: Callable[[SearchProgress], None] | None = None,
@@ -124,10 +126,13 @@ class MostProbable(NetworkQuestions):
             Name -> a state, a collection of states or `likelihood(...)`.
         do
             Name -> state that an intervention sets; see `intervene`.
+        budget
+            What the answer may cost: its seconds limit the `time_limit`, its bytes `max_entries`.
         max_entries
             The entries that tables should have together in an elimination, and each of them in a search.
         time_limit
-            Seconds after which a search gives its best answer so far.
+            Seconds after which a search gives its best answer so far. Where what is summed out is too large for tables
+            there is none, and the question is refused whatever the time.
         progress
             Called now and then with how far a search is.
 
@@ -143,8 +148,8 @@ class MostProbable(NetworkQuestions):
         found = Evidence.read(findings, network.variables, "this network")
         relevant = network._relevant([*found.names, *(variable.name for variable in wanted)], found)
         if has_hidden_numbers(relevant, found):
-            table = hybrid_table(network.cpds, network.variables, wanted, findings)
-            log_best = math.log(table.max()) + network.log_probability(findings_of(findings))
+            table = hybrid_table(network.cpds, network.variables, wanted, findings, budget)
+            log_best = math.log(table.max()) + network.log_probability(findings_of(findings), budget=budget)
             return Assignment(table.argmax(), log_probability=log_best, info=table.info)
         lowered = lower(relevant, network.variables, found.values, found.hard)
         try:
@@ -152,8 +157,7 @@ class MostProbable(NetworkQuestions):
                 lowered.factors,
                 wanted,
                 replace(found, values={}),
-                max_entries=max_entries,
-                time_limit=time_limit,
+                **map_limits(budget, max_entries, time_limit),
                 progress=progress,
             )
         except ImpossibleEvidence as error:

@@ -14,7 +14,7 @@ from plausible.data import encode_columns
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.factors import Factor, product
 from plausible.factors.alignment import MAX_ENTRIES, check_size
-from plausible.inference.budget import Budget
+from plausible.inference.budget import Budget, advising
 from plausible.inference.choice import EngineChoice, chosen
 from plausible.inference.compiled import compile_factors
 from plausible.inference.engines import Engine, check_engine
@@ -29,7 +29,7 @@ from plausible.models.hybrid_questions import (
 from plausible.models.hybrid_states import hybrid_expectation, hybrid_plan
 from plausible.models.interventions import has_hidden_numbers
 from plausible.models.lowering import lower, plain_factors
-from plausible.models.tree_questions import TreeQuestions
+from plausible.models.tree_questions import TreeQuestions, query_remedies
 from plausible.variables import Evidence, EvidenceLike, State
 from plausible.variables.evidence import findings_of
 
@@ -99,14 +99,16 @@ class NetworkQuestions(TreeQuestions):
             if engine is not None:
                 return engine.query(plain_factors(relevant, network.variables, found), wanted, certain)
             lowered = lower(relevant, network.variables, found.values, found.hard)
-            if found.jeffrey:
-                return posterior(lowered.factors, wanted, certain, order=lowered.order, budget=budget)
-            pruned = prune(lowered.factors, wanted, certain)
-            hard = replace(certain, soft={})
-            return posterior(pruned.factors, wanted, hard, order=lowered.order, budget=budget)
+            with advising(query_remedies(wanted)):
+                if found.jeffrey:
+                    return posterior(lowered.factors, wanted, certain, order=lowered.order, budget=budget)
+                pruned = prune(lowered.factors, wanted, certain)
+                hard = replace(certain, soft={})
+                return posterior(pruned.factors, wanted, hard, order=lowered.order, budget=budget)
         except ImpossibleEvidence as error:
             raise network._contradiction(findings_of(findings)) or error from None
 
+    @advising("Raise the budget=, or trade time for memory with engine=RecursiveConditioning().")
     def log_probability(
         self,
         evidence: EvidenceLike,
@@ -137,7 +139,7 @@ class NetworkQuestions(TreeQuestions):
         relevant = network._relevant(found.names, found)
         if has_hidden_numbers(relevant, found):
             _refuse_engine(engine)
-            return hybrid_log_probability(network.cpds, network.variables, findings_of(findings))
+            return hybrid_log_probability(network.cpds, network.variables, findings_of(findings), budget)
         observed = {**found.hard, **found.values}
         certain = replace(found, values={})
         if engine is not None:
@@ -148,6 +150,7 @@ class NetworkQuestions(TreeQuestions):
         lowered = lower(relevant, network.variables, found.values, found.hard)
         return log_total(lowered.factors, certain, order=lowered.order, budget=budget) + lowered.log_scale
 
+    @advising("Raise the budget=, or ask for fewer terms at a time.")
     def expectation(
         self,
         terms: Factor | Iterable[Factor],
@@ -199,7 +202,7 @@ class NetworkQuestions(TreeQuestions):
         """How `query(targets, evidence, do)` would be answered and what it would cost, without paying for it.
 
         Without targets, the plan of `compile()`: for all variables, whatever the evidence. With targets, it also lists
-        the distributions that the answer can depend on (`requisite`, by Bayes-ball).
+        the distributions that the answer can depend on (`requisite`, by Bayes-ball; else that is `None`).
 
         >>> from plausible import examples
         >>> plan = examples.load("alarm").explain("HYPOVOLEMIA", evidence={"CVP": "HIGH", "BP": "LOW"})

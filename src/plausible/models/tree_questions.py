@@ -15,7 +15,7 @@ from plausible.errors import ImpossibleEvidence, TooLarge
 from plausible.factors import Factor
 from plausible.factors.alignment import num_entries
 from plausible.graphs.seeds import Seed, generator_of
-from plausible.inference.budget import Budget
+from plausible.inference.budget import Budget, advising
 from plausible.inference.choice import AUTOMATIC, EngineChoice
 from plausible.inference.compiled import compile_factors
 from plausible.inference.engines import Engine, check_engine
@@ -36,7 +36,17 @@ from plausible.variables.evidence import findings_of
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["LARGE_TREE", "TreeQuestions"]
+__all__ = ["COMPILE_REMEDIES", "LARGE_TREE", "MARGINALS_REMEDIES", "SAMPLE_REMEDIES", "TreeQuestions", "query_remedies"]
+
+#: What can be done where a clique tree for any evidence, or for the evidence at hand, costs too much.
+COMPILE_REMEDIES = (
+    "Keep to fewer variables (targets=), raise the budget=, or ask query(...) with the evidence, which may cost less."
+)
+MARGINALS_REMEDIES = (
+    "Ask for fewer variables (targets=), add evidence, raise the budget=, or trade time for memory with "
+    "query(..., engine=RecursiveConditioning())."
+)
+SAMPLE_REMEDIES = "Raise the budget=, or keep to fewer variables: compile(targets=...).sample(...)."
 
 #: From so many entries on, a clique tree for the evidence at hand may be much smaller.
 LARGE_TREE = 2**20
@@ -47,6 +57,7 @@ class TreeQuestions(IntervenedParts):
 
     __slots__ = ()
 
+    @advising(COMPILE_REMEDIES)
     def compile(
         self, targets: str | Iterable[str] | None = None, *, budget: Budget | None = None
     ) -> ExactEngine | HybridEngine:
@@ -82,7 +93,7 @@ class TreeQuestions(IntervenedParts):
             place += ", which compile(targets=...) has cut down"
         if any(cpd.variable.is_continuous for cpd in relevant):
             cpds = {cpd.variable.name: cpd for cpd in relevant}
-            return HybridEngine(cpds, {name: cpd.variable for name, cpd in cpds.items()}, place)
+            return HybridEngine(cpds, {name: cpd.variable for name, cpd in cpds.items()}, place, budget)
         return self._engine(relevant, {}, budget, place)
 
     def _engine(
@@ -130,6 +141,7 @@ class TreeQuestions(IntervenedParts):
         findings = {name: finding for name, finding in findings_of(evidence).items() if name not in found.values}
         return self._engine((*fixed, *relevant), found.values, budget), findings
 
+    @advising(MARGINALS_REMEDIES)
     def marginals(
         self,
         evidence: EvidenceLike | None = None,
@@ -212,6 +224,7 @@ class TreeQuestions(IntervenedParts):
         except ImpossibleEvidence as error:
             raise self._contradiction(findings_of(evidence)) or error from None
 
+    @advising(SAMPLE_REMEDIES)
     def sample(
         self,
         num_rows: int,
@@ -247,7 +260,7 @@ class TreeQuestions(IntervenedParts):
             return self.intervene(settings).sample(num_rows, seed, evidence, budget=budget)
         given = findings_of(evidence)
         if given and any(variable.is_continuous for variable in self.variables.values()):
-            return hybrid_sample(self.cpds, self.variables, checked_count(num_rows), seed, given)
+            return hybrid_sample(self.cpds, self.variables, checked_count(num_rows), seed, given, budget)
         if given:
             engine, findings = self._engine_given(given, budget)
             return engine.sample(num_rows, seed, findings)
@@ -258,3 +271,9 @@ class TreeQuestions(IntervenedParts):
         for node in self.graph.topological_order:
             columns[str(node)] = self.cpds[str(node)].quantile(columns, levels[str(node)])
         return decode(columns, self.variables)
+
+
+def query_remedies(targets: Sequence[Variable]) -> str:
+    """What can be done where a query about these targets costs too much."""
+    fewer = "Ask for fewer variables at a time, add" if len(targets) > 1 else "Add"
+    return f"{fewer} evidence, raise the budget=, or trade time for memory with engine=RecursiveConditioning()."
