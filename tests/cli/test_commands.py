@@ -328,7 +328,7 @@ def test_no_arguments_shows_help(plausible):
 def test_help_ends_with_examples_that_run(plausible, tmp_path, monkeypatch, name):
     """What the help tells to type works as it stands."""
     monkeypatch.chdir(tmp_path)
-    Path("rows.csv").write_text("xray,dysp\nyes,\n,no\n")
+    Path("rows.csv").write_text("xray,dysp,X1\nyes,,1.5\n,no,\n")
     pb.save(pb.examples.load("asia"), "learned.bif")
     code, text, _ = plausible(name, "--help")
     assert code == 0

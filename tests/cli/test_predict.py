@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 
 import numpy as np
 import pandas as pd
@@ -283,13 +284,48 @@ def test_options_that_do_not_fit_are_refused(predict, target, options, hint):
     assert hint in errors
 
 
-def test_continuous_variables_have_no_states_to_predict_or_to_read(predict):
-    """Both are said in one line."""
-    mixed = pb.BayesianNetwork(
-        pb.TableCPD("A", [0.5, 0.5]), pb.LinearGaussianCPD("X", intercept=0.0, variance=1.0, parents=[])
-    )
-    assert "'X' is continuous: only a variable with states" in predict(mixed, "A\n0\n", "X")[2]
-    assert "The column 'X' of" in predict(mixed, "X\n0.5\n", "A")[2]
+def people():
+    """A class and a number that depends on it: N(10, 1) or N(12, 1), and one that depends on that number."""
+    kind = pb.TableCPD("kind", [0.5, 0.5], states=["small", "large"])
+    height = pb.ConditionalGaussianCPD("height", [10.0, 12.0], {}, 1.0, [kind.variable])
+    return pb.BayesianNetwork(kind, height, pb.LinearGaussianCPD("scale", 0.0, {"height": 2.0}, 4.0))
+
+
+def test_numbers_are_evidence_about_states(predict):
+    """P(large | height) is logistic in 2 height - 22; empty cells are not observed."""
+    code, _, errors, rows = predict(people(), 'height\n12\n11.0\n""\n', "kind")
+    assert (code, errors) == (0, "")
+    found = [float(row["P(kind=large)"]) for row in rows]
+    assert found == pytest.approx([1 / (1 + math.exp(-2.0)), 0.5, 0.5])
+    assert rows[0]["predicted kind"] == "large"
+
+
+def test_a_continuous_target_has_a_mean_and_a_variance(predict):
+    """Given the class by the usual formulas; the mixture of both classes without it."""
+    code, _, errors, rows = predict(people(), "kind,scale\nsmall,24\nlarge,\n,\n", "height")
+    assert (code, errors) == (0, "")
+    # N(10, 1) with scale = 2 height + N(0, 4) at 24: precision 1 + 4/4, and the pull of half the distance to 12.
+    assert [float(row["mean(height)"]) for row in rows] == pytest.approx([11.0, 12.0, 11.0])
+    assert [float(row["variance(height)"]) for row in rows] == pytest.approx([0.5, 1.0, 2.0])
+    assert not any("predicted" in name for name in rows[0])
+    rows = predict(people(), "kind\nsmall\n", "height", "--no-proba")[3]
+    assert rows == [{"kind": "small", "mean(height)": "10.0"}]
+
+
+def test_numbers_hold_in_every_row_as_evidence_or_by_intervention(predict):
+    """An observed scale speaks for tall people; one that was set says nothing."""
+    seen = predict(people(), "kind\nsmall\n", "height", "-e", "scale=24")[3]
+    assert float(seen[0]["mean(height)"]) == pytest.approx(11.0)
+    done = predict(people(), "kind\nsmall\n", "height", "--do", "scale=24")[3]
+    assert float(done[0]["mean(height)"]) == pytest.approx(10.0)
+
+
+def test_a_cell_that_is_no_number_is_refused_with_its_line(predict):
+    """In one line; and a fixed finding must be a single one."""
+    code, _, errors, rows = predict(people(), "height\n12\ntall\n", "kind")
+    assert (code, rows) == (2, None)
+    assert "rows.csv:3: Column 'height' is continuous: expected a number, not 'tall'." in errors
+    assert "has to be one state" in predict(people(), "height\n12\n", "scale", "-e", "kind=small|large")[2]
 
 
 # --- what is missing or broken ---

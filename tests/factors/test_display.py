@@ -99,6 +99,8 @@ def test_gaussians_show_their_parameters():
     assert "K[x]" in str(factor)
     assert "<y>" not in factor._repr_html_()
     moments = MomentGaussian(["x", "<y>"], [1.0, 2.0], [[1.0, 0.5], [0.5, 2.0]])
-    assert repr(moments) == "MomentGaussian(x, <y>)"
+    assert repr(moments) == "MomentGaussian(x: mean 1, variance 1; <y>: mean 2, variance 2)"
+    many = MomentGaussian([f"x{i}" for i in range(9)], [0.0] * 9, [[float(i == j) for i in range(9)] for j in range(9)])
+    assert repr(many).endswith("x5: mean 0, variance 1; ... 9 variables)")
     assert str(moments).splitlines()[-1] == "<y>      |    2 |    0.5 |        2"
     assert "<y>" not in moments._repr_html_()

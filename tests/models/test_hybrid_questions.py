@@ -403,9 +403,9 @@ def switching(length, emissions=False):
 def test_switching_chains_are_refused_before_they_explode():
     """2**60 configurations: the error names them and says why; questions about the start are still answered."""
     net = switching(60, emissions=True)
-    with pytest.raises(TooLarge, match=r"discrete variables \(d.*configurations.*grows exponentially"):
+    with pytest.raises(TooLarge, match=r"discrete variables at once, \(d.*configurations.*grows exponentially"):
         ask(hybrid_query, net, "d0", {f"y{t}": 1.0 for t in range(60)})
-    with pytest.raises(TooLarge, match=r"60 discrete variables .* about 10\^18\.1 configurations"):
+    with pytest.raises(TooLarge, match=r"60 discrete variables .* 1\.15e\+18 configurations.*no budget allows"):
         ask(hybrid_marginals, net)
     assert ask(hybrid_query, net, "x1").mean[0] == pytest.approx(0.9 * 0.5 + 0.1 * (1 + 0.5 * 0.5))
     assert ask(hybrid_query, net, "d2", {"x1": 0.3, "x2": 0.1}).is_distribution()

@@ -39,7 +39,7 @@ def _beliefs(question: Question) -> dict[str, Factor | MomentGaussian]:
         found |= model.marginals(targets=discrete if question.targets else None, **question.given)
     if len(discrete) < len(names):
         assert isinstance(model, BayesianNetwork)  # no other model has continuous variables
-        found |= model.continuous_marginals(question.given["evidence"], question.given.get("do"))
+        found |= model.continuous_marginals(**question.given)
     return {name: found[name] for name in names}
 
 

@@ -31,4 +31,4 @@ def _answer(question: Question) -> None:
         print_line(str(answer))
 
 
-run = question_command(_answer)
+run = question_command(_answer, has_budget=True)

@@ -1,4 +1,4 @@
-"""`plausible predict`: posteriors of one variable for a file of evidence rows."""
+"""`plausible predict`: posteriors, or means and variances, of one variable for a file of evidence rows."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ NAME = "predict"
 EXAMPLES = (
     "plausible predict asia rows.csv lung answers.csv",
     "plausible predict asia rows.csv lung answers.csv --no-proba -e asia=no --do smoke=no",
+    "plausible predict gaussian-chain rows.csv X3 answers.csv",
 )
 
 
@@ -42,9 +43,10 @@ def run(
     """Write, for each row of evidence, the probabilities of the target's states and the most probable one.
 
     Columns of the input that are named as variables are evidence, and their empty cells are not observed; the target's
-    own is not looked at. What --evidence and --do say holds in every row, one state for a variable.
+    own is not looked at. What --evidence and --do say holds in every row, one state or number for a variable.
 
-    The output has the columns of the input as they are, then `P(target=state)` for each state, then `predicted target`.
+    The output has the columns of the input as they are, then `P(target=state)` for each state, then `predicted target`;
+    or `mean(target)` and `variance(target)` where the target is continuous, with --no-proba the mean alone.
     Files may be larger than memory; the output appears only once it is whole.
     """
     found = read_model(model)

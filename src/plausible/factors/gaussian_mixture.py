@@ -241,9 +241,9 @@ class GaussianMixture:
         return GaussianMixture.trusted, parts
 
     def __repr__(self) -> str:
-        continuous = ", ".join(variable.name for variable in self.scope)
         discrete = ", ".join(self.weights.names)
-        return f"GaussianMixture({continuous}{' | ' if discrete else ''}{discrete})"
+        parts = f" | {discrete}: {self.weights.flat.size} components" if discrete else ""
+        return f"GaussianMixture({self.moments().summary()}{parts})"
 
     def __str__(self) -> str:
         return str(self.to_table())

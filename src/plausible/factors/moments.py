@@ -370,13 +370,23 @@ class MomentGaussian:
         return MomentGaussian.trusted, (self.scope, np.array(self.mean), np.array(self.covariance), self.log_normalizer)
 
     def __repr__(self) -> str:
-        return f"MomentGaussian({', '.join(self.names)})"
+        return f"MomentGaussian({self.summary()})"
 
     def __str__(self) -> str:
         return str(self.to_table())
 
     def _repr_html_(self) -> str:
         return self.to_table().to_html()
+
+    def summary(self, limit: int = 6) -> str:
+        """Mean and variance of each variable in one line, of the first ones where there are many.
+
+        >>> MomentGaussian(["x", "y"], [1.0, 0.0], [[4.0, 0.5], [0.5, 1.0]]).summary()
+        'x: mean 1, variance 4; y: mean 0, variance 1'
+        """
+        numbers = zip(self.names[:limit], self.mean.tolist(), self.covariance.diagonal().tolist(), strict=False)
+        parts = [f"{name}: mean {format_number(m)}, variance {format_number(v)}" for name, m, v in numbers]
+        return "; ".join([*parts, f"... {len(self.names)} variables"] if len(self.names) > limit else parts)
 
     def to_table(self) -> TextTable:
         """Means and the rows of the covariance, one row for each variable."""

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plausible.errors import TooLarge
-from plausible.factors.alignment import MAX_ENTRIES, Scope
+from plausible.factors.alignment import Scope
+from plausible.inference.budget import Budget, read_budget
 from plausible.inference.gaussian import Array, EvidenceWeight, Regression, joint_scope
 from plausible.inference.gaussian_elimination import (
     eliminate,
@@ -22,6 +22,7 @@ from plausible.inference.gaussian_elimination import (
     strong_order,
     topological,
 )
+from plausible.inference.hybrid_cost import NumbersCost
 from plausible.variables import Variable
 
 __all__ = ["MAX_STEP", "ROWS", "RowDensities", "connected_parts", "eliminate_rows", "row_axis", "same_rows"]
@@ -93,6 +94,7 @@ def eliminate_rows(
     states: Mapping[str, npt.NDArray[Any]],
     num_rows: int,
     target: str | None = None,
+    budget: Budget | None = None,
 ) -> RowDensities:
     """The same for rows with the same columns observed, whatever the variances and however many the configurations.
 
@@ -108,47 +110,62 @@ def eliminate_rows(
         How many rows there are.
     target
         A hidden variable whose moments are wanted.
+    budget
+        What a row may cost; the default budget where left out.
 
     Raises
     ------
     TooLarge
-        Where two rows would need more numbers at once than memory should hold.
+        Where a row would cost more.
     """
-    price = _price(regressions, numbers, states, target)
-    step = max(2 * MAX_STEP // max(price, 1), 2)
+    cost = _cost(regressions, numbers, states, target)
+    cost.check(read_budget(budget))
+    step = max(MAX_STEP // max(cost.entries, 1), 1)
     pieces = []
     for start in range(0, num_rows, step):
         rows = np.arange(start, min(start + step, num_rows))
+        seen = {name: column[rows] for name, column in numbers.items()}
+        codes = {name: column[rows] for name, column in states.items()}
         # An axis of one row would not be seen among discrete variables.
-        padded = np.resize(rows, 2) if len(rows) == 1 else rows
-        part = _eliminated(
-            regressions,
-            {name: column[padded] for name, column in numbers.items()},
-            {name: column[padded] for name, column in states.items()},
-            len(padded),
-            target,
-        )
-        pieces.append(_first_rows(part, len(rows)))
+        if len(rows) == 1:
+            pieces.append(_one_row(regressions, seen, codes, target))
+        else:
+            pieces.append(_eliminated(regressions, seen, codes, len(rows), target))
     return _stacked(pieces)
 
 
-def _price(regressions: Sequence[Regression], numbers: Iterable[str], states: Iterable[str], target: str | None) -> int:
-    """The numbers that two rows need; refused where these are too many."""
-    zeros = {name: np.zeros(2) for name in numbers}
-    codes = {name: np.zeros(2, dtype=np.intp) for name in states}
-    shapes = [shape_of(_on_rows(line, zeros, codes, row_axis(2))) for line in regressions]
+def _cost(
+    regressions: Sequence[Regression], numbers: Iterable[str], states: Iterable[str], target: str | None
+) -> NumbersCost:
+    """What one row takes."""
+    zeros, first = dict.fromkeys(numbers, 0.0), dict.fromkeys(states, 0)
+    shapes = [shape_of(line.given(first, zeros)) for line in regressions]
     order = strong_order(shapes, zeros.keys(), () if target is None else (target,))
     steps, leaves = plan_elimination(shapes, order, zeros)
-    largest = max((*steps, *leaves), key=lambda shape: shape.entries)
-    price = sum(shape.entries for shape in (*steps, *leaves))
-    if price > MAX_ENTRIES:
-        scope = [variable.name for variable in largest.scope if variable.name != ROWS]
-        raise TooLarge(
-            f"{largest.name!r} depends on {len(scope)} discrete variables at once ({', '.join(scope[:8])}"
-            f"{', ...' if len(scope) > 8 else ''}), a Gaussian for each of their configurations. Give columns for some "
-            "of these variables, or use an approximate engine."
-        )
-    return price
+    tables = tuple((shape.name, shape.scope, shape.entries) for shape in (*steps, *leaves))
+    return NumbersCost(tables, len(shapes))
+
+
+def _one_row(
+    regressions: Sequence[Regression],
+    numbers: Mapping[str, Array],
+    states: Mapping[str, npt.NDArray[Any]],
+    target: str | None,
+) -> RowDensities:
+    """A row by itself, and an axis of length one for it in the answers."""
+    values = {name: float(column[0]) for name, column in numbers.items()}
+    codes = {name: int(column[0]) for name, column in states.items()}
+    lines = [line.given(codes, values) for line in regressions]
+    order = strong_order([shape_of(line) for line in lines], values.keys(), () if target is None else (target,))
+    done = eliminate(lines, order, values)
+    weights = tuple(
+        EvidenceWeight(weight.scope, np.asarray(weight.log_density)[None], np.asarray(weight.point_masses)[None])
+        for weight in done.weights
+    )
+    if target is None:
+        return RowDensities(weights)
+    last = done.steps[-1]
+    return RowDensities(weights, last.scope, np.asarray(last.intercept)[None], np.asarray(last.variance)[None])
 
 
 def _eliminated(
@@ -241,15 +258,6 @@ def _with_rows(array: npt.NDArray[Any], scope: Scope, num_rows: int) -> npt.NDAr
     if scope and scope[0].name == ROWS:
         return array
     return np.broadcast_to(array, (num_rows, *array.shape))
-
-
-def _first_rows(part: RowDensities, count: int) -> RowDensities:
-    weights = tuple(
-        EvidenceWeight(weight.scope, weight.log_density[:count], weight.point_masses[:count]) for weight in part.weights
-    )
-    if part.mean is None or part.variance is None:
-        return RowDensities(weights)
-    return RowDensities(weights, part.scope, part.mean[:count], part.variance[:count])
 
 
 def _stacked(pieces: Sequence[RowDensities]) -> RowDensities:

@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from plausible.errors import ImpossibleEvidence, NotSupported, TooLarge
+from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors import Factor, MomentGaussian
-from plausible.factors.alignment import MAX_ENTRIES, Scope, num_entries
+from plausible.factors.alignment import Scope, num_entries
 from plausible.factors.gaussian_mixture import GaussianMixture
-from plausible.inference.budget import Budget
+from plausible.inference.budget import Budget, read_budget
 from plausible.inference.compiled import compile_factors
-from plausible.inference.elimination import absorb, sum_product
+from plausible.inference.elimination import absorb
 from plausible.inference.gaussian import Regression, spread
 from plausible.inference.gaussian_elimination import eliminate, plan_elimination, shape_of, strong_order
 from plausible.inference.gaussian_moments import (
@@ -31,12 +31,16 @@ from plausible.inference.gaussian_moments import (
     marginal_moments,
     marginal_shapes,
 )
+from plausible.inference.hybrid_cost import NumbersCost
 from plausible.inference.hybrid_weights import settle_point_masses
 from plausible.inference.info import QueryInfo
-from plausible.inference.posterior import posterior
+from plausible.inference.posterior import components, log_total, posterior
 from plausible.variables import Evidence, Variable
 
 __all__ = ["Entered", "HybridModel", "HybridSample", "Outline"]
+
+#: An elimination with more numbers is not begun before it is known that the sums after it fit the budget too.
+_LARGE = 2**16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,10 +53,9 @@ class HybridModel:
         Over discrete variables; with the regressions they make the joint density.
     regressions
         One for each continuous variable, except those that are observed without a distribution of their own.
-    max_entries
-        A question that needs more numbers at once is refused before any of them is computed.
     budget
-        What the sums over discrete variables may cost; the default budget where left out.
+        What a question may cost, numbers and sums over discrete variables together; the default budget where left
+        out. What costs more is refused before it is begun.
 
     Examples
     --------
@@ -66,7 +69,6 @@ class HybridModel:
 
     factors: tuple[Factor, ...]
     regressions: tuple[Regression, ...]
-    max_entries: int = MAX_ENTRIES
     budget: Budget | None = None
 
     # --- questions ---
@@ -83,13 +85,13 @@ class HybridModel:
             entered = self._entered(evidence, self.regressions, ())
         except ImpossibleEvidence:
             return -math.inf
-        found = sum_product(absorb(entered.factors, entered.evidence), ()).log_total + entered.log_scale
+        found = log_total(entered.factors, entered.evidence, budget=entered.budget) + entered.log_scale
         return math.inf if entered.point_masses and found > -math.inf else found
 
     def table(self, targets: Sequence[Variable], evidence: Evidence) -> Factor:
         """P(targets | evidence) of discrete targets."""
         entered = self._entered(evidence, self._relevant(evidence, [v.name for v in targets]), ())
-        answer = posterior(entered.factors, targets, entered.evidence, budget=self.budget)
+        answer = posterior(entered.factors, targets, entered.evidence, budget=entered.budget)
         return answer.with_info(_with_engine(answer.info, entered.entries))
 
     def mixture(self, targets: Sequence[Variable], evidence: Evidence) -> GaussianMixture:
@@ -104,7 +106,7 @@ class HybridModel:
         moments = joint_moments([step for step in entered.steps if step.name in hidden]).part(hidden)
         asked = [variable for variable in targets if not variable.is_continuous]
         others = [variable for variable in moments.scope if variable.name not in names]
-        weights = posterior(entered.factors, [*asked, *others], entered.evidence, budget=self.budget)
+        weights = posterior(entered.factors, [*asked, *others], entered.evidence, budget=entered.budget)
         weights = weights.with_info(_with_engine(weights.info, entered.entries))
         return _mixture(weights, _with_observed(moments, targets, evidence.values), targets)
 
@@ -119,7 +121,7 @@ class HybridModel:
         beliefs: dict[Scope, Factor] = {(): Factor.scalar(1.0)}
         listed = list(variables)
         if listed:
-            compiled = compile_factors(entered.factors, listed, budget=self.budget)
+            compiled = compile_factors(entered.factors, listed, budget=entered.budget)
             found = compiled.marginals(entered.evidence)
             tables = {
                 v.name: found[v.name].with_info(_with_engine(found[v.name].info, entered.entries)) for v in listed
@@ -138,7 +140,7 @@ class HybridModel:
         listed = list(variables)
         positions: dict[str, npt.NDArray[np.int64]] = {}
         if listed:
-            compiled = compile_factors(entered.factors, listed, budget=self.budget)
+            compiled = compile_factors(entered.factors, listed, budget=entered.budget)
             rows = compiled.sample(num_rows, entered.evidence, generator)
             positions = {name: rows[:, column] for column, name in enumerate(compiled.variables)}
         numbers = draw(entered.steps, positions, num_rows, generator)
@@ -190,8 +192,11 @@ class HybridModel:
     def _entered(self, evidence: Evidence, regressions: Iterable[Regression], keep: Sequence[str] | None) -> Entered:
         """Eliminate the continuous variables; those to keep come last. `None` announces the moments of each alone."""
         outline = _outline(evidence, regressions, keep)
-        if outline.entries > self.max_entries:
-            raise _too_large(outline, self.max_entries)
+        limit = read_budget(self.budget)
+        outline.cost.check(limit)
+        rest = outline.cost.left_of(limit)
+        if outline.cost.entries > _LARGE:
+            self._check_sums(outline, evidence, rest)
         done = eliminate(outline.lines, outline.order, evidence.values)
         certain = replace(evidence, values={})
         taken = {variable.name for factor in self.factors for variable in factor.scope}
@@ -206,8 +211,19 @@ class HybridModel:
             replace(certain, hard={**evidence.hard, **weighed.states}),
             weighed.log_scale,
             weighed.point_masses,
-            outline.entries,
+            outline.cost.entries,
+            rest,
         )
+
+    def _check_sums(self, outline: Outline, evidence: Evidence, budget: Budget) -> None:
+        """Refuse sums over discrete variables that cost more than is left, before the numbers that they need exist."""
+        scopes = [scope for scope in (*outline.weights, outline.kept) if scope]
+        weights = [Factor(scope, np.ones([v.num_states for v in scope])) for scope in scopes]
+        known = absorb(self.factors, Evidence(evidence.hard, {}, {}, {}))
+        touched = {name for weight in weights for name in weight.names}
+        joined = components([*known, *weights])
+        kept = [factor for part in joined if any(touched.intersection(f.names) for f in part) for factor in part]
+        compile_factors(kept, (), budget=budget)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -236,6 +252,8 @@ class Entered:
         How many of the observed numbers are certain given the rest; with any, the density is infinite.
     entries
         The numbers that the regressions had.
+    budget
+        What is left for sums over the factors.
     """
 
     steps: tuple[Regression, ...]
@@ -244,6 +262,7 @@ class Entered:
     log_scale: float
     point_masses: int
     entries: int
+    budget: Budget
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -256,21 +275,34 @@ class Outline:
         The regressions, at the states observed.
     order
         The hidden variables, as they go.
-    costs
-        For each table of regressions or moments: the continuous variable, the discrete scope, and the numbers.
+    cost
+        What it takes.
     weights
         The scopes of the factors that observed numbers will leave.
+    kept
+        The discrete variables that the joint distribution of the kept variables depends on.
+    cliques
+        For each hidden variable, as they go: it and all that its regression depends on then.
     """
 
     lines: tuple[Regression, ...]
     order: tuple[str, ...]
-    costs: tuple[tuple[str, Scope, int], ...]
+    cost: NumbersCost
     weights: tuple[Scope, ...]
+    kept: Scope
+    cliques: tuple[tuple[str, ...], ...]
 
     @property
-    def entries(self) -> int:
-        """The numbers that the elimination needs."""
-        return sum(cost for _, _, cost in self.costs)
+    def maximal(self) -> list[tuple[str, ...]]:
+        """The cliques that are not part of one before."""
+        place = {name: number for number, name in enumerate(self.order)}
+        swallowed = set()
+        for _, *around in self.cliques:
+            if following := [place[name] for name in around if name in place]:
+                above = min(following)
+                if set(self.cliques[above]) <= set(around):
+                    swallowed.add(above)
+        return [clique for number, clique in enumerate(self.cliques) if number not in swallowed]
 
 
 def _outline(evidence: Evidence, regressions: Iterable[Regression], keep: Sequence[str] | None) -> Outline:
@@ -281,12 +313,15 @@ def _outline(evidence: Evidence, regressions: Iterable[Regression], keep: Sequen
     order = strong_order(shapes, observed, keep or ())
     steps, leaves = plan_elimination(shapes, order, observed)
     costs = [(shape.name, shape.scope, shape.entries) for shape in (*steps, *leaves)]
+    kept: Scope = ()
     if keep is None:
         costs += ((name, scope, num_entries(scope) * n) for name, (scope, n) in marginal_shapes(steps).items())
     elif keep:
-        scope, numbers = joint_shape([step for step in steps if step.name in set(keep)])
-        costs.append((keep[0], scope, num_entries(scope) * numbers))
-    return Outline(lines, tuple(order), tuple(costs), tuple(leaf.scope for leaf in leaves))
+        kept, numbers = joint_shape([step for step in steps if step.name in set(keep)])
+        costs.append((keep[0], kept, num_entries(kept) * numbers))
+    cliques = tuple((step.name, *step.parents, *(v.name for v in step.scope)) for step in steps)
+    weights = tuple(leaf.scope for leaf in leaves)
+    return Outline(lines, tuple(order), NumbersCost(tuple(costs), len(lines)), weights, kept, cliques)
 
 
 def _connected(groups: Sequence[set[str]], start: Iterable[str]) -> set[str]:
@@ -353,21 +388,3 @@ def _impossible() -> ImpossibleEvidence:
     return ImpossibleEvidence(
         "The evidence has probability zero: some observed numbers differ from what the others, or constants, determine."
     )
-
-
-def _too_large(outline: Outline, limit: int) -> TooLarge:
-    name, scope, _ = max(outline.costs, key=lambda cost: cost[2])
-    shown = ", ".join(variable.name for variable in scope[:8]) + (", ..." if len(scope) > 8 else "")
-    needs = f"{_rounded(outline.entries)} numbers, and the limit is {_rounded(limit)}"
-    if not scope:
-        return TooLarge(f"The joint distribution of {name!r} and what it depends on needs {needs}. Ask about fewer.")
-    return TooLarge(
-        f"{name!r} depends on {len(scope)} discrete variables ({shown}) at once, which have "
-        f"{_rounded(num_entries(scope))} configurations: a Gaussian for each needs {needs}. Where continuous variables "
-        "in a row each have a discrete parent of their own, exact inference grows exponentially with their number. "
-        "Observe some of these variables, ask about fewer, or use an approximate engine."
-    )
-
-
-def _rounded(number: int) -> str:
-    return str(number) if number < 10**6 else f"about 10^{math.log10(number):.1f}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,9 @@ from plausible.data.evidence_columns import EvidenceColumns
 from plausible.errors import ImpossibleEvidence, TooLarge
 from plausible.factors import Factor
 from plausible.factors.alignment import Scope, num_entries
+from plausible.inference.budget import Budget
 from plausible.inference.compiled import compile_factors
+from plausible.inference.elimination import absorb
 from plausible.inference.gaussian import Array, EvidenceWeight, Regression
 from plausible.inference.gaussian_blocks import GaussianBlock
 from plausible.inference.gaussian_rows import (
@@ -25,7 +27,7 @@ from plausible.inference.gaussian_rows import (
     row_axis,
     same_rows,
 )
-from plausible.inference.hybrid_weights import row_factors
+from plausible.inference.hybrid_weights import row_factors, settle_point_masses
 from plausible.variables import Evidence, Variable
 
 __all__ = ["HybridAnswers", "HybridRows"]
@@ -67,6 +69,8 @@ class HybridRows:
         Over discrete variables.
     parts
         Groups of regressions that share no continuous variable, each with its joint distribution where that is handy.
+    budget
+        What a row may cost; the default budget where left out.
 
     Examples
     --------
@@ -82,11 +86,15 @@ class HybridRows:
 
     factors: tuple[Factor, ...]
     parts: tuple[tuple[tuple[Regression, ...], GaussianBlock | None], ...]
+    budget: Budget | None = None
 
     @classmethod
-    def of(cls, factors: Iterable[Factor], regressions: Iterable[Regression]) -> HybridRows:
+    def of(
+        cls, factors: Iterable[Factor], regressions: Iterable[Regression], budget: Budget | None = None
+    ) -> HybridRows:
         """From the factors and the regressions of a model."""
-        return cls(tuple(factors), tuple((part, GaussianBlock.of(part)) for part in connected_parts(regressions)))
+        parts = tuple((part, GaussianBlock.of(part)) for part in connected_parts(regressions))
+        return cls(tuple(factors), parts, budget)
 
     def answer(
         self,
@@ -149,7 +157,7 @@ class HybridRows:
                     [
                         _some_rows(quick, places)
                         if careful is None and quick is not None
-                        else _carefully(careful or (), rows.take(places), target)
+                        else _carefully(careful or (), rows.take(places), target, self.budget)
                         for quick, careful in zip(fast, slow, strict=True)
                     ]
                 ),
@@ -162,7 +170,7 @@ class HybridRows:
         if not self.factors and not any(weight.scope for weight in weights):
             return MAX_STEP
         largest = max((num_entries(weight.scope) for weight in weights), default=1)
-        return max(min(_MAX_ROWS, MAX_STEP // largest), 2)
+        return max(min(_MAX_ROWS, MAX_STEP // largest), 1)
 
     def _fill(
         self,
@@ -197,18 +205,39 @@ class HybridRows:
     ) -> tuple[Array, list[Array]]:
         """log Σ of each row, and its distributions of groups; fewer rows at a time where tables get too large."""
         if rows.num_rows == 1:  # an axis of one row would not be seen among discrete variables
-            twice = np.zeros(2, dtype=np.intp)
-            log_totals, joints = self._sums(rows.take(twice), [_rows_of(w, twice) for w in weights], groups)
-            return log_totals[:1], [joint[:1] for joint in joints]
+            return self._sums_of_one(rows.evidence(0), weights, groups)
         try:
             return self._sums_at_once(rows, weights, groups)
         except TooLarge:
-            if rows.num_rows <= 2:
-                raise
+            pass  # a row by itself says whether it is too large
         halves = np.array_split(np.arange(rows.num_rows), 2)
         done = [self._sums(rows.take(half), [_rows_of(w, half) for w in weights], groups) for half in halves]
         joints = [np.concatenate(pair) for pair in zip(*(joints for _, joints in done), strict=True)]
         return np.concatenate([log_totals for log_totals, _ in done]), joints
+
+    def _sums_of_one(
+        self, evidence: Evidence, weights: Sequence[EvidenceWeight], groups: Sequence[Scope]
+    ) -> tuple[Array, list[Array]]:
+        """The same for a row by itself."""
+        own = [EvidenceWeight(weight.scope, weight.log_density[0], weight.point_masses[0]) for weight in weights]
+        tables = [np.zeros((1, *(variable.num_states for variable in group))) for group in groups]
+        free = [tuple(v for v in group if v.name not in evidence.hard) for group in groups]
+        scopes = [*(factor.scope for factor in self.factors), *(weight.scope for weight in own)]
+        taken = {variable.name for scope in scopes for variable in scope}
+        try:
+            weighed = settle_point_masses(self.factors, own, replace(evidence, values={}), taken)
+            states = {**evidence.hard, **weighed.states}
+            factors = absorb([*self.factors, *weighed.factors], Evidence(states, {}, {}, {}))
+            together = [[variable.name for variable in group] for group in free]
+            compiled = compile_factors(factors, [v for g in free for v in g], together=together, budget=self.budget)
+            log_total = compiled.log_total(_NOTHING) + weighed.log_scale
+            joints = compiled.joints([group for group in free if group], _NOTHING)
+        except ImpossibleEvidence:
+            return np.full(1, -np.inf), tables
+        found = iter(joints)
+        for table, group, left in zip(tables, groups, free, strict=True):
+            table[(0, *(evidence.hard.get(v.name, slice(None)) for v in group))] = next(found).values if left else 1.0
+        return _certain(np.array([log_total]), np.array([weighed.point_masses > 0])), tables
 
     def _sums_at_once(
         self, rows: EvidenceColumns, weights: Sequence[EvidenceWeight], groups: Sequence[Scope]
@@ -225,7 +254,9 @@ class HybridRows:
         try:
             weighed = row_factors([*self.factors, *seen], weights, axis)
             factors = [*self.factors, *seen, *weighed.factors]
-            compiled = compile_factors(factors, [axis], together=[[ROWS, *(v.name for v in g)] for g in groups])
+            compiled = compile_factors(
+                factors, [axis], together=[[ROWS, *(v.name for v in g)] for g in groups], budget=self.budget
+            )
             log_total = compiled.log_total(_NOTHING)
             joints = compiled.joints([(axis,), *((axis, *group) for group in groups)], _NOTHING)
         except ImpossibleEvidence:
@@ -244,13 +275,15 @@ class HybridRows:
 # --- parts ---
 
 
-def _carefully(regressions: Sequence[Regression], rows: EvidenceColumns, target: str | None) -> RowDensities:
+def _carefully(
+    regressions: Sequence[Regression], rows: EvidenceColumns, target: str | None, budget: Budget | None
+) -> RowDensities:
     """By elimination; all rows have the same columns observed."""
     names = {regression.name for regression in regressions}
     scope = {variable.name for regression in regressions for variable in regression.scope}
     numbers = {name: c for name, c in rows.numbers.items() if name in names and not np.isnan(c[0])}
     states = {name: codes for name, codes in rows.states.items() if name in scope and codes[0] >= 0}
-    return eliminate_rows(regressions, numbers, states, rows.num_rows, target if target in names else None)
+    return eliminate_rows(regressions, numbers, states, rows.num_rows, target if target in names else None, budget)
 
 
 def _observed(rows: EvidenceColumns, regressions: Sequence[Regression]) -> npt.NDArray[np.bool_]:

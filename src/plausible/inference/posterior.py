@@ -46,8 +46,8 @@ def read_targets(targets: str | Iterable[str], variables: Mapping[str, Variable]
             raise UnknownVariable.named(name, variables, place)
         if variables[name].is_continuous:
             raise NotSupported(
-                f"{name!r} is continuous: this question needs discrete targets. Ask moments(...) of a Bayesian network "
-                "for means and covariances, mixture(...) for distributions."
+                f"{name!r} is continuous: this question needs discrete targets. `moments` gives means and covariances "
+                "of continuous ones; from Python, net.mixture gives their whole distribution."
             )
         found.append(variables[name])
     return found

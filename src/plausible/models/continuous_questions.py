@@ -63,7 +63,8 @@ class ContinuousQuestions(NetworkQuestions):
         answer = hybrid_query(network.cpds, network.variables, targets, findings, budget)
         if not isinstance(answer, MomentGaussian):
             raise InvalidArgument(
-                "Moments are those of continuous targets. Ask query(...) about discrete ones, mixture(...) about both."
+                "Moments are those of continuous targets. `query` answers about discrete ones; from Python, "
+                "net.mixture about both kinds together."
             )
         return answer
 

@@ -32,6 +32,8 @@ from plausible.models.hybrid_questions import (
     hybrid_query,
     hybrid_sample,
     hybrid_table,
+    read_any_targets,
+    refuse_numbers_alone,
     regression_of,
 )
 from plausible.models.hybrid_states import hybrid_plan
@@ -61,7 +63,7 @@ class HybridEngine:
     place
         What errors call it.
     budget
-        What an answer for one evidence may cost; the default budget where left out.
+        What one answer, or one row of a table of evidence, may cost; the default budget where left out.
 
     Examples
     --------
@@ -95,6 +97,7 @@ class HybridEngine:
 
     def marginals(self, evidence: EvidenceLike | None = None) -> dict[str, Factor]:
         """P(X | evidence) of every discrete variable; see `continuous_marginals` for the others."""
+        refuse_numbers_alone(self.variables, "marginals", "continuous_marginals gives the mean and variance of each.")
         answers = hybrid_marginals(self.cpds, self.variables, evidence, self.budget)
         return {name: answer for name, answer in answers.items() if isinstance(answer, Factor)}
 
@@ -108,7 +111,8 @@ class HybridEngine:
         answer = hybrid_query(self.cpds, self.variables, targets, evidence, self.budget)
         if not isinstance(answer, MomentGaussian):
             raise InvalidArgument(
-                "Moments are those of continuous targets. Ask query(...) about discrete ones, mixture(...) about both."
+                "Moments are those of continuous targets. `query` answers about discrete ones; from Python, "
+                "net.mixture about both kinds together."
             )
         return answer
 
@@ -218,25 +222,37 @@ class HybridEngine:
         weights
             How often each row counts; once where left out.
         families
-            The children whose families are counted; all where left out.
+            The children whose families are counted. Where left out, all without continuous variables.
+
+        Examples
+        --------
+        >>> from plausible import BayesianNetwork, ConditionalGaussianCPD, TableCPD
+        >>> kind = TableCPD("kind", [0.5, 0.5], states=["small", "large"])
+        >>> height = ConditionalGaussianCPD("height", [10.0, 12.0], {}, 1.0, [kind.variable])
+        >>> engine = BayesianNetwork(kind, height).compile()
+        >>> engine.expected_counts({"height": [12.0, None]}, families="kind")["kind"].round(3)
+        array([0.619, 1.381])
         """
         rows = self._rows(frame)
         counted = checked_weights(weights, rows.num_rows)
-        scopes = {n: cpd.scope for n, cpd in self.cpds.items() if not any(v.is_continuous for v in cpd.scope)}
-        if families is not None:
-            wanted = [variable.name for variable in read_targets(families, self.variables, self.place)]
-            if lacking := [name for name in wanted if name not in scopes]:
-                raise NotSupported(
-                    f"The family of {lacking[0]!r} has continuous variables: there is no table of counts."
-                )
-            scopes = {name: scopes[name] for name in wanted}
-        for name, scope in scopes.items():
+        asked = self._families(families)
+        for name, scope in asked.items():
             check_size(scope, f"The family of {name!r}")
-        found = self._answers(rows, groups=list(scopes.values()))
-        return {name: np.tensordot(counted, joint, 1) for name, joint in zip(scopes, found.joints, strict=True)}
+        found = self._answers(rows, groups=list(asked.values()))
+        return {name: np.tensordot(counted, joint, 1) for name, joint in zip(asked, found.joints, strict=True)}
 
     def _rows(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]]) -> EvidenceColumns:
         return EvidenceColumns.read(frame, self.variables, self.place)
+
+    def _families(self, names: str | Iterable[str] | None) -> dict[str, Scope]:
+        """The families of the children named, or all that can be counted."""
+        countable = {n: cpd.scope for n, cpd in self.cpds.items() if not any(v.is_continuous for v in cpd.scope)}
+        if names is None:
+            return countable
+        wanted = [variable.name for variable in read_any_targets(names, self.variables)]
+        if lacking := [name for name in wanted if name not in countable]:
+            raise NotSupported(f"The family of {lacking[0]!r} has continuous variables: there is no table of counts.")
+        return {name: countable[name] for name in wanted}
 
     def _target(self, target: str) -> Variable:
         if not isinstance(target, str):
@@ -260,7 +276,8 @@ class HybridEngine:
         discrete = [cpd for cpd in relevant if not cpd.variable.is_continuous]
         mixed = [cpd for cpd in discrete if any(parent.is_continuous for parent in cpd.parents)]
         lowered = lower([cpd for cpd in discrete if cpd not in mixed], self.variables, {})
-        model = HybridRows.of(lowered.factors, [regression_of(cpd) for cpd in relevant if cpd.variable.is_continuous])
+        regressions = [regression_of(cpd) for cpd in relevant if cpd.variable.is_continuous]
+        model = HybridRows.of(lowered.factors, regressions, self.budget)
         tables = [self._table_of_rows(cpd, rows, asked) for cpd in mixed]
         found = model.answer(rows, tables, groups, target)
         impossible = np.isneginf(found.log_totals)

@@ -18,7 +18,6 @@ from plausible.cpds import CPD, ConditionalGaussianCPD, LinearGaussianCPD
 from plausible.data import decode
 from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidModel, NotSupported, TooLarge, UnknownVariable
 from plausible.factors import Factor, MomentGaussian
-from plausible.factors.alignment import MAX_ENTRIES
 from plausible.factors.gaussian_mixture import GaussianMixture
 from plausible.graphs.seeds import Seed, generator_of
 from plausible.inference.budget import Budget, read_budget
@@ -48,6 +47,7 @@ __all__ = [
     "hybrid_table",
     "read_any_targets",
     "refuse_hidden_parents",
+    "refuse_numbers_alone",
     "regression_of",
 ]
 
@@ -110,7 +110,7 @@ def hybrid_table(
     """P(targets | evidence) of discrete targets; `budget` is what it may cost."""
     found = Evidence.read(evidence, variables, "this network")
     model, _ = hybrid_model(cpds, variables, found, [variable.name for variable in targets], budget)
-    return explained(cpds, variables, evidence, lambda: model.table(targets, found))
+    return explained(cpds, variables, evidence, lambda: model.table(targets, found), budget)
 
 
 def hybrid_mixture(
@@ -141,7 +141,7 @@ def hybrid_mixture(
         raise InvalidArgument(f"A mixture needs a continuous target; {[v.name for v in wanted]} are all discrete.")
     found = Evidence.read(evidence, variables, "this network")
     model, _ = hybrid_model(cpds, variables, found, [variable.name for variable in wanted], budget)
-    return explained(cpds, variables, evidence, lambda: model.mixture(wanted, found))
+    return explained(cpds, variables, evidence, lambda: model.mixture(wanted, found), budget)
 
 
 def hybrid_marginals(
@@ -154,7 +154,7 @@ def hybrid_marginals(
     found = Evidence.read(evidence, variables, "this network")
     model, _ = hybrid_model(cpds, variables, found, variables, budget)
     discrete = [variable for variable in variables.values() if not variable.is_continuous]
-    tables, moments = explained(cpds, variables, evidence, lambda: model.marginals(discrete, found))
+    tables, moments = explained(cpds, variables, evidence, lambda: model.marginals(discrete, found), budget)
     answers: dict[str, Factor | MomentGaussian] = {**tables, **moments}
     for name, value in found.values.items():
         answers[name] = MomentGaussian((variables[name],), [value], [[0.0]])
@@ -196,20 +196,20 @@ def hybrid_mpe(
     found = Evidence.read(evidence, variables, "this network")
     discrete = [variable for variable in variables.values() if not variable.is_continuous]
     model, _ = hybrid_model(cpds, variables, found, variables, budget)
-    (best,) = explained(cpds, variables, evidence, lambda: best_states(model, 1, discrete, found))
+    (best,) = explained(cpds, variables, evidence, lambda: best_states(model, 1, discrete, found), budget)
     known = {**found.hard, **{variable.name: variable.index(best[variable.name]) for variable in discrete}}
     settled = Evidence(known, {}, {}, found.values)
     _, moments = model.marginals((), settled)
     chosen = {**best, **found.values, **{name: float(gaussian.mean[0]) for name, gaussian in moments.items()}}
     log_weights = sum(math.log(weights[known[name]]) for name, weights in found.soft.items())
-    log_probability = hybrid_log_probability(cpds, variables, chosen) + log_weights
+    log_probability = hybrid_log_probability(cpds, variables, chosen, budget) + log_weights
     return Assignment({name: chosen[name] for name in variables}, log_probability=log_probability)
 
 
 def best_states(model: HybridModel, k: int, discrete: Sequence[Variable], evidence: Evidence) -> list[Assignment]:
     """The k most probable states of discrete variables, numbers integrated out; +inf where a number is certain."""
     entered = model.enter(evidence)
-    limit = read_budget(model.budget)
+    limit = entered.budget
     found = best_assignments(
         entered.factors, k, entered.evidence, discrete, max_entries=limit.table_entries, time_limit=limit.seconds
     )
@@ -234,7 +234,7 @@ def hybrid_sample(
     above = ancestors_of(cpds, found.names)
     model, _ = hybrid_model(cpds, variables, found, (), budget)
     discrete = [v for name, v in variables.items() if name in above and not v.is_continuous and name not in found.hard]
-    drawn = explained(cpds, variables, evidence, lambda: model.sample(num_rows, discrete, found, generator))
+    drawn = explained(cpds, variables, evidence, lambda: model.sample(num_rows, discrete, found, generator), budget)
     columns: dict[str, npt.NDArray[Any]] = {**drawn.positions, **drawn.numbers}
     columns |= {name: np.full(num_rows, value) for name, value in (*found.hard.items(), *found.values.items())}
     for name in TopologicalSorter({name: cpd.parent_names for name, cpd in cpds.items()}).static_order():
@@ -283,8 +283,7 @@ def hybrid_model(
             tables.append(cpd)
     refuse_hidden_parents(tables, evidence)
     lowered = lower(tables, variables, evidence.values, evidence.hard)
-    limit = MAX_ENTRIES if budget is None else min(read_budget(budget).table_entries, MAX_ENTRIES)
-    return HybridModel(lowered.factors, tuple(regressions), limit, budget), lowered.log_scale
+    return HybridModel(lowered.factors, tuple(regressions), read_budget(budget)), lowered.log_scale
 
 
 def ancestors_of(cpds: _Cpds, names: Iterable[str]) -> set[str]:
@@ -311,25 +310,39 @@ def refuse_hidden_parents(cpds: Iterable[CPD], evidence: Evidence) -> None:
             )
 
 
+def refuse_numbers_alone(variables: _Variables, question: str, instead: str) -> None:
+    """Refuse a question about states where all variables are continuous, and say what to ask instead."""
+    if variables and all(variable.is_continuous for variable in variables.values()):
+        raise NotSupported(f"All variables here are continuous, and `{question}` is about states: {instead}")
+
+
 def _missing_input(name: str) -> InvalidModel:
     return InvalidModel(f"{name!r} is an input of this network: give it a value as evidence.")
 
 
-def explained(cpds: _Cpds, variables: _Variables, evidence: EvidenceLike | None, ask: Callable[[], _Answer]) -> _Answer:
+def explained(
+    cpds: _Cpds,
+    variables: _Variables,
+    evidence: EvidenceLike | None,
+    ask: Callable[[], _Answer],
+    budget: Budget | None = None,
+) -> _Answer:
     """The answer; impossible evidence is traced to the findings that contradict each other."""
     try:
         return ask()
     except ImpossibleEvidence as error:
-        raise contradiction_of(cpds, variables, findings_of(evidence)) or error from None
+        raise contradiction_of(cpds, variables, findings_of(evidence), budget) or error from None
 
 
-def contradiction_of(cpds: _Cpds, variables: _Variables, evidence: Mapping[str, Any]) -> ImpossibleEvidence | None:
+def contradiction_of(
+    cpds: _Cpds, variables: _Variables, evidence: Mapping[str, Any], budget: Budget | None = None
+) -> ImpossibleEvidence | None:
     """The error that names the findings that contradict each other; `None` where that can't be told."""
     inputs = {name: finding for name, finding in evidence.items() if name not in cpds}
     findings = {name: finding for name, finding in evidence.items() if name in cpds}
     try:
         return impossible_evidence(
-            findings, lambda some: hybrid_log_probability(cpds, variables, {**inputs, **some}) > -math.inf
+            findings, lambda some: hybrid_log_probability(cpds, variables, {**inputs, **some}, budget) > -math.inf
         )
     except (NotSupported, TooLarge):  # fewer findings can make the question too hard
         return None

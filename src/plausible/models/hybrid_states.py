@@ -10,8 +10,8 @@ import numpy as np
 from plausible.cpds import CPD
 from plausible.errors import NotSupported
 from plausible.factors import Factor
-from plausible.factors.alignment import num_entries
-from plausible.inference.budget import Budget
+from plausible.factors.alignment import MAX_ENTRIES
+from plausible.inference.budget import Budget, read_budget
 from plausible.inference.compiled import compile_factors
 from plausible.inference.hybrid import HybridModel, Outline
 from plausible.inference.plan import Plan, plan_factors
@@ -22,9 +22,6 @@ __all__ = ["Densities", "densities", "hybrid_expectation", "hybrid_k_best", "hyb
 
 _Cpds = Mapping[str, CPD]
 _Variables = Mapping[str, Variable]
-
-#: Seconds for a step of an elimination, and for each of its numbers.
-_STEP, _NUMBER = 2e-4, 2e-8
 
 
 def hybrid_k_best(
@@ -48,23 +45,27 @@ def hybrid_k_best(
     found = Evidence.read(evidence, variables, "this network")
     discrete = _discrete(variables)
     model, log_scale = hybrid_model(cpds, variables, found, [variable.name for variable in discrete], budget)
-    best = explained(cpds, variables, evidence, lambda: best_states(model, k, discrete, found))
+    best = explained(cpds, variables, evidence, lambda: best_states(model, k, discrete, found), budget)
     return [Assignment(one, log_probability=(one.log_probability or 0.0) + log_scale, info=one.info) for one in best]
 
 
 def hybrid_expectation(
-    cpds: _Cpds, variables: _Variables, terms: Sequence[Factor], evidence: EvidenceLike | None = None
+    cpds: _Cpds,
+    variables: _Variables,
+    terms: Sequence[Factor],
+    evidence: EvidenceLike | None = None,
+    budget: Budget | None = None,
 ) -> float:
     """E[Σ f | evidence] of terms over discrete variables, the numbers that are not observed integrated out."""
     found = Evidence.read(evidence, variables, "this network")
-    model, _ = hybrid_model(cpds, variables, found, [name for term in terms for name in term.names])
+    model, _ = hybrid_model(cpds, variables, found, [name for term in terms for name in term.names], budget)
 
     def ask() -> float:
         entered = model.enter(found)
-        compiled = compile_factors(entered.factors, (), together=[term.names for term in terms])
+        compiled = compile_factors(entered.factors, (), together=[term.names for term in terms], budget=entered.budget)
         return compiled.expectation(terms, entered.evidence)
 
-    return explained(cpds, variables, evidence, ask)
+    return explained(cpds, variables, evidence, ask, budget)
 
 
 # --- what observed numbers say ---
@@ -147,38 +148,49 @@ def hybrid_plan(
     >>> cpds = {"x": LinearGaussianCPD("x", 1.0, variance=4.0), "y": LinearGaussianCPD("y", -3.5, {"x": 0.5}, 4.0)}
     >>> print(hybrid_plan(cpds, {name: cpd.variable for name, cpd in cpds.items()}, "x", {"y": 2.0}))
     strong elimination: 2 factors over 1 variables
-    0 cliques, width 0, 8 entries, 0.0 MiB, about 0.0004 s
+    1 cliques, width 0, 8 entries, 0.0 MiB, about 0.0004 s
+    largest clique: (x), 3 entries, separator ()
+    elimination order: x
     """
     found = Evidence.read(evidence, variables, "this network")
     wanted = list(variables.values()) if targets is None else read_any_targets(targets, variables)
     model, _ = hybrid_model(cpds, variables, found, [variable.name for variable in wanted])
     outline = model.outline(None if targets is None else wanted, found)
-    fits = outline.entries <= model.max_entries
-    weights = [Factor(scope, np.ones([v.num_states for v in scope])) for scope in outline.weights if scope and fits]
-    free = [v for v in wanted if not v.is_continuous and v.name not in found.hard]
-    together = [[v.name for v in free]] if targets is not None else []
+    # What no budget allows is not laid out.
+    can_lay_out = outline.cost.is_possible and outline.cost.entries <= MAX_ENTRIES
     tables = [factor for factor in model.factors if factor.scope]
-    rest = plan_factors([*tables, *weights], free, together=together, budget=budget) if tables and fits else None
-    return _with_numbers(rest, outline, fits)
+    rest = None
+    if tables and can_lay_out:
+        weights = [Factor(scope, np.ones([v.num_states for v in scope])) for scope in outline.weights if scope]
+        free = [v for v in wanted if not v.is_continuous and v.name not in found.hard]
+        together = [[v.name for v in free]] if targets is not None else []
+        rest = plan_factors([*tables, *weights], free, together=together, budget=budget)
+    return _with_numbers(rest, outline, read_budget(budget))
 
 
-def _with_numbers(rest: Plan | None, outline: Outline, fits: bool) -> Plan:
+def _with_numbers(rest: Plan | None, outline: Outline, budget: Budget) -> Plan:
     """The plan of the tables with that of the regressions before it."""
     plan = rest or Plan("", 0, 0, (), 0, 0, 0, (), 0, (), 0, 0.0, True)
-    name, scope, largest = max(outline.costs, key=lambda cost: cost[2], default=("", (), 0))
-    if largest > plan.largest_entries and scope:
-        clique = (name, *(variable.name for variable in scope))
-        plan = replace(plan, largest_clique=clique, largest_entries=num_entries(scope), largest_separator=())
+    cost, cliques = outline.cost, outline.maximal
+    numbers: dict[str, int] = {}
+    for name, _, entries in cost.tables:
+        numbers[name] = max(entries, numbers.get(name, 0))
+    largest = max(outline.cliques, key=lambda clique: numbers[clique[0]], default=("",))
+    if numbers.get(largest[0], 0) > plan.largest_entries:
+        plan = replace(plan, largest_clique=largest, largest_entries=numbers[largest[0]], largest_separator=largest[1:])
+    num_bytes, seconds = plan.bytes + cost.bytes, plan.seconds + cost.seconds
     return replace(
         plan,
         engine="strong elimination",
         num_factors=plan.num_factors + len(outline.lines),
         num_variables=plan.num_variables + len(outline.order),
         order=(*outline.order, *plan.order),
-        entries=plan.entries + outline.entries,
-        bytes=plan.bytes + 8 * outline.entries,
-        seconds=plan.seconds + _STEP * len(outline.lines) + _NUMBER * outline.entries,
-        fits=plan.fits and fits,
+        width=max(plan.width, max(map(len, cliques), default=1) - 1),
+        num_cliques=plan.num_cliques + len(cliques),
+        entries=plan.entries + cost.entries,
+        bytes=num_bytes,
+        seconds=seconds,
+        fits=plan.fits and cost.is_possible and num_bytes <= budget.bytes and seconds <= budget.seconds,
     )
 
 

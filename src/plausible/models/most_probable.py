@@ -12,7 +12,7 @@ from plausible.inference.map_search import SearchProgress
 from plausible.inference.marginal_map import marginal_map
 from plausible.inference.optimizer import Optimizer, check_optimizer
 from plausible.inference.posterior import read_targets
-from plausible.models.hybrid_questions import hybrid_mpe, hybrid_table
+from plausible.models.hybrid_questions import hybrid_mpe, hybrid_table, refuse_numbers_alone
 from plausible.models.hybrid_states import hybrid_k_best
 from plausible.models.interventions import has_hidden_numbers
 from plausible.models.lowering import lower
@@ -90,6 +90,7 @@ class MostProbable(NetworkQuestions):
         >>> [dict(assignment) for assignment in net.k_best(2)]
         [{'A': 0, 'B': 0}, {'A': 1, 'B': 1}]
         """
+        refuse_numbers_alone(self.variables, "k_best", "mpe gives the most probable numbers.")
         network, findings = self._given(evidence, do)
         found = Evidence.read(findings, network.variables, "this network")
         wanted = [variable for variable in network.variables.values() if not variable.is_continuous]

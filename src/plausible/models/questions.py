@@ -182,7 +182,7 @@ class NetworkQuestions(TreeQuestions):
         names = [name for term in listed for name in term.names]
         relevant = network._relevant([*found.names, *names], found)
         if has_hidden_numbers(relevant, found):
-            return hybrid_expectation(network.cpds, network.variables, listed, findings)
+            return hybrid_expectation(network.cpds, network.variables, listed, findings, budget)
         lowered = lower(relevant, network.variables, found.values)
         groups = [term.names for term in listed]
         compiled = compile_factors(lowered.factors, (), order=lowered.order, together=groups, budget=budget)

@@ -15,7 +15,7 @@ from plausible.errors import ImpossibleEvidence, TooLarge
 from plausible.factors import Factor
 from plausible.factors.alignment import num_entries
 from plausible.graphs.seeds import Seed, generator_of
-from plausible.inference.budget import Budget, advising
+from plausible.inference.budget import Budget, advising, read_budget
 from plausible.inference.choice import AUTOMATIC, EngineChoice
 from plausible.inference.compiled import compile_factors
 from plausible.inference.engines import Engine, check_engine
@@ -26,6 +26,7 @@ from plausible.models.hybrid_questions import (
     hybrid_marginals,
     hybrid_sample,
     read_any_targets,
+    refuse_numbers_alone,
 )
 from plausible.models.interventions import IntervenedParts, has_hidden_numbers
 from plausible.models.lowering import SMALL_TABLE, lower, plain_factors, point_mass
@@ -71,7 +72,7 @@ class TreeQuestions(IntervenedParts):
             The variables that questions and evidence will be about, where these are not all: what has no effect on
             them is left out.
         budget
-            What one run may cost; the default budget where left out.
+            What one run may cost, or one row where there are continuous variables; the default budget where left out.
 
         Examples
         --------
@@ -93,7 +94,8 @@ class TreeQuestions(IntervenedParts):
             place += ", which compile(targets=...) has cut down"
         if any(cpd.variable.is_continuous for cpd in relevant):
             cpds = {cpd.variable.name: cpd for cpd in relevant}
-            return HybridEngine(cpds, {name: cpd.variable for name, cpd in cpds.items()}, place, budget)
+            variables = {name: cpd.variable for name, cpd in cpds.items()}
+            return HybridEngine(cpds, variables, place, read_budget(budget))
         return self._engine(relevant, {}, budget, place)
 
     def _engine(
@@ -153,6 +155,8 @@ class TreeQuestions(IntervenedParts):
     ) -> dict[str, Factor]:
         """P(X | evidence, do) of every discrete variable, or of some, from one calibration of a clique tree.
 
+        See `continuous_marginals` for the others.
+
         Parameters
         ----------
         evidence
@@ -167,6 +171,7 @@ class TreeQuestions(IntervenedParts):
         budget
             What the answer may cost; the default budget where left out.
         """
+        refuse_numbers_alone(self.variables, "marginals", "continuous_marginals gives the mean and variance of each.")
         network, findings = self._given(evidence, do)
         wanted = None if targets is None else read_targets(targets, network.variables, "this network")
         if isinstance(engine, str) and engine == "auto":
