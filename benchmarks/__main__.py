@@ -6,7 +6,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-ALL = ("importing", "reading", "separation", "inference", "batches", "compact")
+ALL = ("importing", "reading", "separation", "inference", "batches", "compact", "approximate")
 RESULTS = Path(__file__).parent / "results"
 
 
