@@ -87,6 +87,22 @@ def pyagrum_posteriors(report: Report, file: Path, evidences: Sequence[Positions
     report("answers", {name: found.toarray() for name, found in answers.items()})
 
 
+def pyagrum_single_posteriors(report: Report, file: Path, positions: Positions) -> None:
+    """Report `answers` as far as they come, one target at a time, those with the fewest ancestors first."""
+    import pyagrum as gum
+
+    net = load_quietly(file)
+    peer = pyagrum_network(net)
+    answers: Answers = {}
+    for name in sorted(net.variables, key=lambda name: len(net.graph.ancestors(name))):
+        engine = gum.LazyPropagation(peer)
+        engine.setEvidence(dict(positions))
+        engine.setTargets({name})
+        engine.makeInference()
+        answers[name] = engine.posterior(name).toarray()
+        report("answers", answers)
+
+
 # --- pgmpy ---
 
 

@@ -83,3 +83,11 @@ def test_findings_of_a_series_that_contradict_each_other_are_named(model):
     with pytest.raises(ImpossibleEvidence, match=r"either.*lung") as raised:
         model.query("tub", series)
     assert "smoke" not in str(raised.value)
+
+
+def test_interventions_may_be_series():
+    """As evidence may be, in questions and samples."""
+    net = pb.examples.load("asia")
+    smokes = pd.Series({"smoke": "yes"})
+    assert net.query("lung", do=smokes).is_close(net.query("lung", do={"smoke": "yes"}))
+    assert set(net.sample(5, seed=0, do=smokes)["smoke"]) == {"yes"}

@@ -14,7 +14,7 @@ from plausible.models.network_parts import NetworkParts
 from plausible.variables import Evidence, EvidenceLike, State
 from plausible.variables.evidence import findings_of
 
-__all__ = ["IntervenedParts", "has_hidden_numbers"]
+__all__ = ["IntervenedParts", "has_hidden_numbers", "settings_of"]
 
 
 class IntervenedParts(NetworkParts):
@@ -32,7 +32,7 @@ class IntervenedParts(NetworkParts):
 
     def _given(self, evidence: EvidenceLike | None, do: Mapping[str, State] | None) -> tuple[Self, EvidenceLike | None]:
         """The network to ask and its evidence: this one, or the mutilated one where `do` sets variables."""
-        settings = findings_of(do)
+        settings = settings_of(do)
         return self._surgery(settings, evidence) if settings else (self, evidence)
 
     def _surgery(self, do: Mapping[str, State], evidence: EvidenceLike | None) -> tuple[Self, Mapping[str, Any]]:
@@ -61,6 +61,11 @@ class IntervenedParts(NetworkParts):
                 f"{self.inputs[0]!r} is an input without a distribution: P(rest | inputs) is not {other}. "
                 "Give the inputs CPDs first: with_cpd(...)."
             )
+
+
+def settings_of(do: Mapping[str, State] | None) -> Mapping[str, State]:
+    """What an intervention sets; a pandas series will do. What is no mapping is left for `intervene` to refuse."""
+    return findings_of(do) if do is None or hasattr(do, "to_dict") else do
 
 
 def _contradicted(name: str, finding: object, value: object) -> ImpossibleEvidence:

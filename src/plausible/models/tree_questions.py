@@ -28,7 +28,7 @@ from plausible.models.hybrid_questions import (
     read_any_targets,
     refuse_numbers_alone,
 )
-from plausible.models.interventions import IntervenedParts, has_hidden_numbers
+from plausible.models.interventions import IntervenedParts, has_hidden_numbers, settings_of
 from plausible.models.lowering import SMALL_TABLE, lower, plain_factors, point_mass
 from plausible.models.maxima import best_of
 from plausible.variables import Evidence, EvidenceLike, State, Variable
@@ -260,7 +260,7 @@ class TreeQuestions(IntervenedParts):
         >>> BayesianNetwork(TableCPD("coin", [0.5, 0.5], states=["heads", "tails"])).sample(3, seed=1)["coin"].tolist()
         ['tails', 'tails', 'heads']
         """
-        if settings := findings_of(do):
+        if settings := settings_of(do):
             self._surgery(settings, evidence)  # refuses evidence against the intervention
             return self.intervene(settings).sample(num_rows, seed, evidence, budget=budget)
         given = findings_of(evidence)
