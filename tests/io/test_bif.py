@@ -9,9 +9,9 @@ from itertools import product
 
 import numpy as np
 import pytest
-from benchmark_networks import NAMES, benchmark_text
 from random_networks import NASTY_WORDS, random_network, random_notes
 
+from benchmark_networks import NAMES, benchmark_text
 from plausible.cpds import LinearGaussianCPD, NoisyOr, TableCPD
 from plausible.errors import FormatError, NotRepresentable, RoundedProbabilities
 from plausible.factors import Factor

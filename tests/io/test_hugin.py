@@ -6,10 +6,10 @@ import time
 
 import numpy as np
 import pytest
-from benchmark_networks import NAMES, benchmark_text
 from random_networks import NASTY_WORDS, random_network, random_notes
 from text_samples import NET
 
+from benchmark_networks import NAMES, benchmark_text
 from plausible.cpds import ConditionalGaussianCPD, LinearGaussianCPD, NoisyOr, TableCPD
 from plausible.errors import FormatError, NotRepresentable
 from plausible.factors import Factor

@@ -9,9 +9,9 @@ import warnings
 
 import numpy as np
 import pytest
-from benchmark_networks import benchmark_text
 from random_networks import random_network
 
+from benchmark_networks import benchmark_text
 from plausible.cpds import LinearGaussianCPD, NoisyOr, TableCPD
 from plausible.errors import (
     FormatError,

@@ -126,3 +126,9 @@ def test_impossible_evidence_has_probability_zero():
     net = pb.examples.load("asia")
     for engine in (pb.LoopyBP(), pb.LikelihoodWeighting(1000), pb.MeanField()):
         assert net.log_probability({"either": "no", "lung": "yes"}, engine=engine) == -math.inf
+
+
+def test_auto_also_chooses_for_the_probability_of_evidence():
+    net, evidence = pb.examples.load("asia"), {"xray": "yes"}
+    assert net.log_probability(evidence, engine="auto") == net.log_probability(evidence)
+    assert isinstance(net.log_probability(evidence, engine="auto", budget=pb.Budget(bytes=1)), Estimate)

@@ -91,3 +91,4 @@ def test_interventions_may_be_series():
     smokes = pd.Series({"smoke": "yes"})
     assert net.query("lung", do=smokes).is_close(net.query("lung", do={"smoke": "yes"}))
     assert set(net.sample(5, seed=0, do=smokes)["smoke"]) == {"yes"}
+    assert net.explain("lung", do=smokes) == net.explain("lung", do={"smoke": "yes"})

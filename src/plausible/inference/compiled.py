@@ -300,6 +300,7 @@ def compile_factors(
     answer = max((math.prod(sizes[number] for number in group) for group in held), default=0)
     limit.check(program, list(named), answer)
     sources = np.concatenate([factor.flat for factor in listed]) if listed else np.empty(0)
+    sources.setflags(write=False)
     info = QueryInfo("clique tree", cost=program.num_entries, largest_table=program.extent.table)
     return CompiledFactors(listed, named, program, sources, info, limit)
 

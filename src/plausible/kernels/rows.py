@@ -203,7 +203,7 @@ def _scale(plan: RowPlan, run: RowRun, p: int, g: int, loss: float, num_entries:
     """Scale a message, and add up what its children's were scaled by and may lack; messages are at most one."""
     start = run.message_starts[p] + (g - run.group_starts[p]) * plan.message_sizes[p]
     message = run.messages[start : start + plan.message_sizes[p]]  # entries that agree with no row are zeros
-    scale, log_scale = 1.0, 0.0
+    scale, log_scale, loss_by_scaling = 1.0, 0.0, 0.0
     if plan.parents[p] < 0:
         scale = total_of(message)
     else:
@@ -214,6 +214,8 @@ def _scale(plan: RowPlan, run: RowRun, p: int, g: int, loss: float, num_entries:
         log_scale = np.log(scale)
         if scale > 0.0:
             for i in range(message.size):
+                if 0.0 < message[i] < _TINY * scale:
+                    loss_by_scaling = _TINY
                 message[i] /= scale
     for k in range(plan.operand_starts[p] + 1, plan.operand_starts[p + 1] - 1):
         child = plan.children[k]
@@ -222,7 +224,7 @@ def _scale(plan: RowPlan, run: RowRun, p: int, g: int, loss: float, num_entries:
         loss += run.losses[below]
     if loss > 0.0:
         loss *= num_entries * run.peaks[p] / scale
-    run.scales[g], run.log_scales[g], run.losses[g] = scale, log_scale, loss
+    run.scales[g], run.log_scales[g], run.losses[g] = scale, log_scale, loss + loss_by_scaling
 
 
 @kernel

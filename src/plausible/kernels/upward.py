@@ -141,7 +141,7 @@ def _scale(layout: Layout, buffers: Buffers, c: int, semiring: int) -> None:
                 message[i] /= peak
         floor = total_of(buffers.floors[clique.first : clique.last])
         ceiling = total_of(buffers.ceilings[clique.first : clique.last])
-        buffers.risky[c] = floor < -SAFE_LOG or ceiling > SAFE_LOG
+        buffers.risky[c] = floor - max(0.0, buffers.log_scales[c]) < -SAFE_LOG or ceiling > SAFE_LOG
         if clique.parent >= 0:
             buffers.floors[clique.delivery] = _smallest_log(message)
     else:

@@ -27,7 +27,7 @@ from plausible.models.hybrid_questions import (
     read_any_targets,
 )
 from plausible.models.hybrid_states import hybrid_expectation, hybrid_plan
-from plausible.models.interventions import has_hidden_numbers
+from plausible.models.interventions import has_hidden_numbers, settings_of
 from plausible.models.lowering import lower, plain_factors
 from plausible.models.tree_questions import TreeQuestions, query_remedies
 from plausible.variables import Evidence, EvidenceLike, State
@@ -212,7 +212,7 @@ class NetworkQuestions(TreeQuestions):
         network, findings = self._given(evidence, do)
         found = Evidence.read(findings, network.variables, "this network")
         asked = network.variables if targets is None else [v.name for v in read_any_targets(targets, network.variables)]
-        requisite = tuple(name for name in network._requisite(asked, found) if name not in (do or {}))
+        requisite = tuple(name for name in network._requisite(asked, found) if name not in settings_of(do))
         if has_hidden_numbers(network._relevant([*found.names, *asked], found), found):
             plan = hybrid_plan(network.cpds, network.variables, targets, findings, budget)
             return plan if targets is None else replace(plan, requisite=requisite)
