@@ -108,7 +108,7 @@ def test_rows_that_would_underflow_come_out_right():
     np.testing.assert_allclose(answers.log_totals, [np.log(0.5), -400 * np.log(10), -np.inf, np.log(0.5)])
     np.testing.assert_allclose(answers.marginals, [[1, 0, 0], [0, 1, 0], [0, 0, 0], [1, 0, 0]])
     totals = answer_rows(program, flat(tables), rows[:2], weights=np.array([1.0, 3.0])).totals
-    clique = program.smallest_clique([0, 1])
+    clique = program.smallest_cliques([[0, 1]])[0]
     start = int(program.layout.cliques["table"][clique])
     belief = totals[start : start + 9].reshape(3, 3)
     np.testing.assert_allclose(belief, np.diag([1.0, 3.0, 0.0]))

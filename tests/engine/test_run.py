@@ -198,7 +198,7 @@ def check_expectation(scopes, sizes, tables, seed):
     program = compile_program(scopes, sizes)
     workspace = Workspace.of(program, flat(tables))
     workspace.collect({})
-    homes = [program.smallest_clique(scope) for scope in places]
+    homes = program.smallest_cliques(places)
     if product.sum() > 0:
         everything = list(range(len(sizes)))
         means = [np.sum(np.einsum(product, everything, list(s)) * t) for s, t in zip(places, terms, strict=True)]

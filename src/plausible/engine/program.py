@@ -108,10 +108,6 @@ class Program:
             found.append(min(holding, key=entries.__getitem__, default=None))
         return found
 
-    def smallest_clique(self, variables: Iterable[int]) -> int | None:
-        """As `smallest_cliques`, for one group."""
-        return self.smallest_cliques([variables])[0]
-
     def clique(self, position: int) -> tuple[int, ...]:
         """The variables of a clique, in axis order: first those that it shares with its parent."""
         start, count = (int(self.layout.cliques[name][position]) for name in ("holds", "num_axes"))

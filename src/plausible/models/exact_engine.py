@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from narwhals.typing import IntoDataFrame
 
-__all__ = ["ExactEngine", "checked_count", "checked_weights", "impossible_row"]
+__all__ = ["ExactEngine", "checked_count", "checked_weights", "impossible_row", "named_families", "read_one_target"]
 
 _Answer = TypeVar("_Answer")
 
@@ -263,16 +263,10 @@ class ExactEngine:
             )
         if names is None:
             return self.families
-        wanted = [variable.name for variable in read_targets(names, self.variables, self.place)]
-        if lacking := [name for name in wanted if name not in self.families]:
-            raise NotSupported(f"The family of {lacking[0]!r} has continuous variables: there is no table of counts.")
-        return {name: self.families[name] for name in wanted}
+        return named_families(read_targets(names, self.variables, self.place), self.families)
 
     def _posteriors(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]], target: str) -> npt.NDArray[np.float64]:
-        if not isinstance(target, str):
-            raise InvalidArgument(f"Name one target at a time, by its name, not {type(target).__name__}.")
-        if target not in self.variables:
-            raise UnknownVariable.named(target, self.variables, self.place)
+        read_one_target(target, self.variables, self.place)
         rows = encode_evidence(frame, self.variables, self.place)
         rows[:, list(self.variables).index(target)] = -1
         answers = self.sums.answer_rows(rows, target)
@@ -294,6 +288,25 @@ class ExactEngine:
             return plan_of(self.sums, answer_entries=num_entries(wanted))
         together = [[variable.name for variable in wanted]]
         return plan_factors(self.sums.factors, self.sums.variables.values(), together=together, budget=self.sums.budget)
+
+
+def read_one_target(target: str, variables: Mapping[str, Variable], place: str) -> Variable:
+    """The one variable that rows are asked about."""
+    if not isinstance(target, str):
+        raise InvalidArgument(f"Name one target at a time, by its name, not {type(target).__name__}.")
+    if target not in variables:
+        raise UnknownVariable.named(target, variables, place)
+    return variables[target]
+
+
+def named_families(
+    children: Iterable[Variable], families: Mapping[str, tuple[Variable, ...]]
+) -> dict[str, tuple[Variable, ...]]:
+    """The families of some children, all of which must have a table of counts."""
+    names = [child.name for child in children]
+    if lacking := [name for name in names if name not in families]:
+        raise NotSupported(f"The family of {lacking[0]!r} has continuous variables: there is no table of counts.")
+    return {name: families[name] for name in names}
 
 
 def checked_count(num_rows: int) -> int:

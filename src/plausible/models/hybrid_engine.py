@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from plausible.cpds import CPD
 from plausible.data.evidence_columns import EvidenceColumns
-from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
+from plausible.errors import InvalidArgument, NotSupported
 from plausible.factors import Factor, MomentGaussian
 from plausible.factors.alignment import Scope, check_size
 from plausible.factors.gaussian_mixture import GaussianMixture
@@ -21,7 +21,13 @@ from plausible.inference.gaussian import EvidenceWeight
 from plausible.inference.hybrid_rows import HybridAnswers, HybridRows
 from plausible.inference.plan import Plan
 from plausible.inference.posterior import read_targets
-from plausible.models.exact_engine import checked_count, checked_weights, impossible_row
+from plausible.models.exact_engine import (
+    checked_count,
+    checked_weights,
+    impossible_row,
+    named_families,
+    read_one_target,
+)
 from plausible.models.hybrid_questions import (
     ancestors_of,
     contradiction_of,
@@ -249,17 +255,10 @@ class HybridEngine:
         countable = {n: cpd.scope for n, cpd in self.cpds.items() if not any(v.is_continuous for v in cpd.scope)}
         if names is None:
             return countable
-        wanted = [variable.name for variable in read_any_targets(names, self.variables)]
-        if lacking := [name for name in wanted if name not in countable]:
-            raise NotSupported(f"The family of {lacking[0]!r} has continuous variables: there is no table of counts.")
-        return {name: countable[name] for name in wanted}
+        return named_families(read_any_targets(names, self.variables), countable)
 
     def _target(self, target: str) -> Variable:
-        if not isinstance(target, str):
-            raise InvalidArgument(f"Name one target at a time, by its name, not {type(target).__name__}.")
-        if target not in self.variables:
-            raise UnknownVariable.named(target, self.variables, self.place)
-        return self.variables[target]
+        return read_one_target(target, self.variables, self.place)
 
     def _answers(
         self,

@@ -12,7 +12,16 @@ from numpy.typing import NDArray
 from plausible.errors import InvalidArgument, InvalidModel, UnknownState, suggestion
 from plausible.variables import State, Variable
 
-__all__ = ["Start", "estimated_chain", "read_start", "read_states", "read_transition"]
+__all__ = [
+    "Start",
+    "array_of",
+    "estimated_chain",
+    "read_count",
+    "read_start",
+    "read_states",
+    "read_transition",
+    "some_of",
+]
 
 Floats = NDArray[np.float64]
 #: A distribution over states: numbers in their order, numbers by state, or all in one state.
@@ -157,3 +166,24 @@ def _transition_counts(
     counts = coo_array((np.ones(len(pairs[0])), tuple(pairs)), shape=(len(names), len(names))).tocsr()
     firsts = np.bincount([path[0] for path in encoded], minlength=len(names)).astype(float)
     return counts, firsts, names
+
+
+def read_count(number: int) -> int:
+    """A whole number that is not negative."""
+    if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 0:
+        raise InvalidArgument(f"Expected a whole number, zero or more, not {number!r}.")
+    return int(number)
+
+
+def some_of(states: Sequence[State]) -> str:
+    """The first few states, as text."""
+    return ", ".join(map(repr, states[:6])) + (", ..." if len(states) > 6 else "")
+
+
+def array_of(states: Sequence[State]) -> NDArray[Any]:
+    """States as an array to look them up in, of a plain type where all are of one."""
+    if len({type(state) for state in states}) == 1 and isinstance(states[0], (str, int, float)):
+        return np.array(states)
+    table = np.empty(len(states), dtype=object)
+    table[:] = states
+    return table

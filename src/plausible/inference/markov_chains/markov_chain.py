@@ -16,10 +16,13 @@ from plausible.factors import Factor
 from plausible.inference.info import QueryInfo
 from plausible.inference.markov_chains.chain_input import (
     Start,
+    array_of,
     estimated_chain,
+    read_count,
     read_start,
     read_states,
     read_transition,
+    some_of,
 )
 from plausible.inference.markov_chains.chain_limits import (
     SMALL,
@@ -137,7 +140,7 @@ class MarkovChain(Frozen):
 
     def n_step(self, num_steps: int) -> Any:
         """A^n: the probabilities of each state n steps after each state; sparse for a sparse chain."""
-        count = _count(num_steps)
+        count = read_count(num_steps)
         if isinstance(self._matrix, np.ndarray):
             return np.linalg.matrix_power(self._matrix, count)
         from scipy.sparse import csr_array
@@ -147,7 +150,7 @@ class MarkovChain(Frozen):
 
     def predict(self, num_steps: int, start: Start | None = None) -> Factor:
         """q A^n: the distribution n steps after one that is q, with the power of A only where that is less work."""
-        vector, count = self._begin(start), _count(num_steps)
+        vector, count = self._begin(start), read_count(num_steps)
         if isinstance(self._matrix, np.ndarray) and count > self.num_states:
             return self._factor(vector @ self.n_step(count), "prediction")
         backwards = self._matrix.T
@@ -168,7 +171,7 @@ class MarkovChain(Frozen):
         """
         if self.states != other.states:
             raise InvalidArgument(
-                f"The chains have different states: {_some(self.states)} and {_some(other.states)}. "
+                f"The chains have different states: {some_of(self.states)} and {some_of(other.states)}. "
                 "Chains in turn are to have the same ones, in the same order."
             )
         return MarkovChain(self._matrix @ other._matrix, self.states, self._start)
@@ -183,13 +186,13 @@ class MarkovChain(Frozen):
         """
         from plausible.kernels.markov_chain import walk
 
-        levels = np.random.default_rng(seed).random((_count(num_chains), _count(num_steps) + 1))
+        levels = np.random.default_rng(seed).random((read_count(num_chains), read_count(num_steps) + 1))
         cumulative, matrix = np.cumsum(self._begin(start)), self._sparse
         paths = np.empty(levels.shape, dtype=np.int64)
         paths[:, 0] = np.searchsorted(cumulative, levels[:, 0] * cumulative[-1], side="right")
         ends, targets = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
         walk(ends, targets, matrix.data.copy(), levels[:, 1:], paths)
-        return _array_of(self.states)[paths]
+        return array_of(self.states)[paths]
 
     def log_likelihood(self, sequence: Iterable[State], start: Start | None = None) -> float:
         """log P(X_1 = x_1, ..., X_T = x_T) = log q(x_1) + Σ log A[x_t, x_{t+1}]; -inf for zero."""
@@ -432,28 +435,9 @@ class MarkovChain(Frozen):
         closed = np.flatnonzero(self._structure.is_closed)
         if len(closed) > 1:
             members = self._structure.members()
-            shown = "; ".join(f"{{{_some(self._named(members[number]))}}}" for number in closed[:4])
+            shown = "; ".join(f"{{{some_of(self._named(members[number]))}}}" for number in closed[:4])
             raise NotSupported(
                 f"{what} is not unique: the chain can't leave any of {len(closed)} closed classes, {shown}"
                 f"{' ...' if len(closed) > 4 else ''}. See stationary_distributions() and communicating_classes()."
             )
         return int(closed[0])
-
-
-def _count(number: int) -> int:
-    if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 0:
-        raise InvalidArgument(f"Expected a whole number, zero or more, not {number!r}.")
-    return int(number)
-
-
-def _some(states: Sequence[State]) -> str:
-    return ", ".join(map(repr, states[:6])) + (", ..." if len(states) > 6 else "")
-
-
-def _array_of(states: Sequence[State]) -> NDArray[Any]:
-    """States as an array to look them up in, of a plain type where all are of one."""
-    if len({type(state) for state in states}) == 1 and isinstance(states[0], (str, int, float)):
-        return np.array(states)
-    table = np.empty(len(states), dtype=object)
-    table[:] = states
-    return table
