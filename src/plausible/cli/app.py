@@ -23,6 +23,7 @@ from plausible.cli import (
     marginals,
     moments,
     mpe,
+    pictures,
     predict,
     query,
     sample,
@@ -58,7 +59,7 @@ def _epilog(command: ModuleType) -> str:
     return f"{SYNTAX.strip()}\n\n{examples}" if command in _INFERENCE else examples
 
 
-for command in (info, show, *_INFERENCE, dsep, independencies, compare, convert, demo):
+for command in (info, show, *_INFERENCE, dsep, independencies, compare, convert, demo, pictures):
     app.command(name=command.NAME, epilog=_epilog(command))(command.run)
 
 

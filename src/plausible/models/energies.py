@@ -8,7 +8,7 @@ import numpy as np
 
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
-from plausible.factors.alignment import scope_text
+from plausible.factors.alignment import scope_text, table_shape
 
 __all__ = ["gibbs_factors"]
 
@@ -46,4 +46,5 @@ def gibbs_factors(energy: Factor) -> list[Factor]:
             "assignment that is ruled out has the energy inf."
         )
     parts = max(1, math.ceil(largest / _LARGEST_EXPONENT))
-    return [(energy * (-1.0 / parts)).exp()] * parts
+    table = np.exp(energy.flat * (-1.0 / parts)).reshape(table_shape(energy.scope))
+    return [Factor.trusted(energy.scope, table)] * parts

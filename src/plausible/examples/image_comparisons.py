@@ -1,0 +1,199 @@
+"""Denoising and segmentation by several engines at once: scores, energies, bounds, and a strip of pictures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.examples.colour_model import ColourModel
+from plausible.examples.images import Labeller, Labelling, binary_field, grey_field, label, segment_field
+from plausible.examples.png import side_by_side
+from plausible.examples.scenes import colour_scene, flipped, grey_scene, letters, scribbled
+from plausible.inference import (
+    AlphaBetaSwap,
+    AlphaExpansion,
+    DualDecomposition,
+    Gibbs,
+    GraphCut,
+    LoopyBP,
+    MaxProduct,
+    MeanField,
+)
+from plausible.models import MarkovNetwork
+
+__all__ = ["COMPARISONS", "Attempt", "Comparison", "compare_binary", "compare_grey", "compare_segments"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bytes = NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Attempt:
+    """What one engine made of a picture.
+
+    Attributes
+    ----------
+    engine
+        Its name.
+    result
+        The labels, with energy and bound.
+    score
+        How near they are to the truth.
+    """
+
+    engine: str
+    result: Labelling
+    score: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """A picture, what noise made of it, and what engines made of that.
+
+    Attributes
+    ----------
+    title
+        What was done.
+    measure
+        What the scores are.
+    before
+        The score of the noisy picture, or of the labels that each pixel has by itself.
+    attempts
+        In the order of the pictures.
+    pictures
+        The truth, the noisy one, and one for each attempt, as pixels from 0 to 255.
+    """
+
+    title: str
+    measure: str
+    before: float
+    attempts: tuple[Attempt, ...]
+    pictures: tuple[Bytes, ...]
+
+    @property
+    def bound(self) -> float:
+        """What no labels have less energy than: the best of all the engines' bounds."""
+        return max(attempt.result.bound for attempt in self.attempts)
+
+    def strip(self) -> Bytes:
+        """All pictures in a row."""
+        return side_by_side(self.pictures)
+
+    def table(self) -> str:
+        """A line for each engine: its score, its energy, how far that is above the best bound, and its seconds."""
+        lines = [
+            f"{self.title}: {self.measure} {self.before:.4g} before; no energy is below {self.bound:.6g}",
+            f"{'engine':<20}{self.measure:>16}{'energy':>12}{'gap':>12}{'seconds':>9}",
+        ]
+        lines += [
+            f"{attempt.engine:<20}{attempt.score:>16.4g}{attempt.result.energy:>12.6g}"
+            f"{max(attempt.result.energy - self.bound, 0.0):>12.3g}{attempt.result.seconds:>9.2f}"
+            for attempt in self.attempts
+        ]
+        return "\n".join(lines)
+
+
+def compare_binary(size: int = 64, seed: int = 0) -> Comparison:
+    """Letters with 15 % wrong pixels, an Ising prior: a cut, which is exact, and three ways to marginals.
+
+    >>> comparison = compare_binary(size=16)
+    >>> comparison.attempts[0].engine, comparison.attempts[0].result.info.exact
+    ('GraphCut', True)
+    """
+    truth, wrong = letters(size), 0.15
+    noisy = flipped(truth, wrong, seed)
+    network = binary_field(noisy, coupling=0.6, field=math.log((1 - wrong) / wrong) / 2)
+    engines = (GraphCut(), LoopyBP(damping=0.3), MeanField(), Gibbs(num_samples=200, burn_in=50, seed=seed))
+    attempts = _attempts(network, truth.shape, engines, lambda labels: _error_rate(truth, labels))
+    return Comparison(
+        "Binary denoising",
+        "error rate",
+        _error_rate(truth, noisy),
+        attempts,
+        tuple(_greys(labels, 2) for labels in (truth, noisy, *(attempt.result.labels for attempt in attempts))),
+    )
+
+
+def compare_grey(levels: int = 8, size: int = 64, seed: int = 0) -> Comparison:
+    """Grey levels with Gaussian noise, a truncated linear prior: two kinds of moves, messages, and a dual bound.
+
+    >>> comparison = compare_grey(levels=4, size=16)
+    >>> comparison.attempts[0].score > comparison.before + 5  # decibels
+    True
+    """
+    truth, noise = grey_scene(levels, size), 0.15 * (levels - 1)
+    noisy = truth + np.random.default_rng(seed).normal(0.0, noise, truth.shape)
+    network = grey_field(noisy, levels, noise=noise, smoothness=1.0, truncation=0.4 * (levels - 1))
+    engines = (
+        AlphaExpansion(),
+        AlphaBetaSwap(),
+        MaxProduct(max_iterations=30),
+        DualDecomposition(max_iterations=100),
+    )
+    attempts = _attempts(network, truth.shape, engines, lambda labels: _decibels(truth, labels, levels - 1))
+    return Comparison(
+        "Grey denoising",
+        "PSNR in dB",
+        _decibels(truth, noisy, levels - 1),
+        attempts,
+        tuple(_greys(labels, levels) for labels in (truth, noisy, *(attempt.result.labels for attempt in attempts))),
+    )
+
+
+def compare_segments(size: int = 64, seed: int = 0) -> Comparison:
+    """Sky, sun, hills and house in noisy colours, known from scribbles: contrast-sensitive Potts energies.
+
+    >>> comparison = compare_segments(size=16)
+    >>> comparison.attempts[0].score > comparison.before
+    True
+    """
+    image, truth = colour_scene(size)
+    noisy = np.clip(image + np.random.default_rng(seed).normal(0.0, 0.2, image.shape), 0.0, 1.0)
+    colours = ColourModel.from_scribbles(noisy, scribbled(truth))
+    network = segment_field(noisy, colours, smoothness=6.0)
+    by_colour = colours.energies(noisy).argmin(axis=2)
+    engines = (AlphaExpansion(), AlphaBetaSwap(), DualDecomposition(max_iterations=100))
+    attempts = _attempts(network, truth.shape, engines, lambda labels: 1 - _error_rate(truth, labels))
+    segmentations = [colours.means[labels] for labels in (by_colour, *(attempt.result.labels for attempt in attempts))]
+    return Comparison(
+        "Segmentation",
+        "pixels right",
+        1 - _error_rate(truth, by_colour),
+        attempts,
+        tuple(np.rint(255 * picture).astype(np.uint8) for picture in (image, noisy, *segmentations)),
+    )
+
+
+#: The comparisons by name.
+COMPARISONS: Mapping[str, Callable[[], Comparison]] = MappingProxyType(
+    {"denoise-binary": compare_binary, "denoise-grey": compare_grey, "segment": compare_segments}
+)
+
+
+def _attempts(
+    network: MarkovNetwork, shape: tuple[int, ...], engines: tuple[Labeller, ...], score: Callable[[Ints], float]
+) -> tuple[Attempt, ...]:
+    results = [(type(engine).__name__, label(network, shape, engine)) for engine in engines]
+    return tuple(Attempt(name, result, score(result.labels)) for name, result in results)
+
+
+def _error_rate(truth: Ints, labels: Ints) -> float:
+    return float((labels != truth).mean())
+
+
+def _decibels(truth: Ints, picture: Floats | Ints, peak: int) -> float:
+    """The peak signal-to-noise ratio, 20 log10(peak / root mean square error)."""
+    error = math.sqrt(float(((picture - truth) ** 2).mean()))
+    return 20 * math.log10(peak / error) if error else math.inf
+
+
+def _greys(labels: NDArray[Any], levels: int) -> Bytes:
+    """Black for the first level, white for the last."""
+    return np.rint(np.clip(labels / (levels - 1), 0.0, 1.0) * 255).astype(np.uint8)

@@ -1,0 +1,100 @@
+"""Pictures made by formulas, with the truth about them known."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["colour_scene", "flipped", "grey_scene", "letters", "scribbled"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_STROKES = (
+    "####...####.",
+    "#...#..#...#",
+    "#...#..#...#",
+    "####...####.",
+    "#......#...#",
+    "#......#...#",
+    "#......####.",
+)
+
+
+def letters(size: int = 64) -> Ints:
+    """The letters P and B, a ring and a bar in a square of 0 and 1.
+
+    >>> letters().shape, int(letters().sum())
+    ((64, 64), 1338)
+    """
+    strokes = np.array([[sign == "#" for sign in row] for row in _STROKES], dtype=np.int64)
+    rows, columns = _places(size)
+    top, left = (rows * 16 - 1) * 0.97, (columns - 0.08) * 14
+    is_inside = (top >= 0) & (top < 7) & (left >= 0) & (left < 12)
+    written = strokes[np.clip(top, 0, 6).astype(np.int64), np.clip(left, 0, 11).astype(np.int64)] * is_inside
+    distance = np.hypot(rows - 0.74, columns - 0.28)
+    ring = (distance > 0.1) & (distance < 0.2)
+    bar = (abs(rows - 0.74) < 0.18) & (abs(columns - 0.72) < 0.09)
+    return written | ring | bar
+
+
+def grey_scene(levels: int, size: int = 64) -> Ints:
+    """A disc and a box before a background that grows lighter, in grey levels from 0 to `levels` - 1.
+
+    >>> np.unique(grey_scene(8)).tolist()
+    [0, 1, 2, 3, 4, 5, 6, 7]
+    """
+    rows, columns = _places(size)
+    shade = 0.2 + 0.6 * columns
+    shade = np.where(np.hypot(rows - 0.36, columns - 0.34) < 0.22, 1.0, shade)
+    shade = np.where((abs(rows - 0.72) < 0.16) & (abs(columns - 0.68) < 0.2), 0.0, shade)
+    return np.rint(shade * (levels - 1)).astype(np.int64)
+
+
+def colour_scene(size: int = 64) -> tuple[Floats, Ints]:
+    """A sky that grows paler, a sun, hills and a house, with the number of the thing that each pixel shows.
+
+    Returns red, green and blue from 0 to 1, of shape (size, size, 3), and the numbers 0 to 3.
+
+    >>> image, things = colour_scene()
+    >>> image.shape, np.bincount(things.ravel()).tolist()
+    ((64, 64, 3), [1963, 251, 1440, 442])
+    """
+    rows, columns = _places(size)
+    things = np.zeros((size, size), dtype=np.int64)
+    things[np.hypot(rows - 0.24, columns - 0.72) < 0.14] = 1
+    things[rows > 0.62 + 0.08 * np.sin(7 * columns)] = 2
+    things[(abs(columns - 0.34) < 0.2) & (rows > 0.46) & (rows < 0.72)] = 3
+    colours = np.array([[0.35, 0.55, 0.9], [0.95, 0.8, 0.3], [0.3, 0.6, 0.3], [0.7, 0.35, 0.3]])
+    fading = np.where(things == 0, 0.25 * rows, 0.1 * (columns - 0.5))
+    return np.clip(colours[things] + fading[:, :, None], 0.0, 1.0), things
+
+
+def flipped(picture: Ints, probability: float, seed: int = 0) -> Ints:
+    """A picture of 0 and 1 in which each pixel is the other one with some probability.
+
+    >>> flipped(np.array([[0, 1]]), probability=1.0).tolist()
+    [[1, 0]]
+    """
+    is_wrong = np.random.default_rng(seed).random(picture.shape) < probability
+    return np.where(is_wrong, 1 - picture, picture)
+
+
+def scribbled(things: Ints) -> Ints:
+    """A thin line through each thing: its number along the middle of its rows, -1 elsewhere.
+
+    >>> scribbled(np.array([[0, 0, 0, 0], [1, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 1]])).tolist()
+    [[0, 0, 0, 0], [-1, -1, -1, -1], [1, 1, 1, 1], [-1, -1, -1, -1]]
+    """
+    marks = np.full_like(things, -1)
+    for thing in np.unique(things):
+        rows = np.flatnonzero((things == thing).any(axis=1))
+        middle = rows[len(rows) // 2]
+        marks[middle, things[middle] == thing] = thing
+    return marks
+
+
+def _places(size: int) -> tuple[Floats, Floats]:
+    """The middle of each pixel's row and column, from 0 to 1."""
+    middles = (np.arange(size) + 0.5) / size
+    return middles[:, None] + np.zeros(size), middles + np.zeros((size, 1))
