@@ -6,11 +6,13 @@ import ast
 import inspect
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import plausible
+from plausible import inference
 
 PUBLIC = [name for name in plausible.__all__ if name != "__version__"]
 HEAVY = ["numba", "scipy.stats", "pandas", "matplotlib", "networkx", "xarray", "typer", "rich", "polars"]
@@ -46,6 +48,26 @@ def test_all_names_can_be_had_and_are_those_that_type_checkers_see():
     assert sorted(seen) == sorted(PUBLIC)
     assert all(hasattr(plausible, name) for name in PUBLIC)
     assert set(dir(plausible)) == set(plausible.__all__)
+
+
+def test_the_names_of_inference_are_those_that_type_checkers_see():
+    """`__all__`, the files that names are loaded from, and the imports agree; no name is that of a file."""
+    tree = ast.parse(Path(inference.__file__).read_text(encoding="utf-8"))
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    seen = {alias.name: node.module for node in imports for alias in node.names if "plausible" in (node.module or "")}
+    assert sorted(seen) == sorted(inference.__all__) == sorted(dir(inference))
+    for name, file in seen.items():
+        assert not inspect.ismodule(getattr(inference, name)), name
+        assert getattr(import_module(file), name) is getattr(inference, name)
+    with pytest.raises(AttributeError, match="LoopyPB"):
+        inference.LoopyPB  # noqa: B018
+
+
+def test_a_network_loads_no_engine_that_it_does_not_need():
+    """Asking a network leaves the optimisers and the other samplers where they are."""
+    loaded = _loaded_by("import plausible as pb; pb.examples.load('asia').query('lung')")
+    idle = ["optimization.linear_relaxation", "sampling.importance_sampling", "variational.mean_field"]
+    assert loaded.isdisjoint(f"plausible.inference.{name}" for name in idle)
 
 
 def test_an_unknown_name_is_an_attribute_error():

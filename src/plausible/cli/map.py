@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plausible.cli.output import print_assignment
+from plausible.cli.engines import print_best
 from plausible.cli.question import Question, question_command
 
 __all__ = ["EXAMPLES", "NAME", "run"]
@@ -16,7 +16,8 @@ def _answer(question: Question) -> None:
 
     The (natural) log-probability printed is that of these states and the evidence together.
     """
-    print_assignment(question.model.map(question.targets, **question.given), as_json=question.as_json)
+    best = question.model.map(question.targets, **question.given)
+    print_best(best, as_json=question.as_json, has_engine=question.has_engine)
 
 
-run = question_command(_answer)
+run = question_command(_answer, has_engine=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+from plausible.cli.engines import info_document, print_quality
 from plausible.cli.output import factor_document, print_json, print_line
 from plausible.cli.question import Question, question_command
 from plausible.factors import Factor, MomentGaussian
@@ -22,11 +24,21 @@ def _answer(question: Question) -> None:
     """Print P(X | evidence, do) of every variable X, or of each target; mean and variance where X is continuous."""
     beliefs = _beliefs(question)
     if question.as_json:
-        print_json({name: _document(belief) for name, belief in beliefs.items()})
+        print_json({name: _document(belief, question.has_engine) for name, belief in beliefs.items()})
         return
     width = max(map(len, beliefs), default=0)
     for name, belief in beliefs.items():
         print_line(f"{name.ljust(width)}  {_text(belief)}")
+    worst = max(beliefs.values(), key=_doubt, default=None)
+    if question.has_engine and isinstance(worst, Factor):
+        print_quality(worst.info)
+
+
+def _doubt(belief: Factor | MomentGaussian) -> float:
+    """How much may be wrong with an answer."""
+    if not isinstance(belief, Factor):
+        return -1.0
+    return math.inf if belief.info.error is None else belief.info.error
 
 
 def _beliefs(question: Question) -> dict[str, Factor | MomentGaussian]:
@@ -39,13 +51,14 @@ def _beliefs(question: Question) -> dict[str, Factor | MomentGaussian]:
         found |= model.marginals(targets=discrete if question.targets else None, **question.given)
     if len(discrete) < len(names):
         assert isinstance(model, BayesianNetwork)  # no other model has continuous variables
-        found |= model.continuous_marginals(**question.given)
+        exact = {name: value for name, value in question.given.items() if name != "engine"}
+        found |= model.continuous_marginals(**exact)
     return {name: found[name] for name in names}
 
 
-def _document(belief: Factor | MomentGaussian) -> dict[str, Any]:
+def _document(belief: Factor | MomentGaussian, has_engine: bool = False) -> dict[str, Any]:
     if isinstance(belief, Factor):
-        return factor_document(belief)
+        return {**factor_document(belief), **({"info": info_document(belief.info)} if has_engine else {})}
     return {"mean": float(belief.mean[0]), "variance": float(belief.covariance[0, 0])}
 
 
@@ -55,4 +68,4 @@ def _text(belief: Factor | MomentGaussian) -> str:
     return "  ".join(f"{label}={number:.6g}" for label, number in _document(belief).items())
 
 
-run = question_command(_answer, needs_targets=False, has_budget=True)
+run = question_command(_answer, needs_targets=False, has_budget=True, has_engine=True)

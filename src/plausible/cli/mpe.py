@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from plausible.cli.engines import EngineOption, engine_argument, print_best
 from plausible.cli.evidence import Do, EvidenceTexts, asked
-from plausible.cli.output import AsJson, print_assignment
+from plausible.cli.output import AsJson
 from plausible.cli.source import ModelSource, read_model
 
 __all__ = ["EXAMPLES", "NAME", "run"]
@@ -12,11 +13,17 @@ NAME = "mpe"
 EXAMPLES = ("plausible mpe asia --evidence xray=yes,dysp=yes",)
 
 
-def run(model: ModelSource, evidence: EvidenceTexts = None, do: Do = None, as_json: AsJson = False) -> None:
+def run(
+    model: ModelSource,
+    evidence: EvidenceTexts = None,
+    do: Do = None,
+    engine: EngineOption = None,
+    as_json: AsJson = False,
+) -> None:
     """Print a most probable assignment to all variables given the evidence, and its log-probability.
 
     The (natural) logarithm is that of the assignment and the evidence together.
     """
     found = read_model(model)
-    best = found.mpe(**asked(evidence, do, found))
-    print_assignment(best, as_json=as_json)
+    best = found.mpe(**asked(evidence, do, found), **engine_argument(engine))
+    print_best(best, as_json=as_json, has_engine=engine is not None)

@@ -38,15 +38,19 @@ def print_line(text: str = "", *, error: bool = False) -> None:
     stream.write(text.encode(encoding, errors="replace").decode(encoding) + "\n")
 
 
-def print_assignment(best: Assignment, *, as_json: bool) -> None:
-    """A state for each variable, and the log-probability of them all."""
+def print_assignment(best: Assignment, *, as_json: bool, also: Mapping[str, Any] | None = None) -> None:
+    """A state for each variable, and the log-probability of them all; a JSON document has what else is given."""
     if as_json:
-        print_json({"states": dict(best), "log_probability": best.log_probability})
+        print_json({"states": dict(best), "log_probability": best.log_probability, **(also or {})})
         return
     width = max(map(len, best), default=0)
     for name, state in best.items():
         print_line(f"{name.ljust(width)}  {state}")
-    print_line(f"log-probability {best.log_probability:.6g}")
+    print_line("log-probability unknown" if best.log_probability is None else _told(best.log_probability))
+
+
+def _told(log_probability: float) -> str:
+    return f"log-probability {log_probability:.6g}"
 
 
 def facts(title: str, rows: Iterable[tuple[str, object]]) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from plausible.cli.engines import EngineOption, engine_argument
 from plausible.cli.evidence import Do, EvidenceTexts, asked
 from plausible.cli.output import AsJson
 from plausible.cli.source import ModelSource, read_model
@@ -40,7 +41,7 @@ class Question:
     targets
         The names of the variables asked about; none where a command may do without.
     given
-        The arguments of the model's methods: `evidence=` and, where they were given, `do=` and `budget=`.
+        The arguments of the model's methods: `evidence=` and, where they were given, `do=`, `budget=` and `engine=`.
     as_json
         Whether the answer is printed as a JSON document.
     """
@@ -50,9 +51,18 @@ class Question:
     given: dict[str, Any]
     as_json: bool
 
+    @property
+    def has_engine(self) -> bool:
+        """Whether an engine was named, so that the answer should say what it is worth."""
+        return "engine" in self.given
+
 
 def question_command(
-    answer: Callable[[Question], None], *, needs_targets: bool = True, has_budget: bool = False
+    answer: Callable[[Question], None],
+    *,
+    needs_targets: bool = True,
+    has_budget: bool = False,
+    has_engine: bool = False,
 ) -> Callable[..., None]:
     """The command that reads a question from its arguments and has it answered; its help is that of `answer`.
 
@@ -64,6 +74,8 @@ def question_command(
         Whether the question must name variables.
     has_budget
         Whether what it may cost can be limited.
+    has_engine
+        Whether a named engine may answer.
     """
 
     def run(
@@ -74,17 +86,20 @@ def question_command(
         do: Do = None,
         budget_seconds: Seconds = None,
         budget_memory: Memory = None,
+        engine: EngineOption = None,
         as_json: AsJson = False,
     ) -> None:
         found = read_model(model)
         names = read_targets(targets, target_option, needed=needs_targets)
-        given = {**asked(evidence, do, found), **_limits(budget_seconds, budget_memory)}
+        limits = _limits(budget_seconds, budget_memory)
+        given = {**asked(evidence, do, found), **limits, **engine_argument(engine)}
         answer(Question(found, names, given, as_json))
 
     run.__doc__ = answer.__doc__
-    if not has_budget:
+    lacking = {*(() if has_budget else _LIMITS), *(() if has_engine else ("engine",))}
+    if lacking:
         known = signature(run, eval_str=True)
-        fewer = [parameter for name, parameter in known.parameters.items() if name not in _LIMITS]
+        fewer = [parameter for name, parameter in known.parameters.items() if name not in lacking]
         run.__signature__ = known.replace(parameters=fewer)  # type: ignore[attr-defined]
     return run
 

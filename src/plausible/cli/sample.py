@@ -12,6 +12,7 @@ import typer
 
 from plausible.cli.chunks import ColumnKind, kind_of, rows_in_chunk
 from plausible.cli.csv_tables import CSVWriter
+from plausible.cli.engines import EngineOption, engine_argument, print_quality
 from plausible.cli.evidence import Do, EvidenceTexts, asked
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.progress import ShowProgress, progress_bar
@@ -39,6 +40,7 @@ def run(
     ] = None,
     evidence: EvidenceTexts = None,
     do: Do = None,
+    engine: EngineOption = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="The CSV or Parquet file to write instead of standard output."),
@@ -46,9 +48,13 @@ def run(
     progress: ShowProgress = None,
     as_json: AsJson = False,
 ) -> None:
-    """Draw independent rows from the exact distribution given the evidence; as CSV, or into a file."""
+    """Draw independent rows from the exact distribution given the evidence; as CSV, or into a file.
+
+    With an engine that draws, its rows: how many independent ones they are worth stands on standard error.
+    """
     found = read_model(model)
-    samples = _samples(found, num_rows, seed, asked(evidence, do, found))
+    given = {**asked(evidence, do, found), **engine_argument(engine)}
+    samples = _samples(found, num_rows, seed, given)
     if output is None:
         _print(samples, found, as_json=as_json)
         return
@@ -66,7 +72,10 @@ def _samples(model: Model, num_rows: int, seed: int | None, given: Mapping[str, 
     generator = np.random.default_rng(seed)
     size = rows_in_chunk(len(model.variables))
     for start in range(0, max(num_rows, 1), size):
-        yield model.sample(min(size, num_rows - start), seed=generator, **given)
+        frame = model.sample(min(size, num_rows - start), seed=generator, **given)
+        if not start and "info" in frame.attrs:
+            print_quality(frame.attrs["info"], error=True)
+        yield frame
 
 
 def _print(samples: Iterator[pd.DataFrame], model: Model, *, as_json: bool) -> None:

@@ -96,9 +96,13 @@ class Budget:
         """Whether it is so large that problems with a few thousand numbers need not be priced."""
         return self.seconds >= _AMPLE_SECONDS and self.bytes >= _AMPLE_BYTES
 
+    def holds(self, num_entries: int) -> bool:
+        """Whether all tables of a clique tree can be held at once."""
+        return 8 * num_entries <= self.bytes
+
     def check_tables(self, num_entries: int) -> None:
         """Refuse to hold all tables of a clique tree at once where they need more memory."""
-        if 8 * num_entries > self.bytes:
+        if not self.holds(num_entries):
             raise TooLarge(
                 f"Samples and expected counts hold all clique tables at once, {num_entries:.3g} entries "
                 f"({num_entries / 2**27:.3g} GiB); the budget is {self.bytes / 2**30:.3g} GiB. Add evidence, keep to "

@@ -1,22 +1,59 @@
-"""Which engine answers: the one asked for, or, for "auto", exact tables where they fit and else messages."""
+"""Which engine answers: the one asked for, or, for "auto", exact tables where they fit and else a documented choice.
+
+Whether tables fit is asked of the plan, which `explain` shows, before anything is paid:
+
+====================================================== ==================== ==========================================
+question                                               tables fit           they don't
+====================================================== ==================== ==========================================
+query, marginals, log_probability, log_partition,      exact                `LoopyBP(damping=0.3)`
+expected_counts
+query for a joint that no factor has                   exact                `Gibbs()`
+mpe                                                    exact                `MaxProduct()`
+map                                                    exact                a search with `LoopyBP(damping=0.3)`
+sample                                                 independent rows     `Gibbs()`
+====================================================== ==================== ==========================================
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import Literal, TypeAlias, TypeVar
 
 from plausible.inference.engines import Engine
+from plausible.inference.optimizer import Optimizer
+from plausible.inference.propagation.belief_maximum import MaxProduct
 from plausible.inference.propagation.belief_propagation import LoopyBP
+from plausible.inference.sampling.gibbs import Gibbs
 
-__all__ = ["AUTOMATIC", "EngineChoice", "chosen"]
+__all__ = [
+    "BELIEFS",
+    "BEST",
+    "DRAWS",
+    "EngineChoice",
+    "MapChoice",
+    "OptimizerChoice",
+    "beliefs_about",
+    "chosen",
+    "chosen_for_map",
+]
 
 EngineChoice: TypeAlias = Engine | Literal["auto"] | None
+OptimizerChoice: TypeAlias = Optimizer | Literal["auto"] | None
+MapChoice: TypeAlias = Engine | Optimizer | Literal["auto"] | None
 
-#: What "auto" falls back to: damped messages settle more often than plain ones, and cost little more.
-AUTOMATIC: Engine = LoopyBP(damping=0.3)
+_Some = TypeVar("_Some")
+
+#: For beliefs and sums: damped messages settle more often than plain ones, and cost little more.
+BELIEFS = LoopyBP(damping=0.3)
+#: For best assignments: it has a bound.
+BEST = MaxProduct()
+#: For rows, and for joints that messages have no belief of.
+DRAWS = Gibbs()
 
 
-def chosen(engine: EngineChoice, fits: Callable[[], bool]) -> Engine | None:
+def chosen(
+    engine: _Some | Literal["auto"] | None, fits: Callable[[], bool], otherwise: Callable[[], _Some]
+) -> _Some | None:
     """The engine to ask; `None` for the exact way that a model takes by itself.
 
     Parameters
@@ -25,14 +62,33 @@ def chosen(engine: EngineChoice, fits: Callable[[], bool]) -> Engine | None:
         An engine, "auto", or `None`.
     fits
         Whether the exact way is within its budget; only asked for "auto".
+    otherwise
+        What "auto" stands for where it is not.
 
     Examples
     --------
-    >>> chosen("auto", lambda: True) is None
+    >>> chosen("auto", lambda: True, lambda: BELIEFS) is None
     True
-    >>> chosen("auto", lambda: False)
+    >>> chosen("auto", lambda: False, lambda: BELIEFS)
     LoopyBP(schedule='sequential', damping=0.3, tolerance=1e-08, max_iterations=1000)
     """
     if isinstance(engine, str) and engine == "auto":
-        return None if fits() else AUTOMATIC
+        return None if fits() else otherwise()
     return engine
+
+
+def chosen_for_map(engine: MapChoice, fits: Callable[[], bool]) -> Engine | Optimizer | None:
+    """The engine that scores a search for a marginal MAP; `None` for the exact way. See `chosen`."""
+    if isinstance(engine, str) and engine == "auto":
+        return None if fits() else BELIEFS
+    return engine
+
+
+def beliefs_about(names: Iterable[str], scopes: Iterable[Iterable[str]]) -> Engine:
+    """The choice for a joint of free variables: messages, where the scope of a factor has them all.
+
+    >>> type(beliefs_about(["A", "B"], ["AB", "BC"])).__name__, type(beliefs_about(["A", "C"], ["AB", "BC"])).__name__
+    ('LoopyBP', 'Gibbs')
+    """
+    asked = set(names)
+    return BELIEFS if len(asked) <= 1 or any(asked.issubset(scope) for scope in scopes) else DRAWS

@@ -11,9 +11,12 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
+import numpy as np
+
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge, UnknownVariable
 from plausible.factors import Factor, product
 from plausible.factors.alignment import MAX_ENTRIES
+from plausible.inference.approximate_samples import DrawnStates, told_size
 from plausible.inference.compiled import CompiledFactors, compile_factors
 from plausible.inference.conditioning import MAX_CACHE_ENTRIES, MAX_COST, MAX_TABLE_ENTRIES, conditioned_sum
 from plausible.inference.elimination import SumProduct, absorb, sum_product
@@ -32,6 +35,7 @@ __all__ = [
     "VariableElimination",
     "check_engine",
     "check_known",
+    "check_mentioned",
 ]
 
 
@@ -41,6 +45,10 @@ class Engine(Protocol):
 
     Exact and approximate engines alike are frozen objects that hold their options and nothing else; what an answer is
     worth stands in its `.info`.
+
+    Some engines have more, which those who need it look for: `joints(factors, groups, evidence)`, the joints of several
+    groups of variables from one run; `draw_states`, see `SamplingEngine`; and
+    `bound_marginal_map(factors, targets, evidence)`, a number that log Σ Π φ exceeds for no assignment to the targets.
     """
 
     def query(self, factors: Iterable[Factor], targets: Sequence[Variable], evidence: Evidence) -> Factor:
@@ -69,6 +77,11 @@ def check_engine(engine: object, names: Collection[str]) -> None:
     """
     if engine is not None and (isinstance(engine, type) or not isinstance(engine, Engine)):
         raise InvalidArgument(f"engine= takes an engine, such as VariableElimination() or Pearl(), not {engine!r}.")
+    check_mentioned(engine, names)
+
+
+def check_mentioned(engine: object, names: Collection[str]) -> None:
+    """Refuse an engine whose options name what is no variable of a network."""
     for name in getattr(engine, "mentioned", ()):
         if name not in names:
             raise UnknownVariable.named(name, names, f"this network, though an option of {type(engine).__name__}")
@@ -186,6 +199,8 @@ class JunctionTree:
     max_entries
         A tree whose tables have more entries together is refused before any is built; without it only the limit of
         the compiler holds.
+    seed
+        A whole number: the same one draws the same rows.
 
     Examples
     --------
@@ -195,6 +210,7 @@ class JunctionTree:
     """
 
     max_entries: int | None = None
+    seed: int = 0
 
     def query(self, factors: Iterable[Factor], targets: Sequence[Variable], evidence: Evidence) -> Factor:
         """P(targets | evidence)."""
@@ -218,6 +234,14 @@ class JunctionTree:
         _refuse_jeffrey(evidence)
         compiled = self._compiled(list(factors), ())
         return compiled.log_total(_about(evidence, compiled.variables))
+
+    def draw_states(self, factors: Iterable[Factor], num_rows: int, evidence: Evidence) -> DrawnStates:
+        """Independent rows from the exact distribution."""
+        compiled = self._compiled(list(factors), ())
+        generator = np.random.default_rng(self.seed)
+        states = compiled.sample(num_rows, _about(evidence, compiled.variables), generator)
+        info = replace(compiled.info, iterations=num_rows, advice=told_size(num_rows, num_rows))
+        return DrawnStates(tuple(compiled.variables.values()), states, float(num_rows), info)
 
     def _compiled(self, factors: Sequence[Factor], targets: Sequence[Variable]) -> CompiledFactors:
         compiled = compile_factors(factors, targets)

@@ -34,7 +34,15 @@ if TYPE_CHECKING:
     import pandas as pd
     from narwhals.typing import IntoDataFrame
 
-__all__ = ["ExactEngine", "checked_count", "checked_weights", "impossible_row", "named_families", "read_one_target"]
+__all__ = [
+    "ExactEngine",
+    "checked_count",
+    "checked_weights",
+    "impossible_row",
+    "named_families",
+    "read_one_target",
+    "refuse_large_families",
+]
 
 _Answer = TypeVar("_Answer")
 
@@ -228,12 +236,7 @@ class ExactEngine:
 
     def _with_cliques(self, families: Mapping[str, tuple[Variable, ...]]) -> CompiledFactors:
         """The sums by a tree in which each of the families lies in a clique."""
-        for name, family in families.items():
-            if num_entries(family) > _LARGEST_FAMILY:
-                raise TooLarge(
-                    f"The family of {name!r} has {len(family)} variables, so that its expected counts have "
-                    f"{num_entries(family):.3g} entries; up to {_LARGEST_FAMILY} are counted. Leave it out."
-                )
+        refuse_large_families(families)
         if len(self.sums.family_cliques(families)) == len(families):
             return self.sums
         names = list(self.sums.variables)
@@ -297,6 +300,16 @@ def read_one_target(target: str, variables: Mapping[str, Variable], place: str) 
     if target not in variables:
         raise UnknownVariable.named(target, variables, place)
     return variables[target]
+
+
+def refuse_large_families(families: Mapping[str, tuple[Variable, ...]]) -> None:
+    """Refuse families whose tables of counts would be too large."""
+    for name, family in families.items():
+        if num_entries(family) > _LARGEST_FAMILY:
+            raise TooLarge(
+                f"The family of {name!r} has {len(family)} variables, so that its expected counts have "
+                f"{num_entries(family):.3g} entries; up to {_LARGEST_FAMILY} are counted. Leave it out."
+            )
 
 
 def named_families(

@@ -94,13 +94,16 @@ def lower(
 def plain_factors(cpds: Iterable[CPD], variables: Iterable[str], found: Evidence) -> Sequence[Factor]:
     """One factor for each distribution, its own variable last, as named engines want them.
 
-    Where there are continuous variables, whose values must be known, or tables would be great, what `lower` makes.
+    Where there are continuous variables, whose values must be known, or tables would be great, what `lower` makes, the
+    scale put back in.
     """
     listed = list(cpds)
     if any(v.is_continuous for cpd in listed for v in cpd.scope) or any(
         num_entries(cpd.scope) > _GREAT_TABLE for cpd in listed
     ):
-        return lower(listed, variables, found.values, found.hard).factors
+        lowered = lower(listed, variables, found.values, found.hard)
+        pieces = math.ceil(abs(lowered.log_scale) / _MAX_LOG_SPREAD)  # so that no number leaves its range
+        return [*lowered.factors, *[Factor.scalar(math.exp(lowered.log_scale / max(pieces, 1)))] * pieces]
     return [cpd.to_factor() for cpd in listed]
 
 

@@ -7,20 +7,34 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from plausible.errors import ImpossibleEvidence, InvalidModel, NotSupported, TooLarge
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES, check_size
 from plausible.graphs.seeds import Seed
-from plausible.inference.budget import Budget, advising
-from plausible.inference.choice import EngineChoice, chosen
+from plausible.inference.approximate_counts import ExpectedCounts
+from plausible.inference.approximate_map import approximate_map, check_map_engine
+from plausible.inference.budget import Budget, advising, read_budget
+from plausible.inference.choice import (
+    BELIEFS,
+    BEST,
+    DRAWS,
+    EngineChoice,
+    MapChoice,
+    OptimizerChoice,
+    beliefs_about,
+    chosen,
+    chosen_for_map,
+)
 from plausible.inference.compiled import compile_factors
 from plausible.inference.contradiction import impossible_evidence
 from plausible.inference.elimination import absorb, sum_product
-from plausible.inference.engines import check_engine
+from plausible.inference.engines import check_engine, check_mentioned
 from plausible.inference.estimate import difference
 from plausible.inference.map_search import SearchProgress
 from plausible.inference.marginal_map import marginal_map
@@ -28,9 +42,11 @@ from plausible.inference.optimizer import Optimizer, check_optimizer
 from plausible.inference.plan import Plan, plan_factors
 from plausible.inference.posterior import components, log_total, posterior, posteriors, read_targets
 from plausible.inference.relevance import prune
+from plausible.models.counting import counts_by, exact_counts
+from plausible.models.drawing import DrawChoice, draw_by, drawn_exactly
 from plausible.models.evidence_analyses import EvidenceAnalyses
-from plausible.models.exact_engine import ExactEngine
-from plausible.models.maxima import k_best_of, map_limits
+from plausible.models.exact_engine import ExactEngine, checked_count
+from plausible.models.maxima import k_best_of, map_fits, map_limits
 from plausible.models.tree_questions import (
     COMPILE_REMEDIES,
     LARGE_TREE,
@@ -43,10 +59,12 @@ from plausible.variables.evidence import findings_of
 
 if TYPE_CHECKING:
     import pandas as pd
+    from narwhals.typing import IntoDataFrame
 
 __all__ = ["MarkovQuestions"]
 
 _Answer = TypeVar("_Answer")
+_NOTHING = Evidence({}, {}, {}, {})
 
 
 class MarkovQuestions(EvidenceAnalyses):
@@ -68,7 +86,7 @@ class MarkovQuestions(EvidenceAnalyses):
         Without evidence it must be finite: a network in which no assignment has positive measure is no distribution.
         An approximate `engine` gives an `Estimate`, a float with bounds or an interval.
         """
-        named = chosen(engine, lambda: self.explain((), evidence, budget=budget).fits)
+        named = chosen(engine, lambda: self.explain((), evidence, budget=budget).fits, lambda: BELIEFS)
         check_engine(named, self.variables)
         found = Evidence.read(evidence, self.variables, "this network")
         if found.jeffrey:
@@ -108,10 +126,16 @@ class MarkovQuestions(EvidenceAnalyses):
 
         Normalised; its `.info` says how it was got. See `BayesianNetwork.query` for the parameters.
         """
-        named = chosen(engine, lambda: self.explain(targets, evidence, budget=budget).fits)
-        check_engine(named, self.variables)
         wanted = read_targets(targets, self.variables, "this network")
         found = Evidence.read(evidence, self.variables, "this network")
+        named = chosen(
+            engine,
+            lambda: self.explain([variable.name for variable in wanted], evidence, budget=budget).fits,
+            lambda: beliefs_about(
+                (v.name for v in wanted if v.name not in found.hard), (factor.names for factor in self.factors)
+            ),
+        )
+        check_engine(named, self.variables)
         factors = self._all_factors()
         if named is not None:
             return self._explained(evidence, lambda: named.query(factors, wanted, found))
@@ -211,15 +235,22 @@ class MarkovQuestions(EvidenceAnalyses):
         budget
             What the answer may cost; the default budget where left out.
         """
-        named = chosen(engine, lambda: self.explain(budget=budget).fits)
-        check_engine(named, self.variables)
         wanted = list(self.variables.values())
         if targets is not None:
             wanted = read_targets(targets, self.variables, "this network")
         found = Evidence.read(evidence, self.variables, "this network")
+        named = chosen(engine, lambda: self._fits(found, wanted, budget), lambda: BELIEFS)
+        check_engine(named, self.variables)
         if named is not None:
             return self._explained(evidence, lambda: named.marginals(self._all_factors(), wanted, found))
         return self._explained(evidence, lambda: self._posteriors(wanted, found, budget))
+
+    def _fits(self, found: Evidence, wanted: Sequence[Variable], budget: Budget | None) -> bool:
+        """Whether a clique tree is within the budget: for any evidence, or for this."""
+        if self.explain(budget=budget).fits:
+            return True
+        free = [variable for variable in wanted if variable.name not in found.hard]
+        return plan_factors(absorb(self._all_factors(), replace(found, jeffrey={})), free, budget=budget).fits
 
     def _posteriors(self, wanted: Sequence[Variable], found: Evidence, budget: Budget | None) -> dict[str, Factor]:
         """By the tree for any evidence, which is kept for the next question; where it is large, by one for this one."""
@@ -238,19 +269,21 @@ class MarkovQuestions(EvidenceAnalyses):
         self,
         evidence: EvidenceLike | None = None,
         *,
-        engine: Optimizer | None = None,
+        engine: OptimizerChoice = None,
         budget: Budget | None = None,
     ) -> Assignment:
         """A most probable assignment to all variables given the evidence, with its `.log_probability`.
 
         An `engine` such as `GraphCut()` or `MaxProduct()` looks for one without a clique tree. As there may be none for
         log Z either, its `.log_probability` is then the logarithm of the product of the factors; `.info.error` says how
-        much larger that of a better assignment can be.
+        much larger that of a better assignment can be. "auto" is exact where the clique tree is within the budget, else
+        `MaxProduct()`.
         """
-        check_optimizer(engine)
-        if engine is not None:
-            found = Evidence.read(evidence, self.variables, "this network")
-            best = self._explained(evidence, lambda: engine.best(self._all_factors(), found))
+        found = Evidence.read(evidence, self.variables, "this network")
+        named = chosen(engine, lambda: self.explain(budget=budget).fits, lambda: BEST)
+        check_optimizer(named)
+        if named is not None:
+            best = self._explained(evidence, lambda: named.best(self._all_factors(), found))
             return Assignment(
                 {name: best[name] for name in self.variables}, log_probability=best.log_probability, info=best.info
             )
@@ -284,21 +317,36 @@ class MarkovQuestions(EvidenceAnalyses):
         names: str | Iterable[str],
         evidence: EvidenceLike | None = None,
         *,
+        engine: MapChoice = None,
         budget: Budget | None = None,
         max_entries: int = 2**22,
         time_limit: float | None = None,
         progress: Callable[[SearchProgress], None] | None = None,
     ) -> Assignment:
-        """Marginal MAP: the most probable states of some variables, the others summed out; exactly.
+        """Marginal MAP: the most probable states of some variables, the others summed out.
 
-        See `BayesianNetwork.map` for the parameters. `.log_probability` is `None` where log Z would take too long.
+        See `BayesianNetwork.map` for the parameters. `.log_probability` is `None` where log Z would take too long. An
+        `engine` that sums gives log Z as well; with one for best assignments `.log_probability` is the logarithm of the
+        product of the factors, as in `mpe`.
         """
         wanted = read_targets(names, self.variables, "this network")
         found = Evidence.read(evidence, self.variables, "this network")
+        factors = self._all_factors()
+        fits = partial(map_fits, factors, wanted, found, budget, max_entries)
+        named = chosen_for_map(engine, fits)
+        check_map_engine(named)
+        if named is not None:
+            check_mentioned(named, self.variables)
+            seconds = map_limits(budget, max_entries, time_limit)["time_limit"]
+            best = self._explained(evidence, lambda: approximate_map(factors, wanted, found, named, time_limit=seconds))
+            log_best = best.log_value
+            if not isinstance(named, Optimizer):
+                log_best = difference(log_best, named.log_total(factors, _NOTHING))
+            return Assignment(best.assignment, log_probability=log_best, info=best.info)
         answer = self._explained(
             evidence,
             lambda: marginal_map(
-                self._all_factors(),
+                factors,
                 wanted,
                 found,
                 **map_limits(budget, max_entries, time_limit),
@@ -307,10 +355,10 @@ class MarkovQuestions(EvidenceAnalyses):
         )
         limit = budget if time_limit is None else Budget(seconds=time_limit)
         try:
-            log_best = answer.log_value - self.log_partition(budget=limit)
+            log_answer = answer.log_value - self.log_partition(budget=limit)
         except TooLarge:
-            log_best = None
-        return Assignment(answer.assignment, log_probability=log_best, info=answer.info)
+            log_answer = None
+        return Assignment(answer.assignment, log_probability=log_answer, info=answer.info)
 
     @advising(SAMPLE_REMEDIES)
     def sample(
@@ -319,10 +367,52 @@ class MarkovQuestions(EvidenceAnalyses):
         seed: Seed = None,
         evidence: EvidenceLike | None = None,
         *,
+        engine: DrawChoice = None,
         budget: Budget | None = None,
     ) -> pd.DataFrame:
-        """Independent samples from the distribution given the evidence, by a clique tree."""
-        return self.compile(budget=budget).sample(num_rows, seed, evidence)
+        """Independent samples from the distribution given the evidence, by a clique tree, or those of an `engine`.
+
+        See `BayesianNetwork.sample` for the parameters, and for what `.attrs` says of the rows of an engine.
+        """
+        number, found = checked_count(num_rows), Evidence.read(evidence, self.variables, "this network")
+        named = chosen(engine, lambda: self._fits_tables(budget), lambda: DRAWS)
+        if named is not None:
+            return self._explained(
+                evidence, lambda: draw_by(named, self._all_factors(), number, found, seed, self.variables)
+            )
+        rows = self.compile(budget=budget).sample(number, seed, evidence)
+        return rows if engine is None else drawn_exactly(rows)
+
+    def _fits_tables(self, budget: Budget | None) -> bool:
+        """Whether a clique tree for any evidence is within the budget, all its tables held."""
+        plan = self.explain(budget=budget)
+        return plan.fits and read_budget(budget).holds(plan.entries)
+
+    @advising(MARGINALS_REMEDIES)
+    def expected_counts(
+        self,
+        frame: IntoDataFrame | Mapping[str, Sequence[Any]],
+        weights: npt.ArrayLike | None = None,
+        *,
+        engine: EngineChoice = None,
+        budget: Budget | None = None,
+    ) -> ExpectedCounts:
+        """Σ over rows of P(scope of a factor | row), for each factor that has a scope, by its number as text.
+
+        Such sums are what the gradient of the likelihood is made of. See `BayesianNetwork.expected_counts` for the
+        parameters.
+
+        >>> from plausible import Factor, MarkovNetwork
+        >>> chain = MarkovNetwork([Factor({a: 2, b: 2}, [[2, 1], [1, 2]]) for a, b in ("AB", "BC")])
+        >>> chain.expected_counts({"A": [0, 1, 1], "B": [0, None, None]})["0"].round(3).tolist()
+        [[1.0, 0.0], [0.667, 1.333]]
+        """
+        named = chosen(engine, lambda: self._fits_tables(budget), lambda: BELIEFS)
+        check_engine(named, self.variables)
+        families = {str(number): factor.scope for number, factor in enumerate(self.factors) if factor.scope}
+        if named is not None:
+            return counts_by(named, self._all_factors(), families, self.variables, (frame, weights))
+        return exact_counts(replace(self.compile(budget=budget), families=families), frame, weights)
 
     def _explained(self, evidence: EvidenceLike | None, answer: Callable[[], _Answer]) -> _Answer:
         """The answer, or an error that names the findings that contradict each other, or the network that is none."""

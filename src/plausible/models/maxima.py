@@ -14,12 +14,13 @@ from plausible.inference.budget import Budget, read_budget
 from plausible.inference.compiled import compile_factors
 from plausible.inference.elimination import absorb
 from plausible.inference.k_best import best_assignments
+from plausible.inference.map_orders import constrained_order
 from plausible.inference.marginal_map import marginal_map
 from plausible.inference.optimizer import Optimizer
 from plausible.models.lowering import Lowered, lower
 from plausible.variables import Assignment, Evidence, Variable
 
-__all__ = ["MapLimits", "best_by", "best_of", "k_best_of", "map_limits"]
+__all__ = ["MapLimits", "best_by", "best_of", "k_best_of", "map_fits", "map_limits"]
 
 #: Distributions are written out up to so many entries: then no search is needed.
 _LARGEST_TABLE = 2**18
@@ -139,6 +140,15 @@ def map_limits(budget: Budget | None, max_entries: int, time_limit: float | None
     limit = read_budget(budget)
     seconds = limit.seconds if time_limit is None else min(time_limit, limit.seconds)
     return {"max_entries": min(max_entries, limit.table_entries), "time_limit": seconds}
+
+
+def map_fits(
+    factors: Sequence[Factor], targets: Sequence[Variable], evidence: Evidence, budget: Budget | None, max_entries: int
+) -> bool:
+    """Whether the tables of an elimination, sums before maxima, are within the limits of a marginal MAP."""
+    free = [variable.name for variable in targets if variable.name not in evidence.hard]
+    order = constrained_order(absorb(factors, evidence), free)
+    return order.cost <= map_limits(budget, max_entries, None)["max_entries"]
 
 
 def _by_tables(

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
+from plausible.cpds import CPD
 from plausible.errors import ImpossibleEvidence
+from plausible.inference.approximate_map import MapEngine, approximate_map, check_map_engine
 from plausible.inference.budget import Budget, advising
+from plausible.inference.choice import BEST, MapChoice, OptimizerChoice, chosen, chosen_for_map
+from plausible.inference.engines import check_mentioned
 from plausible.inference.map_search import SearchProgress
 from plausible.inference.marginal_map import marginal_map
-from plausible.inference.optimizer import Optimizer, check_optimizer
+from plausible.inference.optimizer import check_optimizer
 from plausible.inference.posterior import read_targets
 from plausible.models.hybrid_questions import hybrid_mpe, hybrid_table, refuse_numbers_alone
 from plausible.models.hybrid_states import hybrid_k_best
 from plausible.models.interventions import has_hidden_numbers
-from plausible.models.lowering import lower
-from plausible.models.maxima import best_by, best_of, k_best_of, map_limits
+from plausible.models.lowering import lower, plain_factors
+from plausible.models.maxima import MapLimits, best_by, best_of, k_best_of, map_fits, map_limits
 from plausible.models.questions import NetworkQuestions
-from plausible.variables import Assignment, Evidence, EvidenceLike, State
+from plausible.models.tree_questions import refuse_engine
+from plausible.variables import Assignment, Evidence, EvidenceLike, State, Variable
 from plausible.variables.evidence import findings_of
 
 __all__ = ["MostProbable"]
@@ -35,7 +41,7 @@ class MostProbable(NetworkQuestions):
         evidence: EvidenceLike | None = None,
         do: Mapping[str, State] | None = None,
         *,
-        engine: Optimizer | None = None,
+        engine: OptimizerChoice = None,
         budget: Budget | None = None,
     ) -> Assignment:
         """A most probable assignment to all variables given the evidence, with its `.log_probability`.
@@ -48,25 +54,29 @@ class MostProbable(NetworkQuestions):
         then a log-density. (The point of largest density could be another one, and another again in other units.)
 
         An `engine` such as `MaxProduct()` looks for a good assignment where a clique tree would be too large; how much
-        better another could be stands in `.info.error`, as a difference of logarithms.
+        better another could be stands in `.info.error`, as a difference of logarithms. "auto" is exact where the clique
+        tree is within the budget, else `MaxProduct()`.
 
         >>> from plausible import BayesianNetwork, TableCPD
         >>> net = BayesianNetwork(TableCPD("A", [0.6, 0.4]), TableCPD("B", [[0.7, 0.3], [0.2, 0.8]], parents=["A"]))
         >>> net.mpe(evidence={"B": 1})
         Assignment(A=1, B=1)
         """
-        check_optimizer(engine)
         network, findings = self._given(evidence, do)
         found = Evidence.read(findings, network.variables, "this network")
-        if any(v.is_continuous and name not in found.values for name, v in network.variables.items()):
+        is_hybrid = any(v.is_continuous and name not in found.values for name, v in network.variables.items())
+        named = chosen(engine, lambda: is_hybrid or network._fits(findings, None, budget), lambda: BEST)
+        check_optimizer(named)
+        if is_hybrid:
+            refuse_engine(named, network.cpds.values(), found)
             return hybrid_mpe(network.cpds, network.variables, findings, budget)
         wanted = [variable for variable in network.variables.values() if not variable.is_continuous]
         relevant = network._relevant([*found.names, *(variable.name for variable in wanted)], found)
         try:
-            if engine is None:
+            if named is None:
                 best = best_of(relevant, (), wanted, budget, found)
             else:
-                best = best_by(engine, relevant, wanted, found)
+                best = best_by(named, relevant, wanted, found)
         except ImpossibleEvidence as error:
             raise network._contradiction(findings_of(findings)) or error from None
         states = {name: found.values.get(name, best.get(name)) for name in self.variables}
@@ -108,6 +118,7 @@ class MostProbable(NetworkQuestions):
         evidence: EvidenceLike | None = None,
         do: Mapping[str, State] | None = None,
         *,
+        engine: MapChoice = None,
         budget: Budget | None = None,
         max_entries: int = 2**22,
         time_limit: float | None = None,
@@ -119,6 +130,10 @@ class MostProbable(NetworkQuestions):
         and bound (Park & Darwiche 2003). `.log_probability` is that of m and the evidence; `.info` tells the method
         and, where time ran out, that the answer may not be the best.
 
+        With an `engine`, by a search over m that the engine's sums score: see `approximate_map`. Then
+        `.log_probability` is what the engine says, and `.info.error` how much better another m can be, as a difference
+        of logarithms, or `None` where the engine has no bounds.
+
         Parameters
         ----------
         names
@@ -127,6 +142,10 @@ class MostProbable(NetworkQuestions):
             Name -> a state, a collection of states or `likelihood(...)`.
         do
             Name -> state that an intervention sets; see `intervene`.
+        engine
+            One that sums, such as `LoopyBP()`; or one for best assignments, such as `MaxProduct()`, where nothing is
+            left to sum out. "auto" is exact where elimination is within `budget` and `max_entries`, else a search with
+            `LoopyBP(damping=0.3)`.
         budget
             What the answer may cost: its seconds limit the `time_limit`, its bytes `max_entries`.
         max_entries
@@ -149,18 +168,39 @@ class MostProbable(NetworkQuestions):
         found = Evidence.read(findings, network.variables, "this network")
         relevant = network._relevant([*found.names, *(variable.name for variable in wanted)], found)
         if has_hidden_numbers(relevant, found):
+            refuse_engine(None if engine == "auto" else engine, relevant, found)
             table = hybrid_table(network.cpds, network.variables, wanted, findings, budget)
             log_best = math.log(table.max()) + network.log_probability(findings_of(findings), budget=budget)
             return Assignment(table.argmax(), log_probability=log_best, info=table.info)
-        lowered = lower(relevant, network.variables, found.values, found.hard)
+        certain, lowered = replace(found, values={}), lower(relevant, network.variables, found.values, found.hard)
+        fits = partial(map_fits, lowered.factors, wanted, certain, budget, max_entries)
+        named = chosen_for_map(engine, fits)
+        check_map_engine(named)
         try:
+            if named is not None:
+                return network._map_by(named, relevant, wanted, found, map_limits(budget, max_entries, time_limit))
             answer = marginal_map(
                 lowered.factors,
                 wanted,
-                replace(found, values={}),
+                certain,
                 **map_limits(budget, max_entries, time_limit),
                 progress=progress,
             )
         except ImpossibleEvidence as error:
             raise network._contradiction(findings_of(findings)) or error from None
         return Assignment(answer.assignment, log_probability=answer.log_value + lowered.log_scale, info=answer.info)
+
+    def _map_by(
+        self,
+        engine: MapEngine,
+        cpds: Sequence[CPD],
+        targets: Sequence[Variable],
+        found: Evidence,
+        limits: MapLimits,
+    ) -> Assignment:
+        """The states that a search with a named engine finds."""
+        check_mentioned(engine, self.variables)
+        factors = plain_factors(cpds, self.variables, found)
+        certain = replace(found, values={})
+        answer = approximate_map(factors, targets, certain, engine, time_limit=limits["time_limit"])
+        return Assignment(answer.assignment, log_probability=answer.log_value, info=answer.info)

@@ -14,13 +14,16 @@ from plausible.data import encode_columns
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.factors import Factor, product
 from plausible.factors.alignment import MAX_ENTRIES, check_size
+from plausible.inference.approximate_counts import ExpectedCounts
 from plausible.inference.budget import Budget, advising
-from plausible.inference.choice import EngineChoice, chosen
+from plausible.inference.choice import BELIEFS, EngineChoice, beliefs_about, chosen
 from plausible.inference.compiled import compile_factors
-from plausible.inference.engines import Engine, check_engine
+from plausible.inference.engines import check_engine
 from plausible.inference.plan import Plan, plan_factors
 from plausible.inference.posterior import log_total, posterior, read_targets
 from plausible.inference.relevance import prune
+from plausible.models.counting import counts_by, exact_counts
+from plausible.models.exact_engine import named_families
 from plausible.models.hybrid_questions import (
     hybrid_log_probability,
     hybrid_table,
@@ -29,7 +32,7 @@ from plausible.models.hybrid_questions import (
 from plausible.models.hybrid_states import hybrid_expectation, hybrid_plan
 from plausible.models.interventions import has_hidden_numbers, settings_of
 from plausible.models.lowering import lower, plain_factors
-from plausible.models.tree_questions import TreeQuestions, query_remedies
+from plausible.models.tree_questions import TreeQuestions, query_remedies, refuse_engine
 from plausible.variables import Evidence, EvidenceLike, State
 from plausible.variables.evidence import findings_of
 
@@ -75,8 +78,8 @@ class NetworkQuestions(TreeQuestions):
             Name -> state that an intervention sets; see `intervene`.
         engine
             A named way to get the answer, such as `VariableElimination(order=[...])` or `LoopyBP()`; the cheapest exact
-            one where left out. "auto" is exact where that is within the budget, else `LoopyBP(damping=0.3)`; `.info`
-            tells.
+            one where left out. "auto" is exact where that is within the budget, else `LoopyBP(damping=0.3)`, or
+            `Gibbs()` for a joint that no factor has; `.info` tells.
         budget
             What the answer may cost; the default budget where left out.
 
@@ -86,18 +89,24 @@ class NetworkQuestions(TreeQuestions):
             Normalised; its `.info` says how it was got and what it cost.
         """
         network, findings = self._given(evidence, do)
-        engine = chosen(engine, lambda: network.explain(targets, findings, budget=budget).fits)
-        check_engine(engine, network.variables)
         wanted = read_targets(targets, network.variables, "this network")
         found = Evidence.read(findings, network.variables, "this network")
         relevant = network._relevant([*found.names, *(variable.name for variable in wanted)], found)
-        certain = replace(found, values={})
-        if has_hidden_numbers(relevant, found):
-            _refuse_engine(engine)
+        certain, is_hybrid = replace(found, values={}), has_hidden_numbers(relevant, found)
+        named = chosen(
+            engine,
+            lambda: is_hybrid or network.explain([v.name for v in wanted], findings, budget=budget).fits,
+            lambda: beliefs_about(
+                (v.name for v in wanted if v.name not in found.hard), ([v.name for v in cpd.scope] for cpd in relevant)
+            ),
+        )
+        check_engine(named, network.variables)
+        refuse_engine(named, relevant, found)
+        if is_hybrid:
             return hybrid_table(network.cpds, network.variables, wanted, findings, budget)
         try:
-            if engine is not None:
-                return engine.query(plain_factors(relevant, network.variables, found), wanted, certain)
+            if named is not None:
+                return named.query(plain_factors(relevant, network.variables, found), wanted, certain)
             lowered = lower(relevant, network.variables, found.values, found.hard)
             with advising(query_remedies(wanted)):
                 if found.jeffrey:
@@ -131,19 +140,20 @@ class NetworkQuestions(TreeQuestions):
             network, findings = self._given(evidence, do)
         except ImpossibleEvidence:
             return -math.inf
-        engine = chosen(engine, lambda: network.explain((), findings, budget=budget).fits)
-        check_engine(engine, network.variables)
         found = Evidence.read(findings, network.variables, "this network")
         if found.jeffrey:
             raise NotSupported("jeffrey evidence has no probability: it replaces a belief. See likelihood(...).")
         relevant = network._relevant(found.names, found)
-        if has_hidden_numbers(relevant, found):
-            _refuse_engine(engine)
+        is_hybrid = has_hidden_numbers(relevant, found)
+        named = chosen(engine, lambda: is_hybrid or network.explain((), findings, budget=budget).fits, lambda: BELIEFS)
+        check_engine(named, network.variables)
+        refuse_engine(named, relevant, found)
+        if is_hybrid:
             return hybrid_log_probability(network.cpds, network.variables, findings_of(findings), budget)
         observed = {**found.hard, **found.values}
         certain = replace(found, values={})
-        if engine is not None:
-            return engine.log_total(plain_factors(relevant, network.variables, found), certain)
+        if named is not None:
+            return named.log_total(plain_factors(relevant, network.variables, found), certain)
         if all(cpd.variable.name in observed for cpd in relevant):
             columns = {name: np.array([value]) for name, value in observed.items()}
             return float(sum(cpd.log_probability(columns)[0] for cpd in relevant))
@@ -243,6 +253,56 @@ class NetworkQuestions(TreeQuestions):
             total += cpd.log_probability(columns)
         return total
 
+    @advising("Count fewer families (families=), raise the budget=, or give an approximate engine=.")
+    def expected_counts(
+        self,
+        frame: IntoDataFrame | Mapping[str, Sequence[Any]],
+        weights: npt.ArrayLike | None = None,
+        *,
+        families: str | Iterable[str] | None = None,
+        engine: EngineChoice = None,
+        budget: Budget | None = None,
+    ) -> ExpectedCounts:
+        """Σ over rows of P(child, parents | row): for each family an array with axes (parents..., child).
+
+        Parameters
+        ----------
+        frame
+            Rows of evidence; missing cells are not observed.
+        weights
+            How often each row counts; once where left out.
+        families
+            The children whose families are counted; all where left out.
+        engine
+            A named way to get the joints, one run for each row that differs. A clique tree for all rows where left
+            out; "auto" takes that where it is within the budget, else `LoopyBP(damping=0.3)`.
+        budget
+            What the clique tree, whose tables are all held, may cost; the default budget where left out.
+
+        Returns
+        -------
+        ExpectedCounts
+            Name -> array; its `.info` says how they were got.
+
+        Examples
+        --------
+        >>> from plausible import BayesianNetwork, LoopyBP, TableCPD
+        >>> net = BayesianNetwork(TableCPD("A", [0.6, 0.4]), TableCPD("B", [[0.7, 0.3], [0.2, 0.8]], parents=["A"]))
+        >>> net.expected_counts({"B": [0, 1, 1]}, engine=LoopyBP())["A"].round(2)
+        array([1.56, 1.44])
+        """
+        self._refuse_inputs("a joint distribution with expected counts")
+        named = chosen(engine, lambda: self._fits_tables({}, budget), lambda: BELIEFS)
+        if named is None:
+            return exact_counts(self.compile(budget=budget), frame, weights, families)
+        check_engine(named, self.variables)
+        refuse_engine(named, self.cpds.values(), Evidence.read(None, self.variables))
+        countable = {name: cpd.scope for name, cpd in self.cpds.items()}
+        if families is not None:
+            countable = named_families(read_targets(families, self.variables, "this network"), countable)
+        factors = plain_factors(self.cpds.values(), self.variables, Evidence.read(None, self.variables))
+        return counts_by(named, factors, countable, self.variables, (frame, weights))
+
     def d_separated(self, x: str | Iterable[str], y: str | Iterable[str], given: str | Iterable[str] = ()) -> bool:
         """Whether X ⟂ Y | Z follows from the graph and from which variables are functions of their parents.
 
@@ -265,8 +325,3 @@ class NetworkQuestions(TreeQuestions):
             if cpd is not None and cpd.is_deterministic and known.issuperset(cpd.parent_names):
                 known.add(name)
         return self.graph.d_separated(x, y, given=known)
-
-
-def _refuse_engine(engine: Engine | None) -> None:
-    if engine is not None:
-        raise NotSupported("Named engines work on tables, but this question involves numbers that are not observed.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -11,15 +12,18 @@ import numpy.typing as npt
 
 from plausible.cpds import CPD, TableCPD
 from plausible.data import decode
-from plausible.errors import ImpossibleEvidence, TooLarge
+from plausible.errors import ImpossibleEvidence, NotSupported, TooLarge
 from plausible.factors import Factor
 from plausible.factors.alignment import num_entries
 from plausible.graphs.seeds import Seed, generator_of
 from plausible.inference.budget import Budget, advising, read_budget
-from plausible.inference.choice import AUTOMATIC, EngineChoice
+from plausible.inference.choice import BELIEFS, DRAWS, EngineChoice, chosen
 from plausible.inference.compiled import compile_factors
 from plausible.inference.engines import Engine, check_engine
+from plausible.inference.plan import Plan, plan_factors
 from plausible.inference.posterior import posteriors, read_targets
+from plausible.inference.relevance import prune
+from plausible.models.drawing import DrawChoice, draw_by, drawn_exactly
 from plausible.models.exact_engine import ExactEngine, checked_count
 from plausible.models.hybrid_engine import HybridEngine
 from plausible.models.hybrid_questions import (
@@ -37,7 +41,15 @@ from plausible.variables.evidence import findings_of
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["COMPILE_REMEDIES", "LARGE_TREE", "MARGINALS_REMEDIES", "SAMPLE_REMEDIES", "TreeQuestions", "query_remedies"]
+__all__ = [
+    "COMPILE_REMEDIES",
+    "LARGE_TREE",
+    "MARGINALS_REMEDIES",
+    "SAMPLE_REMEDIES",
+    "TreeQuestions",
+    "query_remedies",
+    "refuse_engine",
+]
 
 #: What can be done where a clique tree for any evidence, or for the evidence at hand, costs too much.
 COMPILE_REMEDIES = (
@@ -47,7 +59,9 @@ MARGINALS_REMEDIES = (
     "Ask for fewer variables (targets=), add evidence, raise the budget=, or trade time for memory with "
     "query(..., engine=RecursiveConditioning())."
 )
-SAMPLE_REMEDIES = "Raise the budget=, or keep to fewer variables: compile(targets=...).sample(...)."
+SAMPLE_REMEDIES = (
+    "Raise the budget=, keep to fewer variables: compile(targets=...).sample(...), or draw by engine=Gibbs()."
+)
 
 #: From so many entries on, a clique tree for the evidence at hand may be much smaller.
 LARGE_TREE = 2**20
@@ -174,13 +188,9 @@ class TreeQuestions(IntervenedParts):
         refuse_numbers_alone(self.variables, "marginals", "continuous_marginals gives the mean and variance of each.")
         network, findings = self._given(evidence, do)
         wanted = None if targets is None else read_targets(targets, network.variables, "this network")
-        if isinstance(engine, str) and engine == "auto":
-            try:
-                return network.marginals(findings, targets=targets, budget=budget)
-            except TooLarge:
-                engine = AUTOMATIC
-        if engine is not None:
-            return network._marginals_by(engine, wanted, findings)
+        named = chosen(engine, lambda: network._fits(findings, wanted, budget), lambda: BELIEFS)
+        if named is not None:
+            return network._marginals_by(named, wanted, findings)
         if network._needs_hidden_numbers(findings):
             answers = hybrid_marginals(network.cpds, network.variables, findings, budget)
             tables = {name: answer for name, answer in answers.items() if isinstance(answer, Factor)}
@@ -204,10 +214,38 @@ class TreeQuestions(IntervenedParts):
         found = Evidence.read(evidence, self.variables, "this network")
         wanted = [v for v in self.variables.values() if not v.is_continuous] if targets is None else targets
         relevant = self._relevant([*found.names, *(variable.name for variable in wanted)], found)
+        refuse_engine(engine, relevant, found)
         try:
             return engine.marginals(plain_factors(relevant, self.variables, found), wanted, replace(found, values={}))
         except ImpossibleEvidence as error:
             raise self._contradiction(findings_of(evidence)) or error from None
+
+    @abstractmethod
+    def explain(
+        self,
+        targets: str | Iterable[str] | None = None,
+        evidence: EvidenceLike | None = None,
+        *,
+        budget: Budget | None = None,
+    ) -> Plan:
+        """The plan of a question and its cost."""
+
+    def _fits(self, evidence: EvidenceLike | None, targets: Sequence[Variable] | None, budget: Budget | None) -> bool:
+        """Whether a clique tree about all variables, or some, is within the budget: for any evidence, or for this.
+
+        Numbers that are not observed leave no choice but the exact way, whatever it costs.
+        """
+        found = Evidence.read(evidence, self.variables, "this network")
+        wanted = [v for v in self.variables.values() if not v.is_continuous] if targets is None else targets
+        relevant = self._relevant([*found.names, *(variable.name for variable in wanted)], found)
+        if has_hidden_numbers(relevant, found) or (
+            targets is None and self.explain(evidence=evidence, budget=budget).fits
+        ):
+            return True
+        lowered = lower(relevant, self.variables, found.values, found.hard)
+        free = [variable for variable in wanted if variable.name not in found.hard]
+        pruned = prune(lowered.factors, free, replace(found, values={}, jeffrey={}))
+        return plan_factors(pruned.factors, free, order=lowered.order, budget=budget).fits
 
     def _needs_hidden_numbers(self, evidence: EvidenceLike | None) -> bool:
         """Whether questions about the discrete variables involve continuous ones that are not observed."""
@@ -237,45 +275,90 @@ class TreeQuestions(IntervenedParts):
         evidence: EvidenceLike | None = None,
         do: Mapping[str, State] | None = None,
         *,
+        engine: DrawChoice = None,
         budget: Budget | None = None,
     ) -> pd.DataFrame:
-        """Independent samples as a data frame: forward along the edges or, given evidence, from a clique tree.
+        """Samples as a data frame: independent ones, forward along the edges or, given evidence, from a clique tree.
+
+        With an `engine` that draws, such as `Gibbs()` or `LikelihoodWeighting()`, the rows are its own: all of the same
+        weight, but they resemble or repeat each other. Then `.attrs["info"]` says how they were drawn, and
+        `.attrs["effective_size"]` how many independent rows they are worth.
 
         Parameters
         ----------
         num_rows
             How many.
         seed
-            A number or a generator: the same one gives the same rows.
+            A number or a generator: the same one gives the same rows. Where left out, an engine goes by its own.
         evidence
             What holds in every row (likelihoods weigh the states).
         do
             Name -> state that an intervention sets; see `intervene`.
+        engine
+            An engine that draws. "auto" draws independent rows where the clique tree is within the budget, else by
+            `Gibbs()`.
         budget
             What the clique tree, whose tables are all held, may cost; the default budget where left out.
 
         Examples
         --------
-        >>> from plausible import BayesianNetwork, TableCPD
-        >>> BayesianNetwork(TableCPD("coin", [0.5, 0.5], states=["heads", "tails"])).sample(3, seed=1)["coin"].tolist()
+        >>> from plausible import BayesianNetwork, Gibbs, TableCPD
+        >>> coin = BayesianNetwork(TableCPD("coin", [0.5, 0.5], states=["heads", "tails"]))
+        >>> coin.sample(3, seed=1)["coin"].tolist()
         ['tails', 'tails', 'heads']
+        >>> coin.sample(100, seed=1, engine=Gibbs()).attrs["info"].engine
+        'Gibbs sampling'
         """
         if settings := settings_of(do):
             self._surgery(settings, evidence)  # refuses evidence against the intervention
-            return self.intervene(settings).sample(num_rows, seed, evidence, budget=budget)
-        given = findings_of(evidence)
-        if given and any(variable.is_continuous for variable in self.variables.values()):
-            return hybrid_sample(self.cpds, self.variables, checked_count(num_rows), seed, given, budget)
-        if given:
-            engine, findings = self._engine_given(given, budget)
-            return engine.sample(num_rows, seed, findings)
+            return self.intervene(settings).sample(num_rows, seed, evidence, engine=engine, budget=budget)
+        given, number = findings_of(evidence), checked_count(num_rows)
+        named = chosen(engine, lambda: not given or self._fits_tables(given, budget), lambda: DRAWS)
+        if named is not None:
+            return self._sample_by(named, number, seed, given)
+        rows = self._sample_given(number, seed, given, budget) if given else self._sample_forward(number, seed)
+        return rows if engine is None else drawn_exactly(rows)
+
+    def _sample_forward(self, num_rows: int, seed: Seed) -> pd.DataFrame:
         self._refuse_inputs("a joint distribution to sample from")
         generator = generator_of(seed)
-        levels = {name: generator.random(checked_count(num_rows)) for name in self.variables}
+        levels = {name: generator.random(num_rows) for name in self.variables}
         columns: dict[str, npt.NDArray[Any]] = {}
         for node in self.graph.topological_order:
             columns[str(node)] = self.cpds[str(node)].quantile(columns, levels[str(node)])
         return decode(columns, self.variables)
+
+    def _sample_given(
+        self, num_rows: int, seed: Seed, evidence: Mapping[str, Any], budget: Budget | None
+    ) -> pd.DataFrame:
+        if any(variable.is_continuous for variable in self.variables.values()):
+            return hybrid_sample(self.cpds, self.variables, num_rows, seed, evidence, budget)
+        engine, findings = self._engine_given(evidence, budget)
+        return engine.sample(num_rows, seed, findings)
+
+    def _fits_tables(self, evidence: Mapping[str, Any], budget: Budget | None) -> bool:
+        """Whether a clique tree for any evidence is within the budget, all its tables held."""
+        if any(variable.is_continuous for variable in self.variables.values()):
+            return True
+        plan = self.explain(evidence=evidence, budget=budget)
+        return plan.fits and read_budget(budget).holds(plan.entries)
+
+    def _sample_by(self, engine: object, num_rows: int, seed: Seed, evidence: Mapping[str, Any]) -> pd.DataFrame:
+        """Rows that a named engine draws."""
+        found = Evidence.read(evidence, self.variables, "this network")
+        relevant = self._relevant(self.variables, found)
+        refuse_engine(engine, relevant, found)
+        try:
+            factors = plain_factors(relevant, self.variables, found)
+            return draw_by(engine, factors, num_rows, found, seed, self.variables)
+        except ImpossibleEvidence as error:
+            raise self._contradiction(evidence) or error from None
+
+
+def refuse_engine(engine: object, cpds: Iterable[CPD], found: Evidence) -> None:
+    """Refuse a named engine where some distributions involve numbers that are not observed."""
+    if engine is not None and has_hidden_numbers(cpds, found):
+        raise NotSupported("Named engines work on tables, but this question involves numbers that are not observed.")
 
 
 def query_remedies(targets: Sequence[Variable]) -> str:

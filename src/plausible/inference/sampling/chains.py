@@ -13,16 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.errors import ImpossibleEvidence
+from plausible.factors import Factor
 from plausible.inference.approximate import ApproximateEngine, Beliefs
+from plausible.inference.approximate_samples import DrawnStates, told_size
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
+from plausible.inference.jeffrey import without_jeffrey
 from plausible.inference.problem import Problem
 from plausible.inference.sampling.chain_beliefs import beliefs_of, blocks_across, check_countable, worst_r_hat
 from plausible.inference.sampling.chain_diagnostics import MAX_R_HAT
 from plausible.inference.sampling.chain_layout import ChainLayout
 from plausible.inference.sampling.chain_options import read_blocks, read_count, read_names
+from plausible.inference.sampling.chain_rows import effective_rows, spread_rows
 from plausible.inference.sampling.chain_starts import blocking_factor, starting_codes
 from plausible.inference.sampling.collapsing import Collapse
+from plausible.variables import Evidence
 
 __all__ = ["ChainEngine", "ChainState", "Sweeps"]
 
@@ -188,6 +193,35 @@ class ChainEngine(ApproximateEngine):
         state = self._finish(collapse.problem, layout, self._init(collapse, layout, names))
         states = layout.states(state.draws.astype(np.int64))  # every block is watched, in order
         return {name: states[..., place] for place, name in enumerate(names)}
+
+    def draw_states(self, factors: Iterable[Factor], num_rows: int, evidence: Evidence) -> DrawnStates:
+        """Rows of the chains after their burn-in, spread evenly over all of their draws; neighbours are alike.
+
+        Where more rows are wanted than `num_samples` says, the chains run longer. Variables that are summed out are
+        drawn given the others.
+        """
+        listed = list(factors)
+        evidence = without_jeffrey(listed, evidence, lambda one, found: self.query(listed, [one], found).values)
+        options: Any = self
+        engine: ChainEngine = replace(options, num_samples=max(self.num_samples, num_rows, 1))
+        problem = Problem.of(listed, evidence)
+        collapse, layout = engine._prepare(problem)
+        names = [variable.name for variable in collapse.problem.variables]
+        state = engine._finish(collapse.problem, layout, engine._init(collapse, layout, names))
+        rows = layout.states(spread_rows(state.draws, num_rows))
+        columns = {name: rows[:, place] for place, name in enumerate(names)}
+        columns |= {name: np.full(num_rows, place) for name, place in evidence.hard.items()}
+        columns |= collapse.draw(columns, np.random.default_rng([self.seed, 1]), num_rows)
+        variables = {variable.name: variable for factor in listed for variable in factor.scope}
+        size = min(effective_rows(state.draws), float(num_rows))
+        info = engine._info(collapse.problem, layout, state, 0.0, 1 + state.residual)
+        told = f"{told_size(size, num_rows)} {info.advice}".rstrip()
+        return DrawnStates(
+            tuple(variables.values()),
+            np.stack([columns[name] for name in variables], axis=1) if variables else np.zeros((num_rows, 0), int),
+            size,
+            replace(info, exact=not layout.blocks, error=None if layout.blocks else 0.0, advice=told),
+        )
 
     def _prepare(self, problem: Problem) -> tuple[Collapse, ChainLayout]:
         collapse = Collapse.of(problem, self.collapsed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -83,6 +83,19 @@ class Collapse:
             operands += [conditional.values, [labels[name] for name in conditional.names]]
         output = [Ellipsis, *(labels[name] for name in names)]
         return np.asarray(np.einsum(*operands, output, optimize=len(used) > 1))  # type: ignore[call-overload]
+
+    def draw(
+        self, columns: Mapping[str, NDArray[np.int64]], generator: np.random.Generator, num_rows: int
+    ) -> dict[str, NDArray[np.int64]]:
+        """States of the variables that went, a row each, given those of the others."""
+        drawn: dict[str, NDArray[np.int64]] = {}
+        for conditional in reversed(self.conditionals):  # what went last depends on what stayed alone
+            *separator, name = conditional.names
+            given = tuple({**columns, **drawn}[other] for other in separator)
+            thresholds = np.cumsum(conditional.values, axis=-1)[given]
+            levels = generator.random(num_rows) * thresholds[..., -1]
+            drawn[name] = (levels[:, None] >= thresholds[..., :-1]).sum(axis=1)
+        return drawn
 
 
 def _entries(factors: Sequence[Factor], variable: Variable) -> float:

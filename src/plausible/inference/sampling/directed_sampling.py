@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.factors import Factor, product
 from plausible.factors.alignment import check_size
 from plausible.inference.approximate import ApproximateEngine, Beliefs
+from plausible.inference.approximate_samples import DrawnStates, resampled_rows, told_size
 from plausible.inference.engines import check_known
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
@@ -29,6 +30,11 @@ from plausible.inference.sampling.families import ancestors_of, log_constant, or
 from plausible.inference.sampling.sample_sums import SampleSums
 from plausible.inference.sampling.sampling_plan import SamplingPlan, stream_key
 from plausible.variables import Evidence, Variable
+
+#: Rows are chosen from samples with no more cells than this, together.
+_MAX_CELLS = 2**26
+#: Rejection sampling draws `num_samples` at most so often to have as many rows as are wanted.
+_MAX_ROUNDS = 100
 
 __all__ = [
     "DirectedSampler",
@@ -107,23 +113,56 @@ class DirectedSampler(ApproximateEngine):
         """P(group | evidence) of each group of variables, from one run."""
         listed = list(factors)
         check_known(listed, [variable for group in groups for variable in group], evidence)
-        if len(evidence.jeffrey) > 1:
-            raise NotSupported(
-                "Samplers fit one jeffrey finding at a time: several must be fitted in turn to many digits, which "
-                "noisy answers do not have. Use JunctionTree(), or likelihood(...)."
-            )
-        evidence = without_jeffrey(listed, evidence, lambda one, found: self.query(listed, [one], found).values)
+        evidence = self._without_jeffrey(listed, evidence)
         free = [[variable for variable in group if variable.name not in evidence.hard] for group in groups]
         sums = self.run(listed, free, evidence)
         if sums.is_zero:
-            raise EvidenceNotSeen(
-                f"None of {sums.num_samples} samples agrees with the evidence. {self.info(sums).advice}"
-            )
+            raise self._not_seen(sums)
         info = self.info(sums)
         return [
             _with_observed(group, evidence, Factor(some, table)).with_info(info)
             for group, some, table in zip(groups, free, sums.frequencies, strict=True)
         ]
+
+    def _without_jeffrey(self, factors: Sequence[Factor], evidence: Evidence) -> Evidence:
+        if len(evidence.jeffrey) > 1:
+            raise NotSupported(
+                "Samplers fit one jeffrey finding at a time: several must be fitted in turn to many digits, which "
+                "noisy answers do not have. Use JunctionTree(), or likelihood(...)."
+            )
+        return without_jeffrey(factors, evidence, lambda one, found: self.query(factors, [one], found).values)
+
+    def draw_states(self, factors: Iterable[Factor], num_rows: int, evidence: Evidence) -> DrawnStates:
+        """Rows chosen from `num_samples` weighted samples, or as many as there are rows, by their weights.
+
+        (Sampling-importance-resampling, Rubin 1987.) A sample with much weight stands in several rows.
+        """
+        listed = list(factors)
+        evidence = self._without_jeffrey(listed, evidence)
+        variables = tuple({v.name: v for factor in listed for v in factor.scope}.values())
+        free = [variable for variable in variables if variable.name not in evidence.hard]
+        plan = self._plan_for(listed, [free], evidence)
+        drawn, size, info = self._rows(plan, num_rows)
+        columns = {variable.name: drawn[:, place] for place, variable in enumerate(plan.variables)}
+        states = np.empty((num_rows, len(variables)), dtype=np.int64)
+        for place, variable in enumerate(variables):
+            name = variable.name
+            states[:, place] = evidence.hard[name] if name in evidence.hard else columns[name]
+        told = f"{told_size(size, num_rows)} {info.advice}".rstrip()
+        return DrawnStates(variables, states, size, replace(info, error=None, advice=told))
+
+    def _rows(self, plan: SamplingPlan, num_rows: int) -> tuple[NDArray[np.int32], float, QueryInfo]:
+        """Rows of the variables of a plan, what they are worth, and how they were got."""
+        room = _MAX_CELLS // max(len(plan.variables), 1)
+        states, log_weights = plan.draw(max(num_rows, 1, min(self.num_samples, room)), stream_key(self.seed))
+        sums = _sums_of(log_weights, plan)
+        if sums.is_zero:
+            raise self._not_seen(sums)
+        rows, size = resampled_rows(log_weights, num_rows, np.random.default_rng([self.seed, 1]))
+        return states[rows], size, self.info(sums)
+
+    def _not_seen(self, sums: SampleSums) -> EvidenceNotSeen:
+        return EvidenceNotSeen(f"None of {sums.num_samples} samples agrees with the evidence. {self.info(sums).advice}")
 
     def log_total(self, factors: Iterable[Factor], evidence: Evidence) -> Estimate:
         """log P(evidence) by the mean weight, with a 95 % interval.
@@ -154,6 +193,14 @@ def check_count(name: str, value: object, least: int) -> None:
     """Refuse an option that is not a whole number, or too small a one."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise InvalidArgument(f"{name}= is a whole number, at least {least}, not {value!r}.")
+
+
+def _sums_of(log_weights: NDArray[np.float64], plan: SamplingPlan) -> SampleSums:
+    """What the weights of samples that are kept add up to."""
+    unit = float(log_weights.max(initial=-math.inf))
+    weights = np.exp(log_weights - unit) if unit > -math.inf else np.zeros(len(log_weights))
+    total, squares = float(weights.sum()), float((weights**2).sum())
+    return SampleSums(len(weights), unit, total, squares, (), (), is_constant=plan.weights.starts.size == 1)
 
 
 def _needs_families(engine: DirectedSampler) -> NotSupported:
@@ -221,6 +268,26 @@ class RejectionSampling(DirectedSampler):
                 drawn.append(Factor((variable, leaf), np.stack([seen, 1 - seen], axis=1)))
                 weights.append(Factor((leaf,), [1.0, 0.0]))
         return SamplingPlan.of(drawn, weights, log_weight)
+
+    def _rows(self, plan: SamplingPlan, num_rows: int) -> tuple[NDArray[np.int32], float, QueryInfo]:
+        """Accepted samples, which are independent; more are drawn until there are enough."""
+        accepted, weights, num_accepted = [], [], 0
+        for number in range(_MAX_ROUNDS):
+            states, log_weights = plan.draw(self.num_samples, stream_key(self.seed, number))
+            accepted.append(states[np.isfinite(log_weights)])
+            weights.append(log_weights)
+            num_accepted += len(accepted[-1])
+            if num_accepted >= max(num_rows, 1) or not num_accepted:
+                break
+        sums = _sums_of(np.concatenate(weights), plan)
+        if sums.is_zero:
+            raise self._not_seen(sums)
+        if num_accepted < num_rows:
+            raise EvidenceNotSeen(
+                f"Only {num_accepted} of {sums.num_samples} samples agree with the evidence, and {num_rows} rows are "
+                "wanted. Raise num_samples, or use LikelihoodWeighting() or ImportanceSampling()."
+            )
+        return np.concatenate(accepted)[:num_rows], float(num_rows), self.info(sums)
 
     def info(self, sums: SampleSums) -> QueryInfo:
         """The acceptance rate, and a remedy where it is too low."""

@@ -1,0 +1,152 @@
+"""Named engines as an option: `--engine loopy-bp:damping=0.3`, and what their answers are worth."""
+
+from __future__ import annotations
+
+import re
+from ast import literal_eval
+from dataclasses import fields, is_dataclass
+from typing import Annotated, Any
+
+import typer
+
+import plausible
+from plausible.cli.output import print_assignment, print_line
+from plausible.errors import InvalidArgument, suggestion
+from plausible.inference.approximate_samples import SamplingEngine
+from plausible.inference.engines import Engine
+from plausible.inference.estimate import Estimate
+from plausible.inference.info import QueryInfo
+from plausible.inference.optimizer import Optimizer
+from plausible.variables import Assignment
+
+__all__ = ["EngineOption", "engine_argument", "info_document", "print_best", "print_quality", "read_engine"]
+
+EngineOption = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        metavar="NAME[:OPTION=VALUE,...]",
+        help="A named way to get the answer, such as loopy-bp:damping=0.3; auto is exact where that fits.",
+        show_default=False,
+    ),
+]
+
+
+def read_engine(text: str) -> Any:
+    """The engine that a text spells: its name in small letters with hyphens, then options; or "auto".
+
+    Values are numbers, `True`, `None`, lists and the like as Python writes them, and else text.
+
+    >>> read_engine("loopy-bp:damping=0.3,schedule=residual")
+    LoopyBP(schedule='residual', damping=0.3, tolerance=1e-08, max_iterations=1000)
+    >>> read_engine("gibbs:blocks=[['A','B']],seed=1").blocks
+    (('A', 'B'),)
+    """
+    name, _, options = text.partition(":")
+    if name == "auto" and not options:
+        return "auto"
+    known = _engines()
+    if name not in known:
+        raise InvalidArgument(
+            f"{name!r} is no engine.{suggestion(name, known)} There are auto, {', '.join(sorted(known))}."
+        )
+    return _made(name, known[name], options)
+
+
+def engine_argument(text: str | None) -> dict[str, Any]:
+    """The argument `engine=` of a model's method; nothing where the option was not given."""
+    return {} if text is None else {"engine": read_engine(text)}
+
+
+def _engines() -> dict[str, Any]:
+    """Name -> class of each engine at the top level."""
+    kinds = ((name, getattr(plausible, name)) for name in plausible.__all__)
+    return {_hyphenated(name): kind for name, kind in kinds if _is_engine(kind)}
+
+
+def _is_engine(kind: object) -> bool:
+    return isinstance(kind, type) and is_dataclass(kind) and issubclass(kind, (Engine, Optimizer, SamplingEngine))
+
+
+def _hyphenated(name: str) -> str:
+    """LoopyBP -> loopy-bp."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
+
+
+def _made(name: str, kind: Any, options: str) -> Any:
+    allowed = [field.name for field in fields(kind)]
+    given: dict[str, Any] = {}
+    for part in _parts(options):
+        option, is_set, value = part.partition("=")
+        option = option.strip().replace("-", "_")
+        if option not in allowed:
+            raise InvalidArgument(
+                f"{option!r} is no option of {name}.{suggestion(option, allowed)} It has {', '.join(allowed)}."
+            )
+        if not is_set:
+            raise InvalidArgument(f"Give the option {option!r} of {name} a value: {option}=...")
+        given[option] = _value(value.strip())
+    try:
+        return kind(**given)
+    except TypeError:
+        raise InvalidArgument(f"{name} does not take {options!r}: a value is of the wrong kind.") from None
+
+
+def _parts(options: str) -> list[str]:
+    """The options, separated by commas that stand in no brackets.
+
+    >>> _parts("seed=1,blocks=[['A','B'],['C']]")
+    ['seed=1', "blocks=[['A','B'],['C']]"]
+    """
+    parts: list[str] = []
+    depth = 0
+    for piece in options.split(",") if options else ():
+        if depth:
+            parts[-1] += f",{piece}"
+        else:
+            parts.append(piece)
+        depth += sum(piece.count(mark) for mark in "[(") - sum(piece.count(mark) for mark in "])")
+    return parts
+
+
+def _value(text: str) -> Any:
+    try:
+        return literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def info_document(info: QueryInfo) -> dict[str, Any]:
+    """How an answer was got, as JSON holds it."""
+    return {field.name: getattr(info, field.name) for field in fields(info)}
+
+
+def print_best(best: Assignment, *, as_json: bool, has_engine: bool) -> None:
+    """An assignment, and what it is worth where an engine was named."""
+    print_assignment(best, as_json=as_json, also={"info": info_document(best.info)} if has_engine else None)
+    if has_engine and not as_json:
+        print_quality(best.info, best.log_probability)
+
+
+def print_quality(info: QueryInfo, number: float | None = None, *, error: bool = False) -> None:
+    """A line on how an answer was got and what it is worth, for a number with its limits; and advice, if any.
+
+    Parameters
+    ----------
+    info
+        Of the answer.
+    number
+        The log-probability that was printed, if one was.
+    error
+        Whether to print on standard error, where standard output has rows.
+    """
+    facts = [f"by {info.engine}", "exact" if info.exact else "approximate"]
+    if not info.exact:
+        facts.append("converged" if info.converged else "not converged")
+        facts.append("error unknown" if info.error is None else f"error up to {info.error:.3g}")
+    if isinstance(number, Estimate) and number.lower < number.upper:
+        kind = "for certain" if number.is_bound else "95 %"
+        facts.append(f"log-probability between {number.lower:.6g} and {number.upper:.6g} ({kind})")
+    print_line("; ".join(facts), error=error)
+    if info.advice:
+        print_line(info.advice, error=error)

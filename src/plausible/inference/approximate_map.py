@@ -1,0 +1,286 @@
+"""Marginal MAP with any engine: a local search over the states of the targets, scored by the engine's sums."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product as cartesian
+from time import monotonic
+from typing import TypeAlias
+
+import numpy as np
+
+from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
+from plausible.factors import Factor
+from plausible.inference.engines import Engine, check_known
+from plausible.inference.estimate import Estimate
+from plausible.inference.info import QueryInfo
+from plausible.inference.marginal_map import MarginalMap
+from plausible.inference.optimization.flips import Flip, States
+from plausible.inference.optimizer import Optimizer
+from plausible.inference.search.local_search import SearchMethod, SearchProblem
+from plausible.inference.search.restarts import PerturbationRestarts
+from plausible.variables import Assignment, Evidence, Variable
+
+__all__ = ["MapEngine", "approximate_map", "check_map_engine"]
+
+MapEngine: TypeAlias = Engine | Optimizer
+
+#: Up to so many assignments to the targets are all tried.
+_FEW = 64
+#: A search sees no smaller logarithm than this below that of the evidence: scores must be finite to be compared.
+_DEPTH = 1e6
+#: Values and bounds nearer to each other than this prove that the assignment is a best one.
+_PROOF = 1e-9
+#: Climb from the start, and then from a few places near the best so far.
+_SEARCH = PerturbationRestarts(num=4, length=2, growth=1.5)
+
+
+def check_map_engine(engine: object) -> None:
+    """Refuse what neither sums nor maximises; `None` will do."""
+    if engine is not None and (isinstance(engine, type) or not isinstance(engine, Engine | Optimizer)):
+        raise InvalidArgument(
+            f"engine= takes an engine, such as LoopyBP(), or MaxProduct() where nothing is summed out; not {engine!r}."
+        )
+
+
+def approximate_map(
+    factors: Iterable[Factor],
+    targets: Sequence[Variable],
+    evidence: Evidence,
+    engine: MapEngine,
+    *,
+    search: SearchMethod = _SEARCH,
+    time_limit: float | None = None,
+) -> MarginalMap:
+    """A good assignment m to the targets: a large Σ_h Π φ(m, h, e), as an engine sums it.
+
+    The targets are fixed one after the other, the one that the engine is surest of first, in the most probable state
+    given those before; from there a search changes one target at a time, with restarts (Park & Darwiche 2001). A few
+    assignments are all tried. The answer is proved best if all were tried with exact sums, or if its value, as far as
+    that is certain, reaches a bound: min over targets of max over states x of the engine's certain upper bound of
+    log Σ Π φ(x, h, e), or a smaller one that an engine gives by a method of its own,
+    `bound_marginal_map(factors, targets, evidence)`, the logarithm of a number that no assignment exceeds.
+
+    Parameters
+    ----------
+    factors
+        Factors without negative entries.
+    targets
+        The variables of the answer, in its order; they may be observed, and there may be none.
+    evidence
+        States and soft findings.
+    engine
+        Exact or approximate. One for best assignments, which can't sum, will do where no other variables are left.
+    search
+        How to go from one assignment to the next.
+    time_limit
+        Seconds after which the search ends with the best assignment so far.
+
+    Returns
+    -------
+    MarginalMap
+        `log_value` is an `Estimate` where the engine gives one, `log_bound` infinite where it has no bounds, and
+        `num_nodes` the assignments that were scored. `info.error` is how much larger the logarithm of a better
+        assignment can be; `None` if unknown.
+
+    Notes
+    -----
+    Costs a run of the engine for each target at the start, and one for each assignment that is scored.
+
+    Examples
+    --------
+    >>> from plausible.inference.propagation.belief_propagation import LoopyBP
+    >>> coin = Factor({"coin": ["fair", "false"]}, [0.4, 0.6])
+    >>> toss = Factor({"coin": ["fair", "false"], "toss": ["heads", "tails"]}, [[0.0, 1.0], [0.5, 0.5]])
+    >>> answer = approximate_map([coin, toss], coin.scope, Evidence.read({}, {}), LoopyBP())
+    >>> answer.assignment, round(math.exp(answer.log_value), 6), answer.info.exact  # on a tree, messages are exact
+    (Assignment(coin='false'), 0.6, True)
+    """
+    if evidence.jeffrey:
+        raise NotSupported("A marginal MAP takes states and likelihoods as evidence, not jeffrey(...).")
+    listed = list(factors)
+    check_known(listed, targets, evidence)
+    if isinstance(engine, Optimizer):
+        return _maximized(listed, targets, evidence, engine)
+    free = [variable for variable in targets if variable.name not in evidence.hard]
+    scores = _Scores(tuple(listed), tuple(free), evidence, engine)
+    if scores.log_evidence == -math.inf:
+        raise ImpossibleEvidence.outright()
+    best = _all_tried(scores) if _is_small(free) else None
+    is_complete = best is not None
+    if best is None:
+        deadline = math.inf if time_limit is None else monotonic() + time_limit
+        best = search.run(scores, _greedy(scores), progress=lambda state: monotonic() > deadline).best
+    value = scores.value(best)
+    if value == -math.inf:
+        raise ImpossibleEvidence(
+            f"No assignment to the targets that was tried has a positive value, as {type(engine).__name__} sums it. "
+            "Give it more samples, or take another engine."
+        )
+    return _answer(scores, targets, best, is_complete)
+
+
+# --- what is scored ---
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Scores(SearchProblem[States, Flip]):
+    """log Σ Π φ(m, h, e) over assignments m to the targets that are not observed, each asked for once."""
+
+    factors: tuple[Factor, ...]
+    free: tuple[Variable, ...]
+    evidence: Evidence
+    engine: Engine
+    known: dict[tuple[tuple[int, int], ...], float] = field(default_factory=dict)
+
+    def given(self, places: Mapping[int, int]) -> Evidence:
+        """The evidence and the states of some of the targets, by their places."""
+        chosen = {self.free[place].name: state for place, state in places.items()}
+        return replace(self.evidence, hard={**self.evidence.hard, **chosen})
+
+    def total(self, places: Mapping[int, int]) -> float:
+        """The engine's sum, with what it knows about it."""
+        key = tuple(sorted(places.items()))
+        if key not in self.known:
+            self.known[key] = self.engine.log_total(self.factors, self.given(places))
+        return self.known[key]
+
+    def value(self, state: States) -> float:
+        """The sum for an assignment to all targets."""
+        return self.total(dict(enumerate(state)))
+
+    @property
+    def log_evidence(self) -> float:
+        """The sum over all assignments."""
+        return self.total({})
+
+    def score(self, state: States) -> float:
+        """The sum, or a very small number."""
+        return max(float(self.value(state)), float(self.log_evidence) - _DEPTH)
+
+    def operators(self, state: States) -> list[Flip]:
+        """Every target to every other state."""
+        return [
+            Flip(place, old, new)
+            for place, old in enumerate(state)
+            for new in range(self.free[place].num_states)
+            if new != old
+        ]
+
+    def apply(self, state: States, operator: Flip) -> States:
+        """The assignment with one target changed."""
+        return (*state[: operator.variable], operator.new, *state[operator.variable + 1 :])
+
+    def reverses(self, operator: Flip, other: Flip) -> bool:
+        """Whether a target goes back to a state that the other flip took it out of."""
+        return operator.variable == other.variable and operator.new == other.old
+
+    def random_state(self, rng: np.random.Generator) -> States:
+        """Each target in a random state."""
+        return tuple(int(rng.integers(variable.num_states)) for variable in self.free)
+
+
+def _is_small(variables: Sequence[Variable]) -> bool:
+    return math.prod(variable.num_states for variable in variables) <= _FEW
+
+
+def _assignments(variables: Sequence[Variable]) -> Iterator[States]:
+    return cartesian(*(range(variable.num_states) for variable in variables))
+
+
+def _all_tried(scores: _Scores) -> States:
+    return max(_assignments(scores.free), key=scores.value)
+
+
+def _greedy(scores: _Scores) -> States:
+    """The targets one by one, the surest first, each in its most probable state given those before."""
+    chosen: dict[int, int] = {}
+    waiting = list(range(len(scores.free)))
+    while waiting:
+        variables = [scores.free[place] for place in waiting]
+        try:
+            beliefs = scores.engine.marginals(scores.factors, variables, scores.given(chosen))
+        except ImpossibleEvidence:  # as far as a sampler sees; the search goes on from anywhere
+            return tuple(chosen.get(place, 0) for place in range(len(scores.free)))
+        place = max(waiting, key=lambda place: float(beliefs[scores.free[place].name].max()))
+        chosen[place] = int(beliefs[scores.free[place].name].values.argmax())
+        waiting.remove(place)
+    return tuple(chosen[place] for place in range(len(scores.free)))
+
+
+# --- what is known of the answer ---
+
+
+def _answer(scores: _Scores, targets: Sequence[Variable], best: States, is_complete: bool) -> MarginalMap:
+    value, bound = scores.value(best), _bound(scores, is_complete)
+    floor = _limits(value)[0]
+    gap = max(0.0, bound - floor)
+    is_exact = gap <= _PROOF
+    info = QueryInfo(
+        f"search with {_info(value).engine}" if isinstance(value, Estimate) else "search with exact sums",
+        exact=is_exact,
+        converged=is_exact or all(_info(total).converged for total in scores.known.values()),
+        error=0.0 if is_exact else gap if gap < math.inf else None,
+        iterations=len(scores.known),
+        advice="" if is_exact else _advice(scores, bound, is_complete),
+    )
+    positions = {**scores.evidence.hard, **{v.name: state for v, state in zip(scores.free, best, strict=True)}}
+    states = {variable.name: variable.states[positions[variable.name]] for variable in targets}
+    return MarginalMap(
+        Assignment(states, log_probability=value), value, max(bound, float(value)), len(scores.known), info
+    )
+
+
+def _bound(scores: _Scores, is_complete: bool) -> float:
+    """No assignment has a larger value, for certain; infinite where nothing is known."""
+    bounds = [_limits(scores.log_evidence)[1]]
+    if is_complete:
+        bounds.append(max(_limits(scores.value(state))[1] for state in _assignments(scores.free)))
+    elif bounds[0] < math.inf:
+        bounds += [
+            max(_limits(scores.total({place: state}))[1] for state in range(variable.num_states))
+            for place, variable in enumerate(scores.free)
+        ]
+    own = getattr(scores.engine, "bound_marginal_map", None)
+    if own is not None:
+        bounds.append(float(own(scores.factors, scores.free, scores.evidence)))
+    return min(bounds)
+
+
+def _limits(total: float) -> tuple[float, float]:
+    """Where a sum lies, for certain."""
+    if not isinstance(total, Estimate):
+        return total, total
+    return (total.lower, total.upper) if total.is_bound else (-math.inf, math.inf)
+
+
+def _info(total: float) -> QueryInfo:
+    return total.info if isinstance(total, Estimate) else QueryInfo("exact sums")
+
+
+def _advice(scores: _Scores, bound: float, is_complete: bool) -> str:
+    known = f"No assignment has a logarithm above {bound:.6g}. " if bound < math.inf else ""
+    if unsettled := next((i.advice for i in map(_info, scores.known.values()) if not i.converged and i.advice), ""):
+        return known + unsettled
+    tried = "All assignments were scored, but" if is_complete else "The search is local, and"
+    return f"{known}{tried} nothing proves that none is better: leave engine= out where an exact answer fits."
+
+
+def _maximized(
+    factors: Sequence[Factor], targets: Sequence[Variable], evidence: Evidence, engine: Optimizer
+) -> MarginalMap:
+    """By an engine that can't sum, where there is nothing to sum out."""
+    asked = {variable.name for variable in targets} | evidence.hard.keys()
+    if hidden := [name for factor in factors for name in factor.names if name not in asked]:
+        names = ", ".join(map(repr, list(dict.fromkeys(hidden))[:3]))
+        raise NotSupported(
+            f"{type(engine).__name__} can't sum before it maximises, and {names} would be summed out. Ask for them "
+            "too, observe them, use mpe, or take an engine that sums, such as LoopyBP()."
+        )
+    best = engine.best(factors, evidence)
+    value = best.log_probability or 0.0
+    states = {v.name: v.states[evidence.hard[v.name]] if v.name in evidence.hard else best[v.name] for v in targets}
+    gap = math.inf if best.info.error is None else best.info.error
+    return MarginalMap(Assignment(states, log_probability=value), value, value + gap, 1, best.info)

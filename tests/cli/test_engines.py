@@ -1,0 +1,67 @@
+"""Engines on the command line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import plausible as pb
+
+
+def test_an_engine_and_its_options_answer_a_query(plausible):
+    code, text, errors = plausible(
+        "query", "asia", "lung", "-e", "xray=yes", "--engine", "loopy-bp:damping=0.3", "--json"
+    )
+    assert (code, errors) == (0, "")
+    found = json.loads(text)
+    answer = pb.examples.load("asia").query("lung", {"xray": "yes"}, engine=pb.LoopyBP(damping=0.3))
+    assert found["values"] == pytest.approx(answer.values.tolist())
+    assert found["info"]["engine"] == "loopy belief propagation"
+
+
+def test_the_quality_line_says_what_an_answer_is_worth(plausible):
+    _, text, _ = plausible("query", "asia", "lung", "--engine", "auto")
+    assert text.splitlines()[-1].endswith("; exact")
+    _, text, _ = plausible("marginals", "asia", "--engine", "likelihood-weighting:num_samples=500,seed=3")
+    assert "by likelihood weighting; approximate; converged; error up to 0." in text
+    _, text, _ = plausible("mpe", "asia", "--engine", "max-product")
+    assert "by max-product belief propagation" in text
+    _, text, _ = plausible("map", "asia", "lung", "-e", "dysp=yes", "--engine", "likelihood-weighting:num_samples=500")
+    assert "log-probability between" in text
+    assert "(95 %)" in text
+    _, plain, _ = plausible("query", "asia", "lung")
+    assert "by " not in plain
+
+
+def test_lists_are_options_too(plausible):
+    option = "gibbs:num_samples=200,blocks=[['tub','lung'],['either','xray']],burn_in=10"
+    code, text, _ = plausible("marginals", "asia", "--engine", option, "--json")
+    assert (code, json.loads(text)["lung"]["info"]["engine"]) == (0, "Gibbs sampling")
+
+
+def test_rows_of_an_engine_are_told_on_standard_error(plausible):
+    code, text, errors = plausible(
+        "sample", "asia", "-n", "3", "--seed", "1", "-e", "dysp=yes", "--engine", "gibbs:num_samples=200"
+    )
+    assert (code, len(text.splitlines())) == (0, 4)
+    assert "by Gibbs sampling" in errors
+    assert "independent ones" in errors
+
+
+@pytest.mark.parametrize(
+    ("engine", "told"),
+    [
+        ("loopybp", "Did you mean 'loopy-bp'?"),
+        ("nothing", "variable-elimination"),
+        ("auto:damping=1", "no engine"),
+        ("loopy-bp:dampin=0.3", "It has schedule, damping"),
+        ("loopy-bp:damping", "a value"),
+        ("loopy-bp:damping=2", "damping"),
+        ("max-product", "engine= takes an engine"),
+    ],
+)
+def test_mistakes_end_in_a_line_that_helps(plausible, engine, told):
+    code, text, errors = plausible("query", "asia", "lung", "--engine", engine)
+    assert (code, text, len(errors.splitlines())) == (2, "", 1)
+    assert told in errors
