@@ -123,6 +123,54 @@ def test_variables_of_one_state_close_no_cycle():
     assert total == pytest.approx(math.log((tables[0][:, 0] * tables[1][0]).sum()), abs=1e-12)
 
 
+def test_factors_within_others_close_no_cycle():
+    """A tree of pairs stays exact with further factors over the same pairs, in both orders, and with zeros."""
+    rng = np.random.default_rng(13)
+    for _ in range(20):
+        sizes = tuple(rng.integers(1, 4, 6).tolist())
+        tree = [(int(rng.integers(v)), v) for v in range(1, 6)] + [(0,), (5,)]
+        scopes = [*tree, *(scope[::-1] for scope in tree if rng.random() < 0.7), (3,), tree[2]]
+        tables = random_tables(scopes, sizes, rng, zeros=0.1)
+        joint = full_product(scopes, tables, sizes)
+        factors, variables = factors_of(scopes, tables, sizes)
+        for engine in (LoopyBP(), LoopyBP(schedule="residual", damping=0.2), TreeReweightedBP()):
+            total = engine.log_total(factors, NONE)
+            assert total.info.exact
+            if joint.sum() == 0:
+                assert total == -math.inf
+                continue
+            assert total == pytest.approx(math.log(joint.sum()), abs=1e-9)
+            belief = engine.query(factors, [variables[v] for v in scopes[1]], NONE).values
+            expected = np.einsum(joint, range(6), scopes[1]) / joint.sum()
+            np.testing.assert_allclose(belief, expected, atol=1e-9)
+
+
+def test_pairs_within_triples_are_merged_into_them():
+    """Two overlapping triples and all their pairs: without a cycle once merged, so exact."""
+    rng = np.random.default_rng(14)
+    scopes, sizes = [(2, 0, 1), (0, 1), (2, 1), (3, 2, 4), (4, 3), (2,)], (2, 3, 2, 2, 3)
+    tables = [rng.random([sizes[v] for v in scope]) for scope in scopes]
+    joint = full_product(scopes, tables, sizes)
+    factors, _ = factors_of(scopes, tables, sizes)
+    total = LoopyBP().log_total(factors, NONE)
+    assert total.info.exact
+    assert total == pytest.approx(math.log(joint.sum()), abs=1e-12)
+
+
+def test_faint_messages_travel_a_forest_before_it_is_called_exact():
+    """A synchronous run waits for a change far below its tolerance that the other end of a chain turns on."""
+    end = np.array([1.0, 1e-40])
+    scopes = [(i, i + 1) for i in range(6)]
+    leak = np.array([[1.0, 1e-30], [1e-30, 1.0]])
+    factors, variables = factors_of([*scopes, (0,), (6,)], [leak] * 6 + [end, end[::-1] * [1e-20, 1]], [2] * 7)
+    expected = np.linalg.matrix_power(leak, 6)
+    joint = end[:, None] * expected * (end[::-1] * [1e-20, 1])
+    for schedule in SCHEDULES:
+        belief = LoopyBP(schedule=schedule).query(factors, variables[:1], NONE)
+        assert belief.info.exact
+        np.testing.assert_allclose(belief.values, joint.sum(axis=1) / joint.sum(), rtol=1e-9)
+
+
 # --- cycles ---
 
 
@@ -132,6 +180,7 @@ def test_settled_beliefs_agree_and_the_total_is_the_bethe_energy_of_the_beliefs(
     for _ in range(15):
         scopes, sizes = random_loopy(rng, min_size=2)
         scopes = list({tuple(sorted(scope)): scope for scope in scopes}.values())
+        scopes = [a for a in scopes if len(a) == 1 or not any(set(a) < set(b) for b in scopes)]
         tables = [np.exp(0.5 * rng.normal(size=[sizes[v] for v in scope])) for scope in scopes]
         factors, variables = factors_of(scopes, tables, sizes)
         engine = LoopyBP(tolerance=1e-12)
@@ -192,10 +241,10 @@ def test_a_run_goes_on_from_a_pickled_state_as_if_never_stopped():
         seen = []
         whole = engine.run(problem, progress=seen.append)
         assert [state.iterations for state in seen] == list(range(1, whole.iterations + 1))
-        before = seen[2].incoming.copy()
+        before = seen[2].messages.incoming.copy()
         resumed = engine.run(problem, pickle.loads(pickle.dumps(seen[2])))
-        np.testing.assert_array_equal(seen[2].incoming, before)
-        np.testing.assert_array_equal(resumed.incoming, whole.incoming)
+        np.testing.assert_array_equal(seen[2].messages.incoming, before)
+        np.testing.assert_array_equal(resumed.messages.incoming, whole.messages.incoming)
         assert resumed.iterations == whole.iterations
 
 
@@ -275,6 +324,37 @@ def test_max_product_never_claims_more_than_enumeration_proves(engine):
             num_proved += 1
             assert best.log_probability == pytest.approx(truth, abs=1e-8)
     assert num_proved > 5 or engine != MaxProduct(damping=0.3)
+
+
+def test_max_product_keeps_its_best_assignment_and_its_lowest_bound():
+    """Over the rounds of a frustrated grid value only rises and bound only falls; at the end no single change helps."""
+    rng = np.random.default_rng(12)
+    factors, _ = grid(8, lambda: 1.5 * rng.choice([-1, 1]), 0.6, rng)
+    problem = Problem.of(factors, NONE)
+    seen = []
+    last = MaxProduct(damping=0.2).run(problem, progress=seen.append)
+    values, uppers = [state.value for state in seen], [state.upper for state in seen]
+    assert values == sorted(values)
+    assert uppers == sorted(uppers, reverse=True)
+    assert last.value == pytest.approx(problem.log_product(last.states[None, :])[0], abs=1e-10)
+    assert last.value <= last.upper + 1e-9
+    flipped = np.where(np.eye(64, dtype=bool), 1 - last.states, last.states)
+    assert problem.log_product(flipped).max() <= last.value + 1e-9
+
+
+def test_max_product_stops_once_the_bound_is_met_or_nothing_improves():
+    """An attractive grid is proved long before the messages settle; a frustrated one ends with a gap that is told."""
+    rng = np.random.default_rng(15)
+    easy, _ = grid(12, lambda: 0.3, 1.0, rng)
+    proved = MaxProduct(tolerance=0.0).best(easy, NONE)
+    assert proved.info.exact
+    assert proved.info.iterations < 300
+    hard, _ = grid(12, lambda: 2.0 * rng.choice([-1, 1]), 0.2, rng)
+    left = MaxProduct(tolerance=0.0).best(hard, NONE)
+    assert left.info.iterations < 300
+    assert left.info.error > 0.1
+    assert not left.info.exact
+    assert "DualDecomposition" in left.info.advice
 
 
 # --- questions at the edge ---

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import pickle
+import weakref
 from itertools import pairwise
 
 import numpy as np
@@ -369,6 +371,17 @@ def _chain_log_z(factors, first, second):
             message = message / message.max()
         heads.append(message)
     return log_scale + math.log(heads[0] @ by_scope[first[0].name, second[0].name] @ heads[1])
+
+
+def test_an_answer_holds_no_problem_alive():
+    """Once the answers are dropped, so are the tables of the problem."""
+    _, factors = chain_of(5, np.random.default_rng(4))
+    problem = Problem.of(factors, NONE)
+    tables = weakref.ref(problem.tables)
+    assert np.isfinite(MeanField().estimate(problem))
+    del problem
+    gc.collect()
+    assert tables() is None
 
 
 # --- options ---

@@ -42,19 +42,7 @@ def test_a_sweep_sets_each_message_to_its_share_of_the_max_marginals(seed, backw
         problem, layout.logs, dict(zip(entries, parts, strict=True)), reversed(order) if backward else order
     )
     beliefs, shifted = layout.beliefs(messages), messages.copy()
-    shift_all(
-        layout.logs,
-        problem.table_starts,
-        problem.scope_starts,
-        problem.scopes,
-        layout.strides,
-        problem.sizes,
-        layout.belief_starts,
-        layout.message_starts,
-        backward,
-        beliefs,
-        shifted,
-    )
+    shift_all(layout.arrays, backward, beliefs, shifted)
     assert shifted == pytest.approx(np.concatenate([expected[entry] for entry in entries] or [np.empty(0)]), abs=1e-9)
     assert beliefs == pytest.approx(layout.beliefs(shifted), abs=1e-9)
 
@@ -67,18 +55,7 @@ def test_an_ascent_ends_where_no_single_change_helps(seed):
     layout = MaxSum.of(problem)
     start = rng.integers(0, problem.sizes)
     states = start.copy()
-    value = ascend(
-        layout.logs,
-        problem.table_starts,
-        problem.scope_starts,
-        problem.scopes,
-        layout.strides,
-        problem.sizes,
-        layout.entry_starts,
-        layout.entries,
-        layout.owners,
-        states,
-    )
+    value = ascend(layout.arrays, states)
     changed = [states, start]
     for variable, size in enumerate(problem.sizes):
         for state in range(size):

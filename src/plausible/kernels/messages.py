@@ -1,4 +1,4 @@
-"""Messages between factors and variables, as logarithms: a sweep over the variables, and an assignment at the end."""
+"""Messages between factors and variables: those of one variable, and of all, renewed in place."""
 
 from __future__ import annotations
 
@@ -7,38 +7,60 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.kernels.jit import kernel
+from plausible.kernels.jit import inlined_kernel, kernel
 
-__all__ = ["CONTRADICTION", "EDGE", "FACTOR", "VARIABLE", "MessageGraph", "Workspace", "decode", "sweep"]
+__all__ = [
+    "CONTRADICTION",
+    "EDGE",
+    "FACTOR",
+    "VARIABLE",
+    "MessageGraph",
+    "Messages",
+    "Rule",
+    "Workspace",
+    "pull",
+    "pull_all",
+    "push",
+    "push_all",
+    "send",
+    "sweep",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Records = NDArray[Any]
 
-#: What a sweep returns where the messages leave some variable no state.
+#: The change that is returned where the messages leave some variable no state.
 CONTRADICTION = -1.0
 
 #: Sums above this have lost nothing that counts to numbers too small for a float.
 _SAFE_SUM = 1e-200
 
-VARIABLE = np.dtype([("size", np.int64), ("first", np.int64), ("last", np.int64)])
-FACTOR = np.dtype([("first", np.int64), ("last", np.int64), ("table", np.int64), ("weight", np.float64)])
-EDGE = np.dtype([("variable", np.int64), ("factor", np.int64), ("start", np.int64)])
+VARIABLE = np.dtype([(name, np.int64) for name in ("size", "start", "first", "last")])
+FACTOR = np.dtype([(name, np.int64) for name in ("table", "first", "last")] + [("weight", np.float64)])
+EDGE = np.dtype(
+    [(name, np.int64) for name in ("variable", "factor", "start", "table", "step", "mate", "width")]
+    + [("weight", np.float64)]
+)
 
 
 class MessageGraph(NamedTuple):
-    """A factor graph, an edge for each variable of each factor.
+    """A factor graph, an edge for each variable of each factor; unary factors are fields of the variables.
 
     Attributes
     ----------
     variables
-        Records: the number of states, and where in `around` the edges of the variable are.
+        Records: the number of states, where its field starts, and its edges, which lie side by side.
     factors
-        Records: its edges, in axis order, where its table starts, and how often it counts.
+        Records: where its table starts, where in `members` its edges are, and how often it counts.
     edges
-        Records: its variable, its factor, and where its messages start, a number for each state of the variable.
-    around
-        The edges of each variable.
+        Records: its variable, its factor, where its messages start, a number for each state; where the factor's table
+        starts, and the step of the variable's states in it; where the messages of the factor's other variable start
+        (-1 unless there is exactly one) and how many states it has; and how often the factor counts.
+    members
+        The edges of each factor, in axis order.
+    fields
+        The sum of the logarithms of unary factors, for each state of each variable.
     logs, tables
         log φ / weight, one table after the other, and the exponential of that.
     """
@@ -46,235 +68,246 @@ class MessageGraph(NamedTuple):
     variables: Records
     factors: Records
     edges: Records
-    around: Ints
+    members: Ints
+    fields: Floats
     logs: Floats
     tables: Floats
 
 
-class Workspace(NamedTuple):
-    """Room to work in: for two whole tables, for three numbers for each state of a variable, for one for each edge.
+class Messages(NamedTuple):
+    """Logarithms of messages from factors (`incoming`) and from variables (`outgoing`), and what the latter stand for.
 
-    After a sweep `per_edge` has the peaks of the messages to variables before they were scaled to one (row 0), and by
-    how much those from variables changed (row 1).
+    Those from variables have their peaks at one. `told` is not kept up to date where messages maximise.
+    """
+
+    incoming: Floats
+    outgoing: Floats
+    told: Floats
+
+
+class Rule(NamedTuple):
+    """How to renew messages: the share of the old one, whether to maximise, whether changes are those of logarithms."""
+
+    damping: float
+    is_max: bool
+    in_logs: bool
+
+
+class Workspace(NamedTuple):
+    """Room to work in: for two whole tables, for three numbers for each state of a variable, for two for each edge.
+
+    After a round `peaks` has those of the messages to variables before they were scaled, and `news` by how much the
+    messages from variables changed.
     """
 
     others: Floats
+    log_others: Floats
     per_state: Floats
-    per_edge: Floats
+    peaks: Floats
+    news: Floats
 
 
 # --- one message ---
 
 
-@kernel
-def _send(graph: MessageGraph, outgoing: Floats, edge: int, is_max: bool, others: Floats, message: Floats) -> float:
-    """From a factor to the variable of an edge: log Σ or max of φ^(1/weight) times what the others say; its peak."""
-    factor = graph.factors[graph.edges[edge].factor]
-    size = graph.variables[graph.edges[edge].variable].size
-    others[0, 0] = 0.0
-    count, after = 1, 1
-    for other in range(factor.first, factor.last):
-        if other == edge:
-            after = 1
-            continue
-        width, start = graph.variables[graph.edges[other].variable].size, graph.edges[other].start
-        for i in range(count - 1, -1, -1):  # from the end, so that nothing is overwritten before it is read
-            value = others[0, i]
-            for y in range(width):
-                others[0, i * width + y] = value + outgoing[start + y]
-        count, after = count * width, after * width
-    is_plain = not is_max and count > 1
-    if is_plain:
-        for i in range(count):
-            others[1, i] = np.exp(others[0, i])
-    peak = -np.inf
+@inlined_kernel
+def send(graph: MessageGraph, messages: Messages, number: int, is_max: bool, space: Workspace) -> float:
+    """From a factor to a variable: log Σ or max of φ^(1/weight) times what the others say; its peak.
+
+    The message is written to the first row of `space.per_state`.
+    """
+    edge, peak = graph.edges[number], -np.inf
+    if edge.mate < 0:
+        return _send_wide(graph, messages, number, is_max, space)
+    size, mate, step = graph.variables[edge.variable].size, edge.mate, edge.step
+    mate_step = size if step == 1 else 1
     for x in range(size):
-        total = 0.0
-        if is_plain:
-            for b in range(count // after):
-                cell = factor.table + (b * size + x) * after
-                for a in range(after):
-                    total += graph.tables[cell + a] * others[1, b * after + a]
-        if total > _SAFE_SUM:
-            message[x] = np.log(total)
+        cell, total, value = edge.table + x * step, 0.0, -np.inf
+        if is_max:
+            for y in range(edge.width):
+                value = max(value, graph.logs[cell + y * mate_step] + messages.outgoing[mate + y])
         else:
-            message[x] = _in_logarithms(graph.logs, others, factor.table + x * after, size, count, after, is_plain)
-        peak = max(peak, message[x])
+            for y in range(edge.width):
+                total += graph.tables[cell + y * mate_step] * messages.told[mate + y]
+            if total > _SAFE_SUM:
+                value = np.log(total)
+            else:
+                value = _by_logs(graph.logs, cell, size, step, messages.outgoing, mate, edge.width, False)
+        space.per_state[0, x] = value
+        peak = max(peak, value)
     return peak
 
 
 @kernel
-def _in_logarithms(logs: Floats, others: Floats, cell: int, size: int, count: int, after: int, is_sum: bool) -> float:
+def _send_wide(graph: MessageGraph, messages: Messages, number: int, is_max: bool, space: Workspace) -> float:
+    """The same for a factor of three variables or more."""
+    edge, peak = graph.edges[number], -np.inf
+    count = _spread(graph, messages, number, space)
+    size, step = graph.variables[edge.variable].size, edge.step
+    for x in range(size):
+        total, cell = 0.0, edge.table + x * step
+        for i in range(0, 0 if is_max else count, step):
+            for a in range(step):
+                total += graph.tables[cell + i * size + a] * space.others[i + a]
+        if total > _SAFE_SUM:
+            value = np.log(total)
+        else:
+            value = _by_logs(graph.logs, cell, size, step, space.log_others, 0, count, is_max)
+        space.per_state[0, x] = value
+        peak = max(peak, value)
+    return peak
+
+
+@kernel
+def _spread(graph: MessageGraph, messages: Messages, number: int, space: Workspace) -> int:
+    """The products of what the other variables of a factor say, for all their states; how many."""
+    factor = graph.factors[graph.edges[number].factor]
+    space.others[0], space.log_others[0] = 1.0, 0.0
+    count = 1
+    for k in range(factor.first, factor.last):
+        other = graph.members[k]
+        if other == number:
+            continue
+        width, start = graph.variables[graph.edges[other].variable].size, graph.edges[other].start
+        for i in range(count - 1, -1, -1):  # from the end, so that nothing is overwritten before it is read
+            value, log = space.others[i], space.log_others[i]
+            for y in range(width):
+                space.others[i * width + y] = value * messages.told[start + y]
+                space.log_others[i * width + y] = log + messages.outgoing[start + y]
+        count *= width
+    return count
+
+
+@kernel
+def _by_logs(
+    tables: Floats, cell: int, size: int, step: int, others: Floats, first: int, count: int, is_max: bool
+) -> float:
     """The largest entry, or the logarithm of the sum of entries that are too small to be summed as they are."""
     largest = -np.inf
-    for i in range(count):
-        largest = max(largest, logs[cell + (i // after) * size * after + i % after] + others[0, i])
-    if not is_sum or largest == -np.inf:
+    for i in range(0, count, step):
+        for a in range(step):
+            largest = max(largest, tables[cell + i * size + a] + others[first + i + a])
+    if is_max or largest == -np.inf:
         return largest
     total = 0.0
-    for i in range(count):
-        total += np.exp(logs[cell + (i // after) * size * after + i % after] + others[0, i] - largest)
+    for i in range(0, count, step):
+        for a in range(step):
+            total += np.exp(tables[cell + i * size + a] + others[first + i + a] - largest)
     return float(largest + np.log(total))
 
 
 @kernel
 def _larger(change: float, new: float, old: float, in_logs: bool) -> float:
-    """`change`, or by how much a number changed where that is more."""
+    """`change`, or by how much a message changed where that is more; in logarithms below -1, their relative change."""
     if new == old or abs(new - old) <= change:
         return change
-    return abs(new - old) if in_logs else max(change, abs(np.exp(new) - np.exp(old)))
+    if not in_logs:
+        return max(change, float(abs(np.exp(new) - np.exp(old))))
+    return max(change, abs(new - old) / (max(1.0, -new) if new > -np.inf else 1.0))
 
 
 # --- the messages of one variable ---
 
 
-@kernel
-def _pull(
-    graph: MessageGraph,
-    incoming: Floats,
-    outgoing: Floats,
-    number: int,
-    damping: float,
-    is_max: bool,
-    in_logs: bool,
-    space: Workspace,
-) -> float:
-    """Renew the messages into a variable; the largest change that they would make undamped."""
-    variable, message, change = graph.variables[number], space.per_state[0], 0.0
-    for k in range(variable.first, variable.last):
-        edge = graph.around[k]
-        start = graph.edges[edge].start
-        peak = _send(graph, outgoing, edge, is_max, space.others, message)
-        space.per_edge[0, edge] = peak
+@inlined_kernel
+def pull(graph: MessageGraph, messages: Messages, number: int, rule: Rule, change: float, space: Workspace) -> float:
+    """Renew the messages into a variable; `change`, or the largest change they would make undamped, if more."""
+    variable = graph.variables[number]
+    for edge in range(variable.first, variable.last):
+        start, peak = graph.edges[edge].start, send(graph, messages, edge, rule.is_max, space)
+        space.peaks[edge] = peak
         if peak == -np.inf:
             return CONTRADICTION
         for x in range(variable.size):
-            new, old = message[x] - peak, incoming[start + x]
-            change = _larger(change, new, old, in_logs)
-            incoming[start + x] = new if damping == 0.0 else (1.0 - damping) * new + damping * old
+            new, old = space.per_state[0, x] - peak, messages.incoming[start + x]
+            change = _larger(change, new, old, rule.in_logs)
+            new = new if rule.damping == 0.0 else (1.0 - rule.damping) * new + rule.damping * old
+            messages.incoming[start + x] = new
     return change
 
 
-@kernel
-def _push(
-    graph: MessageGraph, incoming: Floats, outgoing: Floats, number: int, in_logs: bool, space: Workspace
-) -> bool:
-    """Renew the messages out of a variable: Σ weight · message into it, less that of the receiver; is any state left?
+@inlined_kernel
+def push(graph: MessageGraph, messages: Messages, number: int, rule: Rule, space: Workspace) -> bool:
+    """Renew the messages out of a variable: its field + Σ weight · message into it - that of the receiver.
+
+    Returns whether any state is left.
+    """
+    variable, per_state, num_open = graph.variables[number], space.per_state, 0
+    for x in range(variable.size):
+        total, num_zeros = 0.0, 0
+        for k in range(variable.first - 1, variable.last):
+            is_field = k < variable.first
+            weight = 1.0 if is_field else graph.edges[k].weight
+            log = graph.fields[variable.start + x] if is_field else messages.incoming[graph.edges[k].start + x]
+            if log > -np.inf:
+                total += weight * log
+            else:
+                num_zeros += 1
+        per_state[1, x], per_state[2, x] = total, num_zeros
+        num_open += num_zeros == 0
+    for k in range(variable.first, variable.last if num_open > 0 else variable.first):
+        space.news[k] = _release(graph, messages, k, rule, per_state)
+    return num_open > 0
+
+
+@inlined_kernel
+def _release(graph: MessageGraph, messages: Messages, number: int, rule: Rule, per_state: Floats) -> float:
+    """Renew the message along one edge from the sums of its variable and their zeros; its change.
 
     A factor that counts less than once and rules a state out gets that state back as impossible, so that zeros never
     come undone.
     """
-    variable = graph.variables[number]
-    sums, zeros, message = space.per_state[0], space.per_state[1], space.per_state[2]
-    sums[:], zeros[:] = 0.0, 0.0
-    for k in range(variable.first, variable.last):
-        edge = graph.edges[graph.around[k]]
-        weight = graph.factors[edge.factor].weight
-        for x in range(variable.size):
-            if incoming[edge.start + x] > -np.inf:
-                sums[x] += weight * incoming[edge.start + x]
-            else:
-                zeros[x] += 1.0
-    num_open = 0
-    for x in range(variable.size):
-        num_open += zeros[x] == 0.0
-    if num_open == 0:
-        return False
-    for k in range(variable.first, variable.last):
-        edge = graph.edges[graph.around[k]]
-        counts_once = graph.factors[edge.factor].weight == 1.0
-        peak, change = -np.inf, 0.0
-        for x in range(variable.size):
-            own = incoming[edge.start + x]
-            if zeros[x] == 0.0:
-                message[x] = sums[x] - own
-            elif zeros[x] == 1.0 and own == -np.inf and counts_once:
-                message[x] = sums[x]
-            else:
-                message[x] = -np.inf
-            peak = max(peak, message[x])
-        for x in range(variable.size):
-            change = _larger(change, message[x] - peak, outgoing[edge.start + x], in_logs)
-            outgoing[edge.start + x] = message[x] - peak
-        space.per_edge[1, graph.around[k]] = change
-    return True
-
-
-@kernel
-def _alert(graph: MessageGraph, number: int, changes: Floats, urgencies: Floats) -> None:
-    """Make the neighbours of a variable more urgent, by how much its messages to their factors changed."""
-    for k in range(graph.variables[number].first, graph.variables[number].last):
-        edge = graph.around[k]
-        factor = graph.factors[graph.edges[edge].factor]
-        for other in range(factor.first, factor.last):
-            if other != edge:
-                urgencies[graph.edges[other].variable] += changes[edge]
+    edge, peak, change = graph.edges[number], -np.inf, 0.0
+    size = graph.variables[edge.variable].size
+    for x in range(size):
+        own, value = messages.incoming[edge.start + x], -np.inf
+        if per_state[2, x] == 0.0:
+            value = per_state[1, x] - own
+        elif per_state[2, x] == 1.0 and own == -np.inf and edge.weight == 1.0:
+            value = per_state[1, x]
+        per_state[0, x] = value
+        peak = max(peak, value)
+    for x in range(size):
+        place, new = edge.start + x, per_state[0, x] - peak
+        if rule.in_logs:
+            change = _larger(change, new, messages.outgoing[place], True)
+        messages.outgoing[place] = new
+        if not rule.is_max:
+            word = np.exp(new)
+            change = change if rule.in_logs else max(change, abs(word - messages.told[place]))
+            messages.told[place] = word
+    return change
 
 
 # --- all variables ---
 
 
 @kernel
-def sweep(
-    graph: MessageGraph,
-    incoming: Floats,
-    outgoing: Floats,
-    sequence: Ints,
-    is_at_once: bool,
-    damping: float,
-    is_max: bool,
-    in_logs: bool,
-    urgencies: Floats,
-    threshold: float,
-    space: Workspace,
-) -> tuple[float, int]:
-    """Renew the messages of the variables in a sequence; the largest change, and how many had their turn.
-
-    At once: all messages into variables first, then all out of them. Else one variable after the other, those passed
-    over whose urgency is below the threshold: the sum of the changes in what its factors were told since its last
-    turn, and what damping held back then.
-    """
-    largest, num_turns = 0.0, 0
-    for number in sequence:
-        if urgencies[number] < threshold:
-            continue
-        num_turns += 1
-        change = _pull(graph, incoming, outgoing, number, damping, is_max, in_logs, space)
-        if change == CONTRADICTION:
-            return CONTRADICTION, num_turns
-        largest = max(largest, change)
-        if not is_at_once:
-            urgencies[number] = damping * change
-            if not _push(graph, incoming, outgoing, number, in_logs, space):
-                return CONTRADICTION, num_turns
-            _alert(graph, number, space.per_edge[1], urgencies)
-    if is_at_once:
-        for number in sequence:
-            if not _push(graph, incoming, outgoing, number, in_logs, space):
-                return CONTRADICTION, num_turns
-    return largest, num_turns
+def pull_all(graph: MessageGraph, messages: Messages, rule: Rule, space: Workspace) -> float:
+    """Renew the messages into all variables; the largest change."""
+    largest = 0.0
+    for number in range(graph.variables.size):
+        largest = pull(graph, messages, number, rule, largest, space)
+        if largest == CONTRADICTION:
+            break
+    return largest
 
 
 @kernel
-def decode(graph: MessageGraph, outgoing: Floats, sequence: Ints, space: Workspace, states: Ints) -> None:
-    """Choose a state for each variable in sequence, given those chosen before; spoils `outgoing`.
+def push_all(graph: MessageGraph, messages: Messages, rule: Rule, space: Workspace) -> bool:
+    """Renew the messages out of all variables; whether each has a state left."""
+    num_closed = 0
+    for number in range(graph.variables.size):
+        num_closed += not push(graph, messages, number, rule, space)
+    return num_closed == 0
 
-    On a forest, with final messages and a sequence that walks through it, each choice is part of a best assignment.
-    """
-    message, sums = space.per_state[0], space.per_state[1]
+
+@kernel
+def sweep(graph: MessageGraph, messages: Messages, sequence: Ints, rule: Rule, space: Workspace) -> float:
+    """Renew the messages of the variables in a sequence, one after the other; the largest change."""
+    largest = 0.0
     for number in sequence:
-        variable, best = graph.variables[number], 0
-        sums[:] = 0.0
-        for k in range(variable.first, variable.last):
-            edge = graph.around[k]
-            _send(graph, outgoing, edge, True, space.others, message)
-            for x in range(variable.size):
-                sums[x] += graph.factors[graph.edges[edge].factor].weight * message[x]
-        for x in range(1, variable.size):
-            if sums[x] > sums[best]:
-                best = x
-        states[number] = best
-        for k in range(variable.first, variable.last):
-            start = graph.edges[graph.around[k]].start
-            for x in range(variable.size):
-                outgoing[start + x] = 0.0 if x == best else -np.inf
+        largest = pull(graph, messages, number, rule, largest, space)
+        if largest == CONTRADICTION or not push(graph, messages, number, rule, space):
+            return CONTRADICTION
+    return largest

@@ -169,20 +169,7 @@ def _shifted(layout: MaxSum, messages: Floats) -> tuple[Floats, Floats]:
     """The messages after a sweep and one back, and their sums for each variable."""
     from plausible.kernels.max_sum import shift_all
 
-    problem, shifted = layout.problem, messages.copy()
-    beliefs = layout.beliefs(messages)
+    arrays, beliefs, shifted = layout.arrays, layout.beliefs(messages), messages.copy()
     for backward in (False, True):
-        shift_all(
-            layout.logs,
-            problem.table_starts,
-            problem.scope_starts,
-            problem.scopes,
-            layout.strides,
-            problem.sizes,
-            layout.belief_starts,
-            layout.message_starts,
-            backward,
-            beliefs,
-            shifted,
-        )
+        shift_all(arrays, backward, beliefs, shifted)
     return shifted, beliefs

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plausible.inference.problem import Problem
+
+if TYPE_CHECKING:
+    from plausible.kernels.max_sum import SumLayout
 
 __all__ = ["MaxSum"]
 
@@ -62,7 +66,7 @@ class MaxSum:
             logs,
             least,
             np.repeat(np.arange(len(problem.factors)), np.diff(problem.scope_starts)),
-            _strides(problem),
+            problem.strides,
             _starts(problem.sizes),
             _starts(problem.sizes[problem.scopes]),
             _starts(counts),
@@ -111,34 +115,30 @@ class MaxSum:
         """States that no change of a single one improves, reached from some, and their sum: below `least` for zero."""
         from plausible.kernels.max_sum import ascend
 
-        problem, improved = self.problem, states.astype(np.int64, copy=True)
-        value = ascend(
+        improved = states.astype(np.int64, copy=True)
+        return improved, ascend(self.arrays, improved)
+
+    @property
+    def arrays(self) -> SumLayout:
+        """What kernels take."""
+        from plausible.kernels.max_sum import SumLayout
+
+        return SumLayout(
             self.logs,
-            problem.table_starts,
-            problem.scope_starts,
-            problem.scopes,
+            self.problem.table_starts,
+            self.problem.scopes,
+            self.problem.scope_starts,
+            self.owners,
             self.strides,
-            problem.sizes,
+            self.belief_starts,
+            self.message_starts,
             self.entry_starts,
             self.entries,
-            self.owners,
-            improved,
         )
-        return improved, value
 
     def is_impossible(self, upper: float) -> bool:
         """Whether an upper bound proves that every assignment has a zero."""
         return upper < self.least - 1.0
-
-
-def _strides(problem: Problem) -> Ints:
-    sizes, lengths = problem.sizes[problem.scopes], np.diff(problem.scope_starts)
-    num_later = np.repeat(problem.scope_starts[1:], lengths) - np.arange(len(sizes)) - 1
-    strides = np.ones(len(sizes), dtype=np.int64)
-    for distance in range(1, int(lengths.max(initial=0))):
-        earlier = np.flatnonzero(num_later >= distance)
-        strides[earlier] *= sizes[earlier + distance]
-    return strides
 
 
 def _starts(lengths: Ints) -> Ints:

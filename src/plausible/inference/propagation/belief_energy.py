@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,12 +37,11 @@ class Reparametrisation:
 
 
 def variable_beliefs(state: MessageState) -> list[Floats]:
-    """The normalised product of the messages into each variable."""
+    """The normalised product of the field of each variable and the messages into it."""
     if not state.order.size:
         return []
-    sizes = state.graph.variables["size"]
-    sums = _sums(state)
-    starts = np.cumsum(sizes) - sizes
+    sizes, starts = state.graph.variables["size"], state.graph.variables["start"]
+    sums = _sums(state, _spread(state))
     totals = _log_totals(sums, starts, sizes, is_max=False)
     return np.split(np.exp(sums - np.repeat(totals, sizes)), starts[1:])
 
@@ -49,81 +49,86 @@ def variable_beliefs(state: MessageState) -> list[Floats]:
 def reparametrise(state: MessageState, *, is_max: bool) -> Reparametrisation:
     """The constant that any messages make, and how far they are from agreement; beliefs peak at one if `is_max`.
 
-    With L_v the sum of the weighted messages into v, Z_v = Σ exp L_v, and Z_f the sum of a factor's belief, log c is
-    Σ ρ_f log Z_f + Σ (1 - Σ ρ_f) log Z_v: all messages cancel.
+    With L_v the field of v and the sum of the weighted messages into it, Z_v = Σ exp L_v, and Z_f the sum of a
+    factor's belief, log c is Σ ρ_f log Z_f + Σ (1 - Σ ρ_f) log Z_v: all messages cancel.
     """
     if not state.order.size:
         return Reparametrisation(0.0, 0.0, 0.0)
-    graph, incoming = state.graph, state.incoming
-    sizes = graph.variables["size"]
-    widths, starts, weights = sizes[graph.edges["variable"]], graph.edges["start"], graph.factors["weight"]
-    owners = graph.edges["factor"]
-    sums = _sums(state)
-    totals = _log_totals(sums, np.cumsum(sizes) - sizes, sizes, is_max=is_max)
-    outgoing, shifts = _released(state, sums)
+    graph, spread = state.graph, _spread(state)
+    sums = _sums(state, spread)
+    totals = _log_totals(sums, graph.variables["start"], graph.variables["size"], is_max=is_max)
+    shares = 1.0 - np.bincount(graph.edges["variable"], graph.edges["weight"], totals.size)
+    if not graph.edges.size:
+        return Reparametrisation(float(totals.sum()), 0.0, 1e-13 * float(np.abs(totals).sum()))
+    outgoing, shifts = _released(state, spread, sums)
     answers, peaks = _answers(state, outgoing, is_max=is_max)
     marginals = answers + outgoing
-    inner = _log_totals(marginals, starts, widths, is_max=is_max)
-    factor_totals = (inner + peaks)[graph.factors["first"]] + np.bincount(owners, shifts, weights.size)
-    shares = 1.0 - np.bincount(graph.edges["variable"], weights[owners], sizes.size)
+    starts, weights = graph.edges["start"], graph.factors["weight"]
+    inner = _log_totals(marginals, starts, spread.widths, is_max=is_max)
+    firsts = graph.factors["first"]
+    factor_totals = (inner + peaks)[graph.members[firsts]] + np.add.reduceat(shifts[graph.members], firsts)
     terms = np.concatenate([weights * factor_totals, shares * totals])
 
     is_live = marginals > -np.inf
-    levels = np.repeat(inner + shifts - totals[graph.edges["variable"]], widths)
+    levels = np.repeat(inner + shifts - totals[graph.edges["variable"]], spread.widths)
     excess = np.full(marginals.size, -np.inf)
-    excess[is_live] = answers[is_live] - levels[is_live] - incoming[is_live]
-    worst = np.maximum(np.maximum.reduceat(np.maximum.reduceat(excess, starts), graph.factors["first"]), 0.0)
-    return Reparametrisation(float(terms.sum()), float(weights @ worst), 1e-13 * float(np.abs(terms).sum()))
+    np.subtract(answers - levels, state.messages.incoming, out=excess, where=is_live)
+    worst = np.maximum.reduceat(np.maximum.reduceat(excess, starts)[graph.members], firsts)
+    slack = float(weights @ np.maximum(worst, 0.0))
+    return Reparametrisation(float(terms.sum()), slack, 1e-13 * float(np.abs(terms).sum()))
 
 
 # --- messages, all at once ---
 
 
-def _places(state: MessageState) -> Ints:
-    """For each number of each message its place among the states of all variables."""
-    sizes, edges = state.graph.variables["size"], state.graph.edges
-    widths = sizes[edges["variable"]]
-    shift = (np.cumsum(sizes) - sizes)[edges["variable"]] - edges["start"]
-    return np.asarray(np.repeat(shift, widths) + np.arange(state.incoming.size))
+class _Spread(NamedTuple):
+    """For each edge the states of its variable; for each number of each message its place in fields, and its weight."""
+
+    widths: Ints
+    places: Ints
+    weights: Floats
 
 
-def _spread_weights(state: MessageState) -> Floats:
-    edges = state.graph.edges
-    widths = state.graph.variables["size"][edges["variable"]]
-    return np.asarray(np.repeat(state.graph.factors["weight"][edges["factor"]], widths))
+def _spread(state: MessageState) -> _Spread:
+    graph = state.graph
+    edges, variables = graph.edges, graph.variables
+    widths = variables["size"][edges["variable"]]
+    shift = variables["start"][edges["variable"]] - edges["start"]
+    places = np.repeat(shift, widths) + np.arange(state.messages.incoming.size)
+    return _Spread(widths, places, np.repeat(edges["weight"], widths))
 
 
-def _sums(state: MessageState) -> Floats:
-    """For each state of each variable the weighted sum of the messages into it."""
-    return np.asarray(np.bincount(_places(state), _spread_weights(state) * state.incoming), dtype=np.float64)
+def _sums(state: MessageState, spread: _Spread) -> Floats:
+    """For each state of each variable its field and the weighted sum of the messages into it."""
+    messages = spread.weights * state.messages.incoming
+    return np.asarray(state.graph.fields + np.bincount(spread.places, messages, state.graph.fields.size))
 
 
-def _released(state: MessageState, sums: Floats) -> tuple[Floats, Floats]:
+def _released(state: MessageState, spread: _Spread, sums: Floats) -> tuple[Floats, Floats]:
     """The messages from variables that belong to those into them, and their peaks, which are taken out.
 
     A sum that is -inf only because of the receiver is made anew without it, as far as the receiver counts once.
     """
-    edges, incoming = state.graph.edges, state.incoming
-    places, weights = _places(state), _spread_weights(state)
-    is_zero = incoming == -np.inf
-    others = np.bincount(places, np.where(is_zero, 0.0, weights * incoming))
-    is_sole = is_zero & (np.bincount(places, is_zero)[places] == 1) & (weights == 1.0)
+    fields, incoming, places = state.graph.fields, state.messages.incoming, spread.places
     outgoing = np.full(incoming.size, -np.inf)
-    is_live = sums[places] > -np.inf
-    outgoing[is_live] = sums[places[is_live]] - incoming[is_live]
-    outgoing[is_sole] = others[places[is_sole]]
-    peaks = np.maximum.reduceat(outgoing, edges["start"])
-    return outgoing - np.repeat(peaks, state.graph.variables["size"][edges["variable"]]), peaks
+    np.subtract(sums[places], incoming, out=outgoing, where=sums[places] > -np.inf)
+    is_zero = incoming == -np.inf
+    if is_zero.any():
+        others = fields + np.bincount(places, np.where(is_zero, 0.0, spread.weights * incoming), fields.size)
+        is_sole = is_zero & (np.bincount(places, is_zero)[places] == 1) & (spread.weights == 1.0)
+        outgoing[is_sole] = others[places[is_sole]]
+    peaks = np.maximum.reduceat(outgoing, state.graph.edges["start"])
+    return outgoing - np.repeat(peaks, spread.widths), peaks
 
 
 def _answers(state: MessageState, outgoing: Floats, *, is_max: bool) -> tuple[Floats, Floats]:
     """What the factors answer to messages from variables, and the peaks that were taken out."""
-    from plausible.kernels.messages import sweep
+    from plausible.kernels.messages import Messages, Rule, pull_all
 
     space = workspace(state.graph)
-    incoming, urgencies = state.incoming.copy(), state.urgencies.copy()
-    sweep(state.graph, incoming, outgoing.copy(), state.order, True, 0.0, is_max, True, urgencies, -np.inf, space)
-    return incoming, space.per_edge[0].copy()
+    messages = Messages(np.empty_like(outgoing), outgoing, outgoing if is_max else np.exp(outgoing))
+    pull_all(state.graph, messages, Rule(0.0, is_max, True), space)
+    return messages.incoming, space.peaks
 
 
 def _log_totals(values: Floats, starts: Ints, widths: Ints, *, is_max: bool) -> Floats:

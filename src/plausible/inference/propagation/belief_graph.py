@@ -1,7 +1,8 @@
-"""The Bethe cluster graph of a problem as lists of edges, and how often each factor counts."""
+"""The Bethe cluster graph of a problem: factors within none, fields of variables, and how often each factor counts."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,54 +13,152 @@ from plausible.inference.problem import Problem
 if TYPE_CHECKING:
     from plausible.kernels.messages import MessageGraph
 
-__all__ = ["is_forest", "message_graph", "tree_weights", "walking_order"]
+__all__ = ["Clusters", "is_forest", "message_graph", "read_clusters", "tree_weights", "walking_order"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def message_graph(problem: Problem, weights: Floats) -> MessageGraph:
+@dataclass(frozen=True, slots=True, eq=False)
+class Clusters:
+    """A problem whose factors have two or more variables each, none of them within another.
+
+    Attributes
+    ----------
+    sizes
+        The number of states of each variable.
+    fields
+        log of the product of all factors of one variable, for each state of each variable.
+    scope_starts, scopes
+        The variables of factor f, in axis order, are `scopes[scope_starts[f]:scope_starts[f + 1]]`; those of one state
+        are in none.
+    table_starts, logs
+        The logarithms of its numbers are `logs[table_starts[f]:table_starts[f + 1]]`.
+    """
+
+    sizes: Ints
+    fields: Floats
+    scope_starts: Ints
+    scopes: Ints
+    table_starts: Ints
+    logs: Floats
+
+    @property
+    def num_factors(self) -> int:
+        """How many factors there are."""
+        return len(self.table_starts) - 1
+
+    @property
+    def owners(self) -> Ints:
+        """The factor of each place in `scopes`."""
+        return np.repeat(np.arange(self.num_factors), np.diff(self.scope_starts))
+
+    def around(self) -> tuple[Ints, Ints]:
+        """Where the factors of each variable begin, and these factors, variable by variable."""
+        starts = _starts(np.bincount(self.scopes, minlength=len(self.sizes)))
+        return starts, self.owners[np.argsort(self.scopes, kind="stable")]
+
+
+def read_clusters(problem: Problem) -> Clusters:
+    """Merge factors into those that have all their variables, and those of one variable into its field.
+
+    The product stays the same, and what was a tree but for such factors becomes one.
+    """
+    is_wide = problem.sizes[problem.scopes] > 1
+    owners = np.repeat(np.arange(len(problem.factors)), np.diff(problem.scope_starts))
+    arities = np.bincount(owners, is_wide, minlength=len(problem.factors)).astype(np.int64)
+    with np.errstate(divide="ignore"):
+        logs = np.log(problem.tables)
+    lengths = np.diff(problem.table_starts)
+    is_tie = arities > 1
+    # What is left of a factor of one variable is that variable; of a constant, any.
+    lone = np.flatnonzero(~is_tie[owners] & (is_wide | (arities[owners] == 0)))
+    lone = lone[np.flatnonzero(np.diff(owners[lone], prepend=-1))]
+    shifts = _starts(problem.sizes)[problem.scopes[lone]]
+    is_alone = np.repeat(~is_tie, lengths)
+    places = np.repeat(shifts - _starts(lengths[~is_tie])[:-1], lengths[~is_tie]) + np.arange(int(is_alone.sum()))
+    fields = np.bincount(places, logs[is_alone], minlength=int(problem.sizes.sum())).astype(np.float64)
+    ties = Clusters(
+        problem.sizes,
+        fields,
+        _starts(arities[is_tie]),
+        problem.scopes[is_wide & is_tie[owners]],
+        _starts(lengths[is_tie]),
+        logs[~is_alone],
+    )
+    return _merged(ties)
+
+
+def _merged(clusters: Clusters) -> Clusters:
+    """The same product without factors within others."""
+    from plausible.kernels.message_graphs import find_hosts, merge_tables
+
+    numbers = np.arange(clusters.num_factors)
+    hosts = numbers.copy()
+    find_hosts(clusters.scope_starts, clusters.scopes, *clusters.around(), hosts)
+    is_host = hosts == numbers
+    if is_host.all():
+        return clusters
+    logs = clusters.logs.copy()
+    merge_tables(clusters.sizes, clusters.scope_starts, clusters.scopes, clusters.table_starts, hosts, logs)
+    arities, lengths = np.diff(clusters.scope_starts), np.diff(clusters.table_starts)
+    return Clusters(
+        clusters.sizes,
+        clusters.fields,
+        _starts(arities[is_host]),
+        clusters.scopes[np.repeat(is_host, arities)],
+        _starts(lengths[is_host]),
+        logs[np.repeat(is_host, lengths)],
+    )
+
+
+def message_graph(clusters: Clusters, weights: Floats) -> MessageGraph:
     """One cluster for each factor and one for each variable, joined by an edge for each variable of each factor.
 
     `weights` says how often each factor counts: once in ordinary belief propagation.
     """
     from plausible.kernels.messages import EDGE, FACTOR, VARIABLE, MessageGraph
 
-    variables = np.empty(len(problem.variables), dtype=VARIABLE)
-    ends = np.cumsum(np.bincount(problem.scopes, minlength=variables.size))
-    variables["size"], variables["first"], variables["last"] = problem.sizes, _before(ends), ends
-    factors = np.empty(len(problem.factors), dtype=FACTOR)
-    factors["first"], factors["last"] = problem.scope_starts[:-1], problem.scope_starts[1:]
-    factors["table"], factors["weight"] = problem.table_starts[:-1], weights
-    edges = np.empty(problem.scopes.size, dtype=EDGE)
-    edges["variable"], edges["factor"] = problem.scopes, _owners(problem)
-    edges["start"] = _before(np.cumsum(problem.sizes[problem.scopes]))
-    with np.errstate(divide="ignore"):
-        logs = np.log(problem.tables) / np.repeat(weights, np.diff(problem.table_starts))
-    return MessageGraph(variables, factors, edges, _around(problem), logs, np.exp(logs))
+    scopes, owners, sizes = clusters.scopes, clusters.owners, clusters.sizes
+    around = np.argsort(scopes, kind="stable")
+    members = np.empty_like(around)
+    members[around] = np.arange(around.size)
+    variables = np.empty(sizes.size, dtype=VARIABLE)
+    ends = np.cumsum(np.bincount(scopes, minlength=sizes.size))
+    variables["size"], variables["start"] = sizes, _starts(sizes)[:-1]
+    variables["first"], variables["last"] = ends - np.bincount(scopes, minlength=sizes.size), ends
+    factors = np.empty(clusters.num_factors, dtype=FACTOR)
+    factors["table"], factors["weight"] = clusters.table_starts[:-1], weights
+    factors["first"], factors["last"] = clusters.scope_starts[:-1], clusters.scope_starts[1:]
+    edges = np.empty(scopes.size, dtype=EDGE)
+    edges["variable"], edges["factor"] = scopes[around], owners[around]
+    edges["start"] = _starts(sizes[scopes[around]])[:-1]
+    edges["table"], edges["weight"] = factors["table"][edges["factor"]], weights[edges["factor"]]
+    edges["step"] = _steps(clusters)[around]
+    mates = _mates(clusters)[around]
+    is_pair = mates >= 0
+    edges["mate"] = np.where(is_pair, edges["start"][members[mates]] if mates.size else mates, -1)
+    edges["width"] = np.where(is_pair, sizes[scopes[mates]] if mates.size else mates, 0)
+    logs = clusters.logs / np.repeat(weights, np.diff(clusters.table_starts))
+    return MessageGraph(variables, factors, edges, members, clusters.fields, logs, np.exp(logs))
 
 
-def walking_order(problem: Problem) -> Ints:
+def walking_order(clusters: Clusters) -> Ints:
     """The variables of each component of the factor graph, nearest to its first first."""
     from plausible.kernels.message_graphs import walk
 
-    order = np.empty(len(problem.variables), dtype=np.int64)
-    edge_starts = np.searchsorted(np.sort(problem.scopes), np.arange(order.size + 1))
-    seen = np.zeros(order.size + len(problem.factors), dtype=np.int64)
-    around, owners = _around(problem), _owners(problem)
-    walk(problem.sizes, problem.scope_starts, problem.scopes, edge_starts, around, owners, seen, order)
+    order = np.empty(clusters.sizes.size, dtype=np.int64)
+    seen = np.zeros(order.size + clusters.num_factors, dtype=np.int64)
+    walk(clusters.scope_starts, clusters.scopes, *clusters.around(), seen, order)
     return order
 
 
-def is_forest(problem: Problem) -> bool:
-    """Whether the factor graph has no cycle, variables of one state aside.
-
-    Two factors that share two variables make a cycle.
-    """
-    return bool(_counts_without_cycle(problem, np.arange(len(problem.factors))).all())
+def is_forest(clusters: Clusters) -> bool:
+    """Whether the factor graph has no cycle: two factors that share two variables make one."""
+    return bool(_counts_without_cycle(clusters, np.arange(clusters.num_factors)).all())
 
 
-def tree_weights(problem: Problem, num_trees: int, seed: int) -> Floats:
+def tree_weights(clusters: Clusters, num_trees: int, seed: int) -> Floats:
     """In what share of random sets of factors without cycles each factor is: always above zero, one on a forest.
 
     A set is filled in random order, for as long as no cycle arises in the factor graph, so that for pairs it is a
@@ -67,38 +166,43 @@ def tree_weights(problem: Problem, num_trees: int, seed: int) -> Floats:
     had their turn.
     """
     rng = np.random.default_rng(seed)
-    counts = np.zeros(len(problem.factors), dtype=np.int64)
-    if is_forest(problem):
-        return np.ones(len(problem.factors))
+    counts = np.zeros(clusters.num_factors, dtype=np.int64)
+    if is_forest(clusters):
+        return np.ones(clusters.num_factors)
     num_drawn = 0
     while num_drawn < num_trees or not counts.all():
         sequence = np.argsort(rng.random(counts.size) + (counts > 0))
-        counts += _counts_without_cycle(problem, sequence)
+        counts += _counts_without_cycle(clusters, sequence)
         num_drawn += 1
     return counts / num_drawn
 
 
-def _counts_without_cycle(problem: Problem, sequence: Ints) -> Ints:
+def _counts_without_cycle(clusters: Clusters, sequence: Ints) -> Ints:
     """One for each factor that closes no cycle with those before it in the sequence, zero for the others."""
     from plausible.kernels.message_graphs import acyclic
 
-    num = len(problem.variables)
-    counts = np.zeros(len(problem.factors), dtype=np.int64)
-    roots, stamps = np.arange(num), np.full(num, -1)
-    acyclic(problem.sizes, problem.scope_starts, problem.scopes, sequence, roots, stamps, counts)
+    counts = np.zeros(clusters.num_factors, dtype=np.int64)
+    roots, stamps = np.arange(clusters.sizes.size), np.full(clusters.sizes.size, -1)
+    acyclic(clusters.scope_starts, clusters.scopes, sequence, roots, stamps, counts)
     return counts
 
 
-def _owners(problem: Problem) -> Ints:
-    """The factor of each edge."""
-    return np.repeat(np.arange(len(problem.factors)), np.diff(problem.scope_starts))
+def _steps(clusters: Clusters) -> Ints:
+    """How far the states of each variable in `scopes` lie apart in its factor's table."""
+    widths = clusters.sizes[clusters.scopes]
+    steps, arities = np.ones_like(widths), np.diff(clusters.scope_starts)
+    for place in range(int(arities.max(initial=1)) - 2, -1, -1):
+        at = clusters.scope_starts[:-1][arities > place + 1] + place
+        steps[at] = steps[at + 1] * widths[at + 1]
+    return steps
 
 
-def _around(problem: Problem) -> Ints:
-    """The edges, variable by variable."""
-    return np.argsort(problem.scopes, kind="stable")
+def _mates(clusters: Clusters) -> Ints:
+    """For each place in `scopes` that of the other variable of a pair; -1 in larger factors."""
+    places, starts = np.arange(clusters.scopes.size), clusters.scope_starts[clusters.owners]
+    is_pair = np.diff(clusters.scope_starts)[clusters.owners] == 2
+    return np.where(is_pair, 2 * starts + 1 - places, -1)
 
 
-def _before(ends: Ints) -> Ints:
-    """Where each begins, from where each ends."""
-    return np.concatenate([np.zeros(1, dtype=np.int64), ends[:-1]]) if ends.size else ends
+def _starts(lengths: Ints) -> Ints:
+    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])

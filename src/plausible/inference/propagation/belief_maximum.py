@@ -2,25 +2,53 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.errors import InvalidArgument
 from plausible.inference.optimizer import Optimizer, Optimum
 from plausible.inference.problem import Problem
 from plausible.inference.propagation.belief_energy import reparametrise
-from plausible.inference.propagation.belief_graph import tree_weights
-from plausible.inference.propagation.belief_messages import MessageEngine, MessageState, workspace
+from plausible.inference.propagation.belief_graph import Clusters
+from plausible.inference.propagation.belief_messages import MessageEngine, MessageState, ReweightedEngine, workspace
 
-__all__ = ["MaxProduct"]
+__all__ = ["MaxProduct", "MaxProductState"]
 
 _NAME = "max-product belief propagation"
+#: Rounds between assignments, each of which takes about as long as a round.
+_ROUNDS = 5
+#: Assignments without news of value or bound, after which there will hardly be any.
+_PATIENCE = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class MaxProductState(MessageState):
+    """Messages, the best assignment that some of them have made, and what no assignment exceeds.
+
+    Attributes
+    ----------
+    states
+        The assignment, by state positions.
+    value
+        log Π φ of it, `problem.log_scale` left out; -inf where there is none yet.
+    upper
+        The lowest bound so far.
+    num_idle
+        How many assignments ago value or bound were last improved by more than a hundredth of the gap.
+    """
+
+    states: NDArray[np.int64]
+    value: float = -math.inf
+    upper: float = 0.0  # no factor exceeds one
+    num_idle: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MaxProduct(MessageEngine, Optimizer):
+class MaxProduct(ReweightedEngine, Optimizer):
     r"""Messages that maximise where `LoopyBP` sums, then a choice of states one by one, given those chosen before.
 
     On a forest the assignment is a best one, ties or not. With cycles, factors count as often as random trees have
@@ -28,20 +56,20 @@ class MaxProduct(MessageEngine, Optimizer):
 
     .. math:: \max \log \prod φ ≤ \log c + \sum_f ρ_f \max_{v ∈ f, x_v} \log \frac{\max_{x_f ∼ x_v} b_f(x_f)}{b_v(x_v)}
 
-    bounds all assignments (Wainwright, Jaakkola & Willsky 2005b). Where the assignment reaches the bound it is
-    proved to be a best one; `.info.error` has the gap.
+    bounds all assignments (Wainwright, Jaakkola & Willsky 2005b). Every few rounds an assignment is made, improved
+    one state at a time, and kept if it is the best so far, as is the lowest bound. A run ends where the two meet,
+    which proves a best assignment, where the messages settle, or where both have stopped improving; `.info.error` has
+    the gap.
 
     Parameters
     ----------
     schedule, damping, max_iterations
         As for `LoopyBP`.
-    tolerance
-        Messages whose logarithms change no more than this have settled.
+    tolerance, num_trees, seed
+        As for `TreeReweightedBP`.
     reweighted
         Whether to count factors by trees. Where false, each counts once, the plain algorithm, which often finds as
         good an assignment but, with cycles, proves next to nothing: only that no factor exceeds its largest entry.
-    num_trees, seed
-        As for `TreeReweightedBP`.
 
     Examples
     --------
@@ -56,49 +84,79 @@ class MaxProduct(MessageEngine, Optimizer):
     tolerance: float = 1e-11
     max_iterations: int = 300
     reweighted: bool = True
-    num_trees: int = 30
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        MessageEngine.__post_init__(self)
-        if self.num_trees < 1:
-            raise InvalidArgument(f"num_trees is at least 1, not {self.num_trees!r}.")
 
     @property
     def _is_max(self) -> bool:
         return True
 
-    @property
-    def _in_logs(self) -> bool:
-        return True
+    def _weights(self, clusters: Clusters) -> NDArray[np.float64]:
+        return ReweightedEngine._weights(self, clusters) if self.reweighted else np.ones(clusters.num_factors)
 
-    def _weights(self, problem: Problem) -> NDArray[np.float64]:
-        return tree_weights(problem, self.num_trees, self.seed) if self.reweighted else np.ones(len(problem.factors))
+    # --- rounds ---
 
-    def optimize(self, problem: Problem) -> Optimum:
-        """The assignment that the messages at the end of a run make."""
-        state = self._settled(problem)
-        states = _decoded(state)
-        info = self._info(problem, state, _NAME, self._advice)
-        if info.exact:
-            return Optimum(states, float(problem.log_product(states[None, :])[0]), info)
-        upper = 0.0  # no factor exceeds one
+    def init(self, problem: Problem) -> MaxProductState:
+        """Messages that say nothing, and each variable in its first state."""
+        start = MessageEngine.init(self, problem)
+        parts = {field.name: getattr(start, field.name) for field in fields(start)}
+        return MaxProductState(**parts, states=np.zeros(start.order.size, dtype=np.int64))
+
+    def step(self, problem: Problem, state: MessageState) -> MaxProductState:
+        """One round, and every few rounds, or where the messages have settled, an assignment and a bound."""
+        after = cast(MaxProductState, MessageEngine.step(self, problem, state))
+        is_due = after.converged or after.iterations % _ROUNDS == 0 or after.iterations >= self.max_iterations
+        return self._judged(problem, after) if is_due and not after.is_contradictory else after
+
+    def run(
+        self,
+        problem: Problem,
+        state: MessageState | None = None,
+        progress: Callable[[MessageState], None] | None = None,
+    ) -> MaxProductState:
+        """Rounds until the messages settle, a bound is met, nothing improves, or `max_iterations` are over."""
+        return cast(MaxProductState, MessageEngine.run(self, problem, state, progress))
+
+    def _judged(self, problem: Problem, state: MaxProductState) -> MaxProductState:
+        """The state with a new assignment and a new bound, as far as they are better."""
+        states, upper = _decoded(state), state.upper
+        value = float(problem.log_product(states[None, :])[0])
         if self.reweighted or state.is_forest:
             found = reparametrise(state, is_max=True)
             upper = min(upper, found.log_constant + found.slack + found.rounding)
-        return Optimum(states, upper, info)
+        gain = max(value - state.value, 0.0) + state.upper - upper
+        is_idle = gain <= (1e-2 * (upper - max(value, state.value)) if self.reweighted else 0.0)
+        if value <= state.value:
+            states, value = state.states, state.value
+        num_idle = state.num_idle + 1 if is_idle else 0
+        is_over = state.converged or upper - value <= self._PROOF or (num_idle >= _PATIENCE and not state.is_forest)
+        return replace(state, states=states, value=value, upper=upper, num_idle=num_idle, converged=is_over)
+
+    # --- answers ---
+
+    def optimize(self, problem: Problem) -> Optimum:
+        """The best assignment that the messages made on their way."""
+        state = cast(MaxProductState, self._settled(problem))
+        info = self._info(problem, state, _NAME, self._advice)
+        if info.exact:
+            return Optimum(state.states, float(problem.log_product(state.states[None, :])[0]), info)
+        is_proved = state.upper - state.value <= self._PROOF
+        has_settled = is_proved or state.residual <= self.tolerance
+        return Optimum(
+            state.states, state.upper, replace(info, converged=has_settled, advice="" if is_proved else self._advice)
+        )
 
     @property
     def _advice(self) -> str:
         damped = "" if self.damping >= 0.5 else "damping=0.5, "
         other = "reweighted=False" if self.reweighted else "reweighted=True"
-        return f"The messages have not settled. Try {damped}{other} or more max_iterations."
+        return f"There may be a better assignment. Try {damped}{other}, more max_iterations or DualDecomposition()."
 
 
 def _decoded(state: MessageState) -> NDArray[np.int64]:
-    """A state for each variable in the order of the graph, given those before it."""
-    from plausible.kernels.messages import decode
+    """A state for each variable in the order of the graph, given those before it, then improved one by one."""
+    from plausible.kernels.message_decoding import decode, improve
 
-    states = np.zeros(state.order.size, dtype=np.int64)
-    decode(state.graph, state.outgoing.copy(), state.order, workspace(state.graph), states)
+    states, space = np.zeros(state.order.size, dtype=np.int64), workspace(state.graph)
+    messages = state.messages._replace(outgoing=state.messages.outgoing.copy())
+    decode(state.graph, messages, state.order, space, states)
+    improve(state.graph, states, space)
     return states

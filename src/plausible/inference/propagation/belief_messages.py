@@ -14,12 +14,19 @@ from numpy.typing import NDArray
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.inference.info import QueryInfo
 from plausible.inference.problem import Problem
-from plausible.inference.propagation.belief_graph import is_forest, message_graph, walking_order
+from plausible.inference.propagation.belief_graph import (
+    Clusters,
+    is_forest,
+    message_graph,
+    read_clusters,
+    tree_weights,
+    walking_order,
+)
 
 if TYPE_CHECKING:
-    from plausible.kernels.messages import MessageGraph, Workspace
+    from plausible.kernels.messages import MessageGraph, Messages, Rule, Workspace
 
-__all__ = ["MessageEngine", "MessageState", "workspace"]
+__all__ = ["MessageEngine", "MessageState", "ReweightedEngine", "workspace"]
 
 Floats = NDArray[np.float64]
 
@@ -36,12 +43,12 @@ class MessageState:
     Attributes
     ----------
     graph
-        The factor graph, with how often each factor counts.
+        The factor graph, with how often each factor counts: factors within others are merged into these.
     order
         The variables, as a walk through the graph comes by them.
     is_forest
         Whether it has no cycles.
-    incoming, outgoing
+    messages
         The logarithms of the messages from factors to variables and back: those of edge e, a number for each state,
         begin at `graph.edges["start"][e]`, their peaks near zero.
     urgencies
@@ -59,8 +66,7 @@ class MessageState:
     graph: MessageGraph
     order: NDArray[np.int64]
     is_forest: bool
-    incoming: Floats
-    outgoing: Floats
+    messages: Messages
     urgencies: Floats
     iterations: int = 0
     residual: float = math.inf
@@ -98,60 +104,64 @@ class MessageEngine(ABC):
         """Whether changes are those of the logarithms of messages, rather than of messages whose peak is one."""
 
     @abstractmethod
-    def _weights(self, problem: Problem) -> Floats:
+    def _weights(self, clusters: Clusters) -> Floats:
         """How often each factor counts."""
 
     # --- rounds ---
 
     def init(self, problem: Problem) -> MessageState:
-        """Messages that say nothing."""
-        graph, order = message_graph(problem, self._weights(problem)), walking_order(problem)
-        nothing = np.zeros(int(problem.sizes[problem.scopes].sum()))
-        state = MessageState(graph, order, is_forest(problem), nothing, nothing, np.full(order.size, np.inf))
-        return state if order.size else replace(state, residual=0.0, converged=True)
+        """Messages from factors that say nothing, and from variables that tell their fields."""
+        from plausible.kernels.messages import Messages, push_all
+
+        clusters = read_clusters(problem)
+        graph, order = message_graph(clusters, self._weights(clusters)), walking_order(clusters)
+        num = int(clusters.sizes[clusters.scopes].sum())
+        messages = Messages(np.zeros(num), np.zeros(num), np.ones(num))
+        state = MessageState(graph, order, is_forest(clusters), messages, np.full(order.size, np.inf))
+        is_possible = push_all(graph, messages, self._rule(state), workspace(graph))
+        if is_possible and order.size:
+            return state
+        return replace(state, residual=0.0, converged=True, is_contradictory=not is_possible)
 
     def step(self, problem: Problem, state: MessageState) -> MessageState:
         """One round: each variable's messages renewed once, or twice if sequential.
 
-        If residual, as many turns as there are variables go to those whose urgency is at least half the largest,
-        again and again.
+        If residual, as many turns as there are variables, each for the one with most news.
         """
         if not problem.variables:
             return state
-        messages = state.incoming.copy(), state.outgoing.copy(), state.urgencies.copy()
+        messages, urgencies = type(state.messages)(*(part.copy() for part in state.messages)), state.urgencies.copy()
         # On a forest the messages are final after some rounds, up to rounding: nothing less is exact.
         target = min(self.tolerance, _ROUNDING) if state.is_forest else self.tolerance
-        residual = self._play(state, messages, target)
+        residual = self._play(state, messages, urgencies, target)
         return replace(
             state,
-            incoming=messages[0],
-            outgoing=messages[1],
-            urgencies=messages[2],
+            messages=messages,
+            urgencies=urgencies,
             iterations=state.iterations + 1,
             residual=max(residual, 0.0),
             converged=residual <= target,
             is_contradictory=residual < 0,
         )
 
-    def _play(self, state: MessageState, messages: tuple[Floats, Floats, Floats], target: float) -> float:
+    def _play(self, state: MessageState, messages: Messages, urgencies: Floats, target: float) -> float:
         """Renew the messages in place; the largest change, or the largest urgency left; negative if contradictory."""
-        from plausible.kernels.messages import sweep
+        from plausible.kernels.messages import CONTRADICTION, pull_all, push_all, sweep
+        from plausible.kernels.residual_messages import chase
 
-        incoming, outgoing, urgencies = messages
-        options = (float(self.damping), self._is_max, self._in_logs, urgencies)
-        space = workspace(state.graph)
-        if self.schedule == "synchronous":
-            return sweep(state.graph, incoming, outgoing, state.order, True, *options, -np.inf, space)[0]
-        both_ways = np.concatenate([state.order[::-1], state.order])
+        graph, rule, space = state.graph, self._rule(state), workspace(state.graph)
         if self.schedule == "sequential":
-            return sweep(state.graph, incoming, outgoing, both_ways, False, *options, -np.inf, space)[0]
-        num_turns, residual = 0, float(urgencies.max())
-        while num_turns < state.order.size and residual > target:
-            change, turns = sweep(state.graph, incoming, outgoing, both_ways, False, *options, residual / 2, space)
-            if change < 0:
-                return change
-            num_turns, residual = num_turns + turns, float(urgencies.max())
-        return residual
+            return sweep(graph, messages, np.concatenate([state.order[::-1], state.order]), rule, space)
+        if self.schedule == "residual":
+            return chase(graph, messages, urgencies, rule, target, space)
+        change = pull_all(graph, messages, rule, space)
+        return change if push_all(graph, messages, rule, space) else CONTRADICTION
+
+    def _rule(self, state: MessageState) -> Rule:
+        from plausible.kernels.messages import Rule
+
+        # A small change of a small number may be the whole truth on a forest: there logarithms have to settle.
+        return Rule(float(self.damping), self._is_max, self._in_logs or state.is_forest)
 
     def run(
         self,
@@ -201,10 +211,31 @@ class MessageEngine(ABC):
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReweightedEngine(MessageEngine):
+    """Messages with factors counted by random trees; logarithms have to settle."""
+
+    num_trees: int = 30
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        MessageEngine.__post_init__(self)
+        if self.num_trees < 1:
+            raise InvalidArgument(f"num_trees is at least 1, not {self.num_trees!r}.")
+
+    @property
+    def _in_logs(self) -> bool:
+        return True
+
+    def _weights(self, clusters: Clusters) -> Floats:
+        return tree_weights(clusters, self.num_trees, self.seed)
+
+
 def workspace(graph: MessageGraph) -> Workspace:
     """Room for a sweep to work in."""
     from plausible.kernels.messages import Workspace
 
     largest = np.diff(graph.factors["table"], append=graph.logs.size).max(initial=1)
-    widest = graph.variables["size"].max(initial=1)
-    return Workspace(np.empty((2, largest)), np.empty((3, widest)), np.empty((2, graph.edges.size)))
+    per_state = np.empty((3, graph.variables["size"].max(initial=1)))
+    per_edge = np.empty((2, graph.edges.size))
+    return Workspace(np.empty(largest), np.empty(largest), per_state, per_edge[0], per_edge[1])

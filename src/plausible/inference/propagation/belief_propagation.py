@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.errors import InvalidArgument, NotSupported
+from plausible.errors import NotSupported
 from plausible.inference.approximate import ApproximateEngine, Beliefs
 from plausible.inference.estimate import Estimate
 from plausible.inference.problem import Problem
 from plausible.inference.propagation.belief_energy import reparametrise, variable_beliefs
-from plausible.inference.propagation.belief_graph import tree_weights
-from plausible.inference.propagation.belief_messages import MessageEngine, MessageState
+from plausible.inference.propagation.belief_graph import Clusters
+from plausible.inference.propagation.belief_messages import MessageEngine, MessageState, ReweightedEngine
 
 __all__ = ["LoopyBP", "TreeReweightedBP"]
 
@@ -38,21 +39,23 @@ class LoopyBP(MessageEngine, ApproximateEngine):
     Beliefs about a variable are the product of the messages into it, those about a factor's variables the product of
     the factor and the messages into it. Once settled they agree with each other, and log Z is estimated by the Bethe
     free energy. With cycles there is no promise of settling, nor of how good the beliefs then are; on a forest they
-    are exact, and `.info` says so.
+    are exact, and `.info` says so. Factors within the scope of another are merged into it first.
 
     Parameters
     ----------
     schedule
         "sequential" renews the messages of one variable after the other, forth and back, so that a forest takes one
         round and another to see that nothing changes; "synchronous" renews all from those of the round before;
-        "residual" goes where messages have changed most (Elidan, McGraw & Koller 2006).
+        "residual" always gives the next turn to the variable whose factors were told the largest changes since its
+        last (Elidan, McGraw & Koller 2006, without their look-ahead: Sutton & McCallum 2007).
     damping
         The share of the old message, in logarithms, that is kept in the new one.
     tolerance
         Messages, their peaks at one, that change no more than this have settled; those on a forest go on until
         nothing but rounding is left.
     max_iterations
-        Rounds after which to give up. A round costs Σ arity · entries over the tables, twice that if sequential.
+        Rounds after which to give up. A round costs Σ arity · entries over the tables, twice that if sequential; one
+        of the residual schedule has as many turns as there are variables.
 
     Examples
     --------
@@ -72,8 +75,8 @@ class LoopyBP(MessageEngine, ApproximateEngine):
     def _in_logs(self) -> bool:
         return False
 
-    def _weights(self, problem: Problem) -> Floats:
-        return np.ones(len(problem.factors))
+    def _weights(self, clusters: Clusters) -> Floats:
+        return np.ones(clusters.num_factors)
 
     def beliefs(self, problem: Problem, groups: Sequence[tuple[int, ...]]) -> Beliefs:
         """The belief about each group: of one variable, or of several within the scope of a factor."""
@@ -99,7 +102,7 @@ class LoopyBP(MessageEngine, ApproximateEngine):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TreeReweightedBP(MessageEngine, ApproximateEngine):
+class TreeReweightedBP(ReweightedEngine, ApproximateEngine):
     r"""Belief propagation with factors counted as often as random trees have them: log Z at most its estimate.
 
     Let ρ_f be the share of some sets of factors, none with a cycle, that factor f is in. Messages are those of
@@ -135,24 +138,9 @@ class TreeReweightedBP(MessageEngine, ApproximateEngine):
     (True, 3.332, 3.379)
     """
 
-    num_trees: int = 30
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        MessageEngine.__post_init__(self)
-        if self.num_trees < 1:
-            raise InvalidArgument(f"num_trees is at least 1, not {self.num_trees!r}.")
-
     @property
     def _is_max(self) -> bool:
         return False
-
-    @property
-    def _in_logs(self) -> bool:
-        return True
-
-    def _weights(self, problem: Problem) -> Floats:
-        return tree_weights(problem, self.num_trees, self.seed)
 
     def beliefs(self, problem: Problem, groups: Sequence[tuple[int, ...]]) -> Beliefs:
         """The belief about each group: of one variable, or of several within the scope of a factor."""
@@ -185,38 +173,43 @@ class TreeReweightedBP(MessageEngine, ApproximateEngine):
 def _tables(problem: Problem, state: MessageState, groups: Sequence[tuple[int, ...]]) -> tuple[Floats, ...]:
     """The belief about each group of variables."""
     singles = variable_beliefs(state)
-    return tuple(
-        singles[group[0]] if len(group) == 1 else _factor_belief(problem, state, group) if group else np.ones(())
-        for group in groups
-    )
+    tables = []
+    for group in groups:
+        wide = tuple(variable for variable in group if problem.sizes[variable] > 1)
+        table = np.ones(()) if not wide else singles[wide[0]] if len(wide) == 1 else _joint(problem, state, wide)
+        tables.append(table.reshape([int(problem.sizes[variable]) for variable in group]))
+    return tuple(tables)
 
 
-def _factor_belief(problem: Problem, state: MessageState, group: tuple[int, ...]) -> Floats:
+def _joint(problem: Problem, state: MessageState, group: tuple[int, ...]) -> Floats:
     """The marginal of a factor's belief, the smallest factor that holds the group."""
-    graph = state.graph
-    number = _holder(problem, state, group)
-    scope, factor = problem.scope(number), graph.factors[number]
-    shape = [int(problem.sizes[variable]) for variable in scope]
+    graph, factor = state.graph, _holder(problem, state, group)
+    edges = graph.edges[graph.members[factor["first"] : factor["last"]]]
+    scope, shape = edges["variable"].tolist(), graph.variables["size"][edges["variable"]].tolist()
     belief = graph.logs[factor["table"] :][: math.prod(shape)].reshape(shape)
-    for axis, edge in enumerate(graph.edges[factor["first"] : factor["last"]]):
-        message = state.outgoing[edge["start"] :][: shape[axis]]
+    for axis, edge in enumerate(edges):
+        message = state.messages.outgoing[edge["start"] :][: shape[axis]]
         belief = belief + message.reshape([-1 if i == axis else 1 for i in range(len(scope))])
     belief = np.exp(belief - belief.max())
     belief = np.einsum(belief, list(range(len(scope))), [scope.index(variable) for variable in group])
     return np.asarray(belief / belief.sum())
 
 
-def _holder(problem: Problem, state: MessageState, group: tuple[int, ...]) -> int:
-    """The smallest factor whose scope has all variables of a group."""
+def _holder(problem: Problem, state: MessageState, group: tuple[int, ...]) -> Any:
+    """The record of the smallest factor that has all variables of a group."""
     graph = state.graph
     records = graph.variables[list(group)]
     rarest = records[np.argmin(records["last"] - records["first"])]
-    factors: list[int] = graph.edges["factor"][graph.around[rarest["first"] : rarest["last"]]].tolist()
-    holders = [factor for factor in factors if set(group) <= set(problem.scope(factor))]
-    if not holders:
+    smallest, holder = math.inf, None
+    for factor in graph.factors[graph.edges["factor"][rarest["first"] : rarest["last"]]]:
+        scope = graph.edges["variable"][graph.members[factor["first"] : factor["last"]]]
+        entries = math.prod(graph.variables["size"][scope].tolist())
+        if set(group) <= set(scope.tolist()) and entries < smallest:
+            smallest, holder = entries, factor
+    if holder is None:
         names = ", ".join(repr(problem.variables[variable].name) for variable in group)
         raise NotSupported(
             f"Belief propagation has no joint belief of {names}: no factor has them all. Ask for fewer of them at a "
             "time, add a factor of ones over them, or take an exact engine such as JunctionTree()."
         )
-    return min(holders, key=lambda factor: int(problem.table_starts[factor + 1] - problem.table_starts[factor]))
+    return holder

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
@@ -26,13 +26,17 @@ __all__ = ["MeanField", "MeanFieldState"]
 
 Floats = NDArray[np.float64]
 
+_NAME = "mean field"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeanFieldState:
-    """All that the next step needs; plain arrays, so that a run can be stored and taken up again.
+    """All that the next step needs; it can be pickled, so that a run can be stored and taken up again.
 
     Attributes
     ----------
+    plan
+        How the problem falls apart into blocks.
     beliefs
         q about each piece, that is each set of variables in which a factor touches a block, one after the other.
     potentials
@@ -49,6 +53,7 @@ class MeanFieldState:
         Whether that was within the tolerance.
     """
 
+    plan: MeanFieldPlan
     beliefs: Floats
     potentials: Floats
     gains: Floats
@@ -127,16 +132,18 @@ class MeanField(ApproximateEngine):
 
     def init(self, problem: Problem, restart: int = 0) -> MeanFieldState:
         """Where a run begins; raises `ImpossibleEvidence` where zeros are found to leave no assignment."""
-        plan = self._plan(problem)
+        return self._start(problem, self._plan(problem), restart)
+
+    def _start(self, problem: Problem, plan: MeanFieldPlan, restart: int) -> MeanFieldState:
         generator = np.random.default_rng([self.seed, restart])
         beliefs = first_beliefs(problem, plan, generator, restart)
-        return MeanFieldState(beliefs, np.zeros_like(beliefs), np.full(len(plan.groups), -math.inf))
+        return MeanFieldState(plan, beliefs, np.zeros_like(beliefs), np.full(len(plan.groups), -math.inf))
 
     def step(self, problem: Problem, state: MeanFieldState) -> MeanFieldState:
         """Update every block once: the energy never falls."""
         from plausible.kernels.mean_field import expected_log, update_singles
 
-        plan = self._plan(problem)
+        plan = state.plan
         beliefs, potentials, gains = state.beliefs.copy(), state.potentials.copy(), state.gains.copy()
         residual = 0.0
         for number, group in enumerate(plan.groups):
@@ -149,8 +156,15 @@ class MeanField(ApproximateEngine):
         residual = max(residual, change)
         alone = beliefs[: plan.starts[len(plan.singles)]]
         energy = expected_log(plan.links, plan.places, plan.logs, beliefs) + _entropy(alone) + float(gains.sum())
-        return MeanFieldState(
-            beliefs, potentials, gains, energy, state.iterations + 1, residual, residual <= self.tolerance
+        return replace(
+            state,
+            beliefs=beliefs,
+            potentials=potentials,
+            gains=gains,
+            energy=energy,
+            iterations=state.iterations + 1,
+            residual=residual,
+            converged=residual <= self.tolerance,
         )
 
     def run(
@@ -172,7 +186,8 @@ class MeanField(ApproximateEngine):
         """
         if state is not None:
             return self._finish(problem, state, progress)
-        runs = (self._finish(problem, self.init(problem, number), progress) for number in range(self.restarts))
+        plan = self._plan(problem)
+        runs = (self._finish(problem, self._start(problem, plan, n), progress) for n in range(self.restarts))
         return max(runs, key=lambda run: run.energy)
 
     def _finish(
@@ -188,7 +203,8 @@ class MeanField(ApproximateEngine):
 
     def beliefs(self, problem: Problem, groups: Sequence[tuple[int, ...]]) -> Beliefs:
         """The product of what the blocks believe of their variables in each group."""
-        state, plan = self.run(problem), self._plan(problem)
+        state = self.run(problem)
+        plan = state.plan
         owners = {place: number for number, block in enumerate(plan.groups) for place in block.variables}
         parts = [_by_owner(group, owners) for group in groups]
         wanted: dict[int, list[tuple[int, ...]]] = {}
@@ -205,13 +221,12 @@ class MeanField(ApproximateEngine):
 
     def estimate(self, problem: Problem) -> Estimate:
         """The energy functional, a lower bound on log Z."""
-        plan = self._plan(problem)
         try:
             state = self.run(problem)
         except ImpossibleEvidence:
-            info = QueryInfo(_name(plan))
+            info = QueryInfo(_NAME)
             return Estimate(-math.inf, info, lower=-math.inf, upper=-math.inf, is_bound=True)
-        value = state.energy + problem.log_scale
+        plan, value = state.plan, state.energy + problem.log_scale
         upper = value if plan.is_exact else math.inf
         return Estimate(value, self._info(plan, state), lower=value, upper=upper, is_bound=True)
 
@@ -251,7 +266,7 @@ def _read_blocks(blocks: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]
 
 
 def _name(plan: MeanFieldPlan) -> str:
-    return "structured mean field" if plan.groups else "mean field"
+    return f"structured {_NAME}" if plan.groups else _NAME
 
 
 # --- updates ---

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import accumulate
 
 import numpy as np
@@ -94,9 +93,8 @@ class MeanFieldPlan:
         return np.flatnonzero(has_zeros & (self.links[:, 3] > 1)).tolist()
 
 
-@lru_cache(maxsize=2)
 def plan_mean_field(problem: Problem, blocks: tuple[tuple[str, ...], ...]) -> MeanFieldPlan:
-    """The plan of a problem, remembered for the steps that follow; variables that no block names stand alone."""
+    """The plan of a problem; variables that no block names stand alone."""
     from plausible.kernels.mean_field import lay_out_places
 
     owners, members = _read_blocks(problem, blocks)
@@ -107,8 +105,10 @@ def plan_mean_field(problem: Problem, blocks: tuple[tuple[str, ...], ...]) -> Me
     starts = _starts(int(np.prod(problem.sizes[list(piece)])) for piece in pieces)
     slots, counts, touched = _slots(problem, numbers, starts, cuts)
     lengths = np.diff(problem.table_starts)
-    place_starts = _starts(counts * lengths)
-    links = np.stack([problem.table_starts[:-1], lengths, place_starts[:-1], counts], axis=1)
+    is_pair = (counts == 2) & (np.diff(problem.scope_starts) == 2)
+    place_starts = _starts(counts * np.where(is_pair, 1, lengths))
+    heights = np.where(is_pair, problem.sizes[problem.scopes[problem.scope_starts[:-1]]], 0)
+    links = np.stack([problem.table_starts[:-1], lengths, place_starts[:-1], counts, heights], axis=1)
     places = np.zeros(place_starts[-1], dtype=np.int64)
     lay_out_places(problem.sizes, problem.scope_starts, problem.scopes, slots, links, places)
     factors = np.repeat(np.arange(len(counts)), counts)
