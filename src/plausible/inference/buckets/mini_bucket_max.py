@@ -1,0 +1,167 @@
+"""Best assignments and a bound on them: mini-buckets that maximise, with cost shifting."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.errors import ImpossibleEvidence, InvalidArgument
+from plausible.inference.buckets.bucket_problem import free_order, log_tables, tree_of
+from plausible.inference.buckets.bucket_sweeps import Side, begun, decoded, improved, untouched
+from plausible.inference.buckets.bucket_tree import BucketTree, Limits
+from plausible.inference.info import QueryInfo
+from plausible.inference.optimizer import Optimizer, Optimum
+from plausible.inference.problem import Problem
+from plausible.inference.search.local_search import check_count
+
+__all__ = ["MiniBucketMax", "MiniBucketMaxState"]
+
+Ints = NDArray[np.int64]
+
+#: The weight that a maximum has where copies are compared: next to none.
+_SOFTNESS = 0.01
+
+#: A value and a bound that are nearer to each other than this are the same.
+_PROOF = 1e-10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MiniBucketMaxState:
+    """Mini-buckets after some sweeps; it can be pickled, and a run can go on from it.
+
+    Attributes
+    ----------
+    tree
+        The mini-buckets.
+    side
+        Their tables and the best bound.
+    states
+        The best assignment so far, by state positions.
+    value
+        log Π φ of it, `problem.log_scale` left out; -inf where some factor is zero.
+    iterations
+        How many sweeps with shifts there were after the first.
+    converged
+        Whether the bound is reached, or stopped going down.
+    """
+
+    tree: BucketTree
+    side: Side
+    states: Ints
+    value: float
+    iterations: int = 0
+    converged: bool = False
+
+    @property
+    def upper(self) -> float:
+        """What no assignment exceeds."""
+        return self.value if self.tree.is_exact else max(self.value, self.side.total + self.side.slack)
+
+    @property
+    def residual(self) -> float:
+        """By how much the last sweep moved the bound."""
+        return 0.0 if self.tree.is_exact else self.side.change
+
+
+@dataclass(frozen=True, slots=True)
+class MiniBucketMax(Optimizer):
+    """An upper bound on the best assignment, and an assignment decoded from it (Dechter & Rish 2003).
+
+    Elimination gives a variable whose table would be too large copies that need not agree, which can only raise the
+    maximum. Shifts between copies that make their max-marginals agree lower it again (Ihler, Flerova, Dechter & Otten
+    2012). Assignments are read off the mini-buckets, the variables that went last being set first. Where no copies are
+    needed the assignment is a best one. A sweep costs a few operations on each table.
+
+    Parameters
+    ----------
+    bound
+        The variables in a table, at most; a factor that has more is not split.
+    max_entries
+        The entries of a table, at most; the same holds.
+    max_iterations
+        The sweeps with shifts after the first; with none there are no shifts at all.
+    tolerance
+        Less of a change ends the run.
+
+    Examples
+    --------
+    >>> from plausible.factors import Factor
+    >>> from plausible.variables import Evidence
+    >>> ring = [Factor({a: 2, b: 2}, [[1, 3], [2, 1]]) for a, b in ("AB", "BC", "CD", "DA")]
+    >>> found = MiniBucketMax(bound=3).best(ring, Evidence.read({}, {}))
+    >>> round(found.log_probability, 6), found.info.exact
+    (3.583519, True)
+    """
+
+    bound: int = 10
+    max_entries: int = 2**20
+    max_iterations: int = 20
+    tolerance: float = 1e-4
+
+    def __post_init__(self) -> None:
+        check_count("bound", self.bound, 1)
+        check_count("max_entries", self.max_entries, 1)
+        check_count("max_iterations", self.max_iterations)
+        if not self.tolerance >= 0:
+            raise InvalidArgument(f"tolerance={self.tolerance!r} must be a change of a bound, at least 0.")
+
+    def init(self, problem: Problem) -> MiniBucketMaxState:
+        """The mini-buckets after a first sweep, and what it favours."""
+        tree = tree_of(problem, free_order(problem), (), Limits(self.bound, self.max_entries))
+        scopes = [problem.scope(factor) for factor in range(len(problem.factors))]
+        side = untouched(tree, log_tables(problem), scopes, [0.0] * len(tree.clusters), _SOFTNESS)
+        nothing = np.zeros(len(problem.variables), dtype=np.int64)
+        state = MiniBucketMaxState(tree, begun(tree, side, matching=self.max_iterations > 0), nothing, -math.inf)
+        return self._decoded(problem, state)
+
+    def step(self, problem: Problem, state: MiniBucketMaxState) -> MiniBucketMaxState:
+        """A sweep with shifts, and the assignment that it favours, if it is better."""
+        if state.converged:
+            return state
+        side = improved(state.tree, state.side)
+        return self._decoded(problem, replace(state, side=side, iterations=state.iterations + 1))
+
+    def run(
+        self,
+        problem: Problem,
+        state: MiniBucketMaxState | None = None,
+        progress: Callable[[MiniBucketMaxState], None] | None = None,
+    ) -> MiniBucketMaxState:
+        """Sweeps until the bound is met or stops, or `max_iterations` of them are over, those before `state` too."""
+        state = self.init(problem) if state is None else state
+        while not state.converged and state.iterations < self.max_iterations:
+            state = self.step(problem, state)
+            if progress is not None:
+                progress(state)
+        return state
+
+    def optimize(self, problem: Problem) -> Optimum:
+        """The best assignment that was met, with the best bound."""
+        state = self.run(problem)
+        if state.upper == -math.inf:
+            raise ImpossibleEvidence.outright()
+        entries = state.tree.entries
+        is_proved = state.upper - state.value <= _PROOF
+        info = QueryInfo(
+            "mini-buckets",
+            exact=is_proved,
+            converged=state.converged,
+            cost=sum(entries),
+            largest_table=max(entries, default=0),
+            iterations=state.iterations,
+            residual=state.residual if math.isfinite(state.residual) else None,
+            advice="" if is_proved else f"Raise bound above {self.bound}, or search with BranchAndBound().",
+        )
+        return Optimum(state.states, state.upper, info)
+
+    def _decoded(self, problem: Problem, state: MiniBucketMaxState) -> MiniBucketMaxState:
+        states = decoded(state.tree, state.side, state.states)
+        value = float(problem.log_product(states[None, :])[0])
+        if value > state.value:
+            state = replace(state, states=states, value=value)
+        is_over = state.upper - state.value <= _PROOF if state.upper > -math.inf else True
+        return replace(state, converged=is_over or state.side.change <= self.tolerance)
