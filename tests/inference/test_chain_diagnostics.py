@@ -158,3 +158,15 @@ def test_arviz_is_asked_for_by_name_or_given_the_draws(monkeypatch):
         to_arviz({"A": np.zeros((2, 4))})
     monkeypatch.setitem(sys.modules, "arviz", types.SimpleNamespace(from_dict=lambda d: sorted(d)))
     assert to_arviz({"A": np.zeros((2, 4)), "B": np.zeros((2, 4))}) == ["A", "B"]
+
+
+def test_arviz_takes_the_draws_and_finds_the_same_diagnostics():
+    """The real library: chains and draws are its dimensions, and its R-hat and sizes are ours."""
+    arviz = pytest.importorskip("arviz", reason="ArviZ is optional: draws are handed to it where it is installed")
+    draws = autoregressive(np.random.default_rng(3), (4, 500), 0.5)
+    data = to_arviz({"A": draws})
+    assert dict(data.posterior["A"].sizes) == {"chain": 4, "draw": 500}
+    assert float(arviz.rhat(data)["A"]) == pytest.approx(float(r_hat(draws)), abs=1e-6)
+    assert float(arviz.ess(data, method="bulk")["A"]) == pytest.approx(
+        float(bulk_effective_sample_size(draws)), rel=0.02
+    )

@@ -18,6 +18,7 @@ from plausible.inference.sampling.chain_layout import ChainLayout
 from plausible.inference.sampling.chain_starts import blocking_factor, num_islands, possible_states
 from plausible.inference.sampling.collapsing import Collapse
 from plausible.inference.sampling.gibbs import Gibbs
+from plausible.kernels.chain_arrays import ChainArrays
 from plausible.kernels.gibbs import gibbs_sweeps, uniform
 from plausible.variables import Evidence, Variable, jeffrey
 
@@ -65,11 +66,8 @@ def empirical_matrix(problem, blocks, num_rows, seed):
     codes = layout.codes(np.repeat(states, num_rows, axis=0))
     places = layout.places(codes)
     words = np.random.SeedSequence(seed).generate_state(len(codes), np.uint64)
-    nothing, unwatched = np.zeros((len(codes), 0)), np.zeros(0, dtype=np.int64)
-    draws, scratch = np.zeros((len(codes), 0, 0), dtype=np.int32), np.empty(layout.block_sizes.max())
-    gibbs_sweeps(
-        1, problem.tables, *layout.kernel_arrays, codes, places, words, nothing, nothing, unwatched, draws, scratch
-    )
+    chains = ChainArrays.unwatched(codes, places, words)
+    gibbs_sweeps(1, problem.tables, layout.links, chains, np.empty(layout.largest_block))
     np.testing.assert_array_equal(places, layout.places(codes))  # moved along with the codes
     ends = np.ravel_multi_index(layout.states(codes).T, problem.sizes).reshape(len(states), num_rows)
     return np.stack([np.bincount(row, minlength=len(states)) / num_rows for row in ends])
@@ -304,6 +302,17 @@ def test_chains_that_have_not_mixed_say_so():
     info = Gibbs(num_samples=400, burn_in=0, num_chains=8).query(tight, names[:1], NONE).info
     assert not info.converged
     assert "R-hat" in info.advice
+    assert info.r_hat == info.residual + 1 > 1.01
+
+
+def test_effective_samples_are_those_of_independent_draws_with_the_same_error():
+    """About p (1 - p) / se² of the worst number: many for smooth answers, few for coupled variables."""
+    info = Gibbs(num_samples=10_000).query(BITS, [A], NONE).info
+    p = Enumeration().query(BITS, [A], NONE).values[0]
+    assert info.effective_samples == pytest.approx(p * (1 - p) / (info.error / 1.96) ** 2, rel=0.02)
+    tight = Gibbs(num_samples=10_000).query([Factor((A, B), [[20, 1], [1, 20]])], [A], NONE).info
+    assert tight.effective_samples < 5_000 < info.effective_samples
+    assert tight.acceptance is None
 
 
 # --- the run ---

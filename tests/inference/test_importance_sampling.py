@@ -34,7 +34,7 @@ def families(net):
 
 
 def ordered(net, evidence):
-    return list(ordered_families(families(net), evidence).values())
+    return list(ordered_families(families(net), evidence).families.values())
 
 
 def random_case(seed, num_variables=7, **options):
@@ -125,10 +125,10 @@ def test_only_ancestors_of_evidence_get_a_proposal_of_their_own():
     net = asia_network()
     leaf = next(name for name in net.variables if not net.graph.children(name))
     evidence = Evidence.read({leaf: net.variables[leaf].states[0]}, net.variables)
-    proposal = Proposal.of(ordered(net, evidence), evidence, 0.1, by_messages=True)
+    proposal = Proposal.of(ordered(net, evidence), evidence, 0.1).with_messages()
     assert set(proposal.guides) == set(net.graph.ancestors(leaf)) - {leaf}
     nothing = Evidence.read({}, {})
-    assert Proposal.of(ordered(net, nothing), nothing, 0.1, by_messages=True).guides == {}
+    assert Proposal.of(ordered(net, nothing), nothing, 0.1).with_messages().guides == {}
 
 
 def test_states_ruled_out_by_evidence_are_never_drawn():

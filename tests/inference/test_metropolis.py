@@ -14,6 +14,7 @@ from plausible.inference.engines import Enumeration
 from plausible.inference.problem import Problem
 from plausible.inference.sampling.chain_layout import ChainLayout
 from plausible.inference.sampling.metropolis import Metropolis
+from plausible.kernels.chain_arrays import ChainArrays
 from plausible.kernels.gibbs import metropolis_sweeps
 from plausible.variables import Evidence, Variable
 
@@ -58,6 +59,8 @@ def test_answers_agree_with_enumeration_within_their_error(engine):
         assert 0 < answer.info.error < 0.07
         assert np.abs(answer.values - truth).max() < 1.5 * answer.info.error
         assert answer.info.engine == "Metropolis-Hastings sampling"
+        assert 0.1 < answer.info.acceptance < 1
+        assert answer.info.effective_samples > 100
 
 
 @pytest.mark.parametrize("blocks", [[], [[0, 1]]])
@@ -82,18 +85,9 @@ def test_the_kernel_makes_the_transitions_of_the_definition(blocks):
     repeats = 4000
     codes = layout.codes(np.repeat(states, repeats, axis=0))
     words = np.random.SeedSequence(3).generate_state(len(codes), np.uint64)
-    metropolis_sweeps(
-        1,
-        np.log(problem.tables),
-        *layout.kernel_arrays,
-        codes,
-        layout.places(codes),
-        words,
-        np.zeros((len(codes), 0)),
-        np.zeros(0, dtype=np.int64),
-        np.zeros((len(codes), 0, 0), dtype=np.int32),
-        np.zeros(len(codes), dtype=np.int64),
-    )
+    chains = ChainArrays.unwatched(codes, layout.places(codes), words)
+    metropolis_sweeps(1, np.log(problem.tables), layout.links, chains)
+    assert chains.accepted.sum() / (num_blocks * len(codes)) > 0.2
     ends = np.ravel_multi_index(layout.states(codes).T, problem.sizes).reshape(len(states), repeats)
     got = np.stack([np.bincount(row, minlength=len(states)) / repeats for row in ends])
     assert np.abs(got - expected).max() < 4.5 * 0.5 / math.sqrt(repeats)

@@ -29,6 +29,12 @@ class QueryInfo:
         How many rounds an iterative method went; for samplers, how many samples were drawn.
     residual
         By how much the last round changed anything; `None` where there are no rounds.
+    effective_samples
+        For samplers, how many independent draws from the answer's own distribution would tell as much.
+    acceptance
+        The share of samples, or of proposals, that were accepted; `None` where nothing is rejected.
+    r_hat
+        For Markov chains the worst R-hat: one where they agree.
     advice
         What to try where the answer is not good enough; "" where there is nothing to say.
     """
@@ -41,4 +47,7 @@ class QueryInfo:
     largest_table: int = 0
     iterations: int = 0
     residual: float | None = None
+    effective_samples: float | None = None
+    acceptance: float | None = None
+    r_hat: float | None = None
     advice: str = ""

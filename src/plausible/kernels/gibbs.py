@@ -1,9 +1,7 @@
 """Sweeps of Markov chains over blocks of discrete variables: Gibbs draws and Metropolis proposals.
 
 A chain keeps, for each block, the code of its joint state and, for each factor, the place in `tables` of its current
-entry. Block b has the codes 0 .. block_sizes[b] - 1. The factors that it moves are those with numbers k in
-`link_starts[b] .. link_starts[b + 1]`: link k leads to factor `link_factors[k]`, and going from code c to code d moves
-that factor's place by `offsets[offset_starts[k] + d] - offsets[offset_starts[k] + c]`.
+entry. When a block moves, its links say how the places of its factors move along: see `BlockLinks`.
 """
 
 from __future__ import annotations
@@ -11,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.kernels.chain_arrays import BlockLinks, ChainArrays
 from plausible.kernels.jit import kernel
 
 __all__ = ["gibbs_sweeps", "metropolis_sweeps", "uniform"]
@@ -40,27 +39,16 @@ def uniform(generators: Words, chain: int) -> float:
 
 
 @kernel
-def _products(
-    tables: Floats,
-    first: int,
-    last: int,
-    link_factors: Ints,
-    offset_starts: Ints,
-    offsets: Ints,
-    code: int,
-    places: Ints,
-    chain: int,
-    weights: Floats,
-    size: int,
-) -> float:
-    """Write Π φ over the links first .. last, for each code of a block, into `weights`; its sum."""
+def _products(tables: Floats, links: BlockLinks, block: int, code: int, places: Ints, weights: Floats) -> float:
+    """Write Π φ over the factors that a block moves, for each of its codes, into `weights`; its sum."""
+    size = links.block_sizes[block]
     for other in range(size):
         weights[other] = 1.0
-    for link in range(first, last):
-        start = offset_starts[link]
-        base = places[chain, link_factors[link]] - offsets[start + code]
+    for link in range(links.link_starts[block], links.link_starts[block + 1]):
+        start = links.offset_starts[link]
+        base = places[links.link_factors[link]] - links.offsets[start + code]
         for other in range(size):
-            weights[other] *= tables[base + offsets[start + other]]
+            weights[other] *= tables[base + links.offsets[start + other]]
     total = 0.0
     for other in range(size):
         total += weights[other]
@@ -68,27 +56,15 @@ def _products(
 
 
 @kernel
-def _scaled_products(
-    tables: Floats,
-    first: int,
-    last: int,
-    link_factors: Ints,
-    offset_starts: Ints,
-    offsets: Ints,
-    code: int,
-    places: Ints,
-    chain: int,
-    weights: Floats,
-    size: int,
-) -> float:
+def _scaled_products(tables: Floats, links: BlockLinks, block: int, code: int, places: Ints, weights: Floats) -> float:
     """As `_products`, by logarithms and up to a scale, where the product itself underflows."""
-    peak = -np.inf
+    size, peak = links.block_sizes[block], -np.inf
     for other in range(size):
         weights[other] = 0.0
-        for link in range(first, last):
-            start = offset_starts[link]
-            base = places[chain, link_factors[link]] - offsets[start + code]
-            weights[other] += np.log(tables[base + offsets[start + other]])
+        for link in range(links.link_starts[block], links.link_starts[block + 1]):
+            start = links.offset_starts[link]
+            base = places[links.link_factors[link]] - links.offsets[start + code]
+            weights[other] += np.log(tables[base + links.offsets[start + other]])
         peak = max(peak, weights[other])
     total = 0.0
     for other in range(size):
@@ -108,118 +84,80 @@ def _draw(weights: Floats, size: int, left: float, code: int) -> int:
 
 
 @kernel
-def _move(
-    first: int,
-    last: int,
-    link_factors: Ints,
-    offset_starts: Ints,
-    offsets: Ints,
-    code: int,
-    new: int,
-    places: Ints,
-    chain: int,
-) -> None:
+def _move(links: BlockLinks, block: int, code: int, new: int, places: Ints) -> None:
     """Bring the places of a block's factors from one code to another."""
-    for link in range(first, last):
-        start = offset_starts[link]
-        places[chain, link_factors[link]] += offsets[start + new] - offsets[start + code]
+    for link in range(links.link_starts[block], links.link_starts[block + 1]):
+        start = links.offset_starts[link]
+        places[links.link_factors[link]] += links.offsets[start + new] - links.offsets[start + code]
 
 
 @kernel
-def gibbs_sweeps(
-    num_sweeps: int,
-    tables: Floats,
-    block_sizes: Ints,
-    link_starts: Ints,
-    link_factors: Ints,
-    offset_starts: Ints,
-    offsets: Ints,
-    codes: Ints,
-    places: Ints,
-    generators: Words,
-    sums: Floats,
-    squares: Floats,
-    watched: Ints,
-    draws: NDArray[np.int32],
-    weights: Floats,
-) -> None:
+def _log_ratio(log_tables: Floats, links: BlockLinks, block: int, code: int, new: int, places: Ints) -> float:
+    """log Π φ after a block's move, less that before."""
+    total = 0.0
+    for link in range(links.link_starts[block], links.link_starts[block + 1]):
+        start, place = links.offset_starts[link], places[links.link_factors[link]]
+        total += log_tables[place + links.offsets[start + new] - links.offsets[start + code]] - log_tables[place]
+    return total
+
+
+@kernel
+def gibbs_sweeps(num_sweeps: int, tables: Floats, links: BlockLinks, chains: ChainArrays, weights: Floats) -> None:
     """Redraw every block of every chain from its distribution given the rest, `num_sweeps` times.
 
-    `codes`, `places`, `generators` have a row for each chain and are moved on. Unless `sums` is empty, the
-    probabilities that the codes are drawn from are added to it, a row for each chain, one block after the other, and
-    their squares to `squares`. `draws[chain, sweep]` takes the codes of the watched blocks. `weights` is scratch, as
-    large as the largest block.
+    `chains.sums` gets the probabilities that the codes are drawn from. `weights` is scratch, as large as the largest
+    block.
     """
-    for chain in range(codes.shape[0]):
+    keeps_sums = chains.sums.shape[1] > 0
+    for chain in range(chains.codes.shape[0]):
+        codes, places = chains.codes[chain], chains.places[chain]
         for sweep in range(num_sweeps):
             cell = 0
-            for block in range(block_sizes.size):
-                first, last = link_starts[block], link_starts[block + 1]
-                size, code = block_sizes[block], codes[chain, block]
-                total = _products(
-                    tables, first, last, link_factors, offset_starts, offsets, code, places, chain, weights, size
-                )
+            for block in range(links.block_sizes.size):
+                size, code = links.block_sizes[block], codes[block]
+                total = _products(tables, links, block, code, places, weights)
                 if total < _TINY:
-                    total = _scaled_products(
-                        tables, first, last, link_factors, offset_starts, offsets, code, places, chain, weights, size
-                    )
-                new = _draw(weights, size, uniform(generators, chain) * total, code)
+                    total = _scaled_products(tables, links, block, code, places, weights)
+                new = _draw(weights, size, uniform(chains.generators, chain) * total, code)
                 if new != code:
-                    codes[chain, block] = new
-                    _move(first, last, link_factors, offset_starts, offsets, code, new, places, chain)
-                if sums.shape[1] > 0:
+                    codes[block] = new
+                    _move(links, block, code, new, places)
+                if keeps_sums:
                     scale = 1 / total
                     for other in range(size):
                         share = weights[other] * scale
-                        sums[chain, cell + other] += share
-                        squares[chain, cell + other] += share * share
+                        chains.sums[chain, cell + other] += share
+                        chains.squares[chain, cell + other] += share * share
                 cell += size
-            for place in range(watched.size):
-                draws[chain, sweep, place] = codes[chain, watched[place]]
+            for place in range(chains.watched.size):
+                chains.draws[chain, sweep, place] = codes[chains.watched[place]]
 
 
 @kernel
-def metropolis_sweeps(
-    num_sweeps: int,
-    log_tables: Floats,
-    block_sizes: Ints,
-    link_starts: Ints,
-    link_factors: Ints,
-    offset_starts: Ints,
-    offsets: Ints,
-    codes: Ints,
-    places: Ints,
-    generators: Words,
-    sums: Floats,
-    watched: Ints,
-    draws: NDArray[np.int32],
-    accepted: Ints,
-) -> None:
+def metropolis_sweeps(num_sweeps: int, log_tables: Floats, links: BlockLinks, chains: ChainArrays) -> None:
     """As `gibbs_sweeps`, with as many proposals as blocks in a sweep: a random block takes another code at random.
 
-    Unless `sums` is empty, one is added for the code of each block after each sweep. `accepted` counts, by chain.
+    `chains.sums` gets one for the code of each block after each sweep.
     """
-    for chain in range(codes.shape[0]):
+    num_blocks = links.block_sizes.size
+    for chain in range(chains.codes.shape[0]):
+        codes, places = chains.codes[chain], chains.places[chain]
         for sweep in range(num_sweeps):
-            for _ in range(block_sizes.size):
-                block = int(uniform(generators, chain) * block_sizes.size)
-                first, last = link_starts[block], link_starts[block + 1]
-                size, code = block_sizes[block], codes[chain, block]
-                new = int(uniform(generators, chain) * (size - 1))
+            for _ in range(num_blocks):
+                block = int(uniform(chains.generators, chain) * num_blocks)
+                size, code = links.block_sizes[block], codes[block]
+                new = int(uniform(chains.generators, chain) * (size - 1))
                 new += new >= code
                 if new == size:
                     continue  # a block of one state, which has no other
-                log_ratio = 0.0
-                for link in range(first, last):
-                    start, place = offset_starts[link], places[chain, link_factors[link]]
-                    log_ratio += log_tables[place + offsets[start + new] - offsets[start + code]] - log_tables[place]
-                if np.log(1 - uniform(generators, chain)) < log_ratio:
-                    accepted[chain] += 1
-                    codes[chain, block] = new
-                    _move(first, last, link_factors, offset_starts, offsets, code, new, places, chain)
+                log_ratio = _log_ratio(log_tables, links, block, code, new, places)
+                if np.log(1 - uniform(chains.generators, chain)) < log_ratio:
+                    chains.accepted[chain] += 1
+                    codes[block] = new
+                    _move(links, block, code, new, places)
             cell = 0
-            for block in range(block_sizes.size * (sums.shape[1] > 0)):
-                sums[chain, cell + codes[chain, block]] += 1.0
-                cell += block_sizes[block]
-            for place in range(watched.size):
-                draws[chain, sweep, place] = codes[chain, watched[place]]
+            for block in range(num_blocks * (chains.sums.shape[1] > 0)):
+                chains.sums[chain, cell + codes[block]] += 1.0
+                cell += links.block_sizes[block]
+            for place in range(chains.watched.size):
+                chains.draws[chain, sweep, place] = codes[chains.watched[place]]

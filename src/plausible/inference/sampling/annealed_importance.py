@@ -20,6 +20,7 @@ from plausible.inference.problem import Problem
 from plausible.inference.sampling.chain_layout import ChainLayout
 from plausible.inference.sampling.chain_options import read_count
 from plausible.inference.sampling.chain_starts import possible_states
+from plausible.kernels.chain_arrays import ChainArrays
 
 __all__ = ["AnnealedImportance", "AnnealingState"]
 
@@ -190,14 +191,11 @@ class AnnealedImportance(ApproximateEngine):
         """A Gibbs sweep of every particle, in place."""
         from plausible.kernels.gibbs import gibbs_sweeps
 
-        unwatched, no_draws = np.zeros(0, dtype=np.int64), np.zeros((_GROUP, 0, 0), dtype=np.int32)
-        nothing = np.zeros((_GROUP, 0))
+        particles = ChainArrays.unwatched(codes, places, generators)
 
         def work(first: int) -> None:
-            rows = slice(first, first + _GROUP)
-            scratch = np.empty(layout.block_sizes.max(initial=0))
-            chains = codes[rows], places[rows], generators[rows]
-            gibbs_sweeps(1, tables, *layout.kernel_arrays, *chains, nothing, nothing, unwatched, no_draws, scratch)
+            group = particles.of_chains(first, first + _GROUP)
+            gibbs_sweeps(1, tables, layout.links, group, np.empty(layout.largest_block))
 
         groups, width = range(0, len(codes), _GROUP), self.num_threads or os.cpu_count() or 1
         if width == 1 or codes.size < _FEWEST_UPDATES:
@@ -264,6 +262,7 @@ class AnnealedImportance(ApproximateEngine):
             cost=state.num_temperatures * len(state.log_weights) * len(problem.variables),
             iterations=len(state.log_weights),
             residual=state.residual,
+            effective_samples=state.effective_size,
             advice=advice,
         )
 

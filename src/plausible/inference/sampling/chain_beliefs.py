@@ -54,10 +54,24 @@ class Batches(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChainBeliefs:
-    """A table for each group, 1.96 standard errors of the worst number, and the worst R-hat."""
+    """What chains say of some groups of variables.
+
+    Attributes
+    ----------
+    tables
+        A table for each group.
+    error
+        1.96 standard errors of the worst number p.
+    effective_samples
+        p (1 - p) over the square of that standard error: so many independent draws would have the same; all that were
+        made where there is no error.
+    r_hat
+        The worst R-hat.
+    """
 
     tables: tuple[Floats, ...]
     error: float
+    effective_samples: float
     r_hat: float
 
 
@@ -86,7 +100,12 @@ def beliefs_of(
     spans = [np.arange(starts[block], starts[block + 1], dtype=np.int64) for block in sorted(touched)]
     if spans:
         worst = max(worst, worst_r_hat(state, np.concatenate(spans)))
-    return ChainBeliefs(tuple(tables), 1.96 * _standard_error(np.concatenate(numbers, axis=2)), worst)
+    values = np.concatenate(numbers, axis=2)
+    errors = _standard_errors(values)
+    place = int(errors.argmax())
+    mean, error = float(values[:, :, place].mean()), float(errors[place])
+    drawn = float(values.shape[0] * values.shape[1] * state.batch_length)
+    return ChainBeliefs(tuple(tables), 1.96 * error, mean * (1 - mean) / error**2 if error > 0 else drawn, worst)
 
 
 def blocks_across(layout: ChainLayout, places: Sequence[int]) -> list[int]:
@@ -128,8 +147,8 @@ def _worst(means: Floats, squares: Floats, batch_length: int) -> float:
     return float(r_hat_of_moments(first, second, num_batches // 2 * batch_length).max())
 
 
-def _standard_error(numbers: Floats) -> float:
-    """That of the worst number, from batch means.
+def _standard_errors(numbers: Floats) -> Floats:
+    """Those of all numbers, from batch means.
 
     The larger of what batches say if they are independent and of what their autocorrelation says, which sees batches
     that are too short and chains that disagree.
@@ -138,7 +157,7 @@ def _standard_error(numbers: Floats) -> float:
     errors = numbers.std(axis=(0, 1), ddof=1) / math.sqrt(count)
     if numbers.shape[1] >= 4:
         errors = np.maximum(errors, monte_carlo_error(numbers))
-    return float(errors.max())
+    return np.asarray(errors)
 
 
 def _conditional(state: Batches, layout: ChainLayout, places: Sequence[int]) -> Floats:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.inference.problem import Problem
+from plausible.kernels.chain_arrays import BlockLinks
 
 __all__ = ["MAX_BLOCK_STATES", "ChainLayout"]
 
@@ -22,7 +23,7 @@ MAX_BLOCK_STATES = 2**16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChainLayout:
-    """A problem's variables in blocks; made by `ChainLayout.of`. The kernel file says what the arrays mean.
+    """A problem's variables in blocks; made by `ChainLayout.of`.
 
     Attributes
     ----------
@@ -36,8 +37,8 @@ class ChainLayout:
         The variables of each factor, and by how much the next state of each moves the factor's place.
     table_starts
         Where the table of each factor begins.
-    block_sizes, link_starts, link_factors, offset_starts, offsets
-        For the kernels.
+    links
+        Which factors each block moves, for the kernels.
     cell_starts
         Where the cells of each block begin when those of all blocks are laid one after the other; one more at the end.
     """
@@ -50,11 +51,7 @@ class ChainLayout:
     scopes: Ints
     strides: Ints
     table_starts: Ints
-    block_sizes: Ints
-    link_starts: Ints
-    link_factors: Ints
-    offset_starts: Ints
-    offsets: Ints
+    links: BlockLinks
     cell_starts: Ints
 
     @classmethod
@@ -69,8 +66,6 @@ class ChainLayout:
                 steps[block[place - 1]] = steps[block[place]] * problem.sizes[block[place]]
         block_sizes = np.ones(len(blocks), dtype=np.int64)
         np.multiply.at(block_sizes, block_of, problem.sizes)
-        strides = _strides(problem)
-        links = _links(problem, block_of, steps, strides, block_sizes)
         return cls(
             blocks,
             block_of,
@@ -78,10 +73,9 @@ class ChainLayout:
             problem.sizes,
             problem.scope_starts,
             problem.scopes,
-            strides,
+            problem.strides,
             problem.table_starts,
-            block_sizes,
-            *links,
+            _links(problem, block_of, steps, block_sizes),
             np.concatenate([[0], np.cumsum(block_sizes)]),
         )
 
@@ -91,9 +85,9 @@ class ChainLayout:
         return int(self.cell_starts[-1])
 
     @property
-    def kernel_arrays(self) -> tuple[Ints, Ints, Ints, Ints, Ints]:
-        """What the kernels take, in their order."""
-        return self.block_sizes, self.link_starts, self.link_factors, self.offset_starts, self.offsets
+    def largest_block(self) -> int:
+        """The joint states of the block that has most of them; zero where there is none."""
+        return int(self.links.block_sizes.max(initial=0))
 
     def codes(self, states: Ints) -> Ints:
         """The code of each block for each row of states."""
@@ -140,21 +134,8 @@ def _partition(problem: Problem, groups: Sequence[Sequence[int]]) -> tuple[tuple
     return tuple(leader[first] for first in sorted(leader))
 
 
-def _strides(problem: Problem) -> Ints:
-    """For each entry of `scopes`, by how much the next state moves the place in the factor's table."""
-    strides = np.ones(len(problem.scopes), dtype=np.int64)
-    sizes = problem.sizes[problem.scopes]
-    arities = np.diff(problem.scope_starts)
-    for distance in range(1, int(arities.max(initial=0))):
-        here = problem.scope_starts[1:][arities > distance] - 1 - distance
-        strides[here] = strides[here + 1] * sizes[here + 1]
-    return strides
-
-
-def _links(
-    problem: Problem, block_of: Ints, steps: Ints, strides: Ints, block_sizes: Ints
-) -> tuple[Ints, Ints, Ints, Ints]:
-    """Where the links of each block start, their factors, where their offsets start, and these."""
+def _links(problem: Problem, block_of: Ints, steps: Ints, block_sizes: Ints) -> BlockLinks:
+    """The links of each block to the factors that hold some of its variables."""
     num_factors = len(problem.factors)
     factor_of = np.repeat(np.arange(num_factors), np.diff(problem.scope_starts))
     pairs, link_of = np.unique(block_of[problem.scopes] * max(num_factors, 1) + factor_of, return_inverse=True)
@@ -169,5 +150,5 @@ def _links(
     code = np.arange(len(entry)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
     variable = problem.scopes[entry]
     state = code // steps[variable] % problem.sizes[variable]
-    np.add.at(offsets, offset_starts[link_of[entry]] + code, state * strides[entry])
-    return link_starts.astype(np.int64), link_factors, offset_starts, offsets
+    np.add.at(offsets, offset_starts[link_of[entry]] + code, state * problem.strides[entry])
+    return BlockLinks(block_sizes, link_starts.astype(np.int64), link_factors, offset_starts, offsets)

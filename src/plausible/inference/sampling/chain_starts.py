@@ -11,6 +11,7 @@ from plausible.errors import ImpossibleEvidence, NotSupported, TooLarge
 from plausible.inference.max_elimination import max_product
 from plausible.inference.problem import Problem
 from plausible.inference.sampling.chain_layout import ChainLayout
+from plausible.kernels.chain_arrays import ChainArrays
 
 __all__ = ["blocking_factor", "num_islands", "possible_states", "starting_codes"]
 
@@ -163,14 +164,12 @@ def _repair(problem: Problem, layout: ChainLayout, codes: Ints, places: Ints, ge
     """Move one chain in place until its product is positive; whether it came to be."""
     from plausible.kernels.gibbs import gibbs_sweeps
 
-    nothing = np.zeros((1, 0))
-    unwatched, no_draws = np.zeros(0, dtype=np.int64), np.zeros((1, 0, 0), dtype=np.int32)
-    rest = (nothing, nothing, unwatched, no_draws, np.empty(layout.block_sizes.max(initial=0)))
+    chain, scratch = ChainArrays.unwatched(codes, places, generators), np.empty(layout.largest_block)
     for _ in range(_REPAIR_ROUNDS):
         for zero in _SOFT_ZEROS:
             soft = np.where(problem.tables > 0, np.maximum(problem.tables, zero), zero * 1e-3)
             for _ in range(_REPAIR_SWEEPS):
-                gibbs_sweeps(1, soft, *layout.kernel_arrays, codes, places, generators, *rest)
+                gibbs_sweeps(1, soft, layout.links, chain, scratch)
                 if _is_positive(problem, places[0]):
                     return True
     return False

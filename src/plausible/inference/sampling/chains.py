@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +20,20 @@ from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
 from plausible.inference.jeffrey import without_jeffrey
 from plausible.inference.problem import Problem
-from plausible.inference.sampling.chain_beliefs import beliefs_of, blocks_across, check_countable, worst_r_hat
+from plausible.inference.sampling.chain_beliefs import (
+    ChainBeliefs,
+    beliefs_of,
+    blocks_across,
+    check_countable,
+    worst_r_hat,
+)
 from plausible.inference.sampling.chain_diagnostics import MAX_R_HAT
 from plausible.inference.sampling.chain_layout import ChainLayout
 from plausible.inference.sampling.chain_options import read_blocks, read_count, read_names
 from plausible.inference.sampling.chain_rows import effective_rows, spread_rows
 from plausible.inference.sampling.chain_starts import blocking_factor, starting_codes
 from plausible.inference.sampling.collapsing import Collapse
+from plausible.kernels.chain_arrays import ChainArrays
 from plausible.variables import Evidence
 
 __all__ = ["ChainEngine", "ChainState", "Sweeps"]
@@ -65,6 +72,8 @@ class ChainState:
         Blocks, and (chains, draws, watched blocks): their codes after each sweep.
     accepted
         How many proposals each chain has taken; zero for Gibbs sampling, which takes all.
+    guide
+        The distribution of each variable, one after the other, that a method draws from; empty for most.
     """
 
     iterations: int
@@ -77,6 +86,7 @@ class ChainState:
     watched: Ints
     draws: NDArray[np.int32]
     accepted: Ints
+    guide: Floats
 
     @property
     def num_filled(self) -> int:
@@ -105,29 +115,16 @@ class ChainState:
         return replace(self, **copies)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sweeps:
-    """What a method moves on in place, a row for each chain: see `ChainState`, and `kernels.gibbs` for `places`."""
+class Sweeps(NamedTuple):
+    """A number of sweeps to be made, how many were made before, and the chains, which they move on in place.
+
+    `guide` is that of the state.
+    """
 
     number: int
     iterations: int
-    codes: Ints
-    places: Ints
-    generators: NDArray[np.uint64]
-    sums: Floats
-    squares: Floats
-    watched: Ints
-    draws: NDArray[np.int32]
-    accepted: Ints
-
-    def of_chain(self, chain: int) -> Sweeps:
-        """The part of one chain, sharing memory."""
-        rows: dict[str, Any] = {
-            field.name: value[chain : chain + 1]
-            for field in fields(self)
-            if isinstance(value := getattr(self, field.name), np.ndarray) and field.name != "watched"
-        }
-        return replace(self, **rows)
+    chains: ChainArrays
+    guide: Floats
 
 
 class ChainEngine(ApproximateEngine):
@@ -163,6 +160,14 @@ class ChainEngine(ApproximateEngine):
     def mentioned(self) -> tuple[str, ...]:
         """The names of variables that its options mention."""
         return (*(name for block in self.blocks or () for name in block), *self.collapsed)
+
+    def _guide(self, problem: Problem) -> Floats:
+        """What the state is to keep as `guide`."""
+        return np.zeros(0)
+
+    def _num_proposals(self, layout: ChainLayout) -> int:
+        """How many proposals a sweep makes that may be rejected."""
+        return 0
 
     @property
     def _moves_blocks(self) -> bool:
@@ -214,7 +219,8 @@ class ChainEngine(ApproximateEngine):
         columns |= collapse.draw(columns, np.random.default_rng([self.seed, 1]), num_rows)
         variables = {variable.name: variable for factor in listed for variable in factor.scope}
         size = min(effective_rows(state.draws), float(num_rows))
-        info = engine._info(collapse.problem, layout, state, 0.0, 1 + state.residual)
+        found = ChainBeliefs((), 0.0, size, 1 + state.residual)
+        info = engine._info(collapse.problem, layout, state, found)
         told = f"{told_size(size, num_rows)} {info.advice}".rstrip()
         return DrawnStates(
             tuple(variables.values()),
@@ -252,6 +258,7 @@ class ChainEngine(ApproximateEngine):
             blocks,
             np.zeros((self.num_chains, num_batches * length, len(blocks)), dtype=np.int32),
             np.zeros(self.num_chains, dtype=np.int64),
+            self._guide(problem),
         )
 
     def _finish(
@@ -274,24 +281,24 @@ class ChainEngine(ApproximateEngine):
         watched = state.watched[: 0 if waiting else None]
         draws = np.zeros((num_chains, number, len(watched)), dtype=np.int32)
         places = layout.places(state.codes)
-        parts = (state.codes, places, state.generators, sums, sums.copy(), watched, draws, state.accepted)
-        sweeps = Sweeps(number, state.iterations, *parts)
-        self._sweep(problem, layout, sweeps)
+        moved = state.codes, places, state.generators
+        chains = ChainArrays(*moved, sums, sums.copy(), watched, draws, state.accepted)
+        self._sweep(problem, layout, Sweeps(number, state.iterations, chains, state.guide))
         if not waiting:
             batch = state.num_filled
-            state.sums[:, batch], state.squares[:, batch] = sweeps.sums, sweeps.squares
+            state.sums[:, batch], state.squares[:, batch] = chains.sums, chains.squares
             state.draws[:, batch * number : (batch + 1) * number] = draws
         return replace(state, iterations=state.iterations + number)
 
-    def _each_chain(self, work: Callable[[Sweeps], Any], sweeps: Sweeps) -> None:
+    def _each_chain(self, work: Callable[[ChainArrays], Any], sweeps: Sweeps) -> None:
         """Do the work for all chains, on threads if it is worth it: chains share nothing, so it changes no bit."""
-        num_chains = len(sweeps.codes)
+        chains, num_chains = sweeps.chains, len(sweeps.chains.codes)
         width = min(self.num_threads or os.cpu_count() or 1, num_chains)
-        if width == 1 or sweeps.number * sweeps.codes.size < _FEWEST_UPDATES:
-            work(sweeps)
+        if width == 1 or sweeps.number * chains.codes.size < _FEWEST_UPDATES:
+            work(chains)
             return
         with ThreadPoolExecutor(width) as pool:
-            list(pool.map(work, (sweeps.of_chain(chain) for chain in range(num_chains))))
+            list(pool.map(work, (chains.of_chains(chain, chain + 1) for chain in range(num_chains))))
 
     # --- the answers ---
 
@@ -306,9 +313,11 @@ class ChainEngine(ApproximateEngine):
         check_countable(begun, layout, sampled)
         state = self._finish(collapse.problem, layout, begun)
         found = beliefs_of(state, layout, collapse, named, sampled)
-        return Beliefs(found.tables, self._info(collapse.problem, layout, state, found.error, found.r_hat))
+        return Beliefs(found.tables, self._info(collapse.problem, layout, state, found))
 
-    def _info(self, problem: Problem, layout: ChainLayout, state: ChainState, error: float, worst: float) -> QueryInfo:
+    def _info(self, problem: Problem, layout: ChainLayout, state: ChainState, found: ChainBeliefs) -> QueryInfo:
+        worst = found.r_hat
+        proposals = self._num_proposals(layout) * state.iterations * len(state.codes)
         cut = blocking_factor(problem, layout) if self._moves_blocks else ""
         advice = ""
         if cut:
@@ -325,11 +334,14 @@ class ChainEngine(ApproximateEngine):
             self._METHOD,
             exact=not layout.blocks,
             converged=not advice,
-            error=error if layout.blocks else 0.0,
+            error=found.error if layout.blocks else 0.0,
             cost=state.iterations * len(state.codes) * len(layout.blocks),
-            largest_table=int(layout.block_sizes.max(initial=0)),
+            largest_table=layout.largest_block,
             iterations=state.draws.shape[0] * state.draws.shape[1],
             residual=worst - 1,
+            effective_samples=found.effective_samples if layout.blocks else None,
+            acceptance=float(state.accepted.sum()) / proposals if proposals else None,
+            r_hat=worst if layout.blocks else None,
             advice=advice,
         )
 

@@ -23,12 +23,13 @@ from plausible.inference.approximate_samples import DrawnStates, resampled_rows,
 from plausible.inference.engines import check_known
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
-from plausible.inference.jeffrey import without_jeffrey
+from plausible.inference.jeffrey import fit_jeffrey
 from plausible.inference.problem import Problem
 from plausible.inference.relevance import possible_states
 from plausible.inference.sampling.families import ancestors_of, log_constant, ordered_families, reduced_to
 from plausible.inference.sampling.sample_sums import SampleSums
 from plausible.inference.sampling.sampling_plan import SamplingPlan, stream_key
+from plausible.inference.sampling.weight_tails import MAX_TAIL_SHAPE, tail_shape
 from plausible.variables import Evidence, Variable
 
 #: Rows are chosen from samples with no more cells than this, together.
@@ -43,6 +44,9 @@ __all__ = [
     "RejectionSampling",
 ]
 
+#: The tail of the weights is judged by so many samples, or all where there are fewer.
+_TAIL_SAMPLES = 20_000
+
 
 class EvidenceNotSeen(ImpossibleEvidence):
     """Evidence that no sample agreed with: it is impossible, or too improbable for so few samples."""
@@ -54,8 +58,9 @@ class EvidenceNotSeen(ImpossibleEvidence):
 class DirectedSampler(ApproximateEngine):
     """An engine that draws independent weighted samples of a Bayesian network, parents first.
 
-    The factors are the families of the network, the child last in each scope. Evidence is states, collections of
-    states, likelihoods, and one `jeffrey` finding. The same seed gives the same answer on any number of threads.
+    The factors are the families of the network, the child last in each scope, and any likelihoods, such as the density
+    of an observed number given its discrete parents. Evidence is states, collections of states, likelihoods, and
+    `jeffrey` findings. The same seed gives the same answer on any number of threads.
 
     Subclasses are frozen and have the fields `num_samples` and `seed`.
     """
@@ -70,7 +75,7 @@ class DirectedSampler(ApproximateEngine):
         check_count("seed", self.seed, 0)
 
     @abstractmethod
-    def plan(self, families: Sequence[Factor], evidence: Evidence) -> SamplingPlan:
+    def plan(self, families: Sequence[Factor], evidence: Evidence, likelihoods: Sequence[Factor] = ()) -> SamplingPlan:
         """How to draw and to weigh: `families` come parents first, each variable having one."""
 
     @abstractmethod
@@ -90,22 +95,31 @@ class DirectedSampler(ApproximateEngine):
         """
         for group in groups:
             check_size(tuple(group), "The joint")
-        plan = self._plan_for(list(factors), groups, evidence)
-        return plan.sums(groups, self.num_samples, stream_key(self.seed), threads)
+        return self._sums(self._plan_for(list(factors), groups, evidence), groups, threads)
+
+    def _sums(
+        self, plan: SamplingPlan, groups: Sequence[Sequence[Variable]] = (), threads: int | None = None
+    ) -> SampleSums:
+        key = stream_key(self.seed)
+        sums = plan.sums(groups, self.num_samples, key, threads)
+        if sums.is_constant or sums.is_zero:
+            return sums
+        return replace(sums, tail_shape=tail_shape(plan.draw(min(self.num_samples, _TAIL_SAMPLES), key)[1]))
 
     def _plan_for(
         self, factors: Sequence[Factor], groups: Sequence[Sequence[Variable]], evidence: Evidence
     ) -> SamplingPlan:
         """The plan for the part of the network that matters; evidence that a single factor forbids is refused."""
-        families = ordered_families(factors, evidence)
+        families, likelihoods = ordered_families(factors, evidence)
         asked = [variable.name for group in groups for variable in group]
-        needed = ancestors_of([*asked, *evidence.names], list(families.values()))
+        weighed = [name for factor in likelihoods for name in factor.names]
+        needed = ancestors_of([*asked, *weighed, *evidence.names], list(families.values()))
         kept = [family for child, family in families.items() if child in needed]
-        possible_states(kept, evidence)
+        possible_states([*kept, *likelihoods], evidence)
         log_factor = log_constant(factors)
         if log_factor == -math.inf:
             raise ImpossibleEvidence.outright()
-        return self.plan(kept, evidence).scaled(log_factor)
+        return self.plan(kept, evidence, likelihoods).scaled(log_factor)
 
     def joints(
         self, factors: Iterable[Factor], groups: Sequence[Sequence[Variable]], evidence: Evidence
@@ -125,12 +139,26 @@ class DirectedSampler(ApproximateEngine):
         ]
 
     def _without_jeffrey(self, factors: Sequence[Factor], evidence: Evidence) -> Evidence:
-        if len(evidence.jeffrey) > 1:
-            raise NotSupported(
-                "Samplers fit one jeffrey finding at a time: several must be fitted in turn to many digits, which "
-                "noisy answers do not have. Use JunctionTree(), or likelihood(...)."
-            )
-        return without_jeffrey(factors, evidence, lambda one, found: self.query(factors, [one], found).values)
+        """Likelihoods that bring about the wanted beliefs, fitted on one table of their variables' joint belief.
+
+        Fitting them in turn needs the same numbers each time, which new samples would not give.
+        """
+        if not evidence.jeffrey:
+            return evidence
+        known = {variable.name: variable for factor in factors for variable in factor.scope}
+        about = {name: wanted for name, wanted in evidence.jeffrey.items() if name in known}
+        variables = [known[name] for name in about]
+        joint = self.query(factors, variables, replace(evidence, jeffrey={}))
+
+        def belief(name: str, found: Evidence) -> NDArray[np.float64]:
+            fitted = [Factor((known[other],), found.soft[other]) for other in about if other in found.soft]
+            return np.asarray(product((joint, *fitted)).marginal([name]).normalize().values)
+
+        before = replace(evidence, jeffrey=about, soft={})
+        soft = dict(fit_jeffrey(before, known, belief).soft)
+        for name, finding in evidence.soft.items():
+            soft[name] = finding * soft[name] if name in soft else finding
+        return replace(evidence, jeffrey={}, soft=soft)
 
     def draw_states(self, factors: Iterable[Factor], num_rows: int, evidence: Evidence) -> DrawnStates:
         """Rows chosen from `num_samples` weighted samples, or as many as there are rows, by their weights.
@@ -177,7 +205,7 @@ class DirectedSampler(ApproximateEngine):
         except ImpossibleEvidence:
             info = QueryInfo("a factor that is zero")
             return Estimate(-math.inf, info, lower=-math.inf, upper=-math.inf, is_bound=True)
-        sums = plan.sums((), self.num_samples, stream_key(self.seed))
+        sums = self._sums(plan)
         return sums.log_mean(self.info(sums), plan.log_limit)
 
     def beliefs(self, problem: Problem, groups: Sequence[tuple[int, ...]]) -> Beliefs:
@@ -251,21 +279,20 @@ class RejectionSampling(DirectedSampler):
     num_samples: int = 100_000
     seed: int = 0
 
-    def plan(self, families: Sequence[Factor], evidence: Evidence) -> SamplingPlan:
+    def plan(self, families: Sequence[Factor], evidence: Evidence, likelihoods: Sequence[Factor] = ()) -> SamplingPlan:
         """Draw all variables, and leaves that see or do not see the virtual evidence; weigh by one or zero."""
         drawn, weights, log_weight = list(families), [], 0.0
-        for family in families:
-            variable = family.scope[-1]
-            finding = _finding(variable, evidence)
-            if finding is None:
-                continue
-            log_weight += math.log(finding.max()) if finding.max() > 0 else -math.inf
-            seen = finding / (finding.max() or 1.0)
-            if np.all((seen == 0) | (seen == 1)):
-                weights.append(Factor((variable,), seen))
+        children = [family.scope[-1] for family in families]
+        findings = [Factor((v,), finding) for v in children if (finding := _finding(v, evidence)) is not None]
+        for number, factor in enumerate([*findings, *likelihoods]):
+            peak = factor.max()
+            log_weight += math.log(peak) if peak > 0 else -math.inf
+            seen = factor.flat / (peak or 1.0)
+            if np.all((seen == 0) | (seen == 1)) or not factor.scope:
+                weights.append(Factor.from_flat(factor.scope, seen))
             else:
-                leaf = Variable(f"{variable.name}\0seen", 2)  # a name that nobody gives
-                drawn.append(Factor((variable, leaf), np.stack([seen, 1 - seen], axis=1)))
+                leaf = Variable(f"{number}\0seen", 2)  # a name that nobody gives
+                drawn.append(Factor.from_flat((*factor.scope, leaf), np.stack([seen, 1 - seen], axis=1).ravel()))
                 weights.append(Factor((leaf,), [1.0, 0.0]))
         return SamplingPlan.of(drawn, weights, log_weight)
 
@@ -297,7 +324,8 @@ class RejectionSampling(DirectedSampler):
             f"(acceptance rate {accepted / sums.num_samples:.4g})."
         )
         remedy = " That is few: draw more, or use LikelihoodWeighting() or ImportanceSampling()."
-        return sampling_info("rejection sampling", sums, told + (remedy if not sums.is_enough else ""))
+        info = sampling_info("rejection sampling", sums, told + (remedy if not sums.is_enough else ""))
+        return replace(info, acceptance=accepted / sums.num_samples)
 
 
 def _finding(variable: Variable, evidence: Evidence) -> NDArray[np.float64] | None:
@@ -312,13 +340,19 @@ def _finding(variable: Variable, evidence: Evidence) -> NDArray[np.float64] | No
 
 def sampling_info(engine: str, sums: SampleSums, advice: str, num_drawn: int | None = None) -> QueryInfo:
     """The record of a sampling run; `num_drawn` counts samples that the sums do not have as well."""
+    is_heavy = sums.tail_shape > MAX_TAIL_SHAPE
+    heavy = (
+        f" The largest weights have a heavy tail (Pareto k {sums.tail_shape:.2g}, more than {MAX_TAIL_SHAPE}), so that "
+        "the error may be larger than it seems."
+    )
     return QueryInfo(
         engine,
         exact=False,
-        converged=sums.is_enough,
+        converged=sums.is_enough and not is_heavy,
         error=None if sums.is_zero else sums.error,
         iterations=sums.num_samples if num_drawn is None else num_drawn,
-        advice=advice,
+        effective_samples=sums.effective_size,
+        advice=advice + (heavy if is_heavy else ""),
     )
 
 
@@ -343,7 +377,7 @@ class LikelihoodWeighting(DirectedSampler):
     Notes
     -----
     No sample is thrown away, but where evidence at the leaves is improbable, few samples have nearly all the weight;
-    the effective sample size, in `info.advice`, shows it. `ImportanceSampling` learns to draw better ones.
+    `info.effective_samples` shows it. `ImportanceSampling` learns to draw better ones.
 
     Examples
     --------
@@ -360,9 +394,9 @@ class LikelihoodWeighting(DirectedSampler):
     num_samples: int = 100_000
     seed: int = 0
 
-    def plan(self, families: Sequence[Factor], evidence: Evidence) -> SamplingPlan:
+    def plan(self, families: Sequence[Factor], evidence: Evidence, likelihoods: Sequence[Factor] = ()) -> SamplingPlan:
         """Draw the variables that are not observed, given the evidence about them and their parents' states."""
-        drawn, weights = split_evidence(families, evidence)
+        drawn, weights = split_evidence(families, evidence, likelihoods)
         for place, family in enumerate(drawn):
             finding = evidence.soft.get(family.names[-1])
             if finding is not None:
@@ -382,10 +416,13 @@ def effective_size_told(sums: SampleSums) -> str:
     return f"Effective sample size {sums.effective_size:.0f} of {sums.num_samples}."
 
 
-def split_evidence(families: Sequence[Factor], evidence: Evidence) -> tuple[list[Factor], list[Factor]]:
-    """The families of free variables, and those of observed ones, all with the observed states put in."""
+def split_evidence(
+    families: Sequence[Factor], evidence: Evidence, likelihoods: Sequence[Factor] = ()
+) -> tuple[list[Factor], list[Factor]]:
+    """The families of free variables, and those of observed ones and likelihoods; with the observed states put in."""
     hard: Mapping[str, int] = evidence.hard
     free = reduced_to((family for family in families if family.names[-1] not in hard), hard)
-    observed = reduced_to((family for family in families if family.names[-1] in hard), hard)
+    seen = [family for family in families if family.names[-1] in hard]
+    observed = reduced_to([*seen, *likelihoods], hard)
     both = [Factor.scalar(float(evidence.soft[name][hard[name]])) for name in evidence.soft if name in hard]
     return free, observed + both

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,28 +13,45 @@ from plausible.errors import NotSupported
 from plausible.factors import Factor
 from plausible.variables import Evidence
 
-__all__ = ["ancestors_of", "log_constant", "ordered_families", "reduced_to"]
+__all__ = ["OrderedFamilies", "ancestors_of", "log_constant", "ordered_families", "reduced_to"]
 
 #: Rows of a family sum to one up to this.
 _ROUNDING = 1e-6
 
 
-def ordered_families(factors: Iterable[Factor], evidence: Evidence) -> dict[str, Factor]:
-    """Child -> its family, parents before children; factors without variables are left out.
+class OrderedFamilies(NamedTuple):
+    """A product of factors as a Bayesian network and what was seen of it.
 
-    An observed parent that has no family among the factors is fixed: what it depends on does not matter.
+    Attributes
+    ----------
+    families
+        Child -> P(child | parents), parents before children.
+    likelihoods
+        The other factors: for each observed number, say, its density given the states of its parents.
+    """
+
+    families: dict[str, Factor]
+    likelihoods: tuple[Factor, ...]
+
+
+def ordered_families(factors: Iterable[Factor], evidence: Evidence) -> OrderedFamilies:
+    """Sort out which factors are families, to draw from, and which are likelihoods, to weigh by.
+
+    The family of a variable is the factor that has it last and whose rows sum to one; if there are several, the first
+    of the smallest. Any such choice is right: the product of all factors stays the same. Factors without variables are
+    left out. An observed parent that has no family among the factors is fixed: what it depends on does not matter.
 
     Raises
     ------
     NotSupported
-        Unless each variable is the last one of exactly one factor, the rows of each factor sum to one, and no variable
-        is its own ancestor.
+        Where a variable has no family, or is its own ancestor.
 
     Examples
     --------
     >>> rain = Factor({"rain": 2}, [0.8, 0.2])
     >>> wet = Factor({"rain": 2, "wet": 2}, [[0.9, 0.1], [0.2, 0.8]])
-    >>> list(ordered_families([wet, rain], Evidence.read({}, {})))
+    >>> forecast = Factor({"rain": 2}, [0.1, 3.0])
+    >>> list(ordered_families([forecast, wet, rain], Evidence.read({}, {})).families)
     ['rain', 'wet']
     """
     if evidence.values:
@@ -41,20 +59,19 @@ def ordered_families(factors: Iterable[Factor], evidence: Evidence) -> dict[str,
     listed = [factor for factor in factors if factor.scope]
     children = {factor.names[-1] for factor in listed}
     given = {name: state for name, state in evidence.hard.items() if name not in children}
+    reduced = reduced_to(listed, given)
     families: dict[str, Factor] = {}
-    for factor in reduced_to(listed, given):
-        child = factor.names[-1]
-        if child in families:
-            raise _no_network(f"{child!r} is the last variable of two factors")
-        _check_rows(factor)
-        families[child] = factor
-    for factor in families.values():
+    for factor in sorted((factor for factor in reduced if _is_family(factor)), key=lambda factor: len(factor.scope)):
+        families.setdefault(factor.names[-1], factor)
+    for factor in reduced:
         for name in factor.names:
             if name not in families:
-                raise _no_network(f"{name!r} is the last variable of none")
+                raise _no_network(_lacking(name, reduced))
+    chosen = {id(family) for family in families.values()}
+    likelihoods = tuple(factor for factor in reduced if id(factor) not in chosen)
     sorter = TopologicalSorter({child: family.names[:-1] for child, family in families.items()})
     try:
-        return {child: families[child] for child in sorter.static_order()}
+        return OrderedFamilies({child: families[child] for child in sorter.static_order()}, likelihoods)
     except CycleError as error:
         raise _no_network(f"{error.args[1][0]!r} is its own ancestor") from None
 
@@ -83,10 +100,20 @@ def log_constant(factors: Iterable[Factor]) -> float:
     return math.fsum(map(math.log, constants)) if min(constants, default=1.0) > 0 else -math.inf
 
 
-def _check_rows(family: Factor) -> None:
-    sums = family.flat.reshape(-1, family.scope[-1].num_states).sum(axis=1)
-    if not np.all(np.abs(sums - 1.0) <= _ROUNDING) or family.min() < 0:
-        raise _no_network(f"the factor over {', '.join(family.names)} has rows that are no distributions")
+def _is_family(factor: Factor) -> bool:
+    """Whether the rows over the last variable are distributions."""
+    if not factor.scope:
+        return False
+    sums = factor.flat.reshape(-1, factor.scope[-1].num_states).sum(axis=1)
+    return bool(np.all(np.abs(sums - 1.0) <= _ROUNDING) and factor.min() >= 0)
+
+
+def _lacking(name: str, factors: Sequence[Factor]) -> str:
+    """Why a variable has no family."""
+    for factor in factors:
+        if factor.names[-1:] == (name,):
+            return f"the factor over {', '.join(factor.names)} has rows that are no distributions"
+    return f"{name!r} is the last variable of none"
 
 
 def _no_network(problem: str) -> NotSupported:

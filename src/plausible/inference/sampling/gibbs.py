@@ -10,6 +10,7 @@ import numpy as np
 from plausible.inference.problem import Problem
 from plausible.inference.sampling.chain_layout import ChainLayout
 from plausible.inference.sampling.chains import ChainEngine, Sweeps
+from plausible.kernels.chain_arrays import ChainArrays
 
 __all__ = ["Gibbs"]
 
@@ -72,19 +73,7 @@ class Gibbs(ChainEngine):
     def _sweep(self, problem: Problem, layout: ChainLayout, sweeps: Sweeps) -> None:
         from plausible.kernels.gibbs import gibbs_sweeps
 
-        def work(part: Sweeps) -> None:
-            gibbs_sweeps(
-                part.number,
-                problem.tables,
-                *layout.kernel_arrays,
-                part.codes,
-                part.places,
-                part.generators,
-                part.sums,
-                part.squares,
-                part.watched,
-                part.draws,
-                np.empty(layout.block_sizes.max(initial=0)),
-            )
+        def work(chains: ChainArrays) -> None:
+            gibbs_sweeps(sweeps.number, problem.tables, layout.links, chains, np.empty(layout.largest_block))
 
         self._each_chain(work, sweeps)

@@ -9,7 +9,9 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.errors import NotSupported
 from plausible.factors import Factor
+from plausible.inference.approximate import ApproximateEngine
 from plausible.inference.relevance import possible_states
 from plausible.inference.sampling.directed_sampling import split_evidence
 from plausible.inference.sampling.families import ancestors_of
@@ -55,10 +57,12 @@ class Proposal:
     prior_share: float
 
     @classmethod
-    def of(cls, families: Sequence[Factor], evidence: Evidence, prior_share: float, by_messages: bool) -> Proposal:
-        """Start from the network's own distributions, or from these times λ messages out of the evidence."""
-        possible = possible_states(families, evidence)
-        free, observed = split_evidence(families, evidence)
+    def of(
+        cls, families: Sequence[Factor], evidence: Evidence, prior_share: float, likelihoods: Sequence[Factor] = ()
+    ) -> Proposal:
+        """Start from the network's own distributions."""
+        possible = possible_states([*families, *likelihoods], evidence)
+        free, observed = split_evidence(families, evidence, likelihoods)
         findings = [*evidence.soft, *(name for factor in observed for name in factor.names)]
         guided = ancestors_of(findings, free)
         targets = {}
@@ -67,9 +71,34 @@ class Proposal:
             if variable.name in guided:
                 finding = evidence.soft.get(variable.name, np.ones(variable.num_states))
                 targets[variable.name] = family.flat.reshape(-1, len(finding)) * (finding * possible[variable.name])
-        messages = evidence_messages(free, observed, targets) if by_messages else {}
-        guides = {name: _distributions(rows * messages.get(name, 1.0)) for name, rows in targets.items()}
+        guides = {name: _distributions(rows) for name, rows in targets.items()}
         return cls(tuple(free), tuple(observed), targets, guides, prior_share)
+
+    def with_messages(self) -> Proposal:
+        """Guides that are the network's own distributions times λ messages out of the evidence."""
+        messages = evidence_messages(self.families, self.weights, self.targets)
+        return replace(
+            self, guides={name: _distributions(rows * messages[name]) for name, rows in self.targets.items()}
+        )
+
+    def with_beliefs(self, engine: ApproximateEngine, evidence: Evidence) -> Proposal:
+        """Guides b(x | u) from an engine's beliefs about each family; about x alone where it has no others.
+
+        Where each variable has one parent at most and the beliefs are right, as those of belief propagation then are,
+        all weights are equal.
+        """
+        soft = {name: finding for name, finding in evidence.soft.items() if name not in evidence.hard}
+        asked = [*self.families, *self.weights], self.groups, replace(evidence, hard={}, soft=soft)
+        try:
+            joints = engine.joints(*asked)
+        except NotSupported:
+            joints = engine.joints(asked[0], [scope[-1:] for scope in asked[1]], asked[2])
+        guides = {}
+        for scope, joint in zip(self.groups, joints, strict=True):
+            name = scope[-1].name
+            rows = joint.flat.reshape(-1, scope[-1].num_states) * (self.targets[name] > 0)
+            guides[name] = np.where(rows.sum(axis=1, keepdims=True) > 0, _distributions(rows), self.guides[name])
+        return replace(self, guides=guides)
 
     @property
     def groups(self) -> list[tuple[Variable, ...]]:

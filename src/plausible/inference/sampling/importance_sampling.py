@@ -8,6 +8,7 @@ from typing import Literal
 
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
+from plausible.inference.approximate import ApproximateEngine
 from plausible.inference.info import QueryInfo
 from plausible.inference.sampling.directed_sampling import (
     DirectedSampler,
@@ -31,17 +32,19 @@ class ImportanceSampling(DirectedSampler):
     """Self-normalised importance sampling with an adaptive proposal q: P(x | e) ≈ Σ w 1{x} / Σ w, w = P(x, e) / q(x).
 
     The best q is P(x | e) itself. An ancestor of evidence is drawn from a table of its own given its parents, which
-    begins as P(x | u) λ(x) with messages λ from the evidence (as in EPIS-BN, Yuan & Druzdzel 2003) and is learned in
-    stages from weighted samples (as in AIS-BN, Cheng & Druzdzel 2000). States that the evidence rules out, as far as
-    single factors show, are never drawn. A share of the network's own distribution keeps weights bounded (Hesterberg
-    1995). The answer is made of samples from the last proposal only, so that its weights are unbiased.
+    begins as P(x | u) λ(x) with messages λ from the evidence (as in EPIS-BN, Yuan & Druzdzel 2003), or as what another
+    engine believes of x given u, and is learned in stages from weighted samples (as in AIS-BN, Cheng & Druzdzel 2000).
+    States that the evidence rules out, as far as single factors show, are never drawn. A share of the network's own
+    distribution keeps weights bounded (Hesterberg 1995). The answer is made of samples from the last proposal only, so
+    that its weights are unbiased.
 
     Parameters
     ----------
     num_samples
         How many samples the answer is made of; each stage of learning draws a tenth of that.
     proposal
-        "evidence" begins with messages from the evidence, "prior" with the distributions of the network.
+        "evidence" begins with messages from the evidence, "prior" with the distributions of the network, and an
+        engine such as `LoopyBP()` or `MeanField()` with its beliefs.
     adapt
         How many stages of learning there are; zero leaves the first proposal as it is.
     prior_share
@@ -61,7 +64,7 @@ class ImportanceSampling(DirectedSampler):
     """
 
     num_samples: int = 100_000
-    proposal: Literal["evidence", "prior"] = "evidence"
+    proposal: Literal["evidence", "prior"] | ApproximateEngine = "evidence"
     adapt: int = 5
     prior_share: float = 0.1
     seed: int = 0
@@ -69,8 +72,10 @@ class ImportanceSampling(DirectedSampler):
     def __post_init__(self) -> None:
         DirectedSampler.__post_init__(self)
         check_count("adapt", self.adapt, 0)
-        if self.proposal not in ("evidence", "prior"):
-            raise InvalidArgument(f"proposal= is 'evidence' or 'prior', not {self.proposal!r}.")
+        if not isinstance(self.proposal, ApproximateEngine) and self.proposal not in ("evidence", "prior"):
+            raise InvalidArgument(
+                f"proposal= is 'evidence', 'prior' or an engine such as LoopyBP(), not {self.proposal!r}."
+            )
         if not 0 < self.prior_share <= 1:
             raise InvalidArgument(f"prior_share= is above zero and at most one, not {self.prior_share!r}.")
 
@@ -79,15 +84,19 @@ class ImportanceSampling(DirectedSampler):
         """The samples of each stage of learning."""
         return max(1, int(_STAGE_SHARE * self.num_samples))
 
-    def plan(self, families: Sequence[Factor], evidence: Evidence) -> SamplingPlan:
+    def plan(self, families: Sequence[Factor], evidence: Evidence, likelihoods: Sequence[Factor] = ()) -> SamplingPlan:
         """Draw from the proposal that is left after all stages."""
-        return self.learn(families, evidence).plan()
+        return self.learn(families, evidence, likelihoods).plan()
 
-    def learn(self, families: Sequence[Factor], evidence: Evidence) -> Proposal:
+    def learn(self, families: Sequence[Factor], evidence: Evidence, likelihoods: Sequence[Factor] = ()) -> Proposal:
         """The proposal for this evidence; raises `ImpossibleEvidence` where a single factor shows it to be that."""
-        proposal = Proposal.of(families, evidence, self.prior_share, self.proposal == "evidence")
+        proposal = Proposal.of(families, evidence, self.prior_share, likelihoods)
         if not proposal.groups:
             return proposal
+        if isinstance(self.proposal, ApproximateEngine):
+            proposal = proposal.with_beliefs(self.proposal, evidence)
+        elif self.proposal == "evidence":
+            proposal = proposal.with_messages()
         for stage in range(1, self.adapt + 1):
             sums = proposal.plan().sums(proposal.groups, self.stage_size, stream_key(self.seed, stage))
             proposal = proposal.learned(sums)

@@ -10,9 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.errors import InvalidArgument, NotSupported
+from plausible.inference.approximate import ApproximateEngine
 from plausible.inference.problem import Problem
 from plausible.inference.sampling.chain_layout import ChainLayout
 from plausible.inference.sampling.chains import ChainEngine, Sweeps
+from plausible.inference.sampling.independent_proposal import (
+    accepted_places,
+    drawn_independently,
+    independent_guide,
+    log_density,
+)
+from plausible.kernels.chain_arrays import ChainArrays
 
 __all__ = ["Metropolis", "Proposal"]
 
@@ -30,7 +38,8 @@ class Metropolis(ChainEngine):
     """Metropolis-Hastings (Hastings 1970; Koller & Friedman 2009, §12.3.4), from several chains at once.
 
     A proposed assignment x' is taken with probability min(1, P(x') q(x | x') / (P(x) q(x' | x))); else the chain stays.
-    Beliefs are frequencies after each sweep. The other options and what `info` says are as in `Gibbs`.
+    Beliefs are frequencies after each sweep. `info.acceptance` is the share of proposals that were taken. The other
+    options and what `info` says are as in `Gibbs`.
 
     Parameters
     ----------
@@ -38,9 +47,14 @@ class Metropolis(ChainEngine):
         "single-site uniform": a random variable takes another state, all equally likely. "block": a random one of the
         `blocks` (variables in none are blocks by themselves) takes another joint state. Both are proposed as often as
         there are blocks in a sweep, in compiled code.
+        An engine such as `MeanField()` or `LoopyBP()`: all variables are drawn at once, independently, from its
+        beliefs (a fiftieth of the time from all states that are possible, so that everything can be reached), as in
+        variational MCMC (de Freitas et al. 2001). A sweep is one proposal. Good for few variables, or weak couplings:
+        `info.acceptance` shows it.
         Or a function of the problem, the states (chains, variables; positions, in the order of `problem.variables`)
         and a generator, that returns new states and log q(old | new) - log q(new | old), a number for each chain. It
-        must not change what it is given. A sweep is then one proposal.
+        must not change what it is given. A sweep is one proposal, and a call: Python's time for it is shared by all
+        chains, so write it for whole arrays and raise `num_chains` rather than `num_samples` for each.
     num_samples, burn_in, num_chains, blocks, collapsed, seed, num_threads
         As in `Gibbs`; `num_threads` does not matter to a function of the user's own.
 
@@ -55,7 +69,7 @@ class Metropolis(ChainEngine):
     True
     """
 
-    proposal: str | Proposal = "single-site uniform"
+    proposal: str | Proposal | ApproximateEngine = "single-site uniform"
     num_samples: int = 10_000
     burn_in: int = 1_000
     num_chains: int = 4
@@ -68,45 +82,45 @@ class Metropolis(ChainEngine):
 
     def __post_init__(self) -> None:
         self._check()
-        if not callable(self.proposal) and self.proposal not in _NAMED:
-            raise InvalidArgument(f"proposal= takes a function or one of {_NAMED}, not {self.proposal!r}.")
+        if self._moves_blocks and self.proposal not in _NAMED:
+            raise InvalidArgument(f"proposal= takes a function, an engine or one of {_NAMED}, not {self.proposal!r}.")
         if (self.proposal == "block") != bool(self.blocks):
             raise InvalidArgument('proposal="block" and blocks= go together: give both or neither.')
 
     @property
     def _moves_blocks(self) -> bool:
-        return not callable(self.proposal)
+        return not (callable(self.proposal) or isinstance(self.proposal, ApproximateEngine))
+
+    def _num_proposals(self, layout: ChainLayout) -> int:
+        return len(layout.blocks) if self._moves_blocks else 1
+
+    def _guide(self, problem: Problem) -> Floats:
+        if not isinstance(self.proposal, ApproximateEngine):
+            return np.zeros(0)
+        return independent_guide(problem, self.proposal)
 
     def _sweep(self, problem: Problem, layout: ChainLayout, sweeps: Sweeps) -> None:
         if callable(self.proposal):
             self._propose(self.proposal, problem, layout, sweeps)
+            return
+        if isinstance(self.proposal, ApproximateEngine):
+            self._propose_from(problem, layout, sweeps)
             return
         from plausible.kernels.gibbs import metropolis_sweeps
 
         with np.errstate(divide="ignore"):
             log_tables = np.log(problem.tables)
 
-        def work(part: Sweeps) -> None:
-            metropolis_sweeps(
-                part.number,
-                log_tables,
-                *layout.kernel_arrays,
-                part.codes,
-                part.places,
-                part.generators,
-                part.sums,
-                part.watched,
-                part.draws,
-                part.accepted,
-            )
+        def work(chains: ChainArrays) -> None:
+            metropolis_sweeps(sweeps.number, log_tables, layout.links, chains)
 
         self._each_chain(work, sweeps)
-        sweeps.squares[...] = sweeps.sums  # of zeros and ones
+        sweeps.chains.squares[...] = sweeps.chains.sums  # of zeros and ones
 
     def _propose(self, proposal: Proposal, problem: Problem, layout: ChainLayout, sweeps: Sweeps) -> None:
         """Sweeps by a function of the user's, all chains at a time."""
-        rng = np.random.default_rng([self.seed, sweeps.iterations])  # a run taken up again goes on as if never stopped
-        states = layout.states(sweeps.codes)
+        rng, chains = self._generator(sweeps), sweeps.chains
+        states = layout.states(chains.codes)
         value = problem.log_product(states)
         rows = np.arange(len(states))
         for number in range(sweeps.number):
@@ -114,14 +128,38 @@ class Metropolis(ChainEngine):
             new_value = problem.log_product(new)
             taken = np.log(1 - rng.random(len(states))) < new_value - value + log_ratio
             states[taken], value[taken] = new[taken], new_value[taken]
-            sweeps.accepted[:] += taken
+            chains.accepted[:] += taken
             codes = layout.codes(states)
-            if sweeps.sums.size:
-                for column, start in enumerate(layout.cell_starts[:-1]):
-                    sweeps.sums[rows, start + codes[:, column]] += 1.0
-            sweeps.draws[:, number] = codes[:, sweeps.watched]
-        sweeps.codes[...] = layout.codes(states)
-        sweeps.squares[...] = sweeps.sums
+            if chains.sums.size:
+                chains.sums[rows[:, None], layout.cell_starts[:-1] + codes] += 1.0
+            chains.draws[:, number] = codes[:, chains.watched]
+        chains.codes[...] = layout.codes(states)
+        chains.squares[...] = chains.sums
+
+    def _propose_from(self, problem: Problem, layout: ChainLayout, sweeps: Sweeps) -> None:
+        """Sweeps by independent draws from the guide: they don't depend on the chains, so all are made at once."""
+        rng, chains = self._generator(sweeps), sweeps.chains
+        num_chains, number = len(chains.codes), sweeps.number
+        start = layout.states(chains.codes)[:, None, :]
+        drawn = drawn_independently(problem, sweeps.guide, (num_chains, number), rng)
+        candidates = np.concatenate([start, drawn], axis=1)
+        flat = candidates.reshape(num_chains * (number + 1), -1)
+        log_weights = problem.log_product(flat) - log_density(problem, sweeps.guide, flat)
+        levels = np.log(1 - rng.random((num_chains, number)))
+        chosen = accepted_places(log_weights.reshape(num_chains, number + 1), levels)
+        chains.accepted[:] += (np.diff(chosen, axis=1, prepend=0) > 0).sum(axis=1)
+        states = np.take_along_axis(candidates, chosen[:, :, None], axis=1)
+        codes = layout.codes(states.reshape(num_chains * number, -1)).reshape(num_chains, number, -1)
+        for chain in range(num_chains if chains.sums.size else 0):
+            cells = (layout.cell_starts[:-1] + codes[chain]).ravel()
+            chains.sums[chain] += np.bincount(cells, minlength=layout.num_cells)
+        chains.draws[...] = codes[:, :, chains.watched]
+        chains.codes[...] = codes[:, -1]
+        chains.squares[...] = chains.sums
+
+    def _generator(self, sweeps: Sweeps) -> np.random.Generator:
+        """Random numbers for these sweeps: a run taken up again goes on as if never stopped."""
+        return np.random.default_rng([self.seed, sweeps.iterations])
 
 
 def _checked(answer: tuple[Ints, Floats], problem: Problem, states: Ints) -> tuple[Ints, Floats]:

@@ -41,6 +41,8 @@ class SampleSums:
         For each group of variables the same sums over the samples in each cell, an axis for each variable.
     is_constant
         Whether all samples have the same weight, whatever is drawn.
+    tail_shape
+        Pareto's k of the largest weights, -inf where they don't differ or have not been looked at; see `weight_tails`.
     """
 
     num_samples: int
@@ -50,6 +52,7 @@ class SampleSums:
     cells: tuple[Floats, ...]
     cell_squares: tuple[Floats, ...]
     is_constant: bool = False
+    tail_shape: float = -math.inf
 
     @classmethod
     def merged(cls, parts: Iterable[SampleSums]) -> SampleSums:

@@ -45,7 +45,7 @@ def draw(families: Iterable[Factor], num_rows: int, evidence: Evidence, seed: Se
     Parameters
     ----------
     families
-        One factor P(child | parents) for each variable, the child last.
+        One factor P(child | parents) for each variable, the child last; other factors multiply the weights.
     num_rows
         How many.
     evidence
@@ -66,11 +66,12 @@ def draw(families: Iterable[Factor], num_rows: int, evidence: Evidence, seed: Se
         raise NotSupported("Weighted samples take states, collections of states and likelihoods as evidence.")
     listed = list(families)
     ordered = ordered_families(listed, evidence)
-    plan = LikelihoodWeighting().plan(list(ordered.values()), evidence).scaled(log_constant(listed))
+    plan = LikelihoodWeighting().plan(list(ordered.families.values()), evidence, ordered.likelihoods)
+    plan = plan.scaled(log_constant(listed))
     key = generator_of(seed).integers(0, 2**64, dtype=np.uint64, endpoint=False)
     drawn, log_weights = plan.draw(num_rows, key)
     columns = {variable.name: drawn[:, place] for place, variable in enumerate(plan.variables)}
-    variables = tuple(family.scope[-1] for family in listed if family.scope)
+    variables = tuple({family.names[-1]: family.scope[-1] for family in listed if family.scope}.values())
     states = np.empty((num_rows, len(variables)), dtype=np.int32)
     for place, variable in enumerate(variables):
         name = variable.name

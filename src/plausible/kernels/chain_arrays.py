@@ -1,0 +1,77 @@
+"""The arrays that kernels of Markov chains work on, by name; this file needs no compiler."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["BlockLinks", "ChainArrays"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class BlockLinks(NamedTuple):
+    """Which factors each block of variables moves, and how.
+
+    Attributes
+    ----------
+    block_sizes
+        Block b has the codes 0 .. block_sizes[b] - 1 for its joint states.
+    link_starts, link_factors
+        The factors that block b moves are `link_factors[link_starts[b]:link_starts[b + 1]]`.
+    offset_starts, offsets
+        Going from code c to code d moves the place of link k's factor in its table by
+        `offsets[offset_starts[k] + d] - offsets[offset_starts[k] + c]`.
+    """
+
+    block_sizes: Ints
+    link_starts: Ints
+    link_factors: Ints
+    offset_starts: Ints
+    offsets: Ints
+
+
+class ChainArrays(NamedTuple):
+    """What sweeps move on in place, a row for each chain.
+
+    Attributes
+    ----------
+    codes
+        (chains, blocks): the joint state of each block.
+    places
+        (chains, factors): the place in the tables of each factor's current entry.
+    generators
+        A word for each chain: its random numbers go on from there.
+    sums, squares
+        (chains, cells): the probabilities of the codes of all blocks, one block after the other, and their squares,
+        are added here; nothing is where there are no cells.
+    watched, draws
+        Blocks, and (chains, sweeps, watched blocks): their codes after each sweep.
+    accepted
+        How many proposals each chain has taken.
+    """
+
+    codes: Ints
+    places: Ints
+    generators: NDArray[np.uint64]
+    sums: Floats
+    squares: Floats
+    watched: Ints
+    draws: NDArray[np.int32]
+    accepted: Ints
+
+    @classmethod
+    def unwatched(cls, codes: Ints, places: Ints, generators: NDArray[np.uint64]) -> ChainArrays:
+        """Chains of which nothing is kept but where they get to."""
+        count = len(codes)
+        nothing, draws = np.zeros((count, 0)), np.zeros((count, 0, 0), dtype=np.int32)
+        accepted = np.zeros(count, dtype=np.int64)
+        return cls(codes, places, generators, nothing, nothing, np.zeros(0, dtype=np.int64), draws, accepted)
+
+    def of_chains(self, first: int, last: int) -> ChainArrays:
+        """The part of some chains, sharing memory."""
+        rows = {name: array[first:last] for name, array in self._asdict().items() if name != "watched"}
+        return self._replace(**rows)
