@@ -1,0 +1,1 @@
+"""Messages between regions of several variables: cluster graphs, Kikuchi approximations, convex free energies."""

@@ -1,0 +1,185 @@
+"""Counting numbers of factors and variables: how often the entropy of each counts, and whether that is convex."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.errors import InvalidArgument
+from plausible.inference.problem import Problem
+from plausible.inference.propagation.belief_graph import tree_weights
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+__all__ = ["ConvexSplit", "CountingNumbers", "bethe_like_counts", "convex_split", "covering_counts", "tree_counts"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Shares of entropy below this are rounding of the solver.
+_LEAST = 1e-7
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountingNumbers:
+    """The entropy Σ c_f H(b_f) + Σ c_v H(b_v).
+
+    Attributes
+    ----------
+    factors, variables
+        c_f and c_v; valid where c_v + Σ_{f ∋ v} c_f = 1 for each variable.
+    is_upper
+        Whether a theorem says that the true entropy is never more, so that log Z is bounded from above.
+    """
+
+    factors: Floats
+    variables: Floats
+    is_upper: bool = False
+
+    def check(self, problem: Problem) -> None:
+        """Refuse numbers of which some variable does not count once."""
+        if self.factors.shape != (len(problem.factors),) or self.variables.shape != (len(problem.variables),):
+            raise InvalidArgument(
+                f"There are {len(problem.factors)} factors and {len(problem.variables)} variables; the counting "
+                f"numbers have shapes {self.factors.shape} and {self.variables.shape}."
+            )
+        totals = self.variables + _degrees(problem, self.factors)
+        wrong = np.flatnonzero(np.abs(totals - 1) > 1e-6)
+        if wrong.size:
+            name = problem.variables[wrong[0]].name
+            raise InvalidArgument(f"{name!r} counts {totals[wrong[0]]:.6g} times, with all its factors; it must once.")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConvexSplit:
+    """Counting numbers as shares of convex terms: c_f = a_f + Σ_v a_vf and c_v = a_v - Σ_f a_vf, none negative.
+
+    Attributes
+    ----------
+    factors, variables, edges
+        a_f, all positive; a_v; and a_vf, in the order of `problem.scopes`.
+    """
+
+    factors: Floats
+    variables: Floats
+    edges: Floats
+
+
+# --- makers ---
+
+
+def covering_counts(problem: Problem) -> CountingNumbers:
+    """c_f = 1 / (the most factors that a variable of f has): all c are positive, and the entropy is too high.
+
+    That is Shearer's inequality: H(x) ≤ Σ c_S H(x_S) where the sets S cover each variable once (Chung et al. 1986).
+    """
+    degrees = _degrees(problem, np.ones(len(problem.factors)))
+    most = np.maximum.reduceat(degrees[problem.scopes], problem.scope_starts[:-1]) if problem.scopes.size else degrees
+    counts = 1 / most
+    return CountingNumbers(counts, np.maximum(1 - _degrees(problem, counts), 0.0), is_upper=True)
+
+
+def tree_counts(problem: Problem, num_trees: int = 30, seed: int = 0) -> CountingNumbers:
+    """c_f = the share of random trees that have f (Wainwright, Jaakkola & Willsky 2005): the entropy is too high."""
+    counts = tree_weights(problem, num_trees, seed)
+    return CountingNumbers(counts, 1 - _degrees(problem, counts), is_upper=True)
+
+
+def bethe_like_counts(problem: Problem) -> CountingNumbers:
+    """Valid and convex numbers near those of Bethe, which are one for factors, by a linear program.
+
+    It raises the least c_f of factors of several variables as far as it can, while each a_f keeps a tenth of what
+    it would have if the factors of a variable shared its entropy.
+    """
+    num_factors, num_variables, num_edges = len(problem.factors), len(problem.variables), problem.scopes.size
+    if not num_factors:
+        return CountingNumbers(np.zeros(0), np.zeros(0))
+    from scipy.optimize import linprog
+    from scipy.sparse import block_array, csr_array, eye_array
+
+    by_factor, by_variable = _incidences(problem)
+    around = by_variable @ by_factor.T
+    totals = block_array(
+        [[around, eye_array(num_variables), around @ by_factor - by_variable, csr_array((num_variables, 1))]]
+    )
+    own = block_array(
+        [[-eye_array(num_factors), around.T * 0.0, -by_factor, csr_array(np.ones((num_factors, 1)))]]
+    ).tocsr()
+    is_joint = np.diff(problem.scope_starts) > 1
+    costs = np.zeros(own.shape[1])
+    costs[-1] = -1.0
+    least, most = np.zeros(costs.size), np.full(costs.size, np.inf)
+    least[:num_factors] = 0.1 / by_variable.sum(axis=1).max()
+    most[-1] = 1.0
+    bounds: Any = np.stack([least, most], axis=1)
+    sides = np.zeros(int(is_joint.sum()))
+    found = linprog(costs, A_ub=own[is_joint], b_ub=sides, A_eq=totals, b_eq=np.ones(num_variables), bounds=bounds)
+    numbers = np.asarray(found.x)
+    shares, pairs = numbers[:num_factors], numbers[num_factors + num_variables :][:num_edges]
+    counts = shares + by_factor @ pairs
+    return CountingNumbers(counts, 1 - _degrees(problem, counts))
+
+
+def convex_split(problem: Problem, counts: CountingNumbers) -> ConvexSplit:
+    r"""Proof that -Σ c_f H(b_f) - Σ c_v H(b_v) is convex where beliefs agree (Heskes 2006, theorem 3.1).
+
+    It is a sum of -a_f H(b_f), -a_v H(b_v) and -a_vf (H(b_f) - H(b_v)), each convex; a linear program finds the shares,
+    the smallest a_f as large as can be. That makes it strictly convex, with one minimum.
+
+    Raises
+    ------
+    InvalidArgument
+        Where there are no such shares, as for Bethe's numbers on a graph with cycles.
+    """
+    counts.check(problem)
+    num_factors, num_variables, num_edges = len(problem.factors), len(problem.variables), problem.scopes.size
+    if not num_factors:
+        return ConvexSplit(np.zeros(0), np.zeros(0), np.zeros(0))
+    from scipy.optimize import linprog
+    from scipy.sparse import block_array, csr_array, eye_array
+
+    by_factor, by_variable = _incidences(problem)
+    none = by_variable @ by_factor.T * 0.0
+    ones, zeros = csr_array(np.ones((num_factors, 1))), csr_array((num_variables, 1))
+    matrix = block_array(
+        [
+            [eye_array(num_factors), none.T, by_factor, ones],
+            [none, eye_array(num_variables), -by_variable, zeros],
+        ]
+    )
+    costs = np.zeros(matrix.shape[1])
+    costs[-1] = -1.0
+    # A variable of one state has no entropy to be negative.
+    variables = np.where(problem.sizes > 1, counts.variables, np.maximum(counts.variables, 0.0))
+    found = linprog(costs, A_eq=matrix, b_eq=np.concatenate([counts.factors, variables]))
+    if found.x is None or found.x[-1] < _LEAST:
+        raise InvalidArgument(
+            "The counting numbers are not convex: the factors have too little entropy to make up for the negative "
+            "numbers of variables. Take tree_counts, covering_counts or bethe_like_counts."
+        )
+    shares, pairs = np.split(
+        np.maximum(found.x, 0.0)[: num_factors + num_variables + num_edges], [num_factors + num_variables]
+    )
+    return ConvexSplit(shares[:num_factors] + found.x[-1], shares[num_factors:], pairs)
+
+
+def _incidences(problem: Problem) -> tuple[csr_array, csr_array]:
+    """Ones where an edge, a column, is one of a factor, and of a variable."""
+    from scipy.sparse import csr_array
+
+    num, ones = problem.scopes.size, np.ones(problem.scopes.size)
+    owners = np.repeat(np.arange(len(problem.factors)), np.diff(problem.scope_starts))
+    return (
+        csr_array((ones, (owners, np.arange(num))), shape=(len(problem.factors), num)),
+        csr_array((ones, (problem.scopes, np.arange(num))), shape=(len(problem.variables), num)),
+    )
+
+
+def _degrees(problem: Problem, weights: Floats) -> Floats:
+    """For each variable the weights of its factors together."""
+    spread = np.repeat(weights, np.diff(problem.scope_starts))
+    return np.asarray(np.bincount(problem.scopes, spread, len(problem.variables)), dtype=np.float64)

@@ -1,0 +1,276 @@
+"""Region graphs: clusters of variables, what they share, and how often each counts."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeVar
+
+from plausible.errors import InvalidArgument
+from plausible.inference.problem import Problem
+
+__all__ = ["RegionGraph", "bethe_regions", "kikuchi_regions"]
+
+Scope = tuple[int, ...]
+_Place = TypeVar("_Place")
+
+
+@dataclass(frozen=True, repr=False)
+class RegionGraph:
+    r"""Regions R with counting numbers c_R, which approximate a distribution by Π b_R^c_R.
+
+    Outer regions hold the factors, each factor in one; inner ones are what outer ones share, and edges lead from an
+    outer region to the inner ones within it. A graph is valid where all factors and all variables count once,
+
+    .. math:: \sum_{R ∋ f} c_R = 1, \qquad \sum_{R ∋ v} c_R = 1,
+
+    and where the regions that hold a variable hang together, the running intersection (Yedidia, Freeman & Weiss
+    2005, §V). Made by `bethe_regions`, `kikuchi_regions` and `join_graph`.
+
+    Attributes
+    ----------
+    scopes
+        The variables of each region, by their places in the problem, in ascending order.
+    factors
+        The factors of each region, by their places; none for inner ones.
+    counts
+        c_R.
+    edges
+        Pairs of regions, an outer and an inner one.
+
+    Examples
+    --------
+    >>> from plausible.factors import Factor
+    >>> from plausible.variables import Evidence
+    >>> ring = [Factor({a: 2, b: 2}, [[2, 1], [1, 2]]) for a, b in ("AB", "BC", "CD", "DA")]
+    >>> bethe_regions(Problem.of(ring, Evidence.read({}, {})))
+    RegionGraph(8 regions of up to 2 variables, 8 edges, with cycles)
+    """
+
+    scopes: tuple[Scope, ...]
+    factors: tuple[tuple[int, ...], ...]
+    counts: tuple[int, ...]
+    edges: tuple[tuple[int, int], ...] = field(default=())
+
+    def __repr__(self) -> str:
+        largest = max(map(len, self.scopes), default=0)
+        kind = "a forest" if self.is_forest() else "with cycles"
+        return f"RegionGraph({len(self.scopes)} regions of up to {largest} variables, {len(self.edges)} edges, {kind})"
+
+    # --- the neighbours of regions ---
+
+    @cached_property
+    def parents(self) -> tuple[tuple[int, ...], ...]:
+        """For each inner region the outer ones that it is part of."""
+        return _rows(((child, parent) for parent, child in self.edges), len(self.scopes))
+
+    @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """For each outer region the inner ones within it."""
+        return _rows(self.edges, len(self.scopes))
+
+    @cached_property
+    def edges_above(self) -> tuple[tuple[int, ...], ...]:
+        """For each inner region the places of the edges that lead to it."""
+        return _rows(((inner, edge) for edge, (_, inner) in enumerate(self.edges)), len(self.scopes))
+
+    @cached_property
+    def holders(self) -> dict[int, tuple[int, ...]]:
+        """For each variable the regions that hold it."""
+        found = defaultdict(list)
+        for region, scope in enumerate(self.scopes):
+            for variable in scope:
+                found[variable].append(region)
+        return {variable: tuple(regions) for variable, regions in found.items()}
+
+    # --- what is true of it ---
+
+    def is_forest(self, trivial: Iterable[int] = ()) -> bool:
+        """Whether the edges close no cycle and each c_R is one minus the number of parents.
+
+        The product Π b_R^c_R is then one of conditional distributions along the edges: if the graph is valid, exact.
+        Edges to `trivial` regions, of one state, carry no message and are left out.
+        """
+        skipped = set(trivial)
+        root = {region: region for region in range(len(self.scopes))}
+        for parent, child in self.edges:
+            if child in skipped:
+                continue
+            ends = _root(root, parent), _root(root, child)
+            if ends[0] == ends[1]:
+                return False
+            root[ends[0]] = ends[1]
+        return all(count == 1 - len(above) for count, above in zip(self.counts, self.parents, strict=True))
+
+    @property
+    def has_running_intersection(self) -> bool:
+        """Whether the regions that hold a variable hang together by edges, for each variable."""
+        joined: dict[tuple[int, int], tuple[int, int]] = {}
+        places = [(region, variable) for region, scope in enumerate(self.scopes) for variable in scope]
+        joined.update((place, place) for place in places)
+        num_parts = {variable: len(regions) for variable, regions in self.holders.items()}
+        for parent, child in self.edges:
+            for variable in self.scopes[child]:
+                ends = _root(joined, (parent, variable)), _root(joined, (child, variable))
+                if ends[0] != ends[1]:
+                    joined[ends[0]] = ends[1]
+                    num_parts[variable] -= 1
+        return all(number == 1 for number in num_parts.values())
+
+    def check(self, problem: Problem) -> None:
+        """Refuse a graph that is not a valid one of this problem, naming what is counted wrongly."""
+        for parent, child in self.edges:
+            if not set(self.scopes[child]) <= set(self.scopes[parent]):
+                raise InvalidArgument(f"Region {child}, {self.scopes[child]}, is not part of its parent {parent}.")
+        factor_counts, variable_counts = [0] * len(problem.factors), [0] * len(problem.variables)
+        for scope, factors, count in zip(self.scopes, self.factors, self.counts, strict=True):
+            for variable in scope:
+                variable_counts[variable] += count
+            for factor in factors:
+                if not set(problem.scope(factor)) <= set(scope):
+                    raise InvalidArgument(f"The region {scope} does not hold the variables of its factor {factor}.")
+                factor_counts[factor] += count
+        for place, total in enumerate(variable_counts):
+            if total != 1:
+                name = problem.variables[place].name
+                raise InvalidArgument(f"The regions count {name!r} {total} times; it must count once.")
+        for factor, total in enumerate(factor_counts):
+            if total != 1:
+                names = ", ".join(problem.factors[factor].names)
+                raise InvalidArgument(f"The regions count the factor over {names} {total} times; it must count once.")
+        if not self.has_running_intersection:
+            raise InvalidArgument("The regions that hold a variable must hang together by edges whose child has it.")
+
+
+# --- makers ---
+
+
+def bethe_regions(problem: Problem) -> RegionGraph:
+    """A region for each factor, and one for each variable that several have: c_v = 1 - their number.
+
+    >>> from plausible.factors import Factor
+    >>> from plausible.variables import Evidence
+    >>> path = [Factor({a: 2, b: 2}, [[2, 1], [1, 2]]) for a, b in ("AB", "BC", "BD")]
+    >>> bethe_regions(Problem.of(path, Evidence.read({}, {}))).counts
+    (1, 1, 1, -2)
+    """
+    outer = [problem.scope(factor) for factor in range(len(problem.factors))]
+    holders = _rows(((v, factor) for factor, scope in enumerate(outer) for v in scope), len(problem.variables))
+    inner = [variable for variable, around in enumerate(holders) if len(around) > 1]
+    return RegionGraph(
+        (*(tuple(sorted(scope)) for scope in outer), *((variable,) for variable in inner)),
+        (*((factor,) for factor in range(len(outer))), *(() for _ in inner)),
+        (*(1 for _ in outer), *(1 - len(holders[variable]) for variable in inner)),
+        tuple((factor, len(outer) + place) for place, variable in enumerate(inner) for factor in holders[variable]),
+    )
+
+
+def kikuchi_regions(problem: Problem, clusters: Iterable[Sequence[int]] = ()) -> RegionGraph:
+    r"""The clusters, all that they share, and c_R = 1 - Σ c of the regions that hold R (cluster variation method).
+
+    Factors that no cluster holds are clusters of their own, and clusters within others are left out. Intersections are
+    added until there are no new ones (Kikuchi 1951; Yedidia, Freeman & Weiss 2005, §V-D).
+
+    Parameters
+    ----------
+    problem
+        The factors, on arrays.
+    clusters
+        Sets of variables, by their places, such as the squares of a grid.
+
+    Examples
+    --------
+    >>> from plausible.factors import Factor
+    >>> from plausible.variables import Evidence
+    >>> grid = [Factor({a: 2, b: 2}, [[2, 1], [1, 2]]) for a, b in ("AB", "BC", "DE", "EF", "AD", "BE", "CF")]
+    >>> problem = Problem.of(grid, Evidence.read({}, {}))
+    >>> squares = kikuchi_regions(problem, [problem.places(v for v in problem.variables if v.name in names)
+    ...                                     for names in ("ABDE", "BCEF")])
+    >>> squares.scopes, squares.counts
+    (((0, 1, 3, 4), (1, 2, 4, 5), (1, 4)), (1, 1, -1))
+    """
+    scopes = {frozenset(problem.scope(factor)) for factor in range(len(problem.factors))}
+    listed = _maximal({frozenset(cluster) for cluster in clusters if len(cluster)} | scopes)
+    regions = _closed(listed)
+    ranked = sorted(regions, key=lambda region: (-len(region), sorted(region)))
+    above = list(_supersets(ranked))
+    counts: list[int] = []
+    for around in above:
+        counts.append(1 - sum(counts[region] for region in around))
+    return RegionGraph(
+        tuple(tuple(sorted(region)) for region in ranked),
+        _factors_within(
+            problem, [region if not around else frozenset() for region, around in zip(ranked, above, strict=True)]
+        ),
+        tuple(counts),
+        tuple((outer, inner) for inner, around in enumerate(above) for outer in around if not above[outer]),
+    )
+
+
+def _maximal(clusters: Iterable[frozenset[int]]) -> list[frozenset[int]]:
+    """Those that are part of no other."""
+    ranked = sorted(clusters, key=lambda cluster: (-len(cluster), sorted(cluster)))
+    return [cluster for cluster, above in zip(ranked, _supersets(ranked), strict=True) if not above]
+
+
+def _closed(clusters: Sequence[frozenset[int]]) -> set[frozenset[int]]:
+    """The clusters with all intersections of any number of them, the empty one left out."""
+    found, fresh = set(clusters), set(clusters)
+    while fresh:
+        holders = _by_variable(list(found))
+        new = {
+            region & other for region in fresh for variable in region for other in holders[variable] if other != region
+        }
+        fresh = new - found
+        found |= fresh
+    return found
+
+
+def _by_variable(regions: Sequence[frozenset[int]]) -> dict[int, list[frozenset[int]]]:
+    holders: dict[int, list[frozenset[int]]] = defaultdict(list)
+    for region in regions:
+        for variable in region:
+            holders[variable].append(region)
+    return holders
+
+
+def _supersets(ranked: Sequence[frozenset[int]]) -> Iterator[list[int]]:
+    """For each set, the largest first, the places of those before it that have all its members."""
+    holders: dict[int, list[int]] = defaultdict(list)
+    for place, region in enumerate(ranked):
+        rarest = min((holders[variable] for variable in region), key=len)
+        yield [other for other in rarest if region < ranked[other]]
+        for variable in region:
+            holders[variable].append(place)
+
+
+def _factors_within(problem: Problem, regions: Sequence[frozenset[int]]) -> tuple[tuple[int, ...], ...]:
+    """For each region the factors that it is the first to hold."""
+    holders: dict[int, list[int]] = defaultdict(list)
+    for place, region in enumerate(regions):
+        for variable in region:
+            holders[variable].append(place)
+    scopes = map(problem.scope, range(len(problem.factors)))
+    return _rows(
+        ((next(p for p in holders[scope[0]] if regions[p].issuperset(scope)), f) for f, scope in enumerate(scopes)),
+        len(regions),
+    )
+
+
+# --- small things ---
+
+
+def _rows(pairs: Iterable[tuple[int, int]], num: int) -> tuple[tuple[int, ...], ...]:
+    rows: list[list[int]] = [[] for _ in range(num)]
+    for row, value in pairs:
+        rows[row].append(value)
+    return tuple(map(tuple, rows))
+
+
+def _root(above: MutableMapping[_Place, _Place], place: _Place) -> _Place:
+    while above[place] != place:
+        above[place] = above[above[place]]
+        place = above[place]
+    return place

@@ -1,0 +1,271 @@
+"""Messages between regions and what they share: a state, a round, and what they say."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
+from plausible.inference.approximate import ApproximateEngine, Beliefs
+from plausible.inference.estimate import Estimate
+from plausible.inference.info import QueryInfo
+from plausible.inference.problem import Problem
+from plausible.inference.regions.region_graph import RegionGraph
+from plausible.inference.regions.region_layout import RegionLayout, Wave, lay_out
+
+__all__ = ["RegionEngine", "RegionState"]
+
+Floats = NDArray[np.float64]
+
+#: Changes of final messages that come from rounding alone stay below this.
+_ROUNDING = 1e-11
+
+_SCHEDULES = ("sequential", "synchronous")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RegionState:
+    """All messages after some rounds; it can be pickled, and a run can go on from it.
+
+    Attributes
+    ----------
+    layout
+        The regions, and where their tables and messages lie.
+    messages
+        The logarithms of the messages from inner to outer regions, their peaks at zero.
+    iterations
+        How many rounds there were.
+    residual
+        By how much the last one changed a message.
+    converged
+        Whether that was too little to go on.
+    is_contradictory
+        Whether the messages leave some region no state, which proves that the product is zero everywhere.
+    """
+
+    layout: RegionLayout
+    messages: Floats
+    iterations: int = 0
+    residual: float = math.inf
+    converged: bool = False
+    is_contradictory: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegionEngine(ApproximateEngine):
+    r"""Options and rounds of message passing between outer regions γ and what they share, inner regions β.
+
+    The belief of an outer region is the product of its factors and of the messages λ from the n inner regions within
+    it. A turn of an inner region with counting number c hears from all around and answers all,
+
+    .. math:: μ_{γ→β} = \frac{1}{λ_{β→γ}} \sum_{x_γ ∼ x_β} b_γ, \qquad b_β ∝ \prod_γ μ_{γ→β}^{1/(n + c)}, \qquad
+              λ_{β→γ} = b_β / μ_{γ→β}, \qquad 0/0 = 0.
+
+    Where all agree, Σ_γ log λ_{β→γ} = -c log b_β, which makes the beliefs a stationary point of the region free
+    energy; with c = 1 - n these are the messages of belief propagation (Heskes, Albers & Kappen 2003).
+    """
+
+    schedule: str = "sequential"
+    damping: float = 0.0
+    tolerance: float = 1e-8
+    max_iterations: int = 1000
+
+    _name: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        if self.schedule not in _SCHEDULES:
+            raise InvalidArgument(f"schedule is one of {', '.join(map(repr, _SCHEDULES))}, not {self.schedule!r}.")
+        if not 0 <= self.damping < 1:
+            raise InvalidArgument(f"damping is a share of the old message, from 0 to below 1, not {self.damping!r}.")
+        if not self.tolerance >= 0:
+            raise InvalidArgument(f"tolerance is a change of a message, at least 0, not {self.tolerance!r}.")
+        if self.max_iterations < 1:
+            raise InvalidArgument(f"max_iterations is at least 1, not {self.max_iterations!r}.")
+
+    @abstractmethod
+    def regions(self, problem: Problem) -> RegionGraph:
+        """The regions that messages go between."""
+
+    # --- rounds ---
+
+    def init(self, problem: Problem) -> RegionState:
+        """Messages that say nothing."""
+        layout = lay_out(problem, self.regions(problem), in_waves=self.schedule == "sequential")
+        state = RegionState(layout, np.zeros(int(layout.message_starts[-1])))
+        peaks = np.maximum.reduceat(layout.logs, layout.starts[:-1]) if layout.logs.size else np.zeros(1)
+        # What messages do not reach, regions that share nothing, is seen here and nowhere else.
+        is_contradictory = bool(np.isneginf(peaks).any())
+        if layout.waves and not is_contradictory:
+            return state
+        return replace(state, residual=0.0, converged=True, is_contradictory=is_contradictory)
+
+    def step(self, problem: Problem, state: RegionState) -> RegionState:
+        """One round: the waves of messages forth and back, or all messages at once."""
+        waves, messages = state.layout.waves, state.messages.copy()
+        # On a forest the messages are final after some rounds, up to rounding: nothing less is exact.
+        target = min(self.tolerance, _ROUNDING) if state.layout.is_exact else self.tolerance
+        residual = 0.0
+        for wave in (*waves, *waves[-2::-1]):
+            change = _renew(wave, messages, self.damping)
+            if change < 0:
+                residual = -1.0
+                break
+            residual = max(residual, change)
+        return replace(
+            state,
+            messages=messages,
+            iterations=state.iterations + 1,
+            residual=max(residual, 0.0),
+            converged=residual <= target,
+            is_contradictory=residual < 0,
+        )
+
+    def run(
+        self,
+        problem: Problem,
+        state: RegionState | None = None,
+        progress: Callable[[RegionState], None] | None = None,
+    ) -> RegionState:
+        """Rounds until the messages settle or `max_iterations` of them are over, those before `state` counted in.
+
+        Parameters
+        ----------
+        problem
+            The factors, on arrays.
+        state
+            Where to go on from; by default `init(problem)`.
+        progress
+            Called with the state after each round.
+        """
+        state = self.init(problem) if state is None else state
+        while not state.converged and state.iterations < self.max_iterations:
+            state = self.step(problem, state)
+            if progress is not None:
+                progress(state)
+        return state
+
+    # --- what the messages say ---
+
+    def beliefs(self, problem: Problem, groups: Sequence[tuple[int, ...]]) -> Beliefs:
+        """The belief about each group of variables that some region holds."""
+        state = self.run(problem)
+        if state.is_contradictory:
+            raise ImpossibleEvidence.outright()
+        everything = _tables(state)
+        tables = tuple(self._belief(problem, state.layout, everything, group) for group in groups)
+        return Beliefs(tables, self._info(state))
+
+    def estimate(self, problem: Problem) -> Estimate:
+        """Minus the region free energy, Σ c_R (Σ b_R log Π φ + H(b_R)); log Z where it is exact."""
+        state = self.run(problem)
+        info = self._info(state)
+        if state.is_contradictory:
+            return Estimate(-math.inf, info, lower=-math.inf, upper=-math.inf, is_bound=True)
+        value = _negative_energy(state) + problem.log_scale
+        if info.exact:
+            return Estimate(value, info, lower=value, upper=value, is_bound=True)
+        return Estimate(value, info)
+
+    def _belief(self, problem: Problem, layout: RegionLayout, tables: Floats, group: tuple[int, ...]) -> Floats:
+        if not group:
+            return np.ones(())
+        graph = layout.graph
+        rarest = min((graph.holders[variable] for variable in group), key=len)
+        holders = [region for region in rarest if set(group) <= set(graph.scopes[region])]
+        if not holders:
+            names = ", ".join(repr(problem.variables[variable].name) for variable in group)
+            raise NotSupported(
+                f"There is no joint belief of {names}: no region holds them all. {self._wider} Or ask for fewer of "
+                "them at a time, or take an exact engine such as JunctionTree()."
+            )
+        region = min(holders, key=lambda holder: int(layout.starts[holder + 1] - layout.starts[holder]))
+        scope = graph.scopes[region]
+        shape: list[int] = problem.sizes[list(scope)].tolist()
+        table = tables[layout.starts[region] : layout.starts[region + 1]].reshape(shape)
+        kept = [variable for variable in scope if variable in group]
+        found = table.sum(axis=tuple(axis for axis, variable in enumerate(scope) if variable not in group))
+        found = np.transpose(found, [kept.index(variable) for variable in group])
+        return np.asarray(found / found.sum())
+
+    @property
+    @abstractmethod
+    def _wider(self) -> str:
+        """How to get regions that hold more."""
+
+    def _info(self, state: RegionState) -> QueryInfo:
+        is_exact = state.is_contradictory or (state.layout.is_exact and state.residual <= _ROUNDING)
+        damped = "" if self.damping >= 0.5 else "damping=0.5, "
+        return QueryInfo(
+            self._name,
+            exact=is_exact,
+            converged=state.converged,
+            error=0.0 if is_exact else None,
+            cost=int(state.layout.starts[-1]),
+            largest_table=int(np.diff(state.layout.starts).max(initial=0)),
+            iterations=state.iterations,
+            residual=state.residual,
+            advice=""
+            if is_exact or state.converged
+            else f"The messages have not settled. Try {damped}more max_iterations, or ConvexBP(), which always does.",
+        )
+
+
+# --- all messages of a wave ---
+
+
+def _renew(wave: Wave, messages: Floats, damping: float) -> float:
+    """Renew the messages in place; the largest change of one whose peak is one, negative for a contradiction."""
+    logs = wave.logs + wave.incoming @ messages
+    old = messages[wave.messages]
+    answers = np.concatenate([_log_sums(logs[places]) for places in wave.sums])
+    is_live = answers > -np.inf
+    answers[is_live] -= old[is_live]
+    beliefs = (wave.collect @ answers)[wave.inner]
+    is_live = beliefs > -np.inf
+    new = np.full(old.size, -np.inf)
+    new[is_live] = beliefs[is_live] - answers[is_live]
+    if damping:
+        new[is_live] += damping * (old[is_live] - new[is_live])
+    peaks = np.maximum.reduceat(new, wave.message_starts)
+    if np.isneginf(peaks).any():
+        return -1.0
+    new -= np.repeat(peaks, np.diff(wave.message_starts, append=new.size))
+    messages[wave.messages] = new
+    return float(np.abs(np.exp(new) - np.exp(old)).max())
+
+
+def _log_sums(tables: Floats) -> Floats:
+    """log Σ exp over the last axis, all in one row."""
+    peaks = tables.max(axis=2)
+    safe = np.where(np.isneginf(peaks), 0.0, peaks)
+    with np.errstate(divide="ignore"):
+        return np.asarray((np.log(np.exp(tables - safe[:, :, None]).sum(axis=2)) + safe).ravel())
+
+
+# --- beliefs and their energy ---
+
+
+def _tables(state: RegionState) -> Floats:
+    """The normalised beliefs of all regions; those of inner ones as the first outer one sees them."""
+    layout = state.layout
+    logs = np.asarray(layout.logs + layout.incoming @ state.messages)
+    if not logs.size:
+        return logs
+    widths = np.diff(layout.starts)
+    tables = np.exp(logs - np.repeat(np.maximum.reduceat(logs, layout.starts[:-1]), widths))
+    tables /= np.repeat(np.add.reduceat(tables, layout.starts[:-1]), widths)
+    is_inner = np.repeat([bool(above) for above in layout.graph.parents], widths)
+    return np.asarray(np.where(is_inner, layout.projection @ tables, tables))
+
+
+def _negative_energy(state: RegionState) -> float:
+    layout, tables = state.layout, _tables(state)
+    counts = np.repeat(np.array(layout.graph.counts, dtype=np.float64), np.diff(layout.starts))
+    is_live = tables > 0
+    return float(counts[is_live] * tables[is_live] @ (layout.logs[is_live] - np.log(tables[is_live])))
