@@ -140,8 +140,8 @@ class _Bounding(pb.MeanField):
     __slots__ = ()
 
     def bound_marginal_map(self, factors, targets, evidence):
-        """A number that no assignment exceeds."""
-        return -0.25
+        """States, and a number that no assignment exceeds."""
+        return (0,) * len(targets), -0.25
 
 
 def test_map_takes_the_bound_that_an_engine_brings():

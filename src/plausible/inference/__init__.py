@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from plausible.inference.approximate import ApproximateEngine, Beliefs
     from plausible.inference.approximate_counts import ExpectedCounts, ImpossibleRow, expected_counts
     from plausible.inference.approximate_samples import DrawnStates, SamplingEngine
+    from plausible.inference.buckets.mini_bucket_max import MiniBucketMax, MiniBucketMaxState
+    from plausible.inference.buckets.mini_buckets import MarginalMapBound, MiniBuckets, MiniBucketState
+    from plausible.inference.buckets.probability_bounds import ProbabilityBounds
+    from plausible.inference.buckets.submodel_bound import SubmodelBound, submodel_bound
     from plausible.inference.budget import Budget
     from plausible.inference.calibration import CalibratedTree, calibrate
     from plausible.inference.clustering import Clustering, cluster_variables, suggest_clusters
@@ -48,9 +52,23 @@ if TYPE_CHECKING:
     from plausible.inference.polytree import Propagation, propagate, virtual_leaf
     from plausible.inference.polytree_cutset import loop_cutset
     from plausible.inference.problem import Problem
-    from plausible.inference.propagation.belief_maximum import MaxProduct
+    from plausible.inference.propagation.belief_maximum import MaxProduct, MaxProductState
     from plausible.inference.propagation.belief_messages import MessageState
     from plausible.inference.propagation.belief_propagation import LoopyBP, TreeReweightedBP
+    from plausible.inference.regions.convex_propagation import ConvexBP, ConvexState
+    from plausible.inference.regions.counting_numbers import (
+        ConvexSplit,
+        CountingNumbers,
+        bethe_like_counts,
+        convex_split,
+        covering_counts,
+        tree_counts,
+    )
+    from plausible.inference.regions.join_graph import join_graph
+    from plausible.inference.regions.region_graph import RegionGraph, bethe_regions, kikuchi_regions
+    from plausible.inference.regions.region_messages import RegionState
+    from plausible.inference.regions.region_propagation import ClusterBP, RegionBP
+    from plausible.inference.regions.short_loops import short_loops
     from plausible.inference.relevance import Reduction, possible_states, prune, reduce_states
     from plausible.inference.sampling.annealed_importance import AnnealedImportance, AnnealingState
     from plausible.inference.sampling.chain_diagnostics import (
@@ -64,10 +82,12 @@ if TYPE_CHECKING:
         to_arviz,
     )
     from plausible.inference.sampling.chains import ChainState
+    from plausible.inference.sampling.collapsed_particles import CollapsedGibbs, CollapsedState
     from plausible.inference.sampling.directed_sampling import EvidenceNotSeen, LikelihoodWeighting, RejectionSampling
     from plausible.inference.sampling.gibbs import Gibbs
     from plausible.inference.sampling.importance_sampling import ImportanceSampling
     from plausible.inference.sampling.metropolis import Metropolis, Proposal
+    from plausible.inference.sampling.partition_ratio import importance_log_partition, log_partition_ratio
     from plausible.inference.sampling.sample_sums import SampleSums
     from plausible.inference.sampling.weighted_samples import WeightedSamples, draw
     from plausible.inference.search.annealing import CoolingSchedule, ExponentialCooling, SimulatedAnnealing
@@ -107,11 +127,18 @@ __all__ = [
     "CalibratedTree",
     "ChainDiagnostics",
     "ChainState",
+    "ClusterBP",
     "Clustering",
+    "CollapsedGibbs",
+    "CollapsedState",
     "CommunicatingClass",
     "CompiledFactors",
     "Conflict",
+    "ConvexBP",
+    "ConvexSplit",
+    "ConvexState",
     "CoolingSchedule",
+    "CountingNumbers",
     "Derivatives",
     "DrawnStates",
     "DualDecomposition",
@@ -140,18 +167,25 @@ __all__ = [
     "LocalSearch",
     "LoopyBP",
     "MarginalMap",
+    "MarginalMapBound",
     "MarkovChain",
     "MaxProduct",
+    "MaxProductState",
     "MeanField",
     "MeanFieldState",
     "MessageState",
     "Metropolis",
+    "MiniBucketMax",
+    "MiniBucketMaxState",
+    "MiniBucketState",
+    "MiniBuckets",
     "Optimizer",
     "Optimum",
     "Parameter",
     "Pearl",
     "PerturbationRestarts",
     "Plan",
+    "ProbabilityBounds",
     "Problem",
     "Propagation",
     "Proposal",
@@ -159,6 +193,9 @@ __all__ = [
     "RandomRestarts",
     "RecursiveConditioning",
     "Reduction",
+    "RegionBP",
+    "RegionGraph",
+    "RegionState",
     "RejectionSampling",
     "SampleSums",
     "SamplingEngine",
@@ -170,6 +207,7 @@ __all__ = [
     "SensitivityFunction",
     "SimulatedAnnealing",
     "StopReason",
+    "SubmodelBound",
     "SumProduct",
     "TabuSearch",
     "TreeReweightedBP",
@@ -178,16 +216,24 @@ __all__ = [
     "absorb",
     "approximate_map",
     "best_assignments",
+    "bethe_like_counts",
+    "bethe_regions",
     "branch_and_bound",
     "bulk_effective_sample_size",
     "calibrate",
     "cluster_variables",
     "compile_factors",
+    "convex_split",
+    "covering_counts",
     "diagnose",
     "draw",
     "effective_sample_size",
     "enumerate_posterior",
     "expected_counts",
+    "importance_log_partition",
+    "join_graph",
+    "kikuchi_regions",
+    "log_partition_ratio",
     "loop_cutset",
     "marginal_map",
     "max_product",
@@ -199,11 +245,14 @@ __all__ = [
     "prune",
     "r_hat",
     "reduce_states",
+    "short_loops",
     "smallest_contradiction",
+    "submodel_bound",
     "suggest_clusters",
     "sum_product",
     "tail_effective_sample_size",
     "to_arviz",
+    "tree_counts",
     "virtual_leaf",
 ]
 
@@ -212,6 +261,10 @@ _FILES = {
     "approximate": "ApproximateEngine Beliefs",
     "approximate_counts": "ExpectedCounts ImpossibleRow expected_counts",
     "approximate_samples": "DrawnStates SamplingEngine",
+    "buckets.mini_bucket_max": "MiniBucketMax MiniBucketMaxState",
+    "buckets.mini_buckets": "MarginalMapBound MiniBucketState MiniBuckets",
+    "buckets.probability_bounds": "ProbabilityBounds",
+    "buckets.submodel_bound": "SubmodelBound submodel_bound",
     "budget": "Budget",
     "calibration": "CalibratedTree calibrate",
     "clustering": "Clustering cluster_variables suggest_clusters",
@@ -241,18 +294,28 @@ _FILES = {
     "polytree": "Propagation propagate virtual_leaf",
     "polytree_cutset": "loop_cutset",
     "problem": "Problem",
-    "propagation.belief_maximum": "MaxProduct",
+    "propagation.belief_maximum": "MaxProduct MaxProductState",
     "propagation.belief_messages": "MessageState",
     "propagation.belief_propagation": "LoopyBP TreeReweightedBP",
+    "regions.convex_propagation": "ConvexBP ConvexState",
+    "regions.counting_numbers": "ConvexSplit CountingNumbers bethe_like_counts convex_split covering_counts "
+    "tree_counts",
+    "regions.join_graph": "join_graph",
+    "regions.region_graph": "RegionGraph bethe_regions kikuchi_regions",
+    "regions.region_messages": "RegionState",
+    "regions.region_propagation": "ClusterBP RegionBP",
+    "regions.short_loops": "short_loops",
     "relevance": "Reduction possible_states prune reduce_states",
     "sampling.annealed_importance": "AnnealedImportance AnnealingState",
     "sampling.chain_diagnostics": "ChainDiagnostics bulk_effective_sample_size diagnose effective_sample_size "
     "monte_carlo_error r_hat tail_effective_sample_size to_arviz",
     "sampling.chains": "ChainState",
+    "sampling.collapsed_particles": "CollapsedGibbs CollapsedState",
     "sampling.directed_sampling": "EvidenceNotSeen LikelihoodWeighting RejectionSampling",
     "sampling.gibbs": "Gibbs",
     "sampling.importance_sampling": "ImportanceSampling",
     "sampling.metropolis": "Metropolis Proposal",
+    "sampling.partition_ratio": "importance_log_partition log_partition_ratio",
     "sampling.sample_sums": "SampleSums",
     "sampling.weighted_samples": "WeightedSamples draw",
     "search.annealing": "CoolingSchedule ExponentialCooling SimulatedAnnealing",

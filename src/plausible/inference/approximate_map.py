@@ -60,8 +60,8 @@ def approximate_map(
     given those before; from there a search changes one target at a time, with restarts (Park & Darwiche 2001). A few
     assignments are all tried. The answer is proved best if all were tried with exact sums, or if its value, as far as
     that is certain, reaches a bound: min over targets of max over states x of the engine's certain upper bound of
-    log Σ Π φ(x, h, e), or a smaller one that an engine gives by a method of its own,
-    `bound_marginal_map(factors, targets, evidence)`, the logarithm of a number that no assignment exceeds.
+    log Σ Π φ(x, h, e), or a smaller one that an engine such as `MiniBuckets` gives by a method of its own; the search
+    then starts from the states that belong to it.
 
     Parameters
     ----------
@@ -108,18 +108,21 @@ def approximate_map(
     scores = _Scores(tuple(listed), tuple(free), evidence, engine)
     if scores.log_evidence == -math.inf:
         raise ImpossibleEvidence.outright()
+    own = getattr(engine, "bound_marginal_map", None)
+    hint, limit = (None, math.inf) if own is None else own(listed, free, evidence)
     best = _all_tried(scores) if _is_small(free) else None
     is_complete = best is not None
     if best is None:
         deadline = math.inf if time_limit is None else monotonic() + time_limit
-        best = search.run(scores, _greedy(scores), progress=lambda state: monotonic() > deadline).best
+        start = _greedy(scores) if hint is None else hint
+        best = search.run(scores, start, progress=lambda state: monotonic() > deadline).best
     value = scores.value(best)
     if value == -math.inf:
         raise ImpossibleEvidence(
             f"No assignment to the targets that was tried has a positive value, as {type(engine).__name__} sums it. "
             "Give it more samples, or take another engine."
         )
-    return _answer(scores, targets, best, is_complete)
+    return _answer(scores, targets, best, is_complete, min(limit, _bound(scores, is_complete)))
 
 
 # --- what is scored ---
@@ -213,8 +216,8 @@ def _greedy(scores: _Scores) -> States:
 # --- what is known of the answer ---
 
 
-def _answer(scores: _Scores, targets: Sequence[Variable], best: States, is_complete: bool) -> MarginalMap:
-    value, bound = scores.value(best), _bound(scores, is_complete)
+def _answer(scores: _Scores, targets: Sequence[Variable], best: States, is_complete: bool, bound: float) -> MarginalMap:
+    value = scores.value(best)
     floor = _limits(value)[0]
     gap = max(0.0, bound - floor)
     is_exact = gap <= _PROOF
@@ -243,9 +246,6 @@ def _bound(scores: _Scores, is_complete: bool) -> float:
             max(_limits(scores.total({place: state}))[1] for state in range(variable.num_states))
             for place, variable in enumerate(scores.free)
         ]
-    own = getattr(scores.engine, "bound_marginal_map", None)
-    if own is not None:
-        bounds.append(float(own(scores.factors, scores.free, scores.evidence)))
     return min(bounds)
 
 

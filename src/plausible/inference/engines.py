@@ -48,7 +48,8 @@ class Engine(Protocol):
 
     Some engines have more, which those who need it look for: `joints(factors, groups, evidence)`, the joints of several
     groups of variables from one run; `draw_states`, see `SamplingEngine`; and
-    `bound_marginal_map(factors, targets, evidence)`, a number that log Σ Π φ exceeds for no assignment to the targets.
+    `bound_marginal_map(factors, targets, evidence)`, the positions of good states of targets that are not observed, and
+    a number that log Σ Π φ exceeds for no assignment to them.
     """
 
     def query(self, factors: Iterable[Factor], targets: Sequence[Variable], evidence: Evidence) -> Factor:

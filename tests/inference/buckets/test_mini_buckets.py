@@ -297,7 +297,7 @@ def test_marginal_maxima_are_bracketed(block, zeros, bound):
             given.setdefault(tuple(states[names.index(order[p])] for p in places), []).append(value)
         sums = {states: log_sum(values) - problem.log_scale for states, values in given.items()}
         try:
-            found = MiniBuckets(bound=bound).bound_marginal_map(problem, places)
+            found = MiniBuckets(bound=bound).marginal_map(problem, places)
         except ImpossibleEvidence:
             assert max(sums.values()) == -math.inf
             continue
@@ -314,8 +314,8 @@ def test_marginal_maxima_over_all_or_none_are_the_two_extremes():
     """The best assignment, and log Z."""
     factors = dense_factors(np.random.default_rng(6))
     problem = Problem.of(factors, NO_EVIDENCE)
-    everything = MiniBuckets(bound=6).bound_marginal_map(problem, range(6))
-    nothing = MiniBuckets(bound=6).bound_marginal_map(problem, ())
+    everything = MiniBuckets(bound=6).marginal_map(problem, range(6))
+    nothing = MiniBuckets(bound=6).marginal_map(problem, ())
     assert everything.upper + problem.log_scale == pytest.approx(largest(factors))
     assert nothing.upper + problem.log_scale == pytest.approx(log_total(factors))
     assert nothing.states.size == 0
@@ -329,7 +329,7 @@ def test_nothing_one_state_separate_parts_and_impossibility():
     engine, best = MiniBuckets(bound=1), MiniBucketMax(bound=1)
     assert engine.log_total([], NO_EVIDENCE) == pytest.approx(0.0, abs=1e-9)
     assert best.best([], NO_EVIDENCE).log_probability == 0
-    assert engine.bound_marginal_map(Problem.of([], NO_EVIDENCE), ()).upper == pytest.approx(0.0, abs=1e-9)
+    assert engine.marginal_map(Problem.of([], NO_EVIDENCE), ()).upper == pytest.approx(0.0, abs=1e-9)
     only = Factor({"A": ["only"]}, [0.5])
     assert engine.log_total([only], NO_EVIDENCE) == pytest.approx(math.log(0.5))
     assert engine.query([only], only.scope, NO_EVIDENCE).values.tolist() == [1.0]
@@ -343,7 +343,7 @@ def test_nothing_one_state_separate_parts_and_impossibility():
     with pytest.raises(ImpossibleEvidence):
         exact.query(clash, clash[1].scope, NO_EVIDENCE)
     with pytest.raises(ImpossibleEvidence):
-        exact.bound_marginal_map(Problem.of(clash, NO_EVIDENCE), (0,))
+        exact.marginal_map(Problem.of(clash, NO_EVIDENCE), (0,))
     with pytest.raises(ImpossibleEvidence):
         MiniBucketMax(bound=2).best(clash, NO_EVIDENCE)
 

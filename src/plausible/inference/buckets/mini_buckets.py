@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
+from plausible.factors import Factor
 from plausible.inference.approximate import ApproximateEngine, Beliefs
 from plausible.inference.buckets.bucket_problem import free_order, log_tables, scale_slack, sums_first, tree_of
 from plausible.inference.buckets.bucket_sweeps import Side, begun, decoded, improved, untouched
@@ -20,7 +21,7 @@ from plausible.inference.info import QueryInfo
 from plausible.inference.optimization.map_local_search import LocalSearch
 from plausible.inference.problem import Problem
 from plausible.inference.search.local_search import check_count
-from plausible.variables import Evidence
+from plausible.variables import Evidence, Variable
 
 __all__ = ["MarginalMapBound", "MiniBucketState", "MiniBuckets"]
 
@@ -213,7 +214,15 @@ class MiniBuckets(ApproximateEngine):
         """Bounds on P(group) for each group of variables, given by their places; they hold for certain."""
         return [_bounds(self._run_keeping(problem, group)) for group in groups]
 
-    def bound_marginal_map(self, problem: Problem, max_places: Collection[int]) -> MarginalMapBound:
+    def bound_marginal_map(
+        self, factors: Iterable[Factor], targets: Sequence[Variable], evidence: Evidence
+    ) -> tuple[tuple[int, ...], float]:
+        """Positions of good states of targets that are not observed, and what log Σ Π φ exceeds for none."""
+        problem = Problem.of(factors, evidence)
+        found = self.marginal_map(problem, problem.places(targets))
+        return tuple(found.states.tolist()), found.upper + problem.log_scale
+
+    def marginal_map(self, problem: Problem, max_places: Collection[int]) -> MarginalMapBound:
         """Bounds on log max Σ Π φ over some variables, the others being summed out, and states that come near it.
 
         The sums, as powered sums of copies, go before the maxima. The states are decoded from the mini-buckets of the
@@ -230,7 +239,7 @@ class MiniBuckets(ApproximateEngine):
         --------
         >>> from plausible.factors import Factor
         >>> ring = [Factor({a: 2, b: 2}, [[1, 3], [2, 1]]) for a, b in ("AB", "BC", "CD", "DA")]
-        >>> found = MiniBuckets().bound_marginal_map(Problem.of(ring, Evidence.read({}, {})), [0, 2])
+        >>> found = MiniBuckets().marginal_map(Problem.of(ring, Evidence.read({}, {})), [0, 2])
         >>> found.states.tolist(), found.info.exact
         ([0, 0], True)
         """

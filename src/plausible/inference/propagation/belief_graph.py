@@ -153,12 +153,12 @@ def walking_order(clusters: Clusters) -> Ints:
     return order
 
 
-def is_forest(clusters: Clusters) -> bool:
+def is_forest(scopes: Clusters | Problem) -> bool:
     """Whether the factor graph has no cycle: two factors that share two variables make one."""
-    return bool(_counts_without_cycle(clusters, np.arange(clusters.num_factors)).all())
+    return bool(_counts_without_cycle(scopes, np.arange(len(scopes.scope_starts) - 1)).all())
 
 
-def tree_weights(clusters: Clusters, num_trees: int, seed: int) -> Floats:
+def tree_weights(scopes: Clusters | Problem, num_trees: int, seed: int) -> Floats:
     """In what share of random sets of factors without cycles each factor is: always above zero, one on a forest.
 
     A set is filled in random order, for as long as no cycle arises in the factor graph, so that for pairs it is a
@@ -166,24 +166,24 @@ def tree_weights(clusters: Clusters, num_trees: int, seed: int) -> Floats:
     had their turn.
     """
     rng = np.random.default_rng(seed)
-    counts = np.zeros(clusters.num_factors, dtype=np.int64)
-    if is_forest(clusters):
-        return np.ones(clusters.num_factors)
+    counts = np.zeros(len(scopes.scope_starts) - 1, dtype=np.int64)
+    if is_forest(scopes):
+        return np.ones(counts.size)
     num_drawn = 0
     while num_drawn < num_trees or not counts.all():
         sequence = np.argsort(rng.random(counts.size) + (counts > 0))
-        counts += _counts_without_cycle(clusters, sequence)
+        counts += _counts_without_cycle(scopes, sequence)
         num_drawn += 1
     return counts / num_drawn
 
 
-def _counts_without_cycle(clusters: Clusters, sequence: Ints) -> Ints:
+def _counts_without_cycle(scopes: Clusters | Problem, sequence: Ints) -> Ints:
     """One for each factor that closes no cycle with those before it in the sequence, zero for the others."""
     from plausible.kernels.message_graphs import acyclic
 
-    counts = np.zeros(clusters.num_factors, dtype=np.int64)
-    roots, stamps = np.arange(clusters.sizes.size), np.full(clusters.sizes.size, -1)
-    acyclic(clusters.scope_starts, clusters.scopes, sequence, roots, stamps, counts)
+    counts = np.zeros(sequence.size, dtype=np.int64)
+    roots, stamps = np.arange(scopes.sizes.size), np.full(scopes.sizes.size, -1)
+    acyclic(scopes.scope_starts, scopes.scopes, sequence, roots, stamps, counts)
     return counts
 
 
