@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -22,12 +22,13 @@ __all__ = [
     "encode_columns",
     "encode_evidence",
     "equally_long",
+    "factorize",
     "frame_columns",
     "refuse_others",
 ]
 
 #: For each row the place of its value in a list of values; -1 where it is missing.
-_Factorized: TypeAlias = tuple[npt.NDArray[np.intp], list[Any]]
+Factorized: TypeAlias = tuple[npt.NDArray[np.intp], list[Any]]
 
 
 def encode_columns(
@@ -154,7 +155,7 @@ def encode_column(variable: Variable, column: Any, *, allow_missing: bool = Fals
         raise InvalidArgument(f"The column {variable.name!r} is the text {column!r}, not a list of values.")
     if variable.is_continuous:
         return _numbers(variable, column)
-    places, values = _factorize(variable, column)
+    places, values = factorize(variable.name, column)
     lowest = -1 if allow_missing else 0
     positions = np.array([_position(variable, value) for value in (*values, None)], dtype=np.intp)
     encoded: npt.NDArray[np.intp] = positions[places]
@@ -209,7 +210,7 @@ def _number(value: Any) -> float:
 # --- different values, and which one each row has ---
 
 
-def _factorize(variable: Variable, column: Any) -> _Factorized:
+def factorize(name: str, column: Any) -> Factorized:
     """By the fastest way that the column's library has; the order of the values does not matter."""
     if isinstance(column, np.ndarray) and column.dtype.kind in "iufb" and column.ndim == 1:
         values, places = np.unique(column, return_inverse=True)
@@ -222,11 +223,11 @@ def _factorize(variable: Variable, column: Any) -> _Factorized:
             return _factorize_pandas(native)
         series = nw.from_native(column, series_only=True, allow_series=True, pass_through=True)
         if isinstance(series, nw.Series):
-            return _factorize_series(variable, series)
-    return _factorize_list(variable, _as_list(variable, column))
+            return _factorize_series(name, series)
+    return _factorize_list(name, _as_list(name, column))
 
 
-def _factorize_pandas(series: pd.Series[Any]) -> _Factorized:
+def _factorize_pandas(series: pd.Series[Any]) -> Factorized:
     import pandas as pd
 
     values: Any = series.array if isinstance(series.dtype, pd.api.extensions.ExtensionDtype) else series.to_numpy()
@@ -238,20 +239,20 @@ def _factorize_pandas(series: pd.Series[Any]) -> _Factorized:
     return np.asarray(places, dtype=np.intp), distinct.tolist()
 
 
-def _factorize_arrow(values: Any) -> _Factorized:
+def _factorize_arrow(values: Any) -> Factorized:
     encoded = values.combine_chunks().dictionary_encode()
     return encoded.indices.fill_null(-1).to_numpy().astype(np.intp), encoded.dictionary.to_pylist()
 
 
-def _factorize_series(variable: Variable, series: nw.Series[Any]) -> _Factorized:
+def _factorize_series(name: str, series: nw.Series[Any]) -> Factorized:
     native = series.to_native()
     if hasattr(native, "factorize"):  # kin of pandas
         places, values = native.factorize()
         return np.asarray(places, dtype=np.intp), values.tolist()
     if series.is_null().any() or series.dtype.is_nested() or str(series.dtype) in ("Object", "Unknown"):
-        return _factorize_list(variable, _as_list(variable, series))
+        return _factorize_list(name, _as_list(name, series))
     if series.dtype.is_numeric():
-        return _factorize(variable, series.to_numpy())
+        return factorize(name, series.to_numpy())
     import narwhals as nw
 
     distinct = series.unique().to_list()
@@ -259,20 +260,22 @@ def _factorize_series(variable: Variable, series: nw.Series[Any]) -> _Factorized
     return numbered.to_numpy().astype(np.intp), distinct
 
 
-def _as_list(variable: Variable, column: Any) -> list[Any]:
+def _as_list(name: str, column: Any) -> list[Any]:
     """The values as Python objects, by the column's own method where it has one."""
     for method in ("tolist", "to_list", "to_pylist"):
         if hasattr(column, method):
             column = getattr(column, method)()
     if not isinstance(column, Iterable):
-        raise InvalidArgument(f"The column {variable.name!r} is {column!r}, not a list of values.")
+        raise InvalidArgument(f"The column {name!r} is {column!r}, not a list of values.")
     return list(column)
 
 
-def _factorize_list(variable: Variable, values: list[Any]) -> _Factorized:
+def _factorize_list(name: str, values: list[Any]) -> Factorized:
     try:
         places = {value: place for place, value in enumerate(dict.fromkeys(values))}
         return np.fromiter(map(places.__getitem__, values), dtype=np.intp, count=len(values)), list(places)
     except TypeError:
-        row = next(row for row, value in enumerate(values) if not variable.has_state(value))
-        raise _bad_value(variable, row, values[row]) from None
+        row = next(row for row, value in enumerate(values) if not isinstance(value, Hashable))
+        raise UnknownState(
+            f"Row {row} of column {name!r}: {values[row]!r} can't be a state: it can't be hashed."
+        ) from None

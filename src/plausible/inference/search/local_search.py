@@ -80,6 +80,20 @@ class SearchProblem(ABC, Generic[StateT, OperatorT]):
         score = self.score(state)
         return [self.score(self.apply(state, operator)) - score for operator in operators]
 
+    def best_operator(self, state: StateT, recent: Sequence[OperatorT] = ()) -> tuple[OperatorT, float] | None:
+        """The operator with the largest delta among those that reverse no recent one, and its delta; `None` for none.
+
+        Of equal ones the first. Override it where all deltas are at hand as arrays.
+        """
+        allowed = self.operators(state)
+        if recent:
+            allowed = [one for one in allowed if not any(self.reverses(one, other) for other in recent)]
+        if not allowed:
+            return None
+        deltas = self.deltas(state, allowed)
+        place = int(np.argmax(deltas))
+        return allowed[place], float(deltas[place])
+
     def propose(self, state: StateT, rng: np.random.Generator) -> OperatorT | None:
         """A random legal operator, by default each with the same probability; `None` where there is none."""
         operators = self.operators(state)
@@ -240,15 +254,13 @@ class GreedyAscent(SearchMethod):
 
     def move(self, problem: SearchProblem[StateT, OperatorT], state: SearchState[StateT]) -> SearchState[StateT]:
         """To the best neighbour, if it is better."""
-        operators = problem.operators(state.current)
-        if not operators:
+        best = problem.best_operator(state.current)
+        if best is None:
             return state.halted("no operator")
-        deltas = problem.deltas(state.current, operators)
-        place = int(np.argmax(deltas))
-        gain = float(deltas[place])
+        operator, gain = best
         if not improves(gain, state.score):
             return state.halted("local maximum")
-        return state.moved(problem.apply(state.current, operators[place]), state.score + gain)
+        return state.moved(problem.apply(state.current, operator), state.score + gain)
 
 
 @dataclass(frozen=True, slots=True)

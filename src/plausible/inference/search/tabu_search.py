@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from plausible.inference.search.local_search import (
     OperatorT,
     SearchMethod,
@@ -61,16 +59,9 @@ class TabuSearch(SearchMethod):
         if state.idle >= self.patience:
             return state.halted("no progress")
         recent: tuple[OperatorT, ...] = state.memory or ()
-        allowed = [
-            operator
-            for operator in problem.operators(state.current)
-            if not any(problem.reverses(operator, other) for other in recent)
-        ]
-        if not allowed:
+        best = problem.best_operator(state.current, recent)
+        if best is None:
             return state.halted("no operator")
-        deltas = problem.deltas(state.current, allowed)
-        place = int(np.argmax(deltas))
-        applied = (*recent, allowed[place])[-self.length :] if self.length else ()
-        return state.moved(
-            problem.apply(state.current, allowed[place]), state.score + float(deltas[place]), memory=applied
-        )
+        operator, gain = best
+        applied = (*recent, operator)[-self.length :] if self.length else ()
+        return state.moved(problem.apply(state.current, operator), state.score + gain, memory=applied)

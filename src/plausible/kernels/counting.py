@@ -1,0 +1,141 @@
+"""Counts of joint states: by sets of rows, one bit a row, where tables are small, and by a histogram where not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from plausible.kernels.jit import kernel
+
+__all__ = ["count_by_sets", "count_extensions", "count_rows", "weigh_rows"]
+
+Bits = NDArray[np.uint64]
+Codes = NDArray[Any]
+Counts = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Sets are gone through in pieces of so many words, so that those at work stay in the fastest cache.
+_PIECE = 256
+#: All sets of a family together have about so many words in one piece.
+_ROOM = 2**14
+#: Rows whose cells are found together, before any is counted.
+_BLOCK = 1024
+
+
+@intrinsic
+def _ones(_context: Any, _word: Any) -> Any:
+    """How many bits of a word are set; the processor's own instruction."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), generate
+
+
+@kernel
+def _count_both(left: Bits, right: Bits) -> int:
+    total = np.uint64(0)
+    for word in range(left.size):
+        total += _ones(left[word] & right[word])  # type: ignore[call-arg]  # the compiler gives the context
+    return int(total)
+
+
+@kernel
+def _split(cells: Bits, num_cells: int, states: Bits) -> int:
+    """Replace each set by its intersections with the sets of a variable's states, in place; how many there are then."""
+    num_states, width = states.shape
+    for cell in range(num_cells - 1, -1, -1):  # from the end, so that nothing is overwritten before it is read
+        for state in range(num_states - 1, -1, -1):
+            target = cell * num_states + state
+            for word in range(width):
+                cells[target, word] = cells[cell, word] & states[state, word]
+    return int(num_cells * num_states)
+
+
+# --- by sets of rows ---
+
+
+@kernel
+def count_by_sets(bits: Bits, firsts: Ints, sizes: Ints, rows: Bits, counts: Counts) -> None:
+    """How many rows are in each joint state of some variables, the last one's state changing fastest.
+
+    `bits` has a set of rows for each state of each variable, `firsts` the place of each variable's first. Only those in
+    `rows` count.
+    """
+    num_words, last = rows.size, sizes.size - 1
+    num_cells = counts.size // sizes[last]
+    width = max(8, min(_PIECE, _ROOM // num_cells))
+    cells = np.empty((num_cells, width), dtype=np.uint64)
+    for start in range(0, num_words, width):
+        end = min(num_words, start + width)
+        piece = cells[:, : end - start]
+        piece[0] = rows[start:end]
+        count = 1
+        for place in range(last):
+            count = _split(piece, count, bits[firsts[place] : firsts[place] + sizes[place], start:end])
+        for state in range(sizes[last]):
+            extra = bits[firsts[last] + state, start:end]
+            for cell in range(num_cells):
+                counts[cell * sizes[last] + state] += _count_both(piece[cell], extra)
+
+
+@kernel
+def count_extensions(
+    bits: Bits, firsts: Ints, sizes: Ints, rows: Bits, candidates: Ints, counts: NDArray[np.int64]
+) -> None:
+    """How many rows are in each joint state of some variables and in each of the candidate sets: a line for each."""
+    num_words, num_cells = rows.size, counts.shape[1]
+    width = max(8, min(_PIECE, _ROOM // num_cells))
+    cells = np.empty((num_cells, width), dtype=np.uint64)
+    for start in range(0, num_words, width):
+        end = min(num_words, start + width)
+        piece = cells[:, : end - start]
+        piece[0] = rows[start:end]
+        count = 1
+        for place in range(sizes.size):
+            count = _split(piece, count, bits[firsts[place] : firsts[place] + sizes[place], start:end])
+        for candidate in range(candidates.size):
+            extra = bits[candidates[candidate], start:end]
+            for cell in range(num_cells):
+                counts[candidate, cell] += _count_both(piece[cell], extra)
+
+
+# --- row by row ---
+
+
+@kernel
+def _find_cells(codes: Codes, columns: Ints, strides: Ints, start: int, end: int, cells: Ints) -> None:
+    """The cell of the joint state of each row from start to end."""
+    cells[:] = 0
+    for place in range(columns.size):
+        stride, column = strides[place], codes[columns[place], start:end]
+        for row in range(end - start):
+            cells[row] += column[row] * stride
+
+
+@kernel
+def count_rows(codes: Codes, columns: Ints, strides: Ints, rows: NDArray[np.bool_], counts: Counts) -> None:
+    """How many rows are in each cell; only those marked count, or all if there is no mark for any."""
+    cells, num_rows, is_marked = np.empty(_BLOCK, dtype=np.int64), codes.shape[1], rows.size > 0
+    for start in range(0, num_rows, _BLOCK):
+        end = min(num_rows, start + _BLOCK)
+        _find_cells(codes, columns, strides, start, end, cells)
+        for row in range(end - start):
+            if not is_marked or rows[start + row]:
+                counts[cells[row]] += 1
+
+
+@kernel
+def weigh_rows(codes: Codes, columns: Ints, strides: Ints, weights: Floats, counts: Floats) -> None:
+    """How much the rows in each cell weigh."""
+    cells, num_rows = np.empty(_BLOCK, dtype=np.int64), codes.shape[1]
+    for start in range(0, num_rows, _BLOCK):
+        end = min(num_rows, start + _BLOCK)
+        _find_cells(codes, columns, strides, start, end, cells)
+        for row in range(end - start):
+            counts[cells[row]] += weights[start + row]

@@ -1,0 +1,1 @@
+"""Scores of families: how well graphs fit data."""

@@ -1,0 +1,1 @@
+"""Graphs from data: searches, and what they know beforehand."""

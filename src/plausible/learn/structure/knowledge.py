@@ -1,0 +1,133 @@
+"""What is known of a graph before any data: edges that it must or must not have, tiers, and numbers of parents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.graphs import DAG
+
+__all__ = ["Constraints", "Knowledge"]
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """Constraints on the edges of a graph that is learned.
+
+    Parameters
+    ----------
+    required, forbidden
+        Edges (parent, child) that the graph has, or does not have: pairs, or arrow text.
+    tiers
+        Groups of names, causes before effects: no edge leads from a later group into an earlier one. Names in no group
+        are free.
+    max_parents
+        No variable has more; `None` for no limit.
+
+    Examples
+    --------
+    >>> Knowledge(required="A -> B", tiers=[["A"], ["B", "C"]]).on(["A", "B", "C"]).allowed.astype(int)
+    array([[0, 1, 1],
+           [0, 0, 1],
+           [0, 1, 0]])
+    """
+
+    required: Any = ()
+    forbidden: Any = ()
+    tiers: Sequence[Iterable[str]] = ()
+    max_parents: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "required", _pairs(self.required))
+        object.__setattr__(self, "forbidden", _pairs(self.forbidden))
+        object.__setattr__(self, "tiers", tuple(tuple(_names(tier)) for tier in self.tiers))
+        both = set(self.required) & set(self.forbidden)
+        if both:
+            raise InvalidArgument(f"The edge {' -> '.join(min(both))} is both required and forbidden.")
+        if self.max_parents is not None and self.max_parents < 0:
+            raise InvalidArgument(f"max_parents={self.max_parents} can't be negative.")
+
+    def on(self, names: Sequence[str]) -> Constraints:
+        """The same for variables in a fixed order, checked."""
+        places = {name: place for place, name in enumerate(names)}
+        for name in self._mentioned():
+            if name not in places:
+                raise UnknownVariable.named(name, names, "the data, though knowledge mentions it")
+        num = len(names)
+        allowed, required = ~np.eye(num, dtype=np.bool_), np.zeros((num, num), dtype=np.bool_)
+        for parent, child in self.forbidden:
+            allowed[places[parent], places[child]] = False
+        tier_of = np.full(num, -1)
+        for number, tier in enumerate(self.tiers):
+            for name in tier:
+                if tier_of[places[name]] >= 0:
+                    raise InvalidArgument(f"{name!r} is in two tiers.")
+                tier_of[places[name]] = number
+        is_tiered = tier_of >= 0
+        allowed &= ~(is_tiered[:, None] & is_tiered[None, :] & (tier_of[:, None] > tier_of[None, :]))
+        for parent, child in self.required:
+            if not allowed[places[parent], places[child]]:
+                raise InvalidArgument(f"The required edge {parent} -> {child} is against the tiers.")
+            required[places[parent], places[child]] = True
+            allowed[places[child], places[parent]] = False
+        DAG(self.required)  # a cycle of required edges is refused with its name
+        constraints = Constraints(allowed, required, num if self.max_parents is None else self.max_parents)
+        _check_numbers(constraints, names)
+        return constraints
+
+    def _mentioned(self) -> list[str]:
+        pairs = [name for pair in (*self.required, *self.forbidden) for name in pair]
+        return [*pairs, *(name for tier in self.tiers for name in tier)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Constraints:
+    """Knowledge about variables that go by their places; made by `Knowledge.on`.
+
+    Attributes
+    ----------
+    allowed, required
+        By parent and child, whether an edge may, or must, be there.
+    max_parents
+        No variable has more.
+    """
+
+    allowed: Mask
+    required: Mask
+    max_parents: int
+
+    @property
+    def required_families(self) -> tuple[tuple[int, ...], ...]:
+        """The parents of each variable in the graph of the required edges."""
+        return tuple(tuple(np.flatnonzero(column).tolist()) for column in self.required.T)
+
+
+def _check_numbers(constraints: Constraints, names: Sequence[str]) -> None:
+    for name, parents in zip(names, constraints.required_families, strict=True):
+        if len(parents) > constraints.max_parents:
+            raise InvalidArgument(
+                f"{name!r} has {len(parents)} required parents, but max_parents={constraints.max_parents}."
+            )
+
+
+def _pairs(edges: Any) -> tuple[tuple[str, str], ...]:
+    if isinstance(edges, (str, DAG)):
+        return tuple((str(parent), str(child)) for parent, child in DAG(edges).edges)
+    if isinstance(edges, Mapping):
+        return tuple((parent, child) for parent, children in edges.items() for child in _names(children))
+    pairs = tuple(tuple(pair) for pair in edges)
+    for pair in pairs:
+        if len(pair) != 2:
+            raise InvalidArgument(f"An edge is a pair (parent, child), not {pair!r}.")
+    return pairs
+
+
+def _names(names: str | Iterable[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
