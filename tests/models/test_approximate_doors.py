@@ -234,9 +234,7 @@ def test_engines_that_do_not_draw_are_refused_by_name():
         with pytest.raises(InvalidArgument, match=r"Gibbs\(\), Metropolis\(\), LikelihoodWeighting\(\)"):
             net.sample(5, engine=engine)
     with pytest.raises(NotSupported, match=r"Gibbs\(\)"):
-        net.to_markov_network().with_factor(pb.Factor({"lung": ["yes", "no"]}, [2, 1])).sample(
-            5, engine=pb.LikelihoodWeighting()
-        )
+        pb.models.ising("a - b; b - c; c - a", coupling=-1.0).sample(5, engine=pb.LikelihoodWeighting())
     with pytest.raises(UnknownVariable, match="lungs"):
         net.sample(5, engine=pb.Gibbs(blocks=[["lungs", "tub"]]))
     for engine in (pb.Gibbs(500), pb.LikelihoodWeighting(500), pb.RejectionSampling(500)):
@@ -420,3 +418,20 @@ def test_answers_can_be_stored():
     net = pb.examples.load("asia")
     found = pickle.loads(pickle.dumps(net.map("lung", engine=pb.LoopyBP())))
     assert (found["lung"], found.info.exact) == ("no", True)
+
+
+def test_a_budget_beside_a_named_engine_is_refused():
+    """It would be dropped: engines have limits of their own."""
+    net = pb.examples.load("asia")
+    asked = [
+        lambda **options: net.query("lung", **options),
+        lambda **options: net.marginals(**options),
+        lambda **options: net.log_probability({"xray": "yes"}, **options),
+        lambda **options: net.to_markov_network().log_partition(**options),
+    ]
+    for ask in asked:
+        with pytest.raises(InvalidArgument, match=r"budget= limits exact answers, but LoopyBP"):
+            ask(engine=pb.LoopyBP(), budget=pb.Budget())
+    for ask in (net.mpe, net.to_markov_network().mpe, lambda **options: net.map("lung", **options)):
+        with pytest.raises(InvalidArgument, match=r"budget= limits exact answers, but MaxProduct"):
+            ask(engine=pb.MaxProduct(), budget=pb.Budget())

@@ -19,6 +19,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Literal, TypeAlias, TypeVar
 
+from plausible.errors import InvalidArgument
+from plausible.inference.budget import Budget
 from plausible.inference.engines import Engine
 from plausible.inference.optimizer import Optimizer
 from plausible.inference.propagation.belief_maximum import MaxProduct
@@ -52,7 +54,10 @@ DRAWS = Gibbs()
 
 
 def chosen(
-    engine: _Some | Literal["auto"] | None, fits: Callable[[], bool], otherwise: Callable[[], _Some]
+    engine: _Some | Literal["auto"] | None,
+    budget: Budget | None,
+    fits: Callable[[], bool],
+    otherwise: Callable[[], _Some],
 ) -> _Some | None:
     """The engine to ask; `None` for the exact way that a model takes by itself.
 
@@ -60,6 +65,8 @@ def chosen(
     ----------
     engine
         An engine, "auto", or `None`.
+    budget
+        What the exact way may cost; an engine that is named has limits of its own, and is refused beside one.
     fits
         Whether the exact way is within its budget; only asked for "auto".
     otherwise
@@ -67,21 +74,31 @@ def chosen(
 
     Examples
     --------
-    >>> chosen("auto", lambda: True, lambda: BELIEFS) is None
+    >>> chosen("auto", None, lambda: True, lambda: BELIEFS) is None
     True
-    >>> chosen("auto", lambda: False, lambda: BELIEFS)
+    >>> chosen("auto", None, lambda: False, lambda: BELIEFS)
     LoopyBP(schedule='sequential', damping=0.3, tolerance=1e-08, max_iterations=1000)
     """
     if isinstance(engine, str) and engine == "auto":
         return None if fits() else otherwise()
+    _refuse_both(engine, budget)
     return engine
 
 
-def chosen_for_map(engine: MapChoice, fits: Callable[[], bool]) -> Engine | Optimizer | None:
+def chosen_for_map(engine: MapChoice, budget: Budget | None, fits: Callable[[], bool]) -> Engine | Optimizer | None:
     """The engine that scores a search for a marginal MAP; `None` for the exact way. See `chosen`."""
     if isinstance(engine, str) and engine == "auto":
         return None if fits() else BELIEFS
+    _refuse_both(engine, budget)
     return engine
+
+
+def _refuse_both(engine: object, budget: Budget | None) -> None:
+    if engine is not None and budget is not None:
+        raise InvalidArgument(
+            f"budget= limits exact answers, but {type(engine).__name__} has options of its own for that. Leave one of "
+            'engine= and budget= out, or use engine="auto".'
+        )
 
 
 def beliefs_about(names: Iterable[str], scopes: Iterable[Iterable[str]]) -> Engine:

@@ -86,7 +86,7 @@ class MarkovQuestions(EvidenceAnalyses):
         Without evidence it must be finite: a network in which no assignment has positive measure is no distribution.
         An approximate `engine` gives an `Estimate`, a float with bounds or an interval.
         """
-        named = chosen(engine, lambda: self.explain((), evidence, budget=budget).fits, lambda: BELIEFS)
+        named = chosen(engine, budget, lambda: self.explain((), evidence, budget=budget).fits, lambda: BELIEFS)
         check_engine(named, self.variables)
         found = Evidence.read(evidence, self.variables, "this network")
         if found.jeffrey:
@@ -130,6 +130,7 @@ class MarkovQuestions(EvidenceAnalyses):
         found = Evidence.read(evidence, self.variables, "this network")
         named = chosen(
             engine,
+            budget,
             lambda: self.explain([variable.name for variable in wanted], evidence, budget=budget).fits,
             lambda: beliefs_about(
                 (v.name for v in wanted if v.name not in found.hard), (factor.names for factor in self.factors)
@@ -239,7 +240,7 @@ class MarkovQuestions(EvidenceAnalyses):
         if targets is not None:
             wanted = read_targets(targets, self.variables, "this network")
         found = Evidence.read(evidence, self.variables, "this network")
-        named = chosen(engine, lambda: self._fits(found, wanted, budget), lambda: BELIEFS)
+        named = chosen(engine, budget, lambda: self._fits(found, wanted, budget), lambda: BELIEFS)
         check_engine(named, self.variables)
         if named is not None:
             return self._explained(evidence, lambda: named.marginals(self._all_factors(), wanted, found))
@@ -280,7 +281,7 @@ class MarkovQuestions(EvidenceAnalyses):
         `MaxProduct()`.
         """
         found = Evidence.read(evidence, self.variables, "this network")
-        named = chosen(engine, lambda: self.explain(budget=budget).fits, lambda: BEST)
+        named = chosen(engine, budget, lambda: self.explain(budget=budget).fits, lambda: BEST)
         check_optimizer(named)
         if named is not None:
             best = self._explained(evidence, lambda: named.best(self._all_factors(), found))
@@ -333,7 +334,7 @@ class MarkovQuestions(EvidenceAnalyses):
         found = Evidence.read(evidence, self.variables, "this network")
         factors = self._all_factors()
         fits = partial(map_fits, factors, wanted, found, budget, max_entries)
-        named = chosen_for_map(engine, fits)
+        named = chosen_for_map(engine, budget, fits)
         check_map_engine(named)
         if named is not None:
             check_mentioned(named, self.variables)
@@ -375,7 +376,7 @@ class MarkovQuestions(EvidenceAnalyses):
         See `BayesianNetwork.sample` for the parameters, and for what `.attrs` says of the rows of an engine.
         """
         number, found = checked_count(num_rows), Evidence.read(evidence, self.variables, "this network")
-        named = chosen(engine, lambda: self._fits_tables(budget), lambda: DRAWS)
+        named = chosen(engine, budget, lambda: self._fits_tables(budget), lambda: DRAWS)
         if named is not None:
             return self._explained(
                 evidence, lambda: draw_by(named, self._all_factors(), number, found, seed, self.variables)
@@ -407,7 +408,7 @@ class MarkovQuestions(EvidenceAnalyses):
         >>> chain.expected_counts({"A": [0, 1, 1], "B": [0, None, None]})["0"].round(3).tolist()
         [[1.0, 0.0], [0.667, 1.333]]
         """
-        named = chosen(engine, lambda: self._fits_tables(budget), lambda: BELIEFS)
+        named = chosen(engine, budget, lambda: self._fits_tables(budget), lambda: BELIEFS)
         check_engine(named, self.variables)
         families = {str(number): factor.scope for number, factor in enumerate(self.factors) if factor.scope}
         if named is not None:

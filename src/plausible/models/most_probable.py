@@ -65,7 +65,7 @@ class MostProbable(NetworkQuestions):
         network, findings = self._given(evidence, do)
         found = Evidence.read(findings, network.variables, "this network")
         is_hybrid = any(v.is_continuous and name not in found.values for name, v in network.variables.items())
-        named = chosen(engine, lambda: is_hybrid or network._fits(findings, None, budget), lambda: BEST)
+        named = chosen(engine, budget, lambda: is_hybrid or network._fits(findings, None, budget), lambda: BEST)
         check_optimizer(named)
         if is_hybrid:
             refuse_engine(named, network.cpds.values(), found)
@@ -174,7 +174,7 @@ class MostProbable(NetworkQuestions):
             return Assignment(table.argmax(), log_probability=log_best, info=table.info)
         certain, lowered = replace(found, values={}), lower(relevant, network.variables, found.values, found.hard)
         fits = partial(map_fits, lowered.factors, wanted, certain, budget, max_entries)
-        named = chosen_for_map(engine, fits)
+        named = chosen_for_map(engine, budget, fits)
         check_map_engine(named)
         try:
             if named is not None:

@@ -95,6 +95,7 @@ class NetworkQuestions(TreeQuestions):
         certain, is_hybrid = replace(found, values={}), has_hidden_numbers(relevant, found)
         named = chosen(
             engine,
+            budget,
             lambda: is_hybrid or network.explain([v.name for v in wanted], findings, budget=budget).fits,
             lambda: beliefs_about(
                 (v.name for v in wanted if v.name not in found.hard), ([v.name for v in cpd.scope] for cpd in relevant)
@@ -145,7 +146,9 @@ class NetworkQuestions(TreeQuestions):
             raise NotSupported("jeffrey evidence has no probability: it replaces a belief. See likelihood(...).")
         relevant = network._relevant(found.names, found)
         is_hybrid = has_hidden_numbers(relevant, found)
-        named = chosen(engine, lambda: is_hybrid or network.explain((), findings, budget=budget).fits, lambda: BELIEFS)
+        named = chosen(
+            engine, budget, lambda: is_hybrid or network.explain((), findings, budget=budget).fits, lambda: BELIEFS
+        )
         check_engine(named, network.variables)
         refuse_engine(named, relevant, found)
         if is_hybrid:
@@ -292,7 +295,7 @@ class NetworkQuestions(TreeQuestions):
         array([1.56, 1.44])
         """
         self._refuse_inputs("a joint distribution with expected counts")
-        named = chosen(engine, lambda: self._fits_tables({}, budget), lambda: BELIEFS)
+        named = chosen(engine, budget, lambda: self._fits_tables({}, budget), lambda: BELIEFS)
         if named is None:
             return exact_counts(self.compile(budget=budget), frame, weights, families)
         check_engine(named, self.variables)

@@ -188,7 +188,7 @@ class TreeQuestions(IntervenedParts):
         refuse_numbers_alone(self.variables, "marginals", "continuous_marginals gives the mean and variance of each.")
         network, findings = self._given(evidence, do)
         wanted = None if targets is None else read_targets(targets, network.variables, "this network")
-        named = chosen(engine, lambda: network._fits(findings, wanted, budget), lambda: BELIEFS)
+        named = chosen(engine, budget, lambda: network._fits(findings, wanted, budget), lambda: BELIEFS)
         if named is not None:
             return network._marginals_by(named, wanted, findings)
         if network._needs_hidden_numbers(findings):
@@ -313,7 +313,7 @@ class TreeQuestions(IntervenedParts):
             self._surgery(settings, evidence)  # refuses evidence against the intervention
             return self.intervene(settings).sample(num_rows, seed, evidence, engine=engine, budget=budget)
         given, number = findings_of(evidence), checked_count(num_rows)
-        named = chosen(engine, lambda: not given or self._fits_tables(given, budget), lambda: DRAWS)
+        named = chosen(engine, budget, lambda: not given or self._fits_tables(given, budget), lambda: DRAWS)
         if named is not None:
             return self._sample_by(named, number, seed, given)
         rows = self._sample_given(number, seed, given, budget) if given else self._sample_forward(number, seed)
