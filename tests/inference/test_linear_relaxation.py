@@ -126,3 +126,41 @@ def test_a_limit_on_nodes_needs_branching(options):
     """By name."""
     with pytest.raises(InvalidArgument, match="max_nodes"):
         LinearRelaxation(**options)
+
+
+@pytest.mark.parametrize("scale", [1e-7, 1e-8, 1e-3, 30.0])
+@pytest.mark.parametrize("block", range(3))
+def test_certificates_are_right_whatever_the_scale_of_the_energies(block, scale):
+    """Frustrated models of five binary variables, all pairs: what is called exact is best, and every bound holds."""
+    for seed in range(10 * block, 10 * block + 10):
+        rng = np.random.default_rng(seed)
+        pairs = [(a, b) for b in range(5) for a in range(b)]
+        factors = [Factor({f"X{a}": 2, f"X{b}": 2}, np.exp(scale * rng.normal(size=(2, 2)))) for a, b in pairs]
+        expected = largest(factors)
+        for engine in (LinearRelaxation(integer=True), LinearRelaxation()):
+            best = engine.best(factors, NO_EVIDENCE)
+            if best.info.exact:
+                assert best.log_probability == pytest.approx(expected, abs=1e-9 + 1e-14 * scale)
+            assert expected <= best.log_probability + best.info.error + 1e-12 * (1 + scale)
+            assert best.info.exact or best.info.advice
+
+
+@pytest.mark.parametrize("integer", [False, True])
+def test_without_time_an_answer_comes_with_a_bound_that_holds(integer):
+    """A frustrated grid and no time at all: an assignment, a bound, and the advice to wait."""
+    rng = np.random.default_rng(2)
+    factors = grid(12, np.exp(rng.normal(size=(12, 12, 3))), np.exp(2 * rng.normal(size=(3, 3))))
+    hurried = LinearRelaxation(integer=integer, time_limit=0).best(factors, NO_EVIDENCE)
+    patient = LinearRelaxation(time_limit=60).best(factors, NO_EVIDENCE)
+    assert patient.info.converged
+    assert not hurried.info.exact
+    assert patient.log_probability <= hurried.log_probability + hurried.info.error + 1e-9
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"integer": "yes"}, {"integer": True, "max_nodes": 2.5}, {"time_limit": "1"}, {"time_limit": -1}]
+)
+def test_options_out_of_range_are_refused(wrong):
+    """By name."""
+    with pytest.raises(InvalidArgument, match=f"{list(wrong)[-1]}=.*must be"):
+        LinearRelaxation(**wrong)

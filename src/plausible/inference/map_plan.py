@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 from itertools import combinations
 from math import inf, prod
 from time import monotonic
@@ -150,30 +151,30 @@ class _Planning:
         for number, scope in enumerate(self.scopes):
             for variable in scope:
                 self.members.setdefault(variable, []).append(number)
-        self.waiting = sorted(self.members)
-        self.entries = {variable: self._entries(variable) for variable in self.waiting}
+        self.entries = {variable: self._entries(variable) for variable in sorted(self.members)}
         self.buckets: list[Bucket] = []
         self.has_copies = False
 
-    def cheapest(self, limit: int) -> int:
-        """The next variable: its table is small, a sum goes before a maximum if it fits, the first one wins a tie."""
-
-        def rank(variable: int) -> tuple[int, int]:
-            entries, is_maximum = self.entries[variable], variable in self.maximized
-            return (int(is_maximum) if entries <= limit else 3 - int(is_maximum)), entries
-
-        return min(self.waiting, key=rank)
-
     def empty_all(self, limit: int, deadline: float) -> None:
         """Eliminate all that are left, the cheapest first."""
-        while self.waiting:
+        queue = [(*self._rank(variable, limit), variable) for variable in self.members]
+        heapify(queue)
+        while queue:
             check_time(deadline)
-            self.empty(self.cheapest(limit), limit)
+            *rank, variable = heappop(queue)
+            # what went, or was ranked again since, is in the queue once more than it should
+            if variable in self.members and tuple(rank) == self._rank(variable, limit):
+                for other in self.empty(variable, limit):
+                    heappush(queue, (*self._rank(other, limit), other))
 
-    def empty(self, variable: int, limit: int) -> None:
-        """Eliminate a variable, by copies if it is maximised and its table does not fit."""
+    def _rank(self, variable: int, limit: int) -> tuple[int, int]:
+        """The least goes next: its table is small, a sum goes before a maximum if it fits, the first wins a tie."""
+        entries, is_maximum = self.entries[variable], variable in self.maximized
+        return (int(is_maximum) if entries <= limit else 3 - int(is_maximum)), entries
+
+    def empty(self, variable: int, limit: int) -> Axes:
+        """Eliminate a variable, by copies if it is maximised and its table does not fit; its neighbours."""
         members = self.members.pop(variable)
-        self.waiting.remove(variable)
         parts = [members]
         if variable in self.maximized and self.entries[variable] > limit:
             parts = self._parts(members, limit)
@@ -182,9 +183,10 @@ class _Planning:
             scope = frozenset[int]().union(*(self.scopes[number] for number in part))
             self.buckets.append(Bucket(variable, tuple(part), scope))
             self._put(part, scope - {variable})
-        touched = {other for number in members for other in self.scopes[number]} - {variable}
+        touched = frozenset(other for number in members for other in self.scopes[number]) - {variable}
         for other in touched:
             self.entries[other] = self._entries(other)
+        return touched
 
     def maximized_beside(self, variable: int) -> list[int]:
         """The maximised variables in the table that eliminating a variable would build."""

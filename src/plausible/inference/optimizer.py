@@ -17,6 +17,11 @@ from plausible.variables import Assignment, Evidence
 
 __all__ = ["Optimizer", "Optimum", "check_optimizer"]
 
+#: The advice for all engines that end at a product of zero.
+_NOTHING_FOUND = (
+    "No assignment with a positive product was found. BranchAndBound() finds one, or proves that there is none."
+)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Optimum:
@@ -53,7 +58,8 @@ class Optimizer(ABC):
         """An assignment to all variables of the factors that agrees with the evidence.
 
         Its `.log_probability` is the logarithm of the product. In its `.info`, `error` is how much larger the
-        logarithm of a better one can be (`None` if unknown), and `exact` whether that proves there is none.
+        logarithm of a better one can be (`None` if unknown), and `exact` whether that proves there is none. Where
+        only assignments with a product of zero were found, `converged` is false.
         """
         if evidence.jeffrey:
             raise NotSupported(
@@ -65,8 +71,7 @@ class Optimizer(ABC):
             raise ImpossibleEvidence.outright()
         found = self.optimize(problem)
         value = float(problem.log_product(found.states[None, :])[0])
-        gap = max(0.0, found.upper - value)
-        info = replace(found.info, exact=gap <= self._PROOF, error=gap if gap < np.inf else None)
+        info = self._judged(found, value)
         everything = {variable.name: variable for factor in listed for variable in factor.scope}
         places = {variable.name: number for number, variable in enumerate(problem.variables)}
         states = {
@@ -74,6 +79,15 @@ class Optimizer(ABC):
             for name, variable in everything.items()
         }
         return Assignment(states, log_probability=value + problem.log_scale, info=info)
+
+    def _judged(self, found: Optimum, value: float) -> QueryInfo:
+        """What value and bound say: a product of zero is no answer, and a proof needs no advice."""
+        if value == -np.inf:
+            return replace(found.info, exact=False, converged=False, error=None, advice=_NOTHING_FOUND)
+        gap = max(0.0, found.upper - value)
+        is_proved = gap <= self._PROOF
+        advice = "" if is_proved else found.info.advice
+        return replace(found.info, exact=is_proved, error=gap if gap < np.inf else None, advice=advice)
 
 
 def check_optimizer(engine: object) -> None:

@@ -2,53 +2,83 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from plausible.kernels.jit import kernel
+from plausible.kernels.rounding import ROUNDING
 
-__all__ = ["depth_first"]
+__all__ = ["BoundingTables", "Path", "depth_first"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-@kernel
-def _entry(table: int, scope_starts: Ints, scopes: Ints, strides: Ints, table_starts: Ints, states: Ints) -> int:
-    """The number of a table's entry at the states."""
-    cell = table_starts[table]
-    for e in range(scope_starts[table], scope_starts[table + 1]):
-        cell += strides[e] * states[scopes[e]]
-    return int(cell)
+class BoundingTables(NamedTuple):
+    """What bounds: variables are numbered in the order in which they are set.
 
-
-@kernel
-def depth_first(
-    sizes: Ints,
-    scope_starts: Ints,
-    scopes: Ints,
-    strides: Ints,
-    table_starts: Ints,
-    logs: Floats,
-    added_starts: Ints,
-    added: Ints,
-    taken_starts: Ints,
-    taken: Ints,
-    states: Ints,
-    bounds: Floats,
-    depth: int,
-    num_nodes: int,
-    best: Ints,
-    value: Floats,
-) -> int:
-    """Go on from a depth for some nodes, and return the depth then, -1 at the end; `value`: that of `best`, and nodes.
-
-    Variables are numbered in the order in which they are set. `bounds[d, s]` bounds what state s of variable d can lead
-    to, all before it set; -inf where that was followed already. To set variable d changes a bound by the entries of
+    The entries `logs[table_starts[t]:table_starts[t + 1]]` of table t are over the variables
+    `scopes[scope_starts[t]:scope_starts[t + 1]]`, with `strides`. To set variable d changes a bound by the entries of
     the tables `added` at d, minus those of the tables `taken` away there, which bounded them until then.
     """
-    for _ in range(num_nodes):
-        cutoff = value[0] + 1e-12 * max(1.0, abs(value[0])) if value[0] > -np.inf else -np.inf
+
+    sizes: Ints
+    scope_starts: Ints
+    scopes: Ints
+    strides: Ints
+    table_starts: Ints
+    logs: Floats
+    added_starts: Ints
+    added: Ints
+    taken_starts: Ints
+    taken: Ints
+
+
+class Path(NamedTuple):
+    """The states set, what is open beside them, and the best assignment.
+
+    `bounds[d, s]` bounds what state s of variable d can lead to, all before it set; -inf where that was followed.
+    """
+
+    states: Ints
+    bounds: Floats
+    best: Ints
+
+
+@kernel
+def _entry(tables: BoundingTables, table: int, states: Ints) -> float:
+    """A table's entry at the states."""
+    cell = tables.table_starts[table]
+    for e in range(tables.scope_starts[table], tables.scope_starts[table + 1]):
+        cell += tables.strides[e] * states[tables.scopes[e]]
+    return float(tables.logs[cell])
+
+
+@kernel
+def _open(tables: BoundingTables, path: Path, depth: int, bound: float) -> None:
+    """Bound all states of the variable at a depth, given the bound of those before it."""
+    states, bounds = path.states, path.bounds
+    for k in range(tables.taken_starts[depth], tables.taken_starts[depth + 1]):
+        bound -= _entry(tables, tables.taken[k], states)
+    for s in range(bounds.shape[1]):
+        states[depth] = s
+        bounds[depth, s] = bound if s < tables.sizes[depth] else -np.inf
+        for k in range(tables.added_starts[depth], tables.added_starts[depth + 1]):
+            if bounds[depth, s] > -np.inf:
+                bounds[depth, s] += _entry(tables, tables.added[k], states)
+
+
+@kernel
+def depth_first(tables: BoundingTables, path: Path, depth: int, value: float, num_nodes: int) -> tuple[int, float, int]:
+    """Go on from a depth, with the value of the best assignment, for some nodes: the depth, value and nodes then.
+
+    The depth is -1 at the end. `path` is brought up to date.
+    """
+    bounds = path.bounds
+    for node in range(num_nodes):
+        cutoff = value + ROUNDING * max(1.0, abs(value)) if value > -np.inf else -np.inf
         state = -1
         while depth >= 0 and state < 0:
             for s in range(bounds.shape[1]):
@@ -56,24 +86,14 @@ def depth_first(
                     state = s
             depth -= state < 0
         if depth < 0:
-            break
+            return depth, value, node
         bound = bounds[depth, state]
         bounds[depth, state] = -np.inf
-        states[depth] = state
-        value[1] += 1
-        depth += 1
-        if depth == sizes.size:
-            value[0] = bound
-            best[:] = states
-            depth -= 1
-            continue
-        for k in range(taken_starts[depth], taken_starts[depth + 1]):
-            bound -= logs[_entry(taken[k], scope_starts, scopes, strides, table_starts, states)]
-        for s in range(bounds.shape[1]):
-            states[depth] = s
-            bounds[depth, s] = bound if s < sizes[depth] else -np.inf
-            for k in range(added_starts[depth], added_starts[depth + 1]):
-                if bounds[depth, s] > -np.inf:
-                    entry = _entry(added[k], scope_starts, scopes, strides, table_starts, states)
-                    bounds[depth, s] += logs[entry]
-    return depth
+        path.states[depth] = state
+        if depth + 1 == tables.sizes.size:
+            value = bound
+            path.best[:] = path.states
+        else:
+            depth += 1
+            _open(tables, path, depth, bound)
+    return depth, value, num_nodes

@@ -1,230 +1,285 @@
 """Flips of one variable at a time, the effect of every possible flip kept up to date.
 
 A table entry that is zero has logarithm 0 here and a mark in `zeros`: zeros are counted, other logarithms are added.
-An assignment's score is its sum of logarithms minus `penalty` for each zero. State s of variable v has the number
-`starts[v] + s`: `sums` and `counts` say what the tables with v would add to both if v were in state s, all else as is.
-`nodes` is a tournament of variables over `gains`, the best gain of any allowed flip of each; the winner is `nodes[1]`.
+An assignment's score is its sum of logarithms minus `penalty` for each zero.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plausible.kernels.jit import kernel
+from plausible.kernels.rounding import ROUNDING
 
-__all__ = ["IDLE", "MAXIMUM", "RUNNING", "STUCK", "climb", "fill", "wander"]
+__all__ = [
+    "IDLE",
+    "MAXIMUM",
+    "RUNNING",
+    "STUCK",
+    "Attempts",
+    "FlipFields",
+    "FlipLayout",
+    "Moves",
+    "Tabu",
+    "Tally",
+    "climb",
+    "fill",
+    "wander",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Marks = NDArray[np.uint8]
 
-#: What the runs return: all flips made, no flip that improves, no flip that is allowed, patience over.
+#: What `climb` returns: all flips made, no flip that improves, no flip that is allowed, patience over.
 RUNNING, MAXIMUM, STUCK, IDLE = 0, 1, 2, 3
 
 
+class FlipLayout(NamedTuple):
+    """The model: state s of variable v has the number `starts[v] + s`; an entry is a variable of a table.
+
+    `scopes[scope_starts[f]:scope_starts[f + 1]]` are the variables of table f, `strides` the steps of their states in
+    it, `tables` the table of each entry, and `entries[entry_starts[v]:entry_starts[v + 1]]` the entries of v.
+    """
+
+    starts: Ints
+    scope_starts: Ints
+    scopes: Ints
+    strides: Ints
+    tables: Ints
+    entry_starts: Ints
+    entries: Ints
+    logs: Floats
+    zeros: NDArray[np.uint8]
+    penalty: float
+
+
+class FlipFields(NamedTuple):
+    """Where a search is: `sums` and `counts` say what the tables of v would add if v were in a state, all else as is.
+
+    `cells` has the entry of each table at the states.
+    """
+
+    states: Ints
+    cells: Ints
+    sums: Floats
+    counts: Ints
+
+
+class Tally(NamedTuple):
+    """The score, the best score seen, the steps made, and those since the best score improved."""
+
+    score: float
+    best_score: float
+    steps: int
+    idle: int
+
+
+class Moves(NamedTuple):
+    """The best flip of each variable, its gain, and a tournament of the variables, whose winner is `nodes[:, 1]`.
+
+    Row 0 is for flips that are allowed; row 1, which only tabu searches have, for all of them. Room to work in.
+    """
+
+    gains: Floats
+    targets: Ints
+    nodes: Ints
+
+
+class Tabu(NamedTuple):
+    """Until which step each state is barred, the variables of the last flips, the idle steps to bear, and room to work.
+
+    A state that is left is barred for the next `ring.size - 1` steps; the variable of each place of the ring is looked
+    at again when its time is over. Where the ring is empty nothing is barred, and only flips that improve are made.
+    """
+
+    barred: Ints
+    ring: Ints
+    patience: int
+    moves: Moves
+
+
+class Attempts(NamedTuple):
+    """Each variable once for each of its states but one, a temperature for each attempt, and the random numbers."""
+
+    flips: Ints
+    temperatures: Floats
+    seed: NDArray[np.uint64]
+
+
 @kernel
-def fill(
-    starts: Ints,
-    scope_starts: Ints,
-    scopes: Ints,
-    strides: Ints,
-    cells: Ints,
-    logs: Floats,
-    zeros: Marks,
-    states: Ints,
-    sums: Floats,
-    counts: Ints,
-) -> None:
-    """Set `cells`, the entry of each table at the states (its first entry when called), and `sums` and `counts`."""
-    sums[:] = 0.0
-    counts[:] = 0
-    for f in range(cells.size):
-        for e in range(scope_starts[f], scope_starts[f + 1]):
-            cells[f] += strides[e] * states[scopes[e]]
-        for e in range(scope_starts[f], scope_starts[f + 1]):
+def fill(layout: FlipLayout, fields: FlipFields) -> None:
+    """Set all but the states; `cells` has the first entry of each table when called."""
+    starts, scopes, strides, states = layout.starts, layout.scopes, layout.strides, fields.states
+    fields.sums[:] = 0.0
+    fields.counts[:] = 0
+    for f in range(fields.cells.size):
+        for e in range(layout.scope_starts[f], layout.scope_starts[f + 1]):
+            fields.cells[f] += strides[e] * states[scopes[e]]
+        for e in range(layout.scope_starts[f], layout.scope_starts[f + 1]):
             v = scopes[e]
-            first = cells[f] - strides[e] * states[v]
+            first = fields.cells[f] - strides[e] * states[v]
             for s in range(starts[v + 1] - starts[v]):
-                sums[starts[v] + s] += logs[first + s * strides[e]]
-                counts[starts[v] + s] += zeros[first + s * strides[e]]
+                fields.sums[starts[v] + s] += layout.logs[first + s * strides[e]]
+                fields.counts[starts[v] + s] += layout.zeros[first + s * strides[e]]
 
 
 @kernel
-def _choose(
-    v: int,
-    starts: Ints,
-    penalty: float,
-    states: Ints,
-    sums: Floats,
-    counts: Ints,
-    barred: Ints,
-    step: int,
-    gains: Floats,
-    targets: Ints,
-) -> None:
-    """The best flip of a variable to a state that is not barred any more; a gain of -inf where there is none."""
-    own = starts[v] + states[v]
-    gains[v] = -np.inf
-    for k in range(starts[v], starts[v + 1]):
-        if k != own and barred[k] < step:
-            gain = (sums[k] - sums[own]) - penalty * (counts[k] - counts[own])
-            if gain > gains[v]:
-                gains[v], targets[v] = gain, k - starts[v]
+def _copy(source: Ints, target: Ints) -> None:
+    for place in range(source.size):
+        target[place] = source[place]
 
 
 @kernel
-def _tournament(gains: Floats) -> Ints:
+def _improves(gain: float, score: float) -> bool:
+    return gain > ROUNDING * max(1.0, abs(score))
+
+
+@kernel
+def _gain(layout: FlipLayout, fields: FlipFields, v: int, number: int) -> float:
+    """What it adds to the score to put a variable into the state with a number."""
+    own = layout.starts[v] + fields.states[v]
+    num_zeros = fields.counts[number] - fields.counts[own]
+    return float((fields.sums[number] - fields.sums[own]) - layout.penalty * num_zeros)
+
+
+@kernel
+def _choose(layout: FlipLayout, fields: FlipFields, v: int, barred: Ints, step: int, moves: Moves) -> None:
+    """The best flip of a variable, of those that are not barred any more and of all; a gain of -inf for none."""
+    first, gains = layout.starts[v], moves.gains
+    for row in range(gains.shape[0]):
+        gains[row, v] = -np.inf
+    for k in range(first, layout.starts[v + 1]):
+        if k != first + fields.states[v]:
+            gain = _gain(layout, fields, v, k)
+            for row in range(barred[k] >= step, gains.shape[0]):
+                if gain > gains[row, v]:
+                    gains[row, v], moves.targets[row, v] = gain, k - first
+
+
+@kernel
+def _winner(moves: Moves, row: int, node: int) -> int:
+    """The winner of a match; the lower number wins a tie."""
+    left, right = moves.nodes[row, 2 * node], moves.nodes[row, 2 * node + 1]
+    return int(right if right >= 0 and moves.gains[row, right] > moves.gains[row, left] else left)
+
+
+@kernel
+def _all_moves(layout: FlipLayout, fields: FlipFields, barred: Ints, step: int, moves: Moves) -> None:
     """All matches: node k is the better one of nodes 2k and 2k + 1, the leaves are the variables; -1 for nobody."""
-    size = 1
-    while size < gains.size:
-        size *= 2
-    nodes = np.full(2 * size, -1)
-    nodes[size : size + gains.size] = np.arange(gains.size)
-    for node in range(size - 1, 0, -1):
-        left, right = nodes[2 * node], nodes[2 * node + 1]
-        nodes[node] = right if right >= 0 and gains[right] > gains[left] else left
-    return nodes
+    size = moves.nodes.shape[1] // 2
+    for v in range(fields.states.size):
+        _choose(layout, fields, v, barred, step, moves)
+    for row in range(moves.nodes.shape[0]):
+        for v in range(size):
+            moves.nodes[row, size + v] = v if v < fields.states.size else -1
+        for node in range(size - 1, 0, -1):
+            moves.nodes[row, node] = _winner(moves, row, node)
 
 
 @kernel
-def _lift(nodes: Ints, gains: Floats, v: int) -> None:
-    """Play the matches of one variable again, up to the root; the lower number wins a tie."""
-    node = (nodes.size // 2 + v) // 2
-    while node >= 1:
-        left, right = nodes[2 * node], nodes[2 * node + 1]
-        winner = right if right >= 0 and gains[right] > gains[left] else left
-        if winner == nodes[node] and winner != v:  # v lost here before, too: nothing changes above
-            break
-        nodes[node] = winner
-        node //= 2
+def _renew(layout: FlipLayout, fields: FlipFields, v: int, barred: Ints, step: int, moves: Moves) -> None:
+    """Choose a variable's flip anew and play its matches again, up to the root."""
+    _choose(layout, fields, v, barred, step, moves)
+    nodes = moves.nodes
+    for row in range(nodes.shape[0]):
+        node = (nodes.shape[1] // 2 + v) // 2
+        while node >= 1:
+            winner = _winner(moves, row, node)
+            if winner == nodes[row, node] and winner != v:  # v lost here before, too: nothing changes above
+                break
+            nodes[row, node] = winner
+            node //= 2
 
 
 @kernel
-def _flip(
-    v: int,
-    state: int,
-    starts: Ints,
-    scope_starts: Ints,
-    scopes: Ints,
-    strides: Ints,
-    entry_starts: Ints,
-    entries: Ints,
-    tables: Ints,
-    cells: Ints,
-    logs: Floats,
-    zeros: Marks,
-    states: Ints,
-    sums: Floats,
-    counts: Ints,
-) -> None:
+def _pick(moves: Moves, score: float, best_score: float) -> tuple[int, int]:
+    """The variable to flip and the row of its move: the best of all if it beats the best score, else of the allowed."""
+    if moves.nodes.shape[0] > 1:
+        winner = moves.nodes[1, 1]
+        if winner >= 0 and _improves(score + moves.gains[1, winner] - best_score, best_score):
+            return winner, 1
+    return moves.nodes[0, 1], 0
+
+
+@kernel
+def _flip(layout: FlipLayout, fields: FlipFields, v: int, state: int) -> None:
     """Put a variable into a state, and tell those that share a table with it."""
-    for place in range(entry_starts[v], entry_starts[v + 1]):
-        f = tables[entries[place]]
-        before = cells[f]
-        after = before + strides[entries[place]] * (state - states[v])
-        cells[f] = after
-        for e in range(scope_starts[f], scope_starts[f + 1]):
-            u = scopes[e]
+    starts, logs, zeros, states = layout.starts, layout.logs, layout.zeros, fields.states
+    for place in range(layout.entry_starts[v], layout.entry_starts[v + 1]):
+        entry = layout.entries[place]
+        f = layout.tables[entry]
+        before = fields.cells[f]
+        after = before + layout.strides[entry] * (state - states[v])
+        fields.cells[f] = after
+        for e in range(layout.scope_starts[f], layout.scope_starts[f + 1]):
+            u = layout.scopes[e]
             if u != v:
                 for s in range(starts[u + 1] - starts[u]):
-                    move = strides[e] * (s - states[u])
-                    sums[starts[u] + s] += logs[after + move] - logs[before + move]
-                    counts[starts[u] + s] += np.int64(zeros[after + move]) - np.int64(zeros[before + move])
+                    move = layout.strides[e] * (s - states[u])
+                    fields.sums[starts[u] + s] += logs[after + move] - logs[before + move]
+                    fields.counts[starts[u] + s] += np.int64(zeros[after + move]) - np.int64(zeros[before + move])
     states[v] = state
 
 
 @kernel
-def climb(
-    starts: Ints,
-    scope_starts: Ints,
-    scopes: Ints,
-    strides: Ints,
-    entry_starts: Ints,
-    entries: Ints,
-    tables: Ints,
-    cells: Ints,
-    logs: Floats,
-    zeros: Marks,
-    penalty: float,
-    states: Ints,
-    sums: Floats,
-    counts: Ints,
-    barred: Ints,
-    ring: Ints,
-    patience: int,
-    num_flips: int,
-    progress: Floats,
-    best: Ints,
-) -> int:
-    """The best allowed flip, again and again; in `progress`: score, best score, steps, idle steps.
+def _renew_around(layout: FlipLayout, fields: FlipFields, v: int, barred: Ints, step: int, moves: Moves) -> None:
+    """Choose anew for a variable that was flipped and for all that share a table with it."""
+    for place in range(layout.entry_starts[v], layout.entry_starts[v + 1]):
+        f = layout.tables[layout.entries[place]]
+        for e in range(layout.scope_starts[f], layout.scope_starts[f + 1]):
+            if layout.scopes[e] != v:
+                _renew(layout, fields, layout.scopes[e], barred, step, moves)
+    _renew(layout, fields, v, barred, step, moves)
 
-    Where `ring` is empty only flips that improve are made. Else the state that a flip leaves is barred for the next
-    `ring.size - 1` steps; `ring` has the variables of the last flips, each looked at again when its time is over.
+
+@kernel
+def _reason(gain: float, score: float, idle: int, tabu: Tabu) -> int:
+    """Why no flip is made, or that one is."""
+    if tabu.ring.size > 0 and idle >= tabu.patience:
+        return IDLE
+    if gain == -np.inf:
+        return STUCK
+    return RUNNING if tabu.ring.size > 0 or _improves(gain, score) else MAXIMUM
+
+
+@kernel
+def climb(
+    layout: FlipLayout, fields: FlipFields, tabu: Tabu, num_flips: int, tally: Tally, best: Ints
+) -> tuple[int, Tally]:
+    """The best allowed flip, again and again; a barred one that beats the best score is allowed.
+
+    `best` is set to the best states seen, `fields` and `tabu` are brought up to date.
     """
-    is_tabu = ring.size > 0
-    step = int(progress[2])
-    gains, targets = np.empty(states.size), np.zeros(states.size, dtype=np.int64)
-    for v in range(states.size):
-        _choose(v, starts, penalty, states, sums, counts, barred, step, gains, targets)
-    nodes = _tournament(gains)
-    is_best = False
-    reason = RUNNING
+    barred, ring, moves = tabu.barred, tabu.ring, tabu.moves
+    score, best_score, step, idle = tally.score, tally.best_score, tally.steps, tally.idle
+    _all_moves(layout, fields, barred, step, moves)
+    is_best, reason = False, RUNNING
     for _ in range(num_flips):
-        if is_tabu and ring[step % ring.size] >= 0:
-            v = ring[step % ring.size]
-            _choose(v, starts, penalty, states, sums, counts, barred, step, gains, targets)
-            _lift(nodes, gains, v)
-        winner = nodes[1]
-        if is_tabu and progress[3] >= patience:
-            reason = IDLE
-        elif winner < 0 or gains[winner] == -np.inf:
-            reason = STUCK
-        elif not is_tabu and not gains[winner] > 1e-12 * max(1.0, abs(progress[0])):
-            reason = MAXIMUM
+        if ring.size > 0 and ring[step % ring.size] >= 0:
+            _renew(layout, fields, ring[step % ring.size], barred, step, moves)
+        winner, row = _pick(moves, score, best_score)
+        gain = moves.gains[row, winner] if winner >= 0 else -np.inf
+        reason = _reason(gain, score, idle, tabu)
         if reason != RUNNING:
             break
-        better = progress[0] + gains[winner] - progress[1] > 1e-12 * max(1.0, abs(progress[1]))
-        if is_best and not better:  # copied only when left, not at each step of an ascent
-            best[:] = states
-        is_best = better
-        progress[0] += gains[winner]
-        if is_tabu:
-            barred[starts[winner] + states[winner]] = step + ring.size - 1
+        score += gain
+        is_better = _improves(score - best_score, best_score)
+        if is_best and not is_better:  # copied only when left, not at each step of an ascent
+            _copy(fields.states, best)
+        is_best, idle = is_better, 0 if is_better else idle + 1
+        best_score = score if is_better else best_score
+        if ring.size > 0:
+            barred[layout.starts[winner] + fields.states[winner]] = step + ring.size - 1
             ring[step % ring.size] = winner
-        _flip(
-            winner,
-            targets[winner],
-            starts,
-            scope_starts,
-            scopes,
-            strides,
-            entry_starts,
-            entries,
-            tables,
-            cells,
-            logs,
-            zeros,
-            states,
-            sums,
-            counts,
-        )
+        _flip(layout, fields, winner, moves.targets[row, winner])
         step += 1
-        progress[2] = step
-        progress[3] = 0 if better else progress[3] + 1
-        if better:
-            progress[1] = progress[0]
-        for place in range(entry_starts[winner], entry_starts[winner + 1]):
-            f = tables[entries[place]]
-            for e in range(scope_starts[f], scope_starts[f + 1]):
-                if scopes[e] != winner:
-                    _choose(scopes[e], starts, penalty, states, sums, counts, barred, step, gains, targets)
-                    _lift(nodes, gains, scopes[e])
-        _choose(winner, starts, penalty, states, sums, counts, barred, step, gains, targets)
-        _lift(nodes, gains, winner)
+        _renew_around(layout, fields, winner, barred, step, moves)
     if is_best:
-        best[:] = states
-    return reason
+        _copy(fields.states, best)
+    return reason, Tally(score, best_score, step, idle)
 
 
 @kernel
@@ -238,72 +293,38 @@ def _number(seed: NDArray[np.uint64]) -> float:
 
 
 @kernel
-def wander(
-    starts: Ints,
-    scope_starts: Ints,
-    scopes: Ints,
-    strides: Ints,
-    entry_starts: Ints,
-    entries: Ints,
-    tables: Ints,
-    cells: Ints,
-    logs: Floats,
-    zeros: Marks,
-    penalty: float,
-    states: Ints,
-    sums: Floats,
-    counts: Ints,
-    flips: Ints,
-    temperatures: Floats,
-    seed: NDArray[np.uint64],
-    progress: Floats,
-    best: Ints,
-) -> int:
+def _is_made(gain: float, temperature: float, score: float, seed: NDArray[np.uint64]) -> bool:
+    """Whether a flip is made at a temperature."""
+    if temperature > 0:
+        return gain >= 0 or _number(seed) < np.exp(gain / temperature)
+    return _improves(gain, score)
+
+
+@kernel
+def wander(layout: FlipLayout, fields: FlipFields, attempts: Attempts, tally: Tally, best: Ints) -> tuple[int, Tally]:
     """A random flip at each temperature, made with probability min(1, exp(gain / τ)); how many were made.
 
-    At τ = 0 only flips that improve are made. `flips` has each variable once for each of its states but one;
-    `progress` is as in `climb`, each attempt a step.
+    At τ = 0 only flips that improve are made. Each attempt counts as a step.
     """
-    is_best = False
-    num_made = 0
-    for t in range(temperatures.size):
-        v = flips[int(_number(seed) * flips.size)]
+    starts, seed = layout.starts, attempts.seed
+    score, best_score, idle = tally.score, tally.best_score, tally.idle
+    is_best, num_made = False, 0
+    for temperature in attempts.temperatures:
+        v = attempts.flips[int(_number(seed) * attempts.flips.size)]
         state = int(_number(seed) * (starts[v + 1] - starts[v] - 1))
-        state += state >= states[v]
-        own, other = starts[v] + states[v], starts[v] + state
-        gain = (sums[other] - sums[own]) - penalty * (counts[other] - counts[own])
-        progress[2] += 1
-        progress[3] += 1
-        if temperatures[t] > 0:
-            is_made = gain >= 0 or _number(seed) < np.exp(gain / temperatures[t])
-        else:
-            is_made = gain > 1e-12 * max(1.0, abs(progress[0]))
-        if is_made:
+        state += state >= fields.states[v]
+        gain = _gain(layout, fields, v, starts[v] + state)
+        idle += 1
+        if _is_made(gain, temperature, score, seed):
             num_made += 1
-            better = progress[0] + gain - progress[1] > 1e-12 * max(1.0, abs(progress[1]))
-            if is_best and not better:
-                best[:] = states
-            is_best = better
-            progress[0] += gain
-            if better:
-                progress[1], progress[3] = progress[0], 0
-            _flip(
-                v,
-                state,
-                starts,
-                scope_starts,
-                scopes,
-                strides,
-                entry_starts,
-                entries,
-                tables,
-                cells,
-                logs,
-                zeros,
-                states,
-                sums,
-                counts,
-            )
+            score += gain
+            is_better = _improves(score - best_score, best_score)
+            if is_best and not is_better:
+                _copy(fields.states, best)
+            is_best = is_better
+            if is_better:
+                best_score, idle = score, 0
+            _flip(layout, fields, v, state)
     if is_best:
-        best[:] = states
-    return num_made
+        _copy(fields.states, best)
+    return num_made, Tally(score, best_score, tally.steps + attempts.temperatures.size, idle)

@@ -15,8 +15,8 @@ from plausible.inference.buckets.bucket_sweeps import Side, begun, decoded, impr
 from plausible.inference.buckets.bucket_tree import BucketTree, Limits
 from plausible.inference.info import QueryInfo
 from plausible.inference.optimizer import Optimizer, Optimum
+from plausible.inference.options import check_count
 from plausible.inference.problem import Problem
-from plausible.inference.search.local_search import check_count
 
 __all__ = ["MiniBucketMax", "MiniBucketMaxState"]
 

@@ -19,8 +19,8 @@ from plausible.inference.buckets.probability_bounds import ProbabilityBounds, pr
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
 from plausible.inference.optimization.map_local_search import LocalSearch
+from plausible.inference.options import check_count
 from plausible.inference.problem import Problem
-from plausible.inference.search.local_search import check_count
 from plausible.variables import Evidence, Variable
 
 __all__ = ["MarginalMapBound", "MiniBucketState", "MiniBuckets"]

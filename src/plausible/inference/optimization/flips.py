@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plausible.inference.problem import Problem
-from plausible.inference.search.local_search import SearchProblem
+from plausible.inference.search.search_problem import SearchProblem
+
+if TYPE_CHECKING:
+    from plausible.kernels.local_moves import FlipFields, FlipLayout
 
 __all__ = ["Flip", "FlipProblem"]
 
@@ -77,16 +80,11 @@ class FlipProblem(SearchProblem[States, Flip]):
         logs = np.log(np.where(zeros, 1.0, problem.tables))
         num = len(problem.factors)
         ranges = -np.minimum.reduceat(logs, problem.table_starts[:-1]) if num else np.zeros(0)
-        strides = np.ones(len(problem.scopes), dtype=np.int64)
-        firsts = set(problem.scope_starts.tolist())
-        for e in range(len(strides) - 2, -1, -1):
-            if e + 1 not in firsts:
-                strides[e] = strides[e + 1] * problem.sizes[problem.scopes[e + 1]]
         return cls(
             starts=np.concatenate([[0], np.cumsum(problem.sizes)]).astype(np.int64),
             scope_starts=problem.scope_starts,
             scopes=problem.scopes,
-            strides=strides,
+            strides=problem.strides,
             tables=np.repeat(np.arange(num), np.diff(problem.scope_starts)),
             entry_starts=np.searchsorted(np.sort(problem.scopes), np.arange(len(problem.sizes) + 1)).astype(np.int64),
             entries=np.argsort(problem.scopes, kind="stable").astype(np.int64),
@@ -132,8 +130,8 @@ class FlipProblem(SearchProblem[States, Flip]):
 
     def deltas(self, state: States, operators: Sequence[Flip]) -> list[float]:
         """The change of the score by each flip, from one pass over the factors."""
-        _, sums, counts = self.fields(np.array(state, dtype=np.int64))
-        scores = sums - self.penalty * counts
+        fields = self.fields(state)
+        scores = fields.sums - self.penalty * fields.counts
         firsts = self.starts.tolist()
         return [float(scores[firsts[v] + new] - scores[firsts[v] + old]) for v, old, new in operators]
 
@@ -152,25 +150,33 @@ class FlipProblem(SearchProblem[States, Flip]):
 
     # --- arrays for kernels ---
 
-    def fields(self, states: Ints) -> tuple[Ints, Floats, Ints]:
-        """Each factor's entry; for each state of each variable the sum of its factors' logarithms, and their zeros."""
-        from plausible.kernels.local_moves import fill
+    @property
+    def layout(self) -> FlipLayout:
+        """What kernels are given."""
+        from plausible.kernels.local_moves import FlipLayout
 
-        cells = self.table_starts[:-1].copy()
-        sums, counts = np.empty(self.starts[-1]), np.empty(self.starts[-1], dtype=np.int64)
-        fill(
+        return FlipLayout(
             self.starts,
             self.scope_starts,
             self.scopes,
             self.strides,
-            cells,
+            self.tables,
+            self.entry_starts,
+            self.entries,
             self.logs,
             self.zeros,
-            states,
-            sums,
-            counts,
+            self.penalty,
         )
-        return cells, sums, counts
+
+    def fields(self, states: States) -> FlipFields:
+        """The arrays of a search at some states: for each state of each variable the logarithms and zeros it adds."""
+        from plausible.kernels.local_moves import FlipFields, fill
+
+        num = int(self.starts[-1])
+        cells, counts = self.table_starts[:-1].copy(), np.empty(num, dtype=np.int64)
+        fields = FlipFields(np.array(states, dtype=np.int64), cells, np.empty(num), counts)
+        fill(self.layout, fields)
+        return fields
 
     def _cells(self, state: States) -> Ints:
         steps = self.strides * np.array(state, dtype=np.int64)[self.scopes]

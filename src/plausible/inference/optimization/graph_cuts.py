@@ -9,14 +9,16 @@ import numpy as np
 from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors.alignment import scope_text
 from plausible.inference.info import QueryInfo
-from plausible.inference.optimization.pairwise_energy import PairwiseEnergy, minimize_binary, submodularity_excess
+from plausible.inference.optimization.pairwise_energy import (
+    ROUNDING,
+    PairwiseEnergy,
+    minimize_binary,
+    submodularity_excess,
+)
 from plausible.inference.optimizer import Optimizer, Optimum
 from plausible.inference.problem import Problem
 
 __all__ = ["GraphCut"]
-
-#: Energies are logarithms of floats: an excess below this is rounding.
-_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ class GraphCut(Optimizer):
 
 def _check_submodular(problem: Problem, energy: PairwiseEnergy) -> None:
     excess = submodularity_excess(energy.pairwise)
-    for pair in np.flatnonzero(excess > _ROUNDING)[:1]:
+    for pair in np.flatnonzero(excess > ROUNDING)[:1]:
         scope = scope_text(problem.factors[energy.sources[pair]].scope)
         raise NotSupported(
             f"The factor over {scope} is not submodular: with E = -log φ, E(0,0) + E(1,1) exceeds E(0,1) + E(1,0) by "

@@ -12,16 +12,22 @@ from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.inference.info import QueryInfo
 from plausible.inference.optimization.max_sum import MaxSum
 from plausible.inference.optimizer import Optimizer, Optimum
+from plausible.inference.options import check_count, check_flag, check_seconds
 from plausible.inference.problem import Problem
 
 __all__ = ["LinearRelaxation"]
 
 Floats = NDArray[np.float64]
 
-#: The status by which the solver says that nothing meets the constraints.
-_INFEASIBLE = 2
-#: Two numbers that are nearer to each other, relative to their size, are the same to the solver.
-_SOLVER_ROUNDING = 1e-6
+#: The status by which the solver says that a limit was reached, and that nothing meets the constraints.
+_LIMIT, _INFEASIBLE = 1, 2
+_FRACTIONS = "The relaxation has fractions. LinearRelaxation(integer=True) branches on them."
+_CLOSE = "The solver tells no better assignment apart from this one; BranchAndBound() may prove that there is none."
+#: What the solver may be wrong by, in the unit of its costs: the gap at which it stops, and the reduced costs, one for
+#: each factor, that it takes for zero.
+_GAP, _REDUCED_COST = 1e-6, 1e-7
+#: Costs are scaled so that the solver's errors stay below this, as long as no cost exceeds the largest one.
+_WANTED_ERROR, _LARGEST_COST = 2.5e-10, 1e8
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +43,12 @@ class LinearRelaxation(Optimizer):
     Parameters
     ----------
     integer
-        Ask for whole numbers, by branch and bound: the best assignment, as far as the solver tells numbers apart
-        (10⁻⁶), in time that can be exponential.
+        Ask for whole numbers, by branch and bound: the best assignment, in time that can be exponential. The bound
+        is the solver's and what the solver may be wrong by; with many factors that is too much for a proof.
     max_nodes
         Stop branching after this many nodes, with the best assignment and bound so far.
+    time_limit
+        Stop the solver after so many seconds, with the best assignment and bound so far; `None` for no limit.
 
     Examples
     --------
@@ -56,10 +64,15 @@ class LinearRelaxation(Optimizer):
 
     integer: bool = False
     max_nodes: int | None = None
+    time_limit: float | None = None
 
     def __post_init__(self) -> None:
-        if self.max_nodes is not None and not (self.integer and self.max_nodes >= 1):
-            raise InvalidArgument(f"max_nodes goes with integer=True and is at least 1; it is {self.max_nodes}.")
+        check_flag("integer", self.integer)
+        check_seconds("time_limit", self.time_limit)
+        if self.max_nodes is not None:
+            check_count("max_nodes", self.max_nodes, 1)
+            if not self.integer:
+                raise InvalidArgument(f"max_nodes={self.max_nodes!r} must go with integer=True.")
 
     def optimize(self, problem: Problem) -> Optimum:
         """A corner of the polytope, rounded where it is none, and the bound."""
@@ -67,16 +80,17 @@ class LinearRelaxation(Optimizer):
         if not problem.variables:
             return Optimum(np.empty(0, dtype=np.int64), 0.0, QueryInfo("linear relaxation", exact=False))
         program = _Program.of(layout)
-        return self._by_branching(program) if self.integer else _relaxed(program)
+        return self._by_branching(program) if self.integer else self._relaxed(program)
 
     def _by_branching(self, program: _Program) -> Optimum:
         from scipy.optimize import Bounds, LinearConstraint, milp
 
-        options: Any = {"mip_rel_gap": 0.0}
+        options: Any = {"mip_rel_gap": 0.0, **self._limits}
         if self.max_nodes is not None:
             options["node_limit"] = self.max_nodes
+        scale, error = program.scaling
         found = milp(
-            -program.weights,
+            -scale * program.weights,
             integrality=program.is_belief.astype(np.int64),
             bounds=Bounds(0.0, program.tops),
             constraints=LinearConstraint(program.constraints, program.sides, program.sides),
@@ -84,44 +98,53 @@ class LinearRelaxation(Optimizer):
         )
         if found.status == _INFEASIBLE:
             raise ImpossibleEvidence.outright()
-        states, value = program.rounded(np.zeros(len(program.weights)) if found.x is None else found.x)
-        upper = 0.0 if found.mip_dual_bound is None else min(0.0, -float(found.mip_dual_bound))
-        if found.status == 0 and upper - value <= _SOLVER_ROUNDING * (1 + abs(value)):
-            upper = value
+        states, value = program.rounded(found.x)
+        upper = 0.0 if found.mip_dual_bound is None else -float(found.mip_dual_bound) / scale + error
         info = QueryInfo(
             "integer program",
             exact=False,
             converged=found.status == 0,
             iterations=int(found.mip_node_count or 0),
-            advice="" if found.status == 0 else f"max_nodes was {self.max_nodes}: raise it for a smaller gap.",
+            advice=_CLOSE if found.status == 0 else "Raise max_nodes= or time_limit= for a smaller gap.",
         )
-        return Optimum(states, max(upper, value), info)
+        return Optimum(states, max(min(0.0, upper), value), info)
 
+    def _relaxed(self, program: _Program) -> Optimum:
+        from scipy.optimize import linprog
 
-def _relaxed(program: _Program) -> Optimum:
-    from scipy.optimize import linprog
-
-    bounds: Any = np.stack([np.zeros_like(program.tops), program.tops], axis=1)
-    found = linprog(
-        -program.weights,
-        A_eq=program.constraints,
-        b_eq=program.sides,
-        bounds=bounds,
-        method="highs",
-    )
-    if found.status == _INFEASIBLE:
-        raise ImpossibleEvidence.outright()
-    if found.x is None:
-        raise NotSupported(
-            f"HiGHS found no solution: {found.message} DualDecomposition() gives a bound of the same kind."
+        bounds: Any = np.stack([np.zeros_like(program.tops), program.tops], axis=1)
+        scale, _ = program.scaling
+        found = linprog(
+            -scale * program.weights,
+            A_eq=program.constraints,
+            b_eq=program.sides,
+            bounds=bounds,
+            method="highs",
+            options=self._limits,
         )
-    states, value = program.rounded(found.x)
-    upper = program.bound(found.eqlin.marginals)
-    advice = ""
-    if upper - value > 1e-9:
-        advice = "The relaxation has fractions. LinearRelaxation(integer=True) branches on them."
-    info = QueryInfo("linear relaxation", exact=False, converged=found.status == 0, iterations=found.nit, advice=advice)
-    return Optimum(states, upper, info)
+        if found.status == _INFEASIBLE:
+            raise ImpossibleEvidence.outright()
+        if found.x is None and found.status != _LIMIT:
+            raise NotSupported(
+                f"HiGHS found no solution: {found.message} DualDecomposition() gives a bound of the same kind."
+            )
+        states, _ = program.rounded(found.x)
+        is_solved = found.status == 0
+        return Optimum(
+            states,
+            program.bound(found.eqlin.marginals / scale) if is_solved else 0.0,
+            QueryInfo(
+                "linear relaxation",
+                exact=False,
+                converged=is_solved,
+                iterations=int(found.nit or 0),
+                advice=_FRACTIONS if is_solved else "Raise time_limit=: without a solution there is no bound.",
+            ),
+        )
+
+    @property
+    def _limits(self) -> Any:
+        return {} if self.time_limit is None else {"time_limit": float(self.time_limit)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -170,8 +193,21 @@ class _Program:
         """Which of the μ are those of variables."""
         return np.arange(len(self.weights)) < int(self.layout.belief_starts[-1])
 
-    def rounded(self, pseudo_marginals: Floats) -> tuple[NDArray[np.int64], float]:
-        """The most believed states, improved one at a time, and their sum."""
+    @property
+    def scaling(self) -> tuple[float, float]:
+        """What to multiply the weights by so that the solver counts small ones, and what it may be wrong by then.
+
+        Its tolerances are absolute: a cost of 10⁻⁷ is nothing to it.
+        """
+        largest = float(np.abs(self.weights).max(initial=0.0)) or 1.0
+        tolerance = _GAP + _REDUCED_COST * len(self.layout.problem.factors)
+        scale = min(max(tolerance / _WANTED_ERROR, 1e3 / largest), _LARGEST_COST / largest)
+        return scale, tolerance / scale
+
+    def rounded(self, pseudo_marginals: Floats | None) -> tuple[NDArray[np.int64], float]:
+        """The most believed states, or the first ones where nothing is believed, improved one at a time; their sum."""
+        if pseudo_marginals is None:
+            pseudo_marginals = np.zeros(len(self.weights))
         return self.layout.ascend(self.layout.favourites(pseudo_marginals[: self.layout.belief_starts[-1]]))
 
     def bound(self, multipliers: Floats) -> float:

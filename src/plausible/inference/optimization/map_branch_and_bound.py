@@ -11,14 +11,17 @@ from time import monotonic
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.errors import ImpossibleEvidence, InvalidArgument
+from plausible.errors import ImpossibleEvidence
 from plausible.graphs.undirected import UndirectedGraph
 from plausible.inference.info import QueryInfo
+from plausible.inference.map_plan import TimeUpError, plan_bound
+from plausible.inference.optimization.flips import States
 from plausible.inference.optimization.map_local_search import LocalSearch
 from plausible.inference.optimization.mini_bucket_heuristic import Heuristic, mini_bucket_heuristic
 from plausible.inference.optimizer import Optimizer, Optimum
+from plausible.inference.options import check_count, check_seconds
 from plausible.inference.problem import Problem
-from plausible.inference.search.local_search import check_count
+from plausible.inference.search.local_search import GreedyAscent
 
 __all__ = ["BranchAndBound", "BranchAndBoundState"]
 
@@ -49,15 +52,37 @@ class _Part:
 
     def advanced(self, num_nodes: int) -> _Part:
         """After so many nodes more."""
-        from plausible.kernels.depth_first import depth_first
+        from plausible.kernels.depth_first import BoundingTables, Path, depth_first
 
         h = self.heuristic
-        states, bounds, best = self.states.copy(), self.bounds.copy(), self.best.copy()
-        value = np.array([self.value, self.num_nodes], dtype=np.float64)
-        structure = (h.sizes, h.scope_starts, h.scopes, h.strides, h.table_starts, h.logs)
-        items = (h.added_starts, h.added, h.taken_starts, h.taken)
-        depth = int(depth_first(*structure, *items, states, bounds, self.depth, num_nodes, best, value))
-        return _Part(self.variables, h, states, bounds, depth, best, float(value[0]), int(value[1]))
+        tables = BoundingTables(
+            h.sizes,
+            h.scope_starts,
+            h.scopes,
+            h.strides,
+            h.table_starts,
+            h.logs,
+            h.added_starts,
+            h.added,
+            h.taken_starts,
+            h.taken,
+        )
+        path = Path(self.states.copy(), self.bounds.copy(), self.best.copy())
+        depth, value, num = depth_first(tables, path, self.depth, self.value, num_nodes)
+        return _Part(self.variables, h, path.states, path.bounds, depth, path.best, value, self.num_nodes + num)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Waiting:
+    """A connected part for whose tables there was no time: an assignment to its variables, and no bound but peaks."""
+
+    variables: Ints
+    factors: tuple[int, ...]
+    best: Ints
+    value: float
+    upper: float = 0.0  # every factor's peak is one
+    depth: int = 0
+    num_nodes: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,12 +92,13 @@ class BranchAndBoundState:
     Attributes
     ----------
     parts
-        The searches in the connected parts of the model, which go on side by side.
+        The searches in the connected parts of the model, which go on side by side; those for whose tables there was
+        no time wait.
     num_variables
         The variables of the problem.
     """
 
-    parts: tuple[_Part, ...]
+    parts: tuple[_Part | _Waiting, ...]
     num_variables: int
 
     @property
@@ -84,6 +110,11 @@ class BranchAndBoundState:
     def converged(self) -> bool:
         """Whether all parts are finished."""
         return all(part.depth < 0 for part in self.parts)
+
+    @property
+    def is_searching(self) -> bool:
+        """Whether some part that has its tables is not finished."""
+        return any(isinstance(part, _Part) and part.depth >= 0 for part in self.parts)
 
     @property
     def value(self) -> float:
@@ -125,7 +156,8 @@ class BranchAndBound(Optimizer):
         The entries of the tables that bound: 2^i for mini-buckets over i binary variables. Factors that have more are
         not split.
     time_limit
-        Seconds after which the best assignment so far is returned; the tables and a first assignment are waited for.
+        Seconds after which the best assignment so far is returned. A greedy ascent is waited for; tables that would
+        take longer are not made, and the bound is the product of the factors' peaks then. `None` for no limit.
     seed
         For the local search.
 
@@ -146,19 +178,15 @@ class BranchAndBound(Optimizer):
     def __post_init__(self) -> None:
         check_count("max_entries", self.max_entries, 1)
         check_count("seed", self.seed)
-        if self.time_limit is not None and not self.time_limit >= 0:
-            raise InvalidArgument(f"time_limit={self.time_limit!r} must be a number of seconds, or None for no limit.")
+        check_seconds("time_limit", self.time_limit)
 
     def init(self, problem: Problem) -> BranchAndBoundState:
-        """The tables that bound, and a first assignment."""
-        start = LocalSearch(seed=self.seed).run(problem).best
-        parts = [self._part(problem, np.array(start, dtype=np.int64), *part) for part in _parts(problem)]
-        return BranchAndBoundState(tuple(parts), len(problem.variables))
+        """The tables that bound, and a first assignment, however long they take."""
+        return self._prepared(problem, self._begun(problem, LocalSearch(seed=self.seed).run(problem).best))
 
     def step(self, problem: Problem, state: BranchAndBoundState, num_nodes: int = _CHUNK) -> BranchAndBoundState:
-        """Some nodes more in each part."""
-        parts = tuple(part.advanced(num_nodes) if part.depth >= 0 else part for part in state.parts)
-        return replace(state, parts=parts)
+        """Some nodes more in each part, whose tables are made where they were not."""
+        return self._advanced(self._prepared(problem, state), num_nodes)
 
     def run(
         self,
@@ -166,11 +194,16 @@ class BranchAndBound(Optimizer):
         state: BranchAndBoundState | None = None,
         progress: Callable[[BranchAndBoundState], object] | None = None,
     ) -> BranchAndBoundState:
-        """Search until finished or late; `progress` is told each state, and stops by an answer that is true."""
+        """Search until finished or late; `progress` is told each state, and stops by an answer that is true.
+
+        From a state that was left late it goes on, for as long again.
+        """
         deadline = math.inf if self.time_limit is None else monotonic() + self.time_limit
-        state = self.init(problem) if state is None else state
-        while not state.converged and monotonic() < deadline:
-            state = self.step(problem, state)
+        if state is None:
+            state = self._begun(problem, self._first_states(problem))
+        state = self._prepared(problem, state, deadline)
+        while state.is_searching and monotonic() < deadline:
+            state = self._advanced(state)
             if progress is not None and progress(state):
                 break
         return state
@@ -181,7 +214,7 @@ class BranchAndBound(Optimizer):
         if problem.is_impossible or state.upper == -math.inf:
             raise ImpossibleEvidence.outright()
         advice = "" if state.converged else "Give more time, or a larger max_entries for tighter bounds."
-        heuristics = [part.heuristic for part in state.parts]
+        heuristics = [part.heuristic for part in state.parts if isinstance(part, _Part)]
         info = QueryInfo(
             engine="branch and bound",
             exact=state.converged,
@@ -197,23 +230,67 @@ class BranchAndBound(Optimizer):
         upper = float(problem.log_product(states[None, :])[0]) if state.converged else state.upper
         return Optimum(states, upper, info)
 
-    def _part(self, problem: Problem, start: Ints, variables: Sequence[int], factors: Sequence[int]) -> _Part:
-        numbers = {variable: number for number, variable in enumerate(variables)}
-        sizes = [int(problem.sizes[variable]) for variable in variables]
-        scopes, tables = [], []
-        for factor in factors:
-            scope = tuple(numbers[variable] for variable in problem.scope(factor) if variable in numbers)
-            entries = problem.tables[problem.table_starts[factor] : problem.table_starts[factor + 1]]
-            with np.errstate(divide="ignore"):
-                tables.append(np.log(entries).reshape([sizes[number] for number in scope]))
-            scopes.append(scope)
+    def _first_states(self, problem: Problem) -> States:
+        """By local search, which is given a quarter of the time if that is limited."""
+        if self.time_limit is None:
+            return LocalSearch(seed=self.seed).run(problem).best
+        climbed = LocalSearch(GreedyAscent(), self.seed).run(problem).best
+        search = LocalSearch(seed=self.seed, time_limit=self.time_limit / 4)
+        return search.run(problem, search.init(problem, np.array(climbed, dtype=np.int64))).best
+
+    def _begun(self, problem: Problem, first: States) -> BranchAndBoundState:
+        """All parts waiting for their tables."""
+        start, parts = np.array(first, dtype=np.int64), []
+        for variables, factors in _parts(problem):
+            places = np.array(variables, dtype=np.int64)
+            value = _value(*_log_tables(problem, variables, factors), start[places])
+            parts.append(_Waiting(places, tuple(factors), start[places], value))
+        return BranchAndBoundState(tuple(parts), len(problem.variables))
+
+    def _prepared(
+        self, problem: Problem, state: BranchAndBoundState, deadline: float = math.inf
+    ) -> BranchAndBoundState:
+        """With the tables of parts that wait, as far as there is time for them."""
+        parts = tuple(
+            self._part(problem, part, deadline) if isinstance(part, _Waiting) else part for part in state.parts
+        )
+        return replace(state, parts=parts)
+
+    def _advanced(self, state: BranchAndBoundState, num_nodes: int = _CHUNK) -> BranchAndBoundState:
+        parts = tuple(
+            part.advanced(num_nodes) if isinstance(part, _Part) and part.depth >= 0 else part for part in state.parts
+        )
+        return replace(state, parts=parts)
+
+    def _part(self, problem: Problem, waiting: _Waiting, deadline: float) -> _Part | _Waiting:
+        scopes, tables = _log_tables(problem, waiting.variables.tolist(), waiting.factors)
+        sizes = problem.sizes[waiting.variables].tolist()
+        if deadline < math.inf:
+            try:  # to plan takes a fourth to a third of the time that the tables take
+                now = monotonic()
+                plan_bound(scopes, sizes, range(len(sizes)), self.max_entries, now + (deadline - now) / 4)
+            except TimeUpError:
+                return waiting
         heuristic = mini_bucket_heuristic(scopes, tables, sizes, self.max_entries)
-        places = np.array(variables, dtype=np.int64)[heuristic.order]
-        value = _value(scopes, tables, start[np.array(variables, dtype=np.int64)])
         bounds = np.full((len(sizes), max(sizes)), -math.inf)
         bounds[0] = _first_bounds(heuristic, max(sizes))
-        blank = np.zeros(len(sizes), dtype=np.int64)
-        return _Part(places, heuristic, blank, bounds, 0, start[places], value)
+        blank, order = np.zeros(len(sizes), dtype=np.int64), heuristic.order
+        return _Part(waiting.variables[order], heuristic, blank, bounds, 0, waiting.best[order], waiting.value)
+
+
+def _log_tables(
+    problem: Problem, variables: Sequence[int], factors: Sequence[int]
+) -> tuple[list[tuple[int, ...]], list[Floats]]:
+    """The scopes of a part's factors, its variables numbered in their order, and their logarithms, an axis each."""
+    numbers = {variable: number for number, variable in enumerate(variables)}
+    scopes, tables = [], []
+    for factor in factors:
+        free = [variable for variable in problem.scope(factor) if variable in numbers]
+        entries = problem.tables[problem.table_starts[factor] : problem.table_starts[factor + 1]]
+        with np.errstate(divide="ignore"):
+            tables.append(np.log(entries).reshape([int(problem.sizes[variable]) for variable in free]))
+        scopes.append(tuple(numbers[variable] for variable in free))
+    return scopes, tables
 
 
 def _value(scopes: Sequence[tuple[int, ...]], tables: Sequence[Floats], states: Ints) -> float:

@@ -12,10 +12,16 @@ from plausible.factors.alignment import scope_text
 from plausible.inference.optimization.minimum_cut import minimum_cut
 from plausible.inference.problem import Problem
 
-__all__ = ["BinaryMinimum", "PairwiseEnergy", "minimize_binary", "submodularity_excess"]
+__all__ = ["ROUNDING", "BinaryMinimum", "PairwiseEnergy", "minimize_binary", "submodularity_excess"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+#: Energies are logarithms of floats: differences below this are rounding.
+ROUNDING = 1e-9
+
+#: The numbers that are looked at at once.
+_BLOCK = 2**20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,8 +36,9 @@ class PairwiseEnergy:
         E_i, shape (n, L); inf for what is ruled out.
     pairs
         The two variables of each of m pairs, shape (m, 2), the lower one first, no pair twice.
-    pairwise
-        E_ij, shape (m, L, L), the sum over all factors of the pair.
+    tables, which
+        The different tables among the E_ij, shape (t, L, L), and which of them each pair has: E_ij is the sum over all
+        factors of the pair. Most models have few tables, so that what is done for each of them costs little.
     sources
         A factor of the problem for each pair, to name in errors.
     """
@@ -39,7 +46,8 @@ class PairwiseEnergy:
     places: Ints
     unary: Floats
     pairs: Ints
-    pairwise: Floats
+    tables: Floats
+    which: Ints
     sources: Ints
 
     @classmethod
@@ -54,17 +62,21 @@ class PairwiseEnergy:
         owners, members = owners[kept], (np.cumsum(has_choice) - 1)[problem.scopes[kept]]
         arities = np.bincount(owners, minlength=len(problem.factors))
         _check_arities(problem, arities, method)
-        with np.errstate(divide="ignore"):
-            energies = -np.log(problem.tables) + 0.0
         single, double = np.flatnonzero(arities == 1), np.flatnonzero(arities == 2)
-        firsts = np.searchsorted(owners, double)
         unary = np.zeros((len(places), num_labels))
         cells = problem.table_starts[single][:, None] + np.arange(num_labels)
-        np.add.at(unary, members[np.searchsorted(owners, single)], energies[cells])
-        cells = problem.table_starts[double][:, None] + np.arange(num_labels**2)
-        tables = energies[cells].reshape(-1, num_labels, num_labels)
-        pairs, pairwise, which = _merged(np.stack([members[firsts], members[firsts + 1]], axis=1), tables)
-        return cls(places, unary, pairs, pairwise, double[which])
+        np.add.at(unary, members[np.searchsorted(owners, single)], _energies(problem.tables[cells]))
+        firsts = np.searchsorted(owners, double)
+        kinds, which = _different(problem.tables, problem.table_starts[double], num_labels**2)
+        tables = _energies(kinds).reshape(-1, num_labels, num_labels)
+        ends = np.stack([members[firsts], members[firsts + 1]], axis=1)
+        pairs, tables, which, firsts = _merged(ends, tables, which)
+        return cls(places, unary, pairs, tables, which, double[firsts])
+
+    @property
+    def pairwise(self) -> Floats:
+        """E_ij, shape (m, L, L)."""
+        return self.tables[self.which]
 
     @property
     def num_labels(self) -> int:
@@ -75,7 +87,7 @@ class PairwiseEnergy:
         """E of a label for each variable."""
         return float(
             self.unary[np.arange(len(labels)), labels].sum()
-            + self.pairwise[np.arange(len(self.pairs)), labels[self.pairs[:, 0]], labels[self.pairs[:, 1]]].sum()
+            + self.tables[self.which, labels[self.pairs[:, 0]], labels[self.pairs[:, 1]]].sum()
         )
 
     def states(self, problem: Problem, labels: Ints) -> Ints:
@@ -103,18 +115,49 @@ def _check_arities(problem: Problem, arities: Ints, method: str) -> None:
         )
 
 
-def _merged(pairs: Ints, tables: Floats) -> tuple[Ints, Floats, Ints]:
-    """Each pair once, the lower variable first, with the sum of its tables and the place where it came first."""
-    swapped = pairs[:, 0] > pairs[:, 1]
-    tables = np.where(swapped[:, None, None], tables.transpose(0, 2, 1), tables)
+def _energies(products: Floats) -> Floats:
+    with np.errstate(divide="ignore"):
+        return np.asarray(-np.log(products) + 0.0)
+
+
+def _different(numbers: Floats, starts: Ints, size: int) -> tuple[Floats, Ints]:
+    """The different ones among stretches of numbers of one size, and which of them each stretch is.
+
+    Found by a hash of the bits, and compared afterwards; some at a time, so that little is copied.
+    """
+    multipliers = np.random.default_rng(0).integers(1, 2**63, size=size, dtype=np.uint64) | np.uint64(1)
+    blocks = np.array_split(starts, max(1, len(starts) * size // _BLOCK))
+    hashes = np.concatenate([_hashes(numbers, block, multipliers) for block in blocks])
+    _, firsts, which = np.unique(hashes, return_index=True, return_inverse=True)
+    different = numbers[starts[firsts][:, None] + np.arange(size)]
+    splits = np.array_split(which, len(blocks))
+    rows = zip(blocks, splits, strict=True)
+    if all(np.array_equal(numbers[block[:, None] + np.arange(size)], different[own]) for block, own in rows):
+        return different, which
+    return numbers[starts[:, None] + np.arange(size)], np.arange(len(starts))
+
+
+def _hashes(numbers: Floats, starts: Ints, multipliers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    bits = numbers[starts[:, None] + np.arange(len(multipliers))].view(np.uint64)
+    return np.asarray((bits * multipliers).sum(axis=1, dtype=np.uint64))
+
+
+def _merged(pairs: Ints, tables: Floats, which: Ints) -> tuple[Ints, Floats, Ints, Ints]:
+    """Each pair once, the lower variable first: pairs, tables, which table each has, and where it came first."""
+    swapped = (pairs[:, 0] > pairs[:, 1]).astype(np.int64)
+    codes, which = np.unique(2 * which + swapped, return_inverse=True)
+    tables = np.where((codes % 2 == 1)[:, None, None], tables[codes // 2].transpose(0, 2, 1), tables[codes // 2])
     pairs = np.sort(pairs, axis=1)
     keys = pairs[:, 0] * (1 + pairs.max(initial=0)) + pairs[:, 1]
     unique, firsts, groups = np.unique(keys, return_index=True, return_inverse=True)
-    if len(unique) == len(pairs):
-        return pairs[firsts], tables[firsts], firsts
-    sums = np.zeros((len(unique), *tables.shape[1:]))
-    np.add.at(sums, groups, tables)
-    return pairs[firsts], sums, firsts
+    if len(unique) < len(pairs):
+        is_shared = np.bincount(groups)[groups] > 1
+        shared, own = np.unique(groups[is_shared], return_inverse=True)
+        sums = np.zeros((len(shared), *tables.shape[1:]))
+        np.add.at(sums, own, tables[which[is_shared]])
+        which[is_shared] = len(tables) + own
+        tables = np.concatenate([tables, sums])
+    return pairs[firsts], tables, which[firsts], firsts
 
 
 # --- two labels ---

@@ -10,16 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.errors import InvalidArgument
-from plausible.inference.search.local_search import (
-    OperatorT,
-    SearchMethod,
-    SearchProblem,
-    SearchState,
-    StateT,
-    check_count,
-)
+from plausible.inference.options import check_count, check_number
+from plausible.inference.search.local_search import SearchMethod
+from plausible.inference.search.search_problem import OperatorT, SearchProblem, StateT, gains, score_after
+from plausible.inference.search.search_state import SearchState
 
 __all__ = ["CoolingSchedule", "ExponentialCooling", "SimulatedAnnealing"]
+
+#: The attempts of one step: to begin a stream of random numbers takes longer than most attempts.
+_BLOCK = 64
 
 
 class CoolingSchedule(ABC):
@@ -65,10 +64,11 @@ class ExponentialCooling(CoolingSchedule):
     every: int = 100
 
     def __post_init__(self) -> None:
-        if not 0 < self.stop <= self.start < math.inf:
-            raise InvalidArgument(f"Temperatures fall: start={self.start!r} must not be below stop={self.stop!r} > 0.")
-        if not 0 < self.factor < 1:
-            raise InvalidArgument(f"factor={self.factor!r} must lie between 0 and 1.")
+        check_number("start", self.start, 0, is_open=True)
+        check_number("stop", self.stop, 0, is_open=True)
+        check_number("factor", self.factor, 0, 1, is_open=True)
+        if self.stop > self.start:
+            raise InvalidArgument(f"Temperatures fall: stop={self.stop!r} must not be above start={self.start!r}.")
         check_count("every", self.every, 1)
 
     @property
@@ -106,16 +106,28 @@ class SimulatedAnnealing(SearchMethod):
 
     schedule: CoolingSchedule = field(default_factory=ExponentialCooling)
 
+    def __post_init__(self) -> None:
+        SearchMethod.__post_init__(self)
+        if not isinstance(self.schedule, CoolingSchedule):
+            raise InvalidArgument(
+                f"schedule={self.schedule!r} must be a CoolingSchedule, such as ExponentialCooling()."
+            )
+
     def move(self, problem: SearchProblem[StateT, OperatorT], state: SearchState[StateT]) -> SearchState[StateT]:
-        """One attempt."""
-        if state.steps >= self.schedule.num_attempts:
+        """A block of attempts; `steps` counts each of them."""
+        last = min(self.schedule.num_attempts, math.inf if self.max_steps is None else self.max_steps)
+        num = int(min(last, state.steps - state.steps % _BLOCK + _BLOCK)) - state.steps
+        if num <= 0:
             return state.halted("schedule over")
-        rng = state.generator()
-        operator = problem.propose(state.current, rng)
-        if operator is None:
-            return state.halted("no operator")
-        gain = float(problem.deltas(state.current, [operator])[0])
-        temperature = float(self.schedule.temperatures(state.steps, 1)[0])
-        if rng.random() < math.exp(min(0.0, gain / temperature)):
-            return state.moved(problem.apply(state.current, operator), state.score + gain)
-        return state.moved(state.current, state.score)
+        rng, operator = state.generator(), None
+        for temperature in self.schedule.temperatures(state.steps, num).tolist():
+            proposed = problem.propose(state.current, rng)
+            if proposed is None:
+                return state.halted("no operator")
+            gain = float(gains(problem, state.current, [proposed])[0])
+            neighbor, score = state.current, state.score
+            if rng.random() < math.exp(min(0.0, gain / temperature)):
+                operator, neighbor = proposed, problem.apply(state.current, proposed)
+                score = score_after(problem, score, neighbor, gain)
+            state = state.moved(neighbor, score, operator=operator)
+        return state

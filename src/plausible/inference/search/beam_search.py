@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from plausible.errors import InvalidArgument
-from plausible.inference.search.local_search import (
-    OperatorT,
-    SearchMethod,
-    SearchProblem,
-    SearchState,
-    StateT,
-    check_count,
-)
+from plausible.inference.options import check_count, check_number
+from plausible.inference.search.grown import Grown
+from plausible.inference.search.local_search import SearchMethod
+from plausible.inference.search.search_problem import OperatorT, SearchProblem, StateT, gains, score_after
+from plausible.inference.search.search_state import SearchState
 
 __all__ = ["BeamSearch"]
 
@@ -49,36 +45,51 @@ class BeamSearch(SearchMethod):
         SearchMethod.__post_init__(self)
         if self.width != math.inf:
             check_count("width", self.width, 1)
-        if self.min_gain is not None and not self.min_gain >= 0:
-            raise InvalidArgument(f"min_gain={self.min_gain!r} must be a number that is not negative, or None.")
+        if self.min_gain is not None:
+            check_number("min_gain", self.min_gain, 0)
 
     def move(self, problem: SearchProblem[StateT, OperatorT], state: SearchState[StateT]) -> SearchState[StateT]:
         """A round: all neighbours of the states that are new in the beam, and then the best."""
-        memory: _Memory = state.memory or _Memory({state.current: state.score}, frozenset())
-        pool = dict(memory.beam)
-        for member in [member for member in memory.beam if member not in memory.expanded]:
-            operators = problem.operators(member)
-            for operator, delta in zip(operators, problem.deltas(member, operators), strict=True):
-                neighbor = problem.apply(member, operator)
-                if neighbor not in memory.expanded:
-                    pool.setdefault(neighbor, memory.beam[member] + float(delta))
-        expanded = memory.expanded | memory.beam.keys()
+        memory: _Memory = state.memory or _Memory({state.current: state.score}, Grown())
+        if self.min_gain is not None and memory.gain < self.min_gain:
+            return state.halted("no progress")
+        unexpanded = [member for member in memory.beam if member not in memory.expanded]
+        pool, ways = dict(memory.beam), dict.fromkeys(memory.beam)
+        for member in unexpanded:
+            _add_neighbors(problem, member, memory, pool, ways)
+        expanded = memory.expanded.with_items(*unexpanded)
         ranked = sorted(pool, key=lambda member: -pool[member])  # stable: those of the beam win ties
         kept = {member: pool[member] for member in ranked[: int(min(self.width, len(ranked)))]}
-        if kept.keys() <= expanded:
+        if all(member in expanded for member in kept):
             return state.halted("local maximum")
         top = next(iter(kept))
-        after = state.moved(top, kept[top], _Memory(kept, expanded))
-        is_small = self.min_gain is not None and after.best_score - state.best_score < self.min_gain
-        return after.halted("no progress") if is_small else after
+        after = state.moved(top, kept[top], operator=ways[top])
+        gain = 0.0 if after.best_score == state.best_score else after.best_score - state.best_score
+        return replace(after, memory=_Memory(kept, expanded, gain))
 
 
 @dataclass(frozen=True, slots=True)
 class _Memory:
-    """The states of the beam with their scores, and all states whose neighbours were looked at.
+    """The states of the beam with their scores, all states whose neighbours were looked at, and the last round's gain.
 
     What was looked at and left the beam does not come back: that makes every search end, whatever rounding does.
     """
 
     beam: dict[Any, float]
-    expanded: frozenset[Any]
+    expanded: Grown[Any]
+    gain: float = math.inf
+
+
+def _add_neighbors(
+    problem: SearchProblem[StateT, OperatorT],
+    member: StateT,
+    memory: _Memory,
+    pool: dict[StateT, float],
+    ways: dict[StateT, OperatorT | None],
+) -> None:
+    """Put the neighbours of a state that were not looked at into a pool, with their scores and the ways to them."""
+    operators, score = problem.operators(member), memory.beam[member]
+    for operator, gain in zip(operators, gains(problem, member, operators).tolist(), strict=True):
+        neighbor = problem.apply(member, operator)
+        if neighbor not in memory.expanded and neighbor not in pool:
+            pool[neighbor], ways[neighbor] = score_after(problem, score, neighbor, gain), operator

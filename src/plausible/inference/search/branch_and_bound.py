@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Generic, TypeVar
 
+from plausible.inference.options import check_count, check_seconds
+
 __all__ = ["Branches", "BranchingState", "branch_and_bound", "branch_step"]
 
 PartialT = TypeVar("PartialT")
@@ -136,6 +138,9 @@ def branch_and_bound(
     >>> found.best, found.score, found.upper, found.is_finished
     ((0, 4, 6), 10, 10, True)
     """
+    check_seconds("time_limit", time_limit)
+    if max_nodes != math.inf:
+        check_count("max_nodes", max_nodes)
     deadline = monotonic() + time_limit
     if state is None:
         score, best = start or (-math.inf, None)

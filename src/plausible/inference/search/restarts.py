@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -9,17 +10,15 @@ from typing import Any
 import numpy as np
 
 from plausible.errors import InvalidArgument
-from plausible.inference.search.local_search import (
-    GreedyAscent,
-    OperatorT,
-    SearchMethod,
-    SearchProblem,
-    SearchState,
-    StateT,
-    check_count,
-)
+from plausible.inference.options import check_count, check_number
+from plausible.inference.search.local_search import GreedyAscent, SearchMethod
+from plausible.inference.search.search_problem import OperatorT, SearchProblem, StateT
+from plausible.inference.search.search_state import SearchState
 
 __all__ = ["PerturbationRestarts", "RandomRestarts", "Restarts"]
+
+#: No walk is longer: where so many steps have not led away, more will not.
+_LONGEST_WALK = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +76,7 @@ class Restarts(SearchMethod):
             state,
             current=inside.current,
             score=inside.score,
+            operator=inside.operator if num_steps else None,
             steps=state.steps + num_steps,
             memory=replace(memory, inside=inside),
         )
@@ -92,6 +92,7 @@ class Restarts(SearchMethod):
             state,
             current=inside.current,
             score=inside.score,
+            operator=None,
             memory=_Memory(inside, memory.num + 1, failures if memory.num else 0, state.best_score),
         )
         return after.seen(inside.best, inside.best_score, 0)
@@ -140,7 +141,7 @@ class PerturbationRestarts(Restarts):
         The steps of a walk.
     growth
         Each walk is so many times longer than the last one if that led to nothing better, and of `length` steps again
-        after success; one for walks of equal length.
+        after success, but no longer than 10000 steps; one for walks of equal length.
     max_steps
         The search stops after so many steps; `None` for no limit.
 
@@ -157,12 +158,14 @@ class PerturbationRestarts(Restarts):
     def __post_init__(self) -> None:
         Restarts.__post_init__(self)
         check_count("length", self.length, 1)
-        if not 1 <= self.growth < np.inf:
-            raise InvalidArgument(f"growth={self.growth!r} must be a number of at least one.")
+        check_number("growth", self.growth, 1)
 
     def walk_length(self, failures: int) -> int:
         """The steps of a walk after so many in a row that led to nothing better."""
-        return round(self.length * self.growth**failures)
+        if self.growth == 1:
+            return self.length
+        most = math.ceil(math.log(_LONGEST_WALK) / math.log(self.growth))  # more would overflow, and be cut off anyway
+        return round(min(self.length * self.growth ** min(failures, most), max(self.length, _LONGEST_WALK)))
 
     def next_start(
         self, problem: SearchProblem[StateT, OperatorT], best: StateT, failures: int, rng: np.random.Generator

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from plausible.inference.search.local_search import (
-    OperatorT,
-    SearchMethod,
-    SearchProblem,
-    SearchState,
-    StateT,
-    check_count,
-)
+from plausible.inference.options import check_count
+from plausible.inference.search.local_search import SearchMethod
+from plausible.inference.search.search_problem import OperatorT, SearchProblem, StateT, best_gain, score_after
+from plausible.inference.search.search_state import SearchState, improves
 
 __all__ = ["TabuSearch"]
 
@@ -20,8 +18,9 @@ __all__ = ["TabuSearch"]
 class TabuSearch(SearchMethod):
     """The best operator that reverses none of the last ones, even if it worsens (Koller & Friedman 2009, alg. A.6).
 
-    It walks out of local maxima and across plateaus; the best state seen is the result. Where every legal operator
-    reverses a recent one the search stops.
+    It walks out of local maxima and across plateaus; the best state seen is the result. An operator that leads to a
+    better state than all before is taken even if it reverses a recent one, since no state seen before is that good
+    (the aspiration criterion of Glover 1989). Where every other legal operator reverses a recent one the search stops.
 
     Parameters
     ----------
@@ -59,9 +58,26 @@ class TabuSearch(SearchMethod):
         if state.idle >= self.patience:
             return state.halted("no progress")
         recent: tuple[OperatorT, ...] = state.memory or ()
-        best = problem.best_operator(state.current, recent)
+        best = _best_allowed(problem, state, recent)
         if best is None:
             return state.halted("no operator")
         operator, gain = best
         applied = (*recent, operator)[-self.length :] if self.length else ()
-        return state.moved(problem.apply(state.current, operator), state.score + gain, memory=applied)
+        neighbor = problem.apply(state.current, operator)
+        return state.moved(neighbor, score_after(problem, state.score, neighbor, gain), applied, operator=operator)
+
+
+def _best_allowed(
+    problem: SearchProblem[StateT, OperatorT], state: SearchState[StateT], recent: Sequence[OperatorT]
+) -> tuple[OperatorT, float] | None:
+    """The best operator of all if it is allowed, as it mostly is; else the best of those that reverse nothing."""
+    best = best_gain(problem, state.current)
+    if best is None:
+        return None
+    operator, gain = best
+    is_first = gain == math.inf and state.best_score == -math.inf  # the first way out of -inf
+    if is_first or improves(state.score + gain - state.best_score, state.best_score):
+        return best
+    if any(problem.reverses(operator, other) for other in recent):
+        return best_gain(problem, state.current, recent)
+    return best

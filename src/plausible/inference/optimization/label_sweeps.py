@@ -1,0 +1,201 @@
+"""Sweeps of label moves, each the best of exponentially many by one cut: what their engines share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from time import monotonic
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.errors import ImpossibleEvidence
+from plausible.inference.info import QueryInfo
+from plausible.inference.optimization.pairwise_energy import ROUNDING, PairwiseEnergy, minimize_binary
+from plausible.inference.optimizer import Optimizer, Optimum
+from plausible.inference.options import check_count, check_seconds
+from plausible.inference.problem import Problem
+
+__all__ = ["LabelMoves", "LabelState", "best_choice", "check_tables"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: The numbers that are looked at at once.
+_BLOCK = 2**22
+
+
+_SETTLED = "No single move helps; DualDecomposition() or LinearRelaxation() may prove that nothing does."
+_UNFINISHED = "Raise max_sweeps= or time_limit=: moves that help may be left."
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelState:
+    """Where a search by label moves is.
+
+    Attributes
+    ----------
+    states
+        The position of each variable's state, in the order of the problem.
+    energy
+        -log Π φ of them, `problem.log_scale` left out; inf where some factor is zero.
+    iterations
+        How many sweeps over all labels were made.
+    residual
+        By how much the last sweep lowered the energy.
+    converged
+        Whether no move lowers it any more.
+    """
+
+    states: Ints
+    energy: float
+    iterations: int = 0
+    residual: float = np.inf
+    converged: bool = False
+
+
+class LabelMoves(Optimizer):
+    """Sweeps of moves, each the best of exponentially many and found by one cut, until none helps."""
+
+    __slots__ = ()
+
+    max_sweeps: int
+    time_limit: float | None
+
+    def __post_init__(self) -> None:
+        check_count("max_sweeps", self.max_sweeps, 1)
+        check_seconds("time_limit", self.time_limit)
+
+    def init(self, problem: Problem) -> LabelState:
+        """Each variable at the best label of its own factors; refuses factors that the moves can't handle."""
+        return _start(problem, self._read(problem))
+
+    def step(self, problem: Problem, state: LabelState) -> LabelState:
+        """One sweep: every move once, kept where it lowers the energy."""
+        return self._sweep(problem, self._read(problem), state)
+
+    def run(
+        self,
+        problem: Problem,
+        state: LabelState | None = None,
+        progress: Callable[[LabelState], None] | None = None,
+    ) -> LabelState:
+        """Sweeps until no move helps, `max_sweeps` were made, those of a state given included, or the time is up."""
+        return self._run(problem, self._read(problem), state, progress)
+
+    def optimize(self, problem: Problem) -> Optimum:
+        """Labels that no single move makes better."""
+        energy = self._read(problem)
+        if (energy.unary.min(axis=1) == np.inf).any():
+            raise ImpossibleEvidence.outright()
+        state = self._run(problem, energy)
+        least = self._least_energy(energy, state)
+        info = QueryInfo(
+            self._title(),
+            exact=False,
+            converged=state.converged,
+            iterations=state.iterations,
+            residual=state.residual,
+            advice=_SETTLED if state.converged else _UNFINISHED,
+        )
+        return Optimum(state.states, -least, info)
+
+    def _run(
+        self,
+        problem: Problem,
+        energy: PairwiseEnergy,
+        state: LabelState | None = None,
+        progress: Callable[[LabelState], None] | None = None,
+    ) -> LabelState:
+        deadline = np.inf if self.time_limit is None else monotonic() + self.time_limit
+        state = _start(problem, energy) if state is None else state
+        while not state.converged and state.iterations < self.max_sweeps and monotonic() < deadline:
+            state = self._sweep(problem, energy, state, deadline)
+            if progress is not None:
+                progress(state)
+        return state
+
+    def _sweep(
+        self, problem: Problem, energy: PairwiseEnergy, state: LabelState, deadline: float = np.inf
+    ) -> LabelState:
+        labels, lowest, is_whole = state.states[energy.places], state.energy, True
+        for move in self._moves(energy.num_labels):
+            is_whole = is_whole and monotonic() < deadline
+            if not is_whole:
+                break
+            proposed = self._moved(energy, labels, move)
+            value = energy.value(proposed)
+            if value < lowest:
+                labels, lowest = proposed, value
+        drop = state.energy - lowest if lowest < state.energy else 0.0
+        is_over = is_whole and drop <= ROUNDING * (1 + abs(lowest))
+        return LabelState(energy.states(problem, labels), lowest, state.iterations + 1, drop, is_over)
+
+    def _read(self, problem: Problem) -> PairwiseEnergy:
+        energy = PairwiseEnergy.of(problem, self._title().capitalize())
+        self._check(problem, energy)
+        return energy
+
+    def _least_energy(self, energy: PairwiseEnergy, state: LabelState) -> float:
+        """What no labelling is below: each label and each pair at its least, or what the moves prove."""
+        pairs = energy.tables.min(axis=(1, 2), initial=np.inf)[energy.which]
+        return max(float(energy.unary.min(axis=1).sum() + pairs.sum()), self._proved(energy, state))
+
+    @abstractmethod
+    def _proved(self, energy: PairwiseEnergy, state: LabelState) -> float:
+        """A lower bound on all energies from the fact that no move helps; -inf for none."""
+
+    @abstractmethod
+    def _title(self) -> str: ...
+
+    @abstractmethod
+    def _check(self, problem: Problem, energy: PairwiseEnergy) -> None: ...
+
+    @abstractmethod
+    def _moves(self, num_labels: int) -> Iterator[tuple[int, ...]]: ...
+
+    @abstractmethod
+    def _moved(self, energy: PairwiseEnergy, labels: Ints, move: tuple[int, ...]) -> Ints: ...
+
+
+def _start(problem: Problem, energy: PairwiseEnergy) -> LabelState:
+    labels = energy.unary.argmin(axis=1)
+    return LabelState(energy.states(problem, labels), energy.value(labels))
+
+
+def best_choice(energy: PairwiseEnergy, labels: Ints, moving: Ints, choices: Ints, touched: Ints) -> Ints:
+    """The best labels where each moving variable has one of its two choices; the old ones where all are ruled out.
+
+    `touched` are the pairs with a moving variable; a pair with a single one joins the energies of that variable.
+    """
+    place = np.full(len(labels), -1)
+    place[moving] = np.arange(len(moving))
+    options = np.stack([labels, labels], axis=1)
+    options[moving] = choices
+    pairs = energy.pairs[touched]
+    ends = options[pairs[:, 0]][:, :, None], options[pairs[:, 1]][:, None, :]
+    tables = energy.tables[energy.which[touched][:, None, None], *ends]
+    unary = energy.unary[moving[:, None], choices]
+    inside = place[pairs]
+    left, right = inside[:, 1] < 0, inside[:, 0] < 0
+    np.add.at(unary, inside[left, 0], tables[left, :, 0])
+    np.add.at(unary, inside[right, 1], tables[right, 0, :])
+    both = ~(left | right)
+    try:
+        found = minimize_binary(unary, inside[both], tables[both])
+    except ImpossibleEvidence:
+        return labels
+    moved = labels.copy()
+    moved[moving] = choices[np.arange(len(moving)), found.labels]
+    return moved
+
+
+def check_tables(energy: PairwiseEnergy, excess: Callable[[Floats], Floats]) -> tuple[int, tuple[int, ...]] | None:
+    """A factor whose table has a positive excess, and where; each different table is looked at once, some at a time."""
+    num_blocks = max(1, energy.tables.size // _BLOCK)
+    for block in np.array_split(np.arange(len(energy.tables)), num_blocks):
+        for table, *place in np.argwhere(excess(energy.tables[block]) > ROUNDING)[:1].tolist():
+            pair = int(np.flatnonzero(energy.which == block[table])[0])
+            return int(energy.sources[pair]), tuple(place)
+    return None

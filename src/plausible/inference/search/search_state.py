@@ -1,0 +1,113 @@
+"""What a local search remembers from one step to the next, and what counts as progress."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
+
+import numpy as np
+
+from plausible.inference.search.grown import Grown
+from plausible.kernels.rounding import ROUNDING
+
+__all__ = ["LIMITS", "SearchState", "StopReason", "improves"]
+
+StateT = TypeVar("StateT", bound=Hashable)
+
+#: Why a search stopped; "" while it goes on.
+StopReason: TypeAlias = Literal[
+    "",
+    "local maximum",
+    "no operator",
+    "no progress",
+    "step limit",
+    "time limit",
+    "schedule over",
+    "restarts over",
+    "interrupted",
+]
+
+#: The reasons that are no facts about the problem: a search that is resumed looks at its limits anew.
+LIMITS: frozenset[StopReason] = frozenset(
+    ("no progress", "step limit", "time limit", "schedule over", "restarts over", "interrupted")
+)
+
+
+def improves(gain: float, score: float) -> bool:
+    """Whether a gain on a score is more than rounding; any gain on an infinite score counts.
+
+    >>> improves(0.1, -5.0), improves(0.0, -5.0), improves(1e-9, -1e6), improves(math.inf, -math.inf)
+    (True, False, False, True)
+    """
+    return gain > (ROUNDING * max(1.0, abs(score)) if math.isfinite(score) else 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchState(Generic[StateT]):
+    """All that the next step needs, and the result once `stopped` says why there is none.
+
+    Attributes
+    ----------
+    current, score
+        Where the search is.
+    best, best_score
+        The best state seen, the start included.
+    steps
+        The steps made.
+    idle
+        The steps since the best score improved.
+    operator
+        What the last step applied, or of a step of many attempts the last one that was made; `None` for nothing.
+    history
+        (steps, best score) of the start and of each improvement; `trace` has them as a tuple.
+    stopped
+        Why the search stopped; "" while it goes on.
+    seed
+        What random numbers are drawn from, together with `steps`.
+    memory
+        What the method remembers besides.
+    """
+
+    current: StateT
+    score: float
+    best: StateT
+    best_score: float
+    steps: int = 0
+    idle: int = 0
+    operator: Any = None
+    history: Grown[tuple[int, float]] = field(default_factory=Grown)
+    stopped: StopReason = ""
+    seed: int = 0
+    memory: Any = None
+
+    @property
+    def trace(self) -> tuple[tuple[int, float], ...]:
+        """(steps, best score) of the start and of each improvement."""
+        return tuple(self.history)
+
+    def moved(
+        self, current: StateT, score: float, memory: Any = None, num_steps: int = 1, operator: Any = None
+    ) -> SearchState[StateT]:
+        """After steps to another state, or to the same one."""
+        state = replace(
+            self, current=current, score=score, memory=memory, steps=self.steps + num_steps, operator=operator
+        )
+        return state.seen(current, score, num_steps)
+
+    def seen(self, candidate: StateT, score: float, num_steps: int) -> SearchState[StateT]:
+        """The best of the best so far and of a state that the last steps came by."""
+        # equal infinities have no difference
+        if score == self.best_score or not improves(score - self.best_score, self.best_score):
+            return replace(self, idle=self.idle + num_steps)
+        history = self.history.with_items((self.steps, score))
+        return replace(self, best=candidate, best_score=score, idle=0, history=history)
+
+    def halted(self, reason: StopReason) -> SearchState[StateT]:
+        """The same, stopped."""
+        return replace(self, stopped=reason)
+
+    def generator(self) -> np.random.Generator:
+        """The random numbers of the next step."""
+        return np.random.default_rng((self.seed, self.steps))
