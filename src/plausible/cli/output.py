@@ -41,16 +41,22 @@ def print_line(text: str = "", *, error: bool = False) -> None:
 def print_assignment(best: Assignment, *, as_json: bool, also: Mapping[str, Any] | None = None) -> None:
     """A state for each variable, and the log-probability of them all; a JSON document has what else is given."""
     if as_json:
-        print_json({"states": dict(best), "log_probability": best.log_probability, **(also or {})})
+        numbers = {"log_probability": best.log_probability}
+        if best.log_probability is None and best.log_product is not None:
+            numbers["log_product"] = best.log_product
+        print_json({"states": dict(best), **numbers, **(also or {})})
         return
     width = max(map(len, best), default=0)
     for name, state in best.items():
         print_line(f"{name.ljust(width)}  {state}")
-    print_line("log-probability unknown" if best.log_probability is None else _told(best.log_probability))
+    print_line(_told(best))
 
 
-def _told(log_probability: float) -> str:
-    return f"log-probability {log_probability:.6g}"
+def _told(best: Assignment) -> str:
+    if best.log_probability is not None:
+        return f"log-probability {best.log_probability:.6g}"
+    known = "" if best.log_product is None else f"; logarithm of the product of the factors {best.log_product:.6g}"
+    return f"log-probability unknown{known}"
 
 
 def facts(title: str, rows: Iterable[tuple[str, object]]) -> None:

@@ -71,7 +71,7 @@ class Optimizer(ABC):
             raise ImpossibleEvidence.outright()
         found = self.optimize(problem)
         value = float(problem.log_product(found.states[None, :])[0])
-        info = self._judged(found, value)
+        info = _judged(found, value)
         everything = {variable.name: variable for factor in listed for variable in factor.scope}
         places = {variable.name: number for number, variable in enumerate(problem.variables)}
         states = {
@@ -80,17 +80,18 @@ class Optimizer(ABC):
         }
         return Assignment(states, log_probability=value + problem.log_scale, info=info)
 
-    def _judged(self, found: Optimum, value: float) -> QueryInfo:
-        """What value and bound say: a product of zero is no answer, and a proof needs no advice."""
-        if value == -np.inf:
-            return replace(found.info, exact=False, converged=False, error=None, advice=_NOTHING_FOUND)
-        gap = max(0.0, found.upper - value)
-        is_proved = gap <= self._PROOF
-        advice = "" if is_proved else found.info.advice
-        return replace(found.info, exact=is_proved, error=gap if gap < np.inf else None, advice=advice)
-
 
 def check_optimizer(engine: object) -> None:
     """Refuse what does not look for best assignments; `None` will do."""
     if engine is not None and not isinstance(engine, Optimizer):
         raise InvalidArgument(f"engine= takes an engine for best assignments, such as MaxProduct(), not {engine!r}.")
+
+
+def _judged(found: Optimum, value: float) -> QueryInfo:
+    """What value and bound say: a product of zero is no answer, and a proof needs no advice."""
+    if value == -np.inf:
+        return replace(found.info, exact=False, converged=False, error=None, advice=_NOTHING_FOUND)
+    gap = max(0.0, found.upper - value)
+    is_proved = gap <= Optimizer._PROOF
+    advice = "" if is_proved else found.info.advice
+    return replace(found.info, exact=is_proved, error=gap if gap < np.inf else None, advice=advice)

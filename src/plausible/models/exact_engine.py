@@ -118,7 +118,7 @@ class ExactEngine:
         best = self._explained(evidence, self.maxima or self.sums.best)
         log_best = (best.log_probability or 0.0) - self.log_normalizer
         states = {name: best[name] for name in self.variables}
-        return Assignment(states, log_probability=log_best, info=best.info)
+        return Assignment(states, log_probability=log_best, log_product=best.log_probability, info=best.info)
 
     def sample(self, num_rows: int, seed: Seed = None, evidence: EvidenceLike | None = None) -> pd.DataFrame:
         """Independent samples from the exact distribution given the evidence: a column for each variable.

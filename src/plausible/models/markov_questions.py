@@ -273,11 +273,11 @@ class MarkovQuestions(EvidenceAnalyses):
         engine: OptimizerChoice = None,
         budget: Budget | None = None,
     ) -> Assignment:
-        """A most probable assignment to all variables given the evidence, with its `.log_probability`.
+        """A most probable assignment to all variables given the evidence, with `.log_probability` and `.log_product`.
 
         An `engine` such as `GraphCut()` or `MaxProduct()` looks for one without a clique tree. As there may be none for
-        log Z either, its `.log_probability` is then the logarithm of the product of the factors; `.info.error` says how
-        much larger that of a better assignment can be. "auto" is exact where the clique tree is within the budget, else
+        log Z either, there is no `.log_probability` then, only the logarithm of the product of the factors;
+        `.info.error` says how much larger that of a better assignment can be. "auto" is exact where the clique tree is within the budget, else
         `MaxProduct()`.
         """
         found = Evidence.read(evidence, self.variables, "this network")
@@ -285,9 +285,8 @@ class MarkovQuestions(EvidenceAnalyses):
         check_optimizer(named)
         if named is not None:
             best = self._explained(evidence, lambda: named.best(self._all_factors(), found))
-            return Assignment(
-                {name: best[name] for name in self.variables}, log_probability=best.log_probability, info=best.info
-            )
+            states = {name: best[name] for name in self.variables}
+            return Assignment(states, log_product=best.log_probability, info=best.info)
         return self.compile(budget=budget).mpe(evidence)
 
     @advising("Raise the budget=, or ask for fewer terms at a time.")
@@ -327,8 +326,7 @@ class MarkovQuestions(EvidenceAnalyses):
         """Marginal MAP: the most probable states of some variables, the others summed out.
 
         See `BayesianNetwork.map` for the parameters. `.log_probability` is `None` where log Z would take too long. An
-        `engine` that sums gives log Z as well; with one for best assignments `.log_probability` is the logarithm of the
-        product of the factors, as in `mpe`.
+        `engine` that sums gives log Z as well; with one for best assignments there is only `.log_product`, as in `mpe`.
         """
         wanted = read_targets(names, self.variables, "this network")
         found = Evidence.read(evidence, self.variables, "this network")
@@ -340,10 +338,10 @@ class MarkovQuestions(EvidenceAnalyses):
             check_mentioned(named, self.variables)
             seconds = map_limits(budget, max_entries, time_limit)["time_limit"]
             best = self._explained(evidence, lambda: approximate_map(factors, wanted, found, named, time_limit=seconds))
-            log_best = best.log_value
-            if not isinstance(named, Optimizer):
-                log_best = difference(log_best, named.log_total(factors, _NOTHING))
-            return Assignment(best.assignment, log_probability=log_best, info=best.info)
+            if isinstance(named, Optimizer):
+                return Assignment(best.assignment, log_product=best.log_value, info=best.info)
+            log_best = difference(best.log_value, named.log_total(factors, _NOTHING))
+            return Assignment(best.assignment, log_probability=log_best, log_product=best.log_value, info=best.info)
         answer = self._explained(
             evidence,
             lambda: marginal_map(
@@ -359,7 +357,7 @@ class MarkovQuestions(EvidenceAnalyses):
             log_answer = answer.log_value - self.log_partition(budget=limit)
         except TooLarge:
             log_answer = None
-        return Assignment(answer.assignment, log_probability=log_answer, info=answer.info)
+        return Assignment(answer.assignment, log_probability=log_answer, log_product=answer.log_value, info=answer.info)
 
     @advising(SAMPLE_REMEDIES)
     def sample(

@@ -24,19 +24,33 @@ class Assignment(Frozen, Mapping[str, State]):
     Assignment(G='A')
     """
 
-    __slots__ = ("_info", "_log_probability", "_states")
+    __slots__ = ("_info", "_log_probability", "_log_product", "_states")
 
     def __init__(
-        self, states: Mapping[str, State], *, log_probability: float | None = None, info: object | None = None
+        self,
+        states: Mapping[str, State],
+        *,
+        log_probability: float | None = None,
+        log_product: float | None = None,
+        info: object | None = None,
     ) -> None:
         self._states = dict(states)
         self._log_probability = log_probability
+        self._log_product = log_product
         self._info = info
 
     @property
     def log_probability(self) -> float | None:
-        """The natural logarithm of the probability of the assignment, where it answers a query."""
+        """The natural logarithm of the probability of the assignment, where it answers a query and that is known."""
         return self._log_probability
+
+    @property
+    def log_product(self) -> float | None:
+        """The natural logarithm of the product of a Markov network's factors, where it answers a query about one.
+
+        It is the log-probability but for log Z, which engines that look for best assignments don't find.
+        """
+        return self._log_product
 
     @property
     def info(self) -> Any:
