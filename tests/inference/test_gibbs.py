@@ -14,10 +14,13 @@ from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge
 from plausible.factors import Factor
 from plausible.inference.engines import Enumeration
 from plausible.inference.problem import Problem
+from plausible.inference.sampling.annealed_importance import AnnealedImportance
 from plausible.inference.sampling.chain_layout import ChainLayout
 from plausible.inference.sampling.chain_starts import blocking_factor, num_islands, possible_states
+from plausible.inference.sampling.collapsed_particles import CollapsedGibbs
 from plausible.inference.sampling.collapsing import Collapse
 from plausible.inference.sampling.gibbs import Gibbs
+from plausible.inference.sampling.metropolis import Metropolis
 from plausible.kernels.chain_arrays import ChainArrays
 from plausible.kernels.gibbs import gibbs_sweeps, uniform
 from plausible.variables import Evidence, Variable, jeffrey
@@ -122,7 +125,7 @@ def test_marginals_and_joints_agree_with_enumeration_within_their_error(seed):
         {"blocks": [names[:2]]},
         {"blocks": [[names[3], names[0]], names[1:3]]},
         {"collapsed": names[1:3]},
-        {"collapsed": [names[4], "unknown"], "blocks": [names[2:]]},
+        {"collapsed": [names[4], "unknown"], "blocks": [names[2:4]]},
     ]
     groups = [[v] for v in variables] + [[variables[1], variables[0]], [variables[2], variables[1], variables[4]]]
     exact = [Enumeration().query(factors, group, NONE).values for group in groups]
@@ -147,6 +150,16 @@ def test_intervals_cover_the_truth_at_their_nominal_rate():
             inside[place] += abs(answer.values.max() - truth[place]) <= answer.info.error
     assert (inside >= 180).all()
     assert (inside <= 198).all()
+
+
+@pytest.mark.parametrize("options", [{"num_samples": 20, "num_chains": 1}, {"num_samples": 8}], ids=repr)
+def test_small_runs_have_wide_intervals_and_do_not_call_themselves_converged(options):
+    """So few draws can't tell whether chains have mixed; Student's t keeps the coverage from falling below 80 %."""
+    truth = Enumeration().query(BITS, [A], NONE).values[0]
+    answers = [Gibbs(burn_in=20, seed=seed, **options).query(BITS, [A], NONE) for seed in range(200)]
+    assert sum(abs(answer.values[0] - truth) <= answer.info.error for answer in answers) >= 170
+    assert not any(answer.info.converged for answer in answers)
+    assert all("num_samples" in answer.info.advice for answer in answers)
 
 
 def test_conditional_probabilities_vary_less_than_frequencies():
@@ -350,6 +363,30 @@ def test_an_interrupted_run_ends_as_one_that_was_not():
     assert whole.converged == (whole.residual <= 0.01 + 1e-15)
 
 
+@pytest.mark.parametrize(
+    "engine",
+    [
+        Gibbs(num_samples=300, burn_in=25, num_chains=3),
+        Metropolis(num_samples=300, burn_in=25, num_chains=3),
+        AnnealedImportance(num_temperatures=12, num_particles=30),
+        CollapsedGibbs(["A"], num_samples=40, burn_in=5, num_chains=2),
+    ],
+    ids=lambda engine: type(engine).__name__,
+)
+def test_states_told_to_progress_stay_as_they_were(engine):
+    """A run taken up from any of them ends as the whole one did, bit for bit; their arrays can't be written into."""
+    problem, told, copies = Problem.of(BITS, NONE), [], []
+    whole = engine.run(problem, progress=lambda state: (told.append(state), copies.append(pickle.dumps(state))))
+    arrays = [name for name in whole.__slots__ if isinstance(getattr(whole, name), np.ndarray)]
+    for state, copy in zip(told, map(pickle.loads, copies), strict=True):
+        for name in arrays:
+            np.testing.assert_array_equal(getattr(state, name), getattr(copy, name))
+            assert not getattr(state, name).flags.writeable
+    resumed = engine.run(problem, told[len(told) // 2])
+    for name in arrays:
+        np.testing.assert_array_equal(getattr(resumed, name), getattr(whole, name))
+
+
 def test_draws_have_a_row_for_each_chain():
     """(chains, draws) of each variable that is not collapsed, as frequent as the model says."""
     draws = Gibbs(num_samples=8000, num_chains=2, blocks=[["C", "A"]]).draws(Problem.of(BITS, NONE))
@@ -405,6 +442,9 @@ def test_log_total_comes_from_annealing():
         {"blocks": "AB"},
         {"blocks": [["A"], ["B", "A"]]},
         {"blocks": [[1]]},
+        {"blocks": ["AB"]},
+        {"collapsed": ["A"], "blocks": [["A", "B"]]},
+        {"seed": 1.5},
         {"collapsed": "A"},
         {"seed": True},
     ],

@@ -185,7 +185,8 @@ def test_the_three_samplers_agree():
 def test_without_evidence_all_samples_weigh_the_same():
     net, _ = random_case(0)
     answer = ImportanceSampling(5000).query(families(net), [net.variables["X0"]], Evidence.read({}, {}))
-    assert "Effective sample size 5000 of 5000" in answer.info.advice
+    assert answer.info.effective_samples == pytest.approx(5000)
+    assert answer.info.advice == ""
     assert ImportanceSampling(5000).log_total(families(net), Evidence.read({}, {})) == 0
 
 

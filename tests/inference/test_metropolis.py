@@ -13,6 +13,7 @@ from plausible.factors import Factor
 from plausible.inference.engines import Enumeration
 from plausible.inference.problem import Problem
 from plausible.inference.sampling.chain_layout import ChainLayout
+from plausible.inference.sampling.directed_sampling import LikelihoodWeighting
 from plausible.inference.sampling.metropolis import Metropolis
 from plausible.kernels.chain_arrays import ChainArrays
 from plausible.kernels.gibbs import metropolis_sweeps
@@ -65,12 +66,15 @@ def test_answers_agree_with_enumeration_within_their_error(engine):
 
 @pytest.mark.parametrize("blocks", [[], [[0, 1]]])
 def test_the_kernel_makes_the_transitions_of_the_definition(blocks):
-    """One sweep of a model with two blocks that move: T = K², K built entry by entry; P stays stationary."""
+    """One sweep of a model with two blocks that move: T = K' K, built entry by entry; P stays stationary.
+
+    K' may propose the present state.
+    """
     problem = Problem.of([FACTORS[0]] if not blocks else FACTORS[:2], NONE)
     layout = ChainLayout.of(problem, blocks)
     states = np.indices(problem.sizes.tolist()).reshape(len(problem.sizes), -1).T
     weights = np.exp(problem.log_product(states))
-    kernel = np.zeros((len(states), len(states)))
+    kernel, lazy = np.zeros((2, len(states), len(states)))
     num_blocks = len(layout.blocks)
     for i, x in enumerate(states):
         for block in layout.blocks:
@@ -78,10 +82,12 @@ def test_the_kernel_makes_the_transitions_of_the_definition(blocks):
             others = [j for j, y in enumerate(states) if j != i and (x[same] == y[same]).all()]
             for j in others:
                 kernel[i, j] += min(1, weights[j] / weights[i]) / len(others) / num_blocks
-        kernel[i, i] = 1 - kernel[i].sum()
-    balance = weights[:, None] * kernel
-    np.testing.assert_allclose(balance, balance.T, atol=1e-14)
-    expected = np.linalg.matrix_power(kernel, num_blocks)
+                lazy[i, j] += min(1, weights[j] / weights[i]) / (len(others) + 1) / num_blocks
+        kernel[i, i], lazy[i, i] = 1 - kernel[i].sum(), 1 - lazy[i].sum()
+    for one in (kernel, lazy):
+        balance = weights[:, None] * one
+        np.testing.assert_allclose(balance, balance.T, atol=1e-14)
+    expected = lazy @ np.linalg.matrix_power(kernel, num_blocks - 1)
     repeats = 4000
     codes = layout.codes(np.repeat(states, repeats, axis=0))
     words = np.random.SeedSequence(3).generate_state(len(codes), np.uint64)
@@ -91,6 +97,19 @@ def test_the_kernel_makes_the_transitions_of_the_definition(blocks):
     ends = np.ravel_multi_index(layout.states(codes).T, problem.sizes).reshape(len(states), repeats)
     got = np.stack([np.bincount(row, minlength=len(states)) / repeats for row in ends])
     assert np.abs(got - expected).max() < 4.5 * 0.5 / math.sqrt(repeats)
+
+
+@pytest.mark.parametrize("num_variables", [1, 2, 3, 4])
+def test_chains_that_take_every_proposal_reach_every_assignment(num_variables):
+    """Uniform potentials over bits: n forced flips a sweep would keep parity, or turn it round each time."""
+    bits = [Variable(f"U{place}", 2) for place in range(num_variables)]
+    factors = [Factor(bits, np.ones((2,) * num_variables))]
+    answer = Metropolis(num_chains=1, num_samples=4_000).query(factors, bits, NONE)
+    assert np.abs(answer.values - 0.5**num_variables).max() < 1.5 * answer.info.error < 0.06
+    assert answer.info.acceptance == 1
+    states = Metropolis(num_chains=1, num_samples=4_000).draws(Problem.of(factors, NONE))
+    parity = sum(states.values())[0] % 2
+    assert 0.4 < (parity[1:] == parity[:-1]).mean() < 0.6
 
 
 def test_a_wrong_ratio_gives_a_wrong_answer():
@@ -174,7 +193,16 @@ def test_proposals_that_return_something_else_are_refused(answer, words):
         Metropolis(answer, num_samples=40, num_chains=3).query(FACTORS, [A], NONE)
 
 
-@pytest.mark.parametrize("options", [{"proposal": "gauss"}, {"proposal": "block"}, {"blocks": [["A"]]}, {"seed": 0.5}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"proposal": "gauss"},
+        {"proposal": LikelihoodWeighting()},
+        {"proposal": "block"},
+        {"blocks": [["A"]]},
+        {"seed": 0.5},
+    ],
+)
 def test_options_out_of_range_are_refused(options):
     """By name."""
     with pytest.raises(InvalidArgument, match=next(iter(options))):

@@ -17,9 +17,10 @@ from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
 from plausible.inference.jeffrey import without_jeffrey
 from plausible.inference.problem import Problem
+from plausible.inference.sampled_jeffrey import joints_of_draws
 from plausible.variables import Evidence, Variable
 
-__all__ = ["ApproximateEngine", "Beliefs"]
+__all__ = ["ApproximateEngine", "Beliefs", "FactorEngine", "with_observed"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,24 +39,23 @@ class Beliefs:
     info: QueryInfo
 
 
-class ApproximateEngine(ABC):
-    """An engine that answers from one run on a `Problem`; subclasses are frozen and hold their options only."""
+class FactorEngine(ABC):
+    """An approximate engine that answers from factors; subclasses are frozen and hold their options only."""
 
     __slots__ = ()
 
-    @abstractmethod
-    def beliefs(self, problem: Problem, groups: Sequence[tuple[int, ...]]) -> Beliefs:
-        """The joint of each group of variables, given by their places in the problem.
-
-        Raises `ImpossibleEvidence` where the product is found to be zero, and `NotSupported` for a group that the
-        method has no joint belief of.
-        """
+    #: Whether answers are made of draws, so that Jeffrey findings are met on tables of them.
+    _DRAWS = False
 
     @abstractmethod
-    def estimate(self, problem: Problem) -> Estimate:
-        """log Σ Π φ, `problem.log_scale` included; -inf where the product is found to be zero."""
+    def _joints(
+        self, factors: Sequence[Factor], groups: Sequence[Sequence[Variable]], evidence: Evidence
+    ) -> list[Factor]:
+        """`joints` for variables that are known and evidence without Jeffrey findings."""
 
-    # --- what all engines answer ---
+    @abstractmethod
+    def log_total(self, factors: Iterable[Factor], evidence: Evidence) -> Estimate:
+        """log Σ Π φ over all assignments that agree with the evidence; -inf for zero."""
 
     def query(self, factors: Iterable[Factor], targets: Sequence[Variable], evidence: Evidence) -> Factor:
         """P(targets | evidence), with a `QueryInfo` that says what it is worth."""
@@ -77,18 +77,43 @@ class ApproximateEngine(ABC):
     def joints(
         self, factors: Iterable[Factor], groups: Sequence[Sequence[Variable]], evidence: Evidence
     ) -> list[Factor]:
-        """P(group | evidence) of each group of variables, from one run."""
+        """P(group | evidence) of each group of variables, from one run; from two or more with Jeffrey findings."""
         listed = list(factors)
         check_known(listed, [variable for group in groups for variable in group], evidence)
-        evidence = without_jeffrey(listed, evidence, lambda one, found: self.query(listed, [one], found).values)
-        problem = Problem.of(listed, evidence)
+        if evidence.jeffrey and self._DRAWS:
+            return joints_of_draws(listed, groups, evidence, self._joints)
+        certain = without_jeffrey(listed, evidence, lambda one, found: self._joints(listed, [[one]], found)[0].values)
+        return self._joints(listed, groups, certain)
+
+
+class ApproximateEngine(FactorEngine):
+    """An engine that answers from one run on a `Problem`."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def beliefs(self, problem: Problem, groups: Sequence[tuple[int, ...]]) -> Beliefs:
+        """The joint of each group of variables, given by their places in the problem.
+
+        Raises `ImpossibleEvidence` where the product is found to be zero, and `NotSupported` for a group that the
+        method has no joint belief of.
+        """
+
+    @abstractmethod
+    def estimate(self, problem: Problem) -> Estimate:
+        """log Σ Π φ, `problem.log_scale` included; -inf where the product is found to be zero."""
+
+    def _joints(
+        self, factors: Sequence[Factor], groups: Sequence[Sequence[Variable]], evidence: Evidence
+    ) -> list[Factor]:
+        problem = Problem.of(factors, evidence)
         if problem.is_impossible:
             raise ImpossibleEvidence.outright()
         free = [[variable for variable in group if variable.name not in evidence.hard] for group in groups]
         places = {variable.name: number for number, variable in enumerate(problem.variables)}
         beliefs = self.beliefs(problem, [tuple(places[variable.name] for variable in group) for group in free])
         return [
-            _with_observed(group, evidence, Factor(some, table)).with_info(beliefs.info)
+            with_observed(group, evidence, Factor(some, table)).with_info(beliefs.info)
             for group, some, table in zip(groups, free, beliefs.tables, strict=True)
         ]
 
@@ -103,7 +128,7 @@ class ApproximateEngine(ABC):
         return self.estimate(problem)
 
 
-def _with_observed(group: Sequence[Variable], evidence: Evidence, belief: Factor) -> Factor:
+def with_observed(group: Sequence[Variable], evidence: Evidence, belief: Factor) -> Factor:
     """The belief with observed variables put in, all their probability in one state, in the order of the group."""
     for variable in group:
         if variable.name in evidence.hard:

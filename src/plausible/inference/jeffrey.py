@@ -18,6 +18,13 @@ __all__ = ["fit_jeffrey", "without_jeffrey"]
 _FIT = 1e-12
 _MAX_TURNS = 10_000
 
+#: After each so many turns the distance must have shrunk by this factor, else no more turns are made. Beliefs that hold
+#: together at the border of what is possible come nearer as 1 / turns, which is faster.
+_LOOK_EVERY, _SHRINKS = 100, 0.999
+
+#: A distance that shrinks no more and is below this is what the rounding of the engine's own answers leaves.
+_ROUNDING = 1e-8
+
 
 def fit_jeffrey(
     evidence: Evidence, variables: Mapping[str, Variable], belief: Callable[[str, Evidence], NDArray[np.float64]]
@@ -47,6 +54,7 @@ def fit_jeffrey(
     if not evidence.jeffrey:
         return evidence
     fitted = replace(evidence, jeffrey={})
+    earlier = np.inf
     for turn in range(_MAX_TURNS):
         furthest = 0.0
         for name, wanted in evidence.jeffrey.items():
@@ -61,6 +69,12 @@ def fit_jeffrey(
             fitted = replace(fitted, soft={**fitted.soft, name: weights / weights.max()})
         if len(evidence.jeffrey) == 1 or furthest < _FIT:
             return fitted
+        if turn % _LOOK_EVERY == _LOOK_EVERY - 1:
+            if furthest > _SHRINKS * earlier:
+                break
+            earlier = furthest
+    if furthest < _ROUNDING:
+        return fitted
     raise _unmet(evidence, furthest)
 
 

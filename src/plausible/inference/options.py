@@ -1,13 +1,22 @@
+<<<<<<< ours
 """Checks of the options of engines: each refuses what it can't use by name, with what it can."""
 
 from __future__ import annotations
 
 import math
+=======
+"""Reading the options of engines and methods: counts, shares, names of variables and groups of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+>>>>>>> theirs
 
 import numpy as np
 
 from plausible.errors import InvalidArgument
 
+<<<<<<< ours
 __all__ = ["check_count", "check_flag", "check_number", "check_seconds"]
 
 
@@ -61,3 +70,58 @@ def check_flag(name: str, flag: object) -> None:
     """Refuse what is neither true nor false."""
     if not isinstance(flag, bool | np.bool_):
         raise InvalidArgument(f"{name}={flag!r} must be True or False.")
+=======
+__all__ = ["check_count", "read_blocks", "read_count", "read_names", "read_share"]
+
+
+def check_count(name: str, value: object, least: int = 0) -> None:
+    """Refuse what is no whole number of at least `least`.
+
+    >>> check_count("num_samples", 2.5, 1)
+    Traceback (most recent call last):
+    plausible.errors.InvalidArgument: num_samples=2.5 must be a whole number of at least 1.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InvalidArgument(f"{name}={value!r} must be a whole number of at least {least}.")
+
+
+def read_count(name: str, value: object, least: int = 0) -> int:
+    """A whole number of at least `least`, as an `int`."""
+    check_count(name, value, least)
+    return int(value)  # type: ignore[call-overload, no-any-return]
+
+
+def read_share(name: str, value: object) -> float:
+    """A number above zero and at most one."""
+    if isinstance(value, bool) or not isinstance(value, float | int | np.number) or not 0 < value <= 1:
+        raise InvalidArgument(f"{name}={value!r} must be a number above zero and at most one.")
+    return float(value)
+
+
+def read_names(option: str, names: object) -> tuple[str, ...]:
+    """The names of variables."""
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise InvalidArgument(f"{option}= takes a sequence of names of variables, not {names!r}.")
+    listed = tuple(names)
+    for name in listed:
+        if not isinstance(name, str):
+            raise InvalidArgument(f"{option}= takes names of variables, not {name!r}.")
+    return listed
+
+
+def read_blocks(blocks: object) -> tuple[tuple[str, ...], ...] | None:
+    """Groups of names for `blocks=`, none of them in two; None stays None."""
+    if blocks is None:
+        return None
+    if isinstance(blocks, str) or not isinstance(blocks, Iterable):
+        raise InvalidArgument(f"blocks= takes groups of names, such as [['A', 'B']], not {blocks!r}.")
+    listed = tuple(blocks)
+    for block in listed:
+        if isinstance(block, str):
+            raise InvalidArgument(f"blocks= takes groups of names, such as [['A', 'B']], but {block!r} is in no group.")
+    read = tuple(read_names("blocks", block) for block in listed)
+    names = [name for block in read for name in block]
+    if repeated := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
+        raise InvalidArgument(f"{repeated[0]!r} stands twice in blocks=: a variable has one block.")
+    return read
+>>>>>>> theirs

@@ -11,17 +11,13 @@ from numpy.typing import NDArray
 
 from plausible.kernels.chain_arrays import BlockLinks, ChainArrays
 from plausible.kernels.jit import kernel
+from plausible.kernels.splitmix import STEP, hashed_uniform
 
-__all__ = ["gibbs_sweeps", "metropolis_sweeps", "uniform"]
+__all__ = ["accept_in_turn", "gibbs_sweeps", "metropolis_sweeps", "uniform"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
-
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_FIRST_MULTIPLIER = np.uint64(0xBF58476D1CE4E5B9)
-_SECOND_MULTIPLIER = np.uint64(0x94D049BB133111EB)
-_SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11))
 
 #: Products below this may have lost digits; they are formed again from logarithms.
 _TINY = 1e-200
@@ -29,13 +25,9 @@ _TINY = 1e-200
 
 @kernel
 def uniform(generators: Words, chain: int) -> float:
-    """The chain's next number in [0, 1): SplitMix64 (Steele, Lea & Flood 2014), whose whole state is one word."""
-    generators[chain] += _GOLDEN
-    word = generators[chain]
-    word = (word ^ (word >> _SHIFTS[0])) * _FIRST_MULTIPLIER
-    word = (word ^ (word >> _SHIFTS[1])) * _SECOND_MULTIPLIER
-    word ^= word >> _SHIFTS[2]
-    return np.float64(word >> _SHIFTS[3]) * 2.0**-53
+    """The chain's next number in [0, 1)."""
+    generators[chain] += STEP
+    return hashed_uniform(generators[chain])
 
 
 @kernel
@@ -137,19 +129,20 @@ def gibbs_sweeps(num_sweeps: int, tables: Floats, links: BlockLinks, chains: Cha
 def metropolis_sweeps(num_sweeps: int, log_tables: Floats, links: BlockLinks, chains: ChainArrays) -> None:
     """As `gibbs_sweeps`, with as many proposals as blocks in a sweep: a random block takes another code at random.
 
-    `chains.sums` gets one for the code of each block after each sweep.
+    The first proposal of a sweep may be the code that the block has: a chain that takes every proposal would else come
+    back to where it was after an even number of them only, and sweeps of an even number would not reach half of the
+    assignments. `chains.sums` gets one for the code of each block after each sweep.
     """
     num_blocks = links.block_sizes.size
     for chain in range(chains.codes.shape[0]):
         codes, places = chains.codes[chain], chains.places[chain]
         for sweep in range(num_sweeps):
-            for _ in range(num_blocks):
+            for turn in range(num_blocks):
                 block = int(uniform(chains.generators, chain) * num_blocks)
                 size, code = links.block_sizes[block], codes[block]
-                new = int(uniform(chains.generators, chain) * (size - 1))
-                new += new >= code
-                if new == size:
-                    continue  # a block of one state, which has no other
+                may_stay = turn == 0 or size == 1
+                new = int(uniform(chains.generators, chain) * (size - 1 + may_stay))
+                new += not may_stay and new >= code
                 log_ratio = _log_ratio(log_tables, links, block, code, new, places)
                 if np.log(1 - uniform(chains.generators, chain)) < log_ratio:
                     chains.accepted[chain] += 1
@@ -161,3 +154,14 @@ def metropolis_sweeps(num_sweeps: int, log_tables: Floats, links: BlockLinks, ch
                 cell += links.block_sizes[block]
             for place in range(chains.watched.size):
                 chains.draws[chain, sweep, place] = codes[chains.watched[place]]
+
+
+@kernel
+def accept_in_turn(log_weights: Floats, levels: Floats, places: Ints) -> None:
+    """Metropolis' rule for proposals that don't depend on where the chain is; see `accepted_places`."""
+    for chain in range(levels.shape[0]):
+        at = 0
+        for number in range(levels.shape[1]):
+            if levels[chain, number] < log_weights[chain, number + 1] - log_weights[chain, at]:
+                at = number + 1
+            places[chain, number] = at

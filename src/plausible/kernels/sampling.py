@@ -1,8 +1,8 @@
 """Weighted samples of a directed network, many at a time: each variable's column is drawn from those before it.
 
 A block of samples is small enough for its columns to stay in the processor's cache. The uniform number for a variable
-of a sample is a hash of the seed, the variable and the number of the sample (SplitMix64, Steele, Lea & Flood 2014), so
-that it matters neither who draws which block nor in which order.
+of a sample is a hash of the seed, the variable and the number of the sample (SplitMix64), so that it matters neither
+who draws which block nor in which order.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.kernels.jit import kernel
+from plausible.kernels.splitmix import STEP, hashed_uniform
 
 __all__ = ["BLOCK", "Lookups", "draw_block", "sum_samples"]
 
@@ -23,9 +24,6 @@ Columns = NDArray[np.int32]
 #: Samples drawn at a time.
 BLOCK = 2048
 
-_STEP = np.uint64(0x9E3779B97F4A7C15)
-_FIRST_FACTOR = np.uint64(0xBF58476D1CE4E5B9)
-_SECOND_FACTOR = np.uint64(0x94D049BB133111EB)
 # Each variable has a stretch of 2^40 numbers of its own in the sequence of hashes.
 _STRETCH = np.uint64(40)
 
@@ -62,11 +60,7 @@ def _find(lookups: Lookups, t: int, states: Columns, count: int, places: Columns
 def _draw_column(thresholds: Floats, width: int, start: np.uint64, rows: Columns, column: Columns, count: int) -> None:
     """Invert the cumulative distribution in each sample's row: state k where the number lies in [F(k - 1), F(k))."""
     for s in range(count):
-        hashed = start + np.uint64(s) * _STEP
-        hashed = (hashed ^ (hashed >> np.uint64(30))) * _FIRST_FACTOR
-        hashed = (hashed ^ (hashed >> np.uint64(27))) * _SECOND_FACTOR
-        hashed ^= hashed >> np.uint64(31)
-        uniform = np.float64(hashed >> np.uint64(11)) * 2.0**-53
+        uniform = hashed_uniform(start + np.uint64(s) * STEP)
         state = 0
         for k in range(rows[s], rows[s] + width):
             state += uniform >= thresholds[k]
@@ -92,7 +86,7 @@ def draw_block(
     """
     for v in range(widths.size):
         _find(draws, v, states, count, places)
-        start = key + ((np.uint64(v) << _STRETCH) + np.uint64(first)) * _STEP
+        start = key + ((np.uint64(v) << _STRETCH) + np.uint64(first)) * STEP
         _draw_column(draws.tables[draws.table_starts[v] :], widths[v], start, places, states[v], count)
     log_weights[:count] = 0.0
     for t in range(weights.starts.size - 1):

@@ -16,7 +16,6 @@ __all__ = [
     "Start",
     "array_of",
     "estimated_chain",
-    "read_count",
     "read_start",
     "read_states",
     "read_transition",
@@ -166,13 +165,6 @@ def _transition_counts(
     counts = coo_array((np.ones(len(pairs[0])), tuple(pairs)), shape=(len(names), len(names))).tocsr()
     firsts = np.bincount([path[0] for path in encoded], minlength=len(names)).astype(float)
     return counts, firsts, names
-
-
-def read_count(number: int) -> int:
-    """A whole number that is not negative."""
-    if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 0:
-        raise InvalidArgument(f"Expected a whole number, zero or more, not {number!r}.")
-    return int(number)
 
 
 def some_of(states: Sequence[State]) -> str:

@@ -18,7 +18,6 @@ from plausible.inference.markov_chains.chain_input import (
     Start,
     array_of,
     estimated_chain,
-    read_count,
     read_start,
     read_states,
     read_transition,
@@ -33,6 +32,7 @@ from plausible.inference.markov_chains.chain_limits import (
 )
 from plausible.inference.markov_chains.chain_records import Absorption, CommunicatingClass
 from plausible.inference.markov_chains.chain_structure import Structure, structure_of
+from plausible.inference.options import read_count
 from plausible.variables import State, Variable
 from plausible.variables.frozen import Frozen
 
@@ -140,7 +140,7 @@ class MarkovChain(Frozen):
 
     def n_step(self, num_steps: int) -> Any:
         """A^n: the probabilities of each state n steps after each state; sparse for a sparse chain."""
-        count = read_count(num_steps)
+        count = read_count("num_steps", num_steps)
         if isinstance(self._matrix, np.ndarray):
             return np.linalg.matrix_power(self._matrix, count)
         from scipy.sparse import csr_array
@@ -150,7 +150,7 @@ class MarkovChain(Frozen):
 
     def predict(self, num_steps: int, start: Start | None = None) -> Factor:
         """q A^n: the distribution n steps after one that is q, with the power of A only where that is less work."""
-        vector, count = self._begin(start), read_count(num_steps)
+        vector, count = self._begin(start), read_count("num_steps", num_steps)
         if isinstance(self._matrix, np.ndarray) and count > self.num_states:
             return self._factor(vector @ self.n_step(count), "prediction")
         backwards = self._matrix.T
@@ -186,7 +186,9 @@ class MarkovChain(Frozen):
         """
         from plausible.kernels.markov_chain import walk
 
-        levels = np.random.default_rng(seed).random((read_count(num_chains), read_count(num_steps) + 1))
+        levels = np.random.default_rng(seed).random(
+            (read_count("num_chains", num_chains), read_count("num_steps", num_steps) + 1)
+        )
         cumulative, matrix = np.cumsum(self._begin(start)), self._sparse
         paths = np.empty(levels.shape, dtype=np.int64)
         paths[:, 0] = np.searchsorted(cumulative, levels[:, 0] * cumulative[-1], side="right")

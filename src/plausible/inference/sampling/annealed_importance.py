@@ -16,9 +16,9 @@ from plausible.errors import ImpossibleEvidence
 from plausible.inference.approximate import ApproximateEngine, Beliefs
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
+from plausible.inference.options import read_count
 from plausible.inference.problem import Problem
 from plausible.inference.sampling.chain_layout import ChainLayout
-from plausible.inference.sampling.chain_options import read_count
 from plausible.inference.sampling.chain_starts import possible_states
 from plausible.kernels.chain_arrays import ChainArrays
 
@@ -61,6 +61,10 @@ class AnnealingState:
     states: Ints
     generators: NDArray[np.uint64]
     log_weights: Floats
+
+    def __post_init__(self) -> None:
+        for array in (self.states, self.generators, self.log_weights):
+            array.setflags(write=False)
 
     @property
     def effective_size(self) -> float:
@@ -125,6 +129,8 @@ class AnnealedImportance(ApproximateEngine):
     num_particles: int = 500
     seed: int = 0
     num_threads: int | None = None
+
+    _DRAWS = True
 
     def __post_init__(self) -> None:
         for name, least in (("num_temperatures", 1), ("num_particles", 2), ("seed", 0)):

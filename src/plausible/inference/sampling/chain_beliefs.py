@@ -11,17 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.errors import TooLarge
-from plausible.inference.sampling.chain_diagnostics import monte_carlo_error, r_hat_of_moments
+from plausible.inference.sampling.chain_diagnostics import interval_width, monte_carlo_error, r_hat_of_moments
 from plausible.inference.sampling.chain_layout import ChainLayout
 from plausible.inference.sampling.collapsing import Collapse
 
-__all__ = ["Batches", "ChainBeliefs", "beliefs_of", "blocks_across", "check_countable", "worst_r_hat"]
+__all__ = ["FEWEST_BATCHES", "Batches", "ChainBeliefs", "beliefs_of", "blocks_across", "check_countable", "worst_r_hat"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 #: No more numbers than these are counted for the batches of one group.
 _MAX_COUNTS = 2**23
+
+#: With fewer batches, those of all chains together, standard errors are guesses.
+FEWEST_BATCHES = 16
 
 
 class Batches(Protocol):
@@ -61,18 +64,21 @@ class ChainBeliefs:
     tables
         A table for each group.
     error
-        1.96 standard errors of the worst number p.
+        The half-width of a 95 % interval for the worst number p: standard errors times Student's t for the batches.
     effective_samples
         p (1 - p) over the square of that standard error: so many independent draws would have the same; all that were
         made where there is no error.
     r_hat
         The worst R-hat.
+    num_batches
+        The batches of all chains together.
     """
 
     tables: tuple[Floats, ...]
     error: float
     effective_samples: float
     r_hat: float
+    num_batches: int
 
 
 def beliefs_of(
@@ -101,11 +107,12 @@ def beliefs_of(
     if spans:
         worst = max(worst, worst_r_hat(state, np.concatenate(spans)))
     values = np.concatenate(numbers, axis=2)
-    errors = _standard_errors(values)
+    errors, degrees = _standard_errors(values)
     place = int(errors.argmax())
     mean, error = float(values[:, :, place].mean()), float(errors[place])
-    drawn = float(values.shape[0] * values.shape[1] * state.batch_length)
-    return ChainBeliefs(tuple(tables), 1.96 * error, mean * (1 - mean) / error**2 if error > 0 else drawn, worst)
+    num_batches = values.shape[0] * values.shape[1]
+    size = mean * (1 - mean) / error**2 if error > 0 else float(num_batches * state.batch_length)
+    return ChainBeliefs(tuple(tables), interval_width(degrees) * error, size, worst, num_batches)
 
 
 def blocks_across(layout: ChainLayout, places: Sequence[int]) -> list[int]:
@@ -147,17 +154,21 @@ def _worst(means: Floats, squares: Floats, batch_length: int) -> float:
     return float(r_hat_of_moments(first, second, num_batches // 2 * batch_length).max())
 
 
-def _standard_errors(numbers: Floats) -> Floats:
-    """Those of all numbers, from batch means.
+def _standard_errors(numbers: Floats) -> tuple[Floats, int]:
+    """Those of all numbers, from batch means, and the degrees of freedom that they rest on.
 
     The larger of what batches say if they are independent and of what their autocorrelation says, which sees batches
-    that are too short and chains that disagree.
+    that are too short and chains that disagree. Where chains have too few batches for that, each counts as one.
     """
+    num_chains, num_batches = numbers.shape[:2]
+    has_lags = num_batches >= 4
+    if not has_lags and num_chains > 2:
+        numbers = numbers.mean(axis=1, keepdims=True)
     count = numbers.shape[0] * numbers.shape[1]
     errors = numbers.std(axis=(0, 1), ddof=1) / math.sqrt(count)
-    if numbers.shape[1] >= 4:
+    if has_lags:
         errors = np.maximum(errors, monte_carlo_error(numbers))
-    return np.asarray(errors)
+    return np.asarray(errors), count - 1
 
 
 def _conditional(state: Batches, layout: ChainLayout, places: Sequence[int]) -> Floats:

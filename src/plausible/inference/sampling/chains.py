@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
@@ -12,15 +13,17 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.errors import ImpossibleEvidence
+from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.factors import Factor
 from plausible.inference.approximate import ApproximateEngine, Beliefs
 from plausible.inference.approximate_samples import DrawnStates, told_size
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
-from plausible.inference.jeffrey import without_jeffrey
+from plausible.inference.options import read_blocks, read_count, read_names
 from plausible.inference.problem import Problem
+from plausible.inference.sampled_jeffrey import likelihoods_of_draws
 from plausible.inference.sampling.chain_beliefs import (
+    FEWEST_BATCHES,
     ChainBeliefs,
     beliefs_of,
     blocks_across,
@@ -29,7 +32,6 @@ from plausible.inference.sampling.chain_beliefs import (
 )
 from plausible.inference.sampling.chain_diagnostics import MAX_R_HAT
 from plausible.inference.sampling.chain_layout import ChainLayout
-from plausible.inference.sampling.chain_options import read_blocks, read_count, read_names
 from plausible.inference.sampling.chain_rows import effective_rows, spread_rows
 from plausible.inference.sampling.chain_starts import blocking_factor, starting_codes
 from plausible.inference.sampling.collapsing import Collapse
@@ -48,7 +50,8 @@ _BURN_IN_STEPS = 10
 #: Threads are not worth their start for fewer updates than this.
 _FEWEST_UPDATES = 20_000
 
-#: The draws of a chain are kept as the sums of so many batches, or fewer, for errors to be read off.
+#: The draws of a chain are kept as the sums of so many batches, or of about the square root of their number if that is
+#: less, for errors to be read off: batches have to be long for their means not to depend on each other.
 _MAX_BATCHES = 50
 
 
@@ -109,10 +112,19 @@ class ChainState:
         return self.is_finished and self.residual <= MAX_R_HAT - 1
 
     def copy(self) -> ChainState:
-        """The same with arrays of its own."""
-        values: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
-        copies: dict[str, Any] = {name: v.copy() for name, v in values.items() if isinstance(v, np.ndarray)}
+        """The same with arrays of its own, which can be written into."""
+        copies: dict[str, Any] = {name: array.copy() for name, array in self._arrays().items()}
         return replace(self, **copies)
+
+    def sealed(self) -> ChainState:
+        """The same state, its arrays read-only from now on."""
+        for array in self._arrays().values():
+            array.setflags(write=False)
+        return self
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
 
 
 class Sweeps(NamedTuple):
@@ -140,6 +152,8 @@ class ChainEngine(ApproximateEngine):
     seed: int
     num_threads: int | None
 
+    _DRAWS = True
+
     #: What its answers say they come from.
     _METHOD = "Markov chains"
 
@@ -155,6 +169,8 @@ class ChainEngine(ApproximateEngine):
             object.__setattr__(self, "num_threads", read_count("num_threads", self.num_threads, 1))
         object.__setattr__(self, "blocks", read_blocks(self.blocks))
         object.__setattr__(self, "collapsed", read_names("collapsed", self.collapsed))
+        for name in (name for block in self.blocks or () for name in block if name in self.collapsed):
+            raise InvalidArgument(f"{name!r} stands in blocks= and in collapsed=: what is summed out is not redrawn.")
 
     @property
     def mentioned(self) -> tuple[str, ...]:
@@ -178,18 +194,18 @@ class ChainEngine(ApproximateEngine):
 
     def init(self, problem: Problem, watched: Iterable[str] = ()) -> ChainState:
         """Chains at random assignments of positive probability; the draws of the watched variables will be kept."""
-        return self._init(*self._prepare(problem), watched)
+        return self._init(*self._prepare(problem), watched).sealed()
 
     def step(self, problem: Problem, state: ChainState) -> ChainState:
         """All chains moved on by a batch of sweeps, or by what is left of the burn-in if that is less."""
         collapse, layout = self._prepare(problem)
-        return self._advance(collapse.problem, layout, state.copy())
+        return self._advance(collapse.problem, layout, state.copy()).sealed()
 
     def run(self, problem: Problem, state: ChainState | None = None, progress: Progress | None = None) -> ChainState:
         """Steps until all batches are full, from a new state or a given one; `progress` sees each state."""
         collapse, layout = self._prepare(problem)
         begun = self._init(collapse, layout, ()) if state is None else state.copy()
-        return self._finish(collapse.problem, layout, begun, progress)
+        return self._finish(collapse.problem, layout, begun, progress).sealed()
 
     def draws(self, problem: Problem) -> dict[str, Ints]:
         """An array (chains, draws) of state positions after each sweep for each variable that is not collapsed."""
@@ -206,7 +222,7 @@ class ChainEngine(ApproximateEngine):
         drawn given the others.
         """
         listed = list(factors)
-        evidence = without_jeffrey(listed, evidence, lambda one, found: self.query(listed, [one], found).values)
+        evidence = likelihoods_of_draws(listed, evidence, self._joints)
         options: Any = self
         engine: ChainEngine = replace(options, num_samples=max(self.num_samples, num_rows, 1))
         problem = Problem.of(listed, evidence)
@@ -219,7 +235,7 @@ class ChainEngine(ApproximateEngine):
         columns |= collapse.draw(columns, np.random.default_rng([self.seed, 1]), num_rows)
         variables = {variable.name: variable for factor in listed for variable in factor.scope}
         size = min(effective_rows(state.draws), float(num_rows))
-        found = ChainBeliefs((), 0.0, size, 1 + state.residual)
+        found = ChainBeliefs((), 0.0, size, 1 + state.residual, state.sums.shape[0] * state.sums.shape[1])
         info = engine._info(collapse.problem, layout, state, found)
         told = f"{told_size(size, num_rows)} {info.advice}".rstrip()
         return DrawnStates(
@@ -245,7 +261,7 @@ class ChainEngine(ApproximateEngine):
         named = [place for place, variable in enumerate(problem.variables) if variable.name in wanted]
         blocks = np.unique(layout.block_of[named])
         per_chain = -(-self.num_samples // self.num_chains)
-        num_batches = 2 * min(_MAX_BATCHES // 2, max(1, per_chain // 2))
+        num_batches = 2 * min(_MAX_BATCHES // 2, max(1, round(math.sqrt(per_chain) / 2)))
         length = -(-per_chain // num_batches)
         return ChainState(
             0,
@@ -267,7 +283,7 @@ class ChainEngine(ApproximateEngine):
         while not state.is_finished:
             state = self._advance(problem, layout, state)
             if progress is not None:
-                progress(state)
+                progress(state.copy().sealed())
         return state
 
     def _advance(self, problem: Problem, layout: ChainLayout, state: ChainState) -> ChainState:
@@ -329,6 +345,11 @@ class ChainEngine(ApproximateEngine):
             advice = (
                 f"R-hat is {worst:.3g}, more than {MAX_R_HAT}: the chains have not mixed. Raise num_samples and "
                 "burn_in, give dependent variables as blocks=, or sum some out with collapsed=."
+            )
+        elif layout.blocks and found.num_batches < FEWEST_BATCHES:
+            advice = (
+                f"The draws make {found.num_batches} batches, fewer than {FEWEST_BATCHES}: too few to tell whether the "
+                "chains have mixed. Raise num_samples."
             )
         return QueryInfo(
             self._METHOD,

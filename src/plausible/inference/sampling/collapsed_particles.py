@@ -15,10 +15,16 @@ from plausible.inference.approximate import ApproximateEngine, Beliefs
 from plausible.inference.engines import Engine
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
+from plausible.inference.options import read_count, read_names
 from plausible.inference.problem import Problem
 from plausible.inference.propagation.belief_propagation import LoopyBP
-from plausible.inference.sampling.chain_diagnostics import MAX_R_HAT, effective_sample_size, monte_carlo_error, r_hat
-from plausible.inference.sampling.chain_options import read_count, read_names
+from plausible.inference.sampling.chain_diagnostics import (
+    MAX_R_HAT,
+    effective_sample_size,
+    interval_width,
+    monte_carlo_error,
+    r_hat,
+)
 from plausible.variables import Evidence, Variable
 
 __all__ = ["CollapsedGibbs", "CollapsedState"]
@@ -28,6 +34,9 @@ Ints = NDArray[np.int64]
 Progress: TypeAlias = Callable[["CollapsedState"], None]
 
 _NOTHING = Evidence.read({}, {})
+
+#: Draws worth fewer independent ones have errors that are not trusted.
+_FEWEST_SAMPLES = 16.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,6 +57,10 @@ class CollapsedState:
     burn_in: int
     states: Ints
     draws: Ints
+
+    def __post_init__(self) -> None:
+        for array in (self.states, self.draws):
+            array.setflags(write=False)
 
     @property
     def num_filled(self) -> int:
@@ -109,6 +122,8 @@ class CollapsedGibbs(ApproximateEngine):
     burn_in: int = 100
     num_chains: int = 4
     seed: int = 0
+
+    _DRAWS = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sampled", read_names("sampled", self.sampled))
@@ -195,20 +210,23 @@ class CollapsedGibbs(ApproximateEngine):
     def _info(self, particles: _Particles, state: CollapsedState, values: Floats) -> QueryInfo:
         """What the answer is worth, from the numbers (chains, draws, numbers) that it is the mean of."""
         errors = monte_carlo_error(values)
+        size = float(effective_sample_size(values[:, :, int(errors.argmax())]))
         worst = max(float(r_hat(values).max()), state.residual + 1)
         advice = particles.doubt
         if not advice and worst > MAX_R_HAT:
             advice = f"R-hat is {worst:.3g}, more than {MAX_R_HAT}: the chains have not mixed. Raise num_samples and "
             advice += "burn_in, or sample other variables."
+        elif not advice and particles.sampled and size < _FEWEST_SAMPLES:
+            advice = f"The draws are worth {size:.3g} independent ones, too few to trust the error. Raise num_samples."
         return QueryInfo(
             f"collapsed Gibbs sampling with {particles.engine or type(self.inner).__name__}",
             exact=particles.is_exact and not particles.sampled,
             converged=not advice,
-            error=1.96 * float(errors.max()) if particles.is_exact else None,
+            error=interval_width(size - 1) * float(errors.max()) if particles.is_exact else None,
             cost=particles.num_runs,
             iterations=state.draws.shape[0] * state.draws.shape[1],
             residual=worst - 1,
-            effective_samples=float(effective_sample_size(values[:, :, int(errors.argmax())])),
+            effective_samples=size,
             r_hat=worst,
             advice=advice,
         )

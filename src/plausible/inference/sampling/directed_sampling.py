@@ -15,17 +15,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
-from plausible.factors import Factor, product
+from plausible.errors import ImpossibleEvidence, NotSupported
+from plausible.factors import Factor
 from plausible.factors.alignment import check_size
-from plausible.inference.approximate import ApproximateEngine, Beliefs
+from plausible.inference.approximate import FactorEngine, with_observed
 from plausible.inference.approximate_samples import DrawnStates, resampled_rows, told_size
-from plausible.inference.engines import check_known
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
-from plausible.inference.jeffrey import fit_jeffrey
-from plausible.inference.problem import Problem
+from plausible.inference.options import read_count
 from plausible.inference.relevance import possible_states
+from plausible.inference.sampled_jeffrey import EvidenceNotSeen, likelihoods_of_draws
 from plausible.inference.sampling.families import ancestors_of, log_constant, ordered_families, reduced_to
 from plausible.inference.sampling.sample_sums import SampleSums
 from plausible.inference.sampling.sampling_plan import SamplingPlan, stream_key
@@ -48,14 +47,10 @@ __all__ = [
 _TAIL_SAMPLES = 20_000
 
 
-class EvidenceNotSeen(ImpossibleEvidence):
-    """Evidence that no sample agreed with: it is impossible, or too improbable for so few samples."""
-
-
 # --- what all samplers share ---
 
 
-class DirectedSampler(ApproximateEngine):
+class DirectedSampler(FactorEngine):
     """An engine that draws independent weighted samples of a Bayesian network, parents first.
 
     The factors are the families of the network, the child last in each scope, and any likelihoods, such as the density
@@ -70,9 +65,11 @@ class DirectedSampler(ApproximateEngine):
     num_samples: int
     seed: int
 
+    _DRAWS = True
+
     def __post_init__(self) -> None:
-        check_count("num_samples", self.num_samples, 1)
-        check_count("seed", self.seed, 0)
+        for name, least in (("num_samples", 1), ("seed", 0)):
+            object.__setattr__(self, name, read_count(name, getattr(self, name), least))
 
     @abstractmethod
     def plan(self, families: Sequence[Factor], evidence: Evidence, likelihoods: Sequence[Factor] = ()) -> SamplingPlan:
@@ -121,44 +118,18 @@ class DirectedSampler(ApproximateEngine):
             raise ImpossibleEvidence.outright()
         return self.plan(kept, evidence, likelihoods).scaled(log_factor)
 
-    def joints(
-        self, factors: Iterable[Factor], groups: Sequence[Sequence[Variable]], evidence: Evidence
+    def _joints(
+        self, factors: Sequence[Factor], groups: Sequence[Sequence[Variable]], evidence: Evidence
     ) -> list[Factor]:
-        """P(group | evidence) of each group of variables, from one run."""
-        listed = list(factors)
-        check_known(listed, [variable for group in groups for variable in group], evidence)
-        evidence = self._without_jeffrey(listed, evidence)
         free = [[variable for variable in group if variable.name not in evidence.hard] for group in groups]
-        sums = self.run(listed, free, evidence)
+        sums = self.run(factors, free, evidence)
         if sums.is_zero:
             raise self._not_seen(sums)
         info = self.info(sums)
         return [
-            _with_observed(group, evidence, Factor(some, table)).with_info(info)
+            with_observed(group, evidence, Factor(some, table)).with_info(info)
             for group, some, table in zip(groups, free, sums.frequencies, strict=True)
         ]
-
-    def _without_jeffrey(self, factors: Sequence[Factor], evidence: Evidence) -> Evidence:
-        """Likelihoods that bring about the wanted beliefs, fitted on one table of their variables' joint belief.
-
-        Fitting them in turn needs the same numbers each time, which new samples would not give.
-        """
-        if not evidence.jeffrey:
-            return evidence
-        known = {variable.name: variable for factor in factors for variable in factor.scope}
-        about = {name: wanted for name, wanted in evidence.jeffrey.items() if name in known}
-        variables = [known[name] for name in about]
-        joint = self.query(factors, variables, replace(evidence, jeffrey={}))
-
-        def belief(name: str, found: Evidence) -> NDArray[np.float64]:
-            fitted = [Factor((known[other],), found.soft[other]) for other in about if other in found.soft]
-            return np.asarray(product((joint, *fitted)).marginal([name]).normalize().values)
-
-        before = replace(evidence, jeffrey=about, soft={})
-        soft = dict(fit_jeffrey(before, known, belief).soft)
-        for name, finding in evidence.soft.items():
-            soft[name] = finding * soft[name] if name in soft else finding
-        return replace(evidence, jeffrey={}, soft=soft)
 
     def draw_states(self, factors: Iterable[Factor], num_rows: int, evidence: Evidence) -> DrawnStates:
         """Rows chosen from `num_samples` weighted samples, or as many as there are rows, by their weights.
@@ -166,7 +137,7 @@ class DirectedSampler(ApproximateEngine):
         (Sampling-importance-resampling, Rubin 1987.) A sample with much weight stands in several rows.
         """
         listed = list(factors)
-        evidence = self._without_jeffrey(listed, evidence)
+        evidence = likelihoods_of_draws(listed, evidence, self._joints)
         variables = tuple({v.name: v for factor in listed for v in factor.scope}.values())
         free = [variable for variable in variables if variable.name not in evidence.hard]
         plan = self._plan_for(listed, [free], evidence)
@@ -208,20 +179,6 @@ class DirectedSampler(ApproximateEngine):
         sums = self._sums(plan)
         return sums.log_mean(self.info(sums), plan.log_limit)
 
-    def beliefs(self, problem: Problem, groups: Sequence[tuple[int, ...]]) -> Beliefs:
-        """Not from a `Problem`, whose factors are no longer the families of a network."""
-        raise _needs_families(self)
-
-    def estimate(self, problem: Problem) -> Estimate:
-        """Not from a `Problem`, whose factors are no longer the families of a network."""
-        raise _needs_families(self)
-
-
-def check_count(name: str, value: object, least: int) -> None:
-    """Refuse an option that is not a whole number, or too small a one."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise InvalidArgument(f"{name}= is a whole number, at least {least}, not {value!r}.")
-
 
 def _sums_of(log_weights: NDArray[np.float64], plan: SamplingPlan) -> SampleSums:
     """What the weights of samples that are kept add up to."""
@@ -229,18 +186,6 @@ def _sums_of(log_weights: NDArray[np.float64], plan: SamplingPlan) -> SampleSums
     weights = np.exp(log_weights - unit) if unit > -math.inf else np.zeros(len(log_weights))
     total, squares = float(weights.sum()), float((weights**2).sum())
     return SampleSums(len(weights), unit, total, squares, (), (), is_constant=plan.weights.starts.size == 1)
-
-
-def _needs_families(engine: DirectedSampler) -> NotSupported:
-    return NotSupported(
-        f"{type(engine).__name__} draws from the families of a Bayesian network, which a Problem does not have any "
-        "more. Ask query, marginals, joints or log_total with the families."
-    )
-
-
-def _with_observed(group: Sequence[Variable], evidence: Evidence, belief: Factor) -> Factor:
-    known = [Factor.indicator(v, v.states[evidence.hard[v.name]]) for v in group if v.name in evidence.hard]
-    return product((belief, *known)).reorder([variable.name for variable in group])
 
 
 # --- rejection ---
@@ -272,8 +217,8 @@ class RejectionSampling(DirectedSampler):
     >>> answer = RejectionSampling().query(factors, [a], Evidence.read({"B": 1}, {"B": b}))
     >>> bool(abs(answer.values - [0.36, 0.64]).max() < answer.info.error)
     True
-    >>> answer.info.advice
-    '50149 of 100000 samples agreed with the evidence (acceptance rate 0.5015).'
+    >>> answer.info.acceptance, answer.info.advice
+    (0.50149, '')
     """
 
     num_samples: int = 100_000
@@ -319,12 +264,11 @@ class RejectionSampling(DirectedSampler):
     def info(self, sums: SampleSums) -> QueryInfo:
         """The acceptance rate, and a remedy where it is too low."""
         accepted = round(sums.effective_size)
-        told = (
-            f"{accepted} of {sums.num_samples} samples agreed with the evidence "
-            f"(acceptance rate {accepted / sums.num_samples:.4g})."
+        few = (
+            f"Only {accepted} of {sums.num_samples} samples agreed with the evidence (acceptance rate "
+            f"{accepted / sums.num_samples:.4g}). Draw more, or use LikelihoodWeighting() or ImportanceSampling()."
         )
-        remedy = " That is few: draw more, or use LikelihoodWeighting() or ImportanceSampling()."
-        info = sampling_info("rejection sampling", sums, told + (remedy if not sums.is_enough else ""))
+        info = sampling_info("rejection sampling", sums, few)
         return replace(info, acceptance=accepted / sums.num_samples)
 
 
@@ -338,21 +282,26 @@ def _finding(variable: Variable, evidence: Evidence) -> NDArray[np.float64] | No
     return weights
 
 
-def sampling_info(engine: str, sums: SampleSums, advice: str, num_drawn: int | None = None) -> QueryInfo:
-    """The record of a sampling run; `num_drawn` counts samples that the sums do not have as well."""
-    is_heavy = sums.tail_shape > MAX_TAIL_SHAPE
+def sampling_info(engine: str, sums: SampleSums, few: str, num_drawn: int | None = None) -> QueryInfo:
+    """The record of a sampling run.
+
+    `few` is the advice where the effective samples are few; `num_drawn` counts samples that the sums do not have as
+    well.
+    """
     heavy = (
-        f" The largest weights have a heavy tail (Pareto k {sums.tail_shape:.2g}, more than {MAX_TAIL_SHAPE}), so that "
+        f"The largest weights have a heavy tail (Pareto k {sums.tail_shape:.2g}, more than {MAX_TAIL_SHAPE}), so that "
         "the error may be larger than it seems."
     )
+    doubts = [(not sums.is_enough, few), (sums.tail_shape > MAX_TAIL_SHAPE, heavy)]
+    advice = " ".join(text for is_so, text in doubts if is_so)
     return QueryInfo(
         engine,
         exact=False,
-        converged=sums.is_enough and not is_heavy,
+        converged=not advice,
         error=None if sums.is_zero else sums.error,
         iterations=sums.num_samples if num_drawn is None else num_drawn,
         effective_samples=sums.effective_size,
-        advice=advice + (heavy if is_heavy else ""),
+        advice=advice,
     )
 
 
@@ -407,13 +356,13 @@ class LikelihoodWeighting(DirectedSampler):
 
     def info(self, sums: SampleSums) -> QueryInfo:
         """The effective sample size, and a remedy where it is too low."""
-        remedy = "" if sums.is_enough else " That is few: draw more, or use ImportanceSampling()."
-        return sampling_info("likelihood weighting", sums, effective_size_told(sums) + remedy)
+        few = f"{few_effective(sums)} Draw more, or use ImportanceSampling()."
+        return sampling_info("likelihood weighting", sums, few)
 
 
-def effective_size_told(sums: SampleSums) -> str:
+def few_effective(sums: SampleSums) -> str:
     """A sentence for `info.advice`."""
-    return f"Effective sample size {sums.effective_size:.0f} of {sums.num_samples}."
+    return f"The {sums.num_samples} samples are worth only {sums.effective_size:.3g} of equal weight."
 
 
 def split_evidence(

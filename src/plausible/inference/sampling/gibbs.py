@@ -21,9 +21,9 @@ class Gibbs(ChainEngine):
 
     A sweep redraws each block of variables from P(block | all others), the renormalised product of the factors that
     hold some of it. Beliefs about what one block holds are means of these probabilities, not of draws (Gelfand & Smith
-    1990), which varies less; other joint beliefs are frequencies. `info.error` is 1.96 Monte Carlo standard errors of
-    the worst number, `info.residual` the worst split R-hat minus one, and `info.advice` says where chains disagree,
-    or where zeros keep them from going everywhere.
+    1990), which varies less; other joint beliefs are frequencies. `info.error` is half of a 95 % interval for
+    the worst number, from batch means and Student's t, `info.residual` the worst split R-hat minus one, and
+    `info.advice` says where chains disagree, where zeros keep them from going everywhere, or where draws are too few.
 
     A sweep costs the sum, over blocks, of their joint states times the factors that they touch. `log_total` is left
     to `AnnealedImportance`.

@@ -10,10 +10,10 @@ from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.inference.approximate import ApproximateEngine
 from plausible.inference.info import QueryInfo
+from plausible.inference.options import read_count, read_share
 from plausible.inference.sampling.directed_sampling import (
     DirectedSampler,
-    check_count,
-    effective_size_told,
+    few_effective,
     sampling_info,
 )
 from plausible.inference.sampling.importance_proposal import Proposal
@@ -71,13 +71,12 @@ class ImportanceSampling(DirectedSampler):
 
     def __post_init__(self) -> None:
         DirectedSampler.__post_init__(self)
-        check_count("adapt", self.adapt, 0)
+        object.__setattr__(self, "adapt", read_count("adapt", self.adapt))
+        object.__setattr__(self, "prior_share", read_share("prior_share", self.prior_share))
         if not isinstance(self.proposal, ApproximateEngine) and self.proposal not in ("evidence", "prior"):
             raise InvalidArgument(
                 f"proposal= is 'evidence', 'prior' or an engine such as LoopyBP(), not {self.proposal!r}."
             )
-        if not 0 < self.prior_share <= 1:
-            raise InvalidArgument(f"prior_share= is above zero and at most one, not {self.prior_share!r}.")
 
     @property
     def stage_size(self) -> int:
@@ -104,6 +103,5 @@ class ImportanceSampling(DirectedSampler):
 
     def info(self, sums: SampleSums) -> QueryInfo:
         """The effective sample size, and a remedy where it is too low."""
-        remedy = " That is few: draw more, learn longer (adapt=), or use Gibbs() or an exact engine."
-        told = effective_size_told(sums) + ("" if sums.is_enough else remedy)
-        return sampling_info("importance sampling", sums, told, sums.num_samples + self.adapt * self.stage_size)
+        few = f"{few_effective(sums)} Draw more, learn longer (adapt=), or use Gibbs() or an exact engine."
+        return sampling_info("importance sampling", sums, few, sums.num_samples + self.adapt * self.stage_size)

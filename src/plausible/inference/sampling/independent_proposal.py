@@ -66,13 +66,10 @@ def accepted_places(log_weights: Floats, levels: Floats) -> Ints:
     >>> accepted_places(np.log([[1.0, 0.1, 2.0, 1.5]]), np.log([[0.5, 0.9, 0.6]]))
     array([[0, 2, 3]])
     """
-    chains = np.arange(len(log_weights))
+    from plausible.kernels.gibbs import accept_in_turn
+
     places = np.zeros(levels.shape, dtype=np.int64)
-    at = np.zeros(len(log_weights), dtype=np.int64)
-    for number in range(levels.shape[1]):  # one proposal of all chains
-        taken = levels[:, number] < log_weights[:, number + 1] - log_weights[chains, at]
-        at = np.where(taken, number + 1, at)
-        places[:, number] = at
+    accept_in_turn(log_weights, levels, places)
     return places
 
 

@@ -46,7 +46,8 @@ class Metropolis(ChainEngine):
     proposal
         "single-site uniform": a random variable takes another state, all equally likely. "block": a random one of the
         `blocks` (variables in none are blocks by themselves) takes another joint state. Both are proposed as often as
-        there are blocks in a sweep, in compiled code.
+        there are blocks in a sweep, in compiled code; the first time in a sweep the present state is among the
+        proposals, so that no chain goes round in step.
         An engine such as `MeanField()` or `LoopyBP()`: all variables are drawn at once, independently, from its
         beliefs (a fiftieth of the time from all states that are possible, so that everything can be reached), as in
         variational MCMC (de Freitas et al. 2001). A sweep is one proposal. Good for few variables, or weak couplings:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from plausible.errors import NotSupported
 from plausible.factors import Factor
 from plausible.graphs.seeds import Seed, generator_of
-from plausible.inference.sampling.directed_sampling import LikelihoodWeighting, check_count
+from plausible.inference.options import check_count
+from plausible.inference.sampling.directed_sampling import LikelihoodWeighting
 from plausible.inference.sampling.families import log_constant, ordered_families
 from plausible.variables import Evidence, Variable
 

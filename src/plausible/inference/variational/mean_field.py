@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -17,6 +17,7 @@ from plausible.inference.approximate import ApproximateEngine, Beliefs
 from plausible.inference.compiled import compile_factors
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
+from plausible.inference.options import read_blocks, read_count
 from plausible.inference.problem import Problem
 from plausible.inference.variational.mean_field_plan import Group, MeanFieldPlan, plan_mean_field
 from plausible.inference.variational.mean_field_start import first_beliefs
@@ -115,13 +116,11 @@ class MeanField(ApproximateEngine):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.restarts < 1 or self.max_iterations < 1:
-            raise InvalidArgument(
-                f"restarts={self.restarts} and max_iterations={self.max_iterations} are to be one or more."
-            )
+        for name, least in (("restarts", 1), ("max_iterations", 1), ("seed", 0)):
+            object.__setattr__(self, name, read_count(name, getattr(self, name), least))
         if not self.tolerance >= 0:
             raise InvalidArgument(f"tolerance={self.tolerance} is to be zero or more.")
-        object.__setattr__(self, "blocks", None if self.blocks is None else _read_blocks(self.blocks))
+        object.__setattr__(self, "blocks", read_blocks(self.blocks))
 
     @property
     def mentioned(self) -> tuple[str, ...]:
@@ -248,21 +247,6 @@ class MeanField(ApproximateEngine):
             residual=state.residual,
             advice=advice,
         )
-
-
-def _read_blocks(blocks: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
-    """Blocks as tuples of names, none of which stands twice."""
-    if isinstance(blocks, str) or any(isinstance(block, str) for block in blocks):
-        raise InvalidArgument(f"blocks={blocks!r} is to hold groups of names. Write [['A', 'B'], ['C', 'D']].")
-    found = tuple(tuple(block) for block in blocks)
-    seen: set[str] = set()
-    for name in (name for block in found for name in block):
-        if not isinstance(name, str):
-            raise InvalidArgument(f"Expected the names of variables in blocks=, not {name!r}.")
-        if name in seen:
-            raise InvalidArgument(f"{name!r} stands twice in blocks=: each variable has one block.")
-        seen.add(name)
-    return found
 
 
 def _name(plan: MeanFieldPlan) -> str:
