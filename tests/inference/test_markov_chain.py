@@ -315,6 +315,94 @@ def test_nearly_separate_states_are_accurate():
     assert chain.stationary().values[1] == pytest.approx(rare, rel=1e-12)
 
 
+@pytest.mark.parametrize("coupling", [1e-12, 1e-200])
+def test_large_halves_that_hardly_meet_have_the_weights_of_their_coupling(coupling):
+    """Two halves of 600 states, c one way and 3 c back: 3/4 and 1/4, though a step changes next to nothing."""
+    half = random_matrix(0, 600, zeros=0.99)
+    half = 0.5 * half + 0.5 * np.roll(np.eye(600), 1, axis=1)
+    pi = [left_vector(half), left_vector(half)]
+    table = sparse.block_diag([half, half]).tolil()
+    table[0, 600], table[600, 0] = coupling, 3 * coupling
+    found = MarkovChain(table.tocsr()).stationary()
+    np.testing.assert_allclose(found.values, np.concatenate([0.75 * pi[0], 0.25 * pi[1]]), rtol=1e-9)
+    assert found.info.exact
+
+
+def left_vector(table):
+    """π of an irreducible chain, by least squares."""
+    system = np.vstack([table.T - np.eye(len(table)), np.ones(len(table))])
+    return np.linalg.lstsq(system, np.r_[np.zeros(len(table)), 1.0])[0]
+
+
+def test_what_elimination_can_not_do_is_not_called_exact():
+    """A random graph of 4000 states fills up: steps answer, and say that they are steps."""
+    links = sparse.random(4000, 4000, density=5 / 4000, random_state=np.random.default_rng(0), format="csr")
+    table = links + sparse.eye_array(4000) + sparse.csr_array(np.roll(np.eye(4000), 1, axis=1))
+    rows = sparse.diags_array(1 / np.asarray(table.sum(axis=1)).ravel())
+    found = MarkovChain(rows @ table).stationary()
+    assert not found.info.exact
+    assert found.info.error is None
+    assert found.info.converged
+    assert "spectral_gap" in found.info.advice
+    np.testing.assert_allclose((rows @ table).T @ found.values, found.values, atol=1e-13)
+
+
+@pytest.mark.parametrize("escape", [1e-12, 1e-17, 1e-300])
+def test_rare_escapes_have_probabilities_that_sum_to_one(escape):
+    """One state, and three in a circle, that are left with probability ε, twice as often one way: (2/3, 1/3), 1/ε."""
+    alone = MarkovChain([[1, escape], [0, 1]]).absorption()
+    assert alone.probabilities.tolist() == [[1.0]]
+    assert alone.expected_steps == pytest.approx([1 / escape])
+    table = np.zeros((5, 5))
+    table[[0, 1, 2], [1, 2, 0]] = 1.0
+    table[0, 3:] = 2 * escape, escape
+    table[3, 3] = table[4, 4] = 1.0
+    found = MarkovChain(table)
+    np.testing.assert_allclose(found.absorption().probabilities, [[2 / 3, 1 / 3]] * 3, rtol=1e-14)
+    np.testing.assert_allclose(found.expected_visits(), np.full((3, 3), 1 / (3 * escape)), rtol=1e-11)
+
+
+@pytest.mark.parametrize("kind", [np.array, sparse.csr_array])
+def test_rows_of_high_powers_sum_to_one(kind):
+    """A^n for n up to 1e30: a slow chain comes to its equilibrium, and q A^n stays a distribution."""
+    rng = np.random.default_rng(1)
+    table = 0.1 * rng.dirichlet(np.ones(6), size=6) + 0.9 * np.eye(6)
+    chain = MarkovChain(kind(table), start=0)
+    for steps in (10**6, 10**12, 10**15, 10**30):
+        power = chain.n_step(steps)
+        power = power if isinstance(power, np.ndarray) else power.toarray()
+        np.testing.assert_allclose(power, np.tile(left_vector(table), (6, 1)), rtol=1e-10)
+        np.testing.assert_allclose(power.sum(axis=1), 1, rtol=1e-15)
+        np.testing.assert_allclose(chain.predict(steps).values, left_vector(table), rtol=1e-10)
+    swap = MarkovChain([[0, 1], [1, 0]], start=[0.3, 0.7])
+    assert swap.predict(10**30 + 1).values.tolist() == [0.7, 0.3]
+
+
+@pytest.mark.parametrize(("stay", "ahead"), [(0.0, 1.0), (0.2, 0.4), (0.2, 0.6)])
+def test_spectral_gap_of_a_large_ring_has_its_closed_form(stay, ahead):
+    """λ_k = s + p w^k + q w^-k, w = exp(2πi/n); zero for a cycle, refused for a ring that drifts."""
+    size, back = 2000, 1 - stay - ahead
+    places = np.arange(size)
+    rows = [np.full(size, stay), np.full(size, ahead), np.full(size, back)]
+    columns = [places, (places + 1) % size, (places - 1) % size]
+    chain = MarkovChain(sparse.csr_array((np.concatenate(rows), (np.tile(places, 3), np.concatenate(columns)))))
+    turns = np.exp(2j * np.pi * places / size)
+    moduli = np.sort(np.abs(stay + ahead * turns + back / turns))
+    if ahead == back or stay == 0:
+        assert chain.spectral_gap() == pytest.approx(1 - moduli[-2], rel=1e-6, abs=1e-14)
+    else:
+        with pytest.raises(NotSupported, match=r"2000 states.*Arnoldi"):
+            chain.spectral_gap()
+
+
+def test_a_rare_one_way_cycle_is_not_reversible():
+    """State 0 is nearly never left, for a cycle 1 -> 2 -> 3 -> 1 that is never run backwards."""
+    rare = 1e-13
+    table = [[1 - rare, rare, 0, 0], [0.5, 0, 0.5, 0], [0, 0, 0, 1], [0, 1, 0, 0]]
+    assert not MarkovChain(table).is_reversible
+    assert MarkovChain([[1 - rare, rare, 0], [0.5, 0, 0.5], [0, 1, 0]]).is_reversible
+
+
 # --- periodic and reducible chains ---
 
 
@@ -397,6 +485,9 @@ def test_unknown_states_and_missing_starts():
         chain.then(MarkovChain(np.eye(2)))
     with pytest.raises(InvalidArgument, match="whole number"):
         chain.n_step(-1)
+    for seed in (-1, "x", 0.5, True):
+        with pytest.raises(InvalidArgument, match="seed="):
+            chain.simulate(1, seed=seed, start="sun")
     with pytest.raises(InvalidArgument, match="no sequence"):
         MarkovChain.fit([])
     with pytest.raises(InvalidArgument, match="one sequence"):
@@ -450,6 +541,37 @@ def test_page_rank_without_damping():
         pagerank({"a": []}, damping=1.5)
     with pytest.raises(InvalidArgument, match="no pages"):
         pagerank({})
+    with pytest.raises(InvalidArgument, match="damping='x'"):
+        pagerank({"a": []}, damping="x")
+    with pytest.raises(InvalidArgument, match=r"links of 'home' .*\['news'\]"):
+        pagerank({"home": "news"})
+
+
+@pytest.mark.parametrize("short", [1e-3, 1e-7, 1e-12])
+def test_page_rank_near_one_is_solved(short):
+    """c links to a, a and b to each other: c = (1 - d)/3, a = (c + d (b + c)), b likewise, in closed form."""
+    damping = 1 - short
+    found = pagerank({"a": ["b"], "b": ["a"], "c": ["a"]}, damping)
+    c = (1 - damping) / 3
+    a = (c * (1 + damping) + damping * c) / ((1 - damping) * (1 + damping))
+    np.testing.assert_allclose(found.values, [a, c + damping * a, c], rtol=1e-12)
+    assert found.info.exact
+
+
+def test_page_rank_of_many_pages_by_steps_and_by_elimination():
+    """A ring of 3000 pages with a shortcut: steps for a low damping, elimination for a high one, agree with a solve."""
+    size = 3000
+    links = {page: [(page + 1) % size] for page in range(size)} | {7: [8, 1500], 11: []}
+    follow = sparse.csr_array(np.roll(np.eye(size), 1, axis=1)).tolil()
+    follow[7, 1500] = follow[7, 8] = 0.5
+    follow[11, 12] = 0.0
+    for damping in (0.9, 0.9999):
+        found = pagerank(links, damping)
+        system = (sparse.eye_array(size) - damping * follow.T).tocsc()
+        expected = sparse.linalg.spsolve(system, np.ones(size))
+        np.testing.assert_allclose(found.values, expected / expected.sum(), rtol=1e-8)
+        assert found.info.exact
+        assert (found.info.iterations > 0) == (damping == 0.9)
 
 
 def test_search_orders_pages_by_rank():

@@ -350,7 +350,15 @@ def test_nothing_one_state_separate_parts_and_impossibility():
 
 @pytest.mark.parametrize("kind", [MiniBuckets, MiniBucketMax])
 @pytest.mark.parametrize(
-    "options", [{"bound": 0}, {"max_entries": 0}, {"max_iterations": -1}, {"tolerance": math.nan}, {"bound": 2.5}]
+    "options",
+    [
+        {"bound": 0},
+        {"max_entries": 0},
+        {"max_iterations": -1},
+        {"tolerance": math.nan},
+        {"tolerance": "x"},
+        {"bound": 2.5},
+    ],
 )
 def test_options_out_of_range_are_refused(kind, options):
     """By name."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+from decimal import Decimal, localcontext
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -117,3 +119,38 @@ def test_impossible_evidence_is_refused():
     evidence = Evidence.read({"A": 0}, {"A": factors[0].scope[0]})
     with pytest.raises(ImpossibleEvidence):
         submodel_bound(factors, evidence, [[1]], [1])
+
+
+def test_powers_that_underflow_or_overflow_keep_the_bound():
+    """Entries of 1e-200 and 1e-250, cubed or inverted, are beyond all floats; the bounds hold all the same."""
+    variables = [Variable("A", 2), Variable("B", 2)]
+    same = Factor(variables, np.full((2, 2), 1e-200) + np.array([[0.0, 1e-10], [1e-300, 0.0]]))
+    ends = [Factor(variables[:1], [1.0, 1e-250]), Factor(variables[1:], [1e-250, 1.0])]
+    truth = np.logaddexp.reduce(
+        [
+            np.log(same.values[a, b]) + np.log(ends[0].values[a]) + np.log(ends[1].values[b])
+            for a in (0, 1)
+            for b in (0, 1)
+        ]
+    )
+    for weights in ([[3, 3, 3], [-1, -1, -1]], [[3, 1, -1], [-1, 1, 3]], [[1, 1, 1], [1, 1, 1]]):
+        found = submodel_bound([same, *ends], Evidence.read({}, {}), weights, [0.5, 0.5])
+        assert truth <= found.estimate.upper < math.inf
+        assert found.estimate.lower <= truth
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_model_that_is_its_own_submodel_is_bracketed_to_the_last_bit(seed):
+    """With one submodel the bound is log Z itself, so that rounding alone decides: it must not go below the sum."""
+    rng = np.random.default_rng(seed)
+    variables = [Variable(f"X{i}", 3) for i in range(6)]
+    tables = [np.exp(5 * rng.normal(size=(3, 3))) for _ in range(5)]
+    chain = [Factor(pair, table) for pair, table in zip(itertools.pairwise(variables), tables, strict=True)]
+    exact = sum(
+        math.prod(Fraction(table[i, j]) for table, (i, j) in zip(tables, itertools.pairwise(states), strict=True))
+        for states in itertools.product(range(3), repeat=6)
+    )
+    found = submodel_bound(chain, Evidence.read({}, {}), np.ones((1, 5)), [1.0]).estimate.upper
+    with localcontext(prec=40):
+        log_exact = (Decimal(exact.numerator) / Decimal(exact.denominator)).ln()
+        assert log_exact <= Decimal(found) <= log_exact + Decimal("1e-10")

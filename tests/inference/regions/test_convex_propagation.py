@@ -103,6 +103,17 @@ def test_it_settles_on_frustrated_models_where_loopy_propagation_does_not():
     assert num_loopy < 60
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("counts", ["covering", "trees"])
+def test_it_settles_on_hundreds_of_frustrated_models(counts):
+    """250 models with couplings of random signs and several strengths, each to 1e-4."""
+    engine = ConvexBP(counts=counts, tolerance=1e-4, max_iterations=100_000)
+    for seed in range(250):
+        strength = (0.5, 1.0, 1.5)[seed % 3]
+        problem = problem_of(*frustrated(np.random.default_rng(seed), strength=strength))
+        assert engine.run(problem).converged
+
+
 @pytest.mark.parametrize("counts", COUNTS)
 def test_the_dual_never_rises_and_all_starts_end_in_the_same_beliefs(counts):
     """A strictly convex energy has one minimum: any messages of the start are forgotten."""
@@ -200,8 +211,9 @@ def test_empty_impossible_and_refused():
     assert engine.log_total(fixed, NONE) == -math.inf
     with pytest.raises(ImpossibleEvidence):
         engine.query(fixed, variables[:1], NONE)
-    for options in ({"counts": "none"}, {"tolerance": -1.0}, {"max_iterations": 0}):
-        with pytest.raises(InvalidArgument):
+    bad = {"counts": ("none", 3, []), "tolerance": (-1.0, "x", math.nan, None), "max_iterations": (0, 2.5, "x", True)}
+    for options in [{name: value} for name, values in bad.items() for value in values]:
+        with pytest.raises(InvalidArgument, match=f"{next(iter(options))}="):
             ConvexBP(**options)
     problem = Problem.of([same, third], NONE)
     state = engine.step(problem, engine.init(problem))

@@ -11,16 +11,13 @@ from numpy.typing import NDArray
 
 from plausible.factors.alignment import reduce_axes
 from plausible.inference.buckets.bucket_tree import BucketTree
+from plausible.inference.buckets.powered_sums import TINY, conditional, magnitude, powered_sum, powers
 
-__all__ = ["Side", "begun", "decoded", "improved", "swept", "untouched"]
+__all__ = ["Side", "begun", "improved", "swept", "untouched"]
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _EPSILON = float(np.finfo(np.float64).eps)
-
-#: Probabilities below this count as this where logarithms of them are compared; any number would do.
-_TINY = 1e-290
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -171,7 +168,7 @@ class _Sweep:
                 self._send(c, product)
         bound = _rest(self.tree, self.side, self.messages) + math.fsum(self.scales)
         bound = np.broadcast_to(bound, [self.tree.sizes[variable] for variable in self.tree.kept])
-        slack = self.slack + self.drift + _EPSILON * (len(self.scales) + 4) * _magnitude(bound)
+        slack = self.slack + self.drift + _EPSILON * (len(self.scales) + 4) * magnitude(bound)
         return replace(
             self.side,
             tables=tuple(self.tables),
@@ -184,18 +181,18 @@ class _Sweep:
 
     def _send(self, c: int, product: Floats) -> None:
         cluster, weight = self.tree.clusters[c], self.side.weights[c]
-        message = _powered_sum(product, weight)
+        message = powered_sum(product, weight)
         peak = float(message.max())
         scale = peak if math.isfinite(peak) else 0.0
         if scale:
             message = message - scale
         self.messages.append(message)
         self.scales.append(peak)
-        magnitude = _magnitude(self.tables[c]) + sum(self.magnitudes[sender] for sender in cluster.senders)
-        self.magnitudes.append(_magnitude(message))
+        size = magnitude(self.tables[c]) + sum(self.magnitudes[sender] for sender in cluster.senders)
+        self.magnitudes.append(magnitude(message))
         members = len(cluster.factors) + len(cluster.senders)
         # Sums of logarithms, then exp and log, whose errors count as often as they are added, times the weight.
-        self.slack += _EPSILON * ((members + 8) * (magnitude + abs(scale)) + abs(weight) * (len(product) + 8))
+        self.slack += _EPSILON * ((members + 8) * (size + abs(scale)) + abs(weight) * (len(product) + 8))
 
     def _matched(self, bucket: range, products: list[Floats]) -> list[Floats]:
         axes = [self.tree.clusters[c].axes for c in bucket]
@@ -204,10 +201,8 @@ class _Sweep:
         weights = [self.side.weights[c] or self.side.softness for c in bucket]
         logs, alive = [], np.ones([self.tree.sizes[v] for v in shared], dtype=np.bool_)
         for c, product, lacks, weight in zip(bucket, products, gone, weights, strict=True):
-            belief = (
-                _conditional(product, weight) * self.above[c][None] if self.above else _powers(product, weight, None)
-            )
-            logs.append(np.log(np.maximum(reduce_axes(np.add, belief, lacks), _TINY)))
+            belief = conditional(product, weight) * self.above[c][None] if self.above else powers(product, weight, None)
+            logs.append(np.log(np.maximum(reduce_axes(np.add, belief, lacks), TINY)))
             if product.min() == -np.inf:
                 alive &= reduce_axes(np.maximum, product, lacks) > -np.inf
         mean = sum(weight * log for weight, log in zip(weights, logs, strict=True)) / math.fsum(weights)
@@ -221,7 +216,7 @@ class _Sweep:
         for c, own, product, shift in zip(bucket, axes, products, shifts, strict=True):
             lifted = (shift + dead).reshape(self.tree.shape(shared, own))
             self.tables[c] = self.tables[c] + lifted
-            self.drift += _EPSILON * (_magnitude(self.tables[c]) + (len(bucket) + 1) * _magnitude(shift))
+            self.drift += _EPSILON * (magnitude(self.tables[c]) + (len(bucket) + 1) * magnitude(shift))
             result.append(product + lifted)
         return result
 
@@ -244,7 +239,7 @@ def _marginals(tree: BucketTree, side: Side) -> list[Floats]:
     """For each cluster what its receiver believes of the variables of its message."""
     rest = _rest(tree, side, side.messages)
     top = np.exp(rest - rest.max()) if rest.size and rest.max() > -np.inf else np.zeros(rest.shape)
-    top = np.broadcast_to(top / max(float(top.sum()), _TINY), [tree.sizes[v] for v in tree.kept])
+    top = np.broadcast_to(top / max(float(top.sum()), TINY), [tree.sizes[v] for v in tree.kept])
     above: list[Floats] = [np.empty(0)] * len(tree.clusters)
     beliefs: list[Floats | None] = [None] * len(tree.clusters)
     left = [len(cluster.senders) for cluster in tree.clusters]
@@ -259,7 +254,7 @@ def _marginals(tree: BucketTree, side: Side) -> list[Floats]:
                 beliefs[cluster.receiver] = None  # no longer needed: tables are large
         if cluster.senders:
             product = _product(tree, side.tables, side.messages, c)
-            beliefs[c] = _conditional(product, side.weights[c] or side.softness) * above[c][None]
+            beliefs[c] = conditional(product, side.weights[c] or side.softness) * above[c][None]
     return above
 
 
@@ -277,68 +272,3 @@ def _rest(tree: BucketTree, side: Side, messages: Sequence[Floats]) -> Floats:
         if cluster.receiver < 0 and message.size > 1:
             total = total + message.reshape(cluster.lift)
     return total
-
-
-def _powered_sum(product: Floats, weight: float) -> Floats:
-    """w log Σ exp(ψ / w) over the first axis; the maximum for w = 0; -inf where a negative power meets a zero."""
-    if weight == 0 or len(product) == 1:
-        return np.asarray(product.max(axis=0))
-    ends = product.max(axis=0) if weight > 0 else product.min(axis=0)
-    safe = np.where(np.isneginf(ends), 0.0, ends)
-    if weight > 0:
-        return np.asarray(weight * np.log(np.exp((product - safe) / weight).sum(axis=0)) + safe)
-    powers = np.exp(np.minimum((product - safe) / weight, 0.0))
-    return np.where(np.isneginf(ends), -np.inf, weight * np.log(powers.sum(axis=0)) + safe)
-
-
-def _powers(product: Floats, weight: float, axis: int | None) -> Floats:
-    """exp(ψ / w), the largest along an axis, or of all, being one; zeros get nothing."""
-    scaled = product / weight
-    if weight < 0:
-        scaled = np.where(np.isinf(scaled), -np.inf, scaled)
-    peaks = scaled.max(axis=axis)
-    return np.asarray(np.exp(scaled - np.where(np.isneginf(peaks), 0.0, peaks)))
-
-
-def _conditional(product: Floats, weight: float) -> Floats:
-    """exp(ψ / w) over its sum along the first axis; zeros, and what has zeros only, get nothing."""
-    powers = _powers(product, weight, axis=0)
-    return np.asarray(powers / np.maximum(powers.sum(axis=0), _TINY))
-
-
-def _magnitude(table: Floats) -> float:
-    """The largest finite size of a number."""
-    low, high = float(table.min()), float(table.max())
-    if not (math.isfinite(low) and math.isfinite(high)):
-        return float(np.abs(table[np.isfinite(table)]).max(initial=0.0))
-    return max(-low, high)
-
-
-def decoded(tree: BucketTree, side: Side, states: Ints) -> Ints:
-    """Set the eliminated variables, those that went last first, each to its best state by its mini-buckets.
-
-    Parameters
-    ----------
-    tree, side
-        After a sweep.
-    states
-        One for each variable; those of kept variables count, the others are replaced.
-    """
-    result = states.copy()
-    for bucket in reversed(list(tree.buckets())):
-        variable = tree.clusters[bucket[0]].axes[0]
-        scores = np.zeros(tree.sizes[variable])
-        for c in bucket:
-            cluster = tree.clusters[c]
-            others = result[list(cluster.axes[1:])]
-            scores = scores + _row(side.tables[c], others)
-            for sender in cluster.senders:
-                scores = scores + _row(side.messages[sender].reshape(tree.clusters[sender].lift), others)
-        result[variable] = int(scores.argmax())
-    return result
-
-
-def _row(table: Floats, others: Ints) -> Floats:
-    """The numbers along the first axis at the states of the others; axes of length one have one number for all."""
-    places = [state if length > 1 else 0 for state, length in zip(others.tolist(), table.shape[1:], strict=True)]
-    return np.asarray(table[(slice(None), *places)])

@@ -9,13 +9,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.errors import ImpossibleEvidence, InvalidArgument
+from plausible.errors import ImpossibleEvidence
+from plausible.inference.buckets.bucket_decoding import decoded
 from plausible.inference.buckets.bucket_problem import free_order, log_tables, tree_of
-from plausible.inference.buckets.bucket_sweeps import Side, begun, decoded, improved, untouched
+from plausible.inference.buckets.bucket_sweeps import Side, begun, improved, untouched
 from plausible.inference.buckets.bucket_tree import BucketTree, Limits
 from plausible.inference.info import QueryInfo
 from plausible.inference.optimizer import Optimizer, Optimum
+<<<<<<< ours
 from plausible.inference.options import check_count
+=======
+from plausible.inference.option_checks import check_number
+>>>>>>> theirs
 from plausible.inference.problem import Problem
 
 __all__ = ["MiniBucketMax", "MiniBucketMaxState"]
@@ -106,8 +111,7 @@ class MiniBucketMax(Optimizer):
         check_count("bound", self.bound, 1)
         check_count("max_entries", self.max_entries, 1)
         check_count("max_iterations", self.max_iterations)
-        if not self.tolerance >= 0:
-            raise InvalidArgument(f"tolerance={self.tolerance!r} must be a change of a bound, at least 0.")
+        check_number("tolerance", self.tolerance, "a change of a bound")
 
     def init(self, problem: Problem) -> MiniBucketMaxState:
         """The mini-buckets after a first sweep, and what it favours."""

@@ -9,17 +9,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
+from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors import Factor
 from plausible.inference.approximate import ApproximateEngine, Beliefs
+from plausible.inference.buckets.bucket_decoding import decoded
 from plausible.inference.buckets.bucket_problem import free_order, log_tables, scale_slack, sums_first, tree_of
-from plausible.inference.buckets.bucket_sweeps import Side, begun, decoded, improved, untouched
+from plausible.inference.buckets.bucket_sweeps import Side, begun, improved, untouched
 from plausible.inference.buckets.bucket_tree import BucketTree, Limits
+from plausible.inference.buckets.marginal_map_bound import MarginalMapBound, marginal_map_bound
 from plausible.inference.buckets.probability_bounds import ProbabilityBounds, probability_bounds
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
 from plausible.inference.optimization.map_local_search import LocalSearch
+<<<<<<< ours
 from plausible.inference.options import check_count
+=======
+from plausible.inference.option_checks import check_number
+>>>>>>> theirs
 from plausible.inference.problem import Problem
 from plausible.variables import Evidence, Variable
 
@@ -62,28 +68,6 @@ class MiniBucketState:
     def residual(self) -> float:
         """By how much the last sweep moved a bound."""
         return 0.0 if self.tree.is_exact else max(self.upper.change, self.lower.change)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class MarginalMapBound:
-    """States of the maximised variables, and where log max Σ Π φ lies, `problem.log_scale` left out.
-
-    Attributes
-    ----------
-    states
-        The position of the state of each maximised variable, in the order asked for.
-    lower
-        log Σ Π φ over the others, given these states, is at least this; so the maximum is.
-    upper
-        No states have a larger log Σ Π φ.
-    info
-        How they were found; `error` is the gap.
-    """
-
-    states: Ints
-    lower: float
-    upper: float
-    info: QueryInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +119,7 @@ class MiniBuckets(ApproximateEngine):
         check_count("bound", self.bound, 1)
         check_count("max_entries", self.max_entries, 1)
         check_count("max_iterations", self.max_iterations)
-        if not self.tolerance >= 0:
-            raise InvalidArgument(f"tolerance={self.tolerance!r} must be a change of a bound, at least 0.")
+        check_number("tolerance", self.tolerance, "a change of a bound")
 
     # --- sweeps ---
 
@@ -256,21 +239,20 @@ class MiniBuckets(ApproximateEngine):
             later = decoded(tree, side, best)
             other = self._given(problem, places, later)
             best, found = (later, other) if float(other) > float(found) else (best, found)
-        upper, lower = side.total + side.slack, found.lower
-        if upper == -math.inf:
+        if side.total == -math.inf:
             raise ImpossibleEvidence.outright()
+        is_over = tree.is_exact or side.change <= self.tolerance or not self.max_iterations
         info = QueryInfo(
             "mini-buckets",
             exact=tree.is_exact and found.info.exact,
-            converged=tree.is_exact or side.change <= self.tolerance or not self.max_iterations,
-            error=max(0.0, upper - lower) if lower > -math.inf else None,
+            converged=is_over,
             cost=sum(tree.entries),
             largest_table=max(tree.entries, default=0),
             iterations=iterations,
             residual=None if math.isinf(side.change) else side.change,
             advice="" if tree.is_exact else f"Raise bound above {self.bound} for tighter bounds.",
         )
-        return MarginalMapBound(best[places], lower, upper, info)
+        return marginal_map_bound(best[places], found.lower, side.total + side.slack, info)
 
     # --- parts ---
 

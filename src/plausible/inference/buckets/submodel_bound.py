@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.factors import Factor
+from plausible.inference.buckets.bucket_problem import scale_slack
 from plausible.inference.compiled import compile_factors
 from plausible.inference.elimination import absorb
 from plausible.inference.estimate import Estimate
@@ -23,6 +25,11 @@ __all__ = ["SubmodelBound", "submodel_bound"]
 Floats = NDArray[np.float64]
 
 _NOTHING = Evidence({}, {}, {}, {})
+
+_EPSILON = float(np.finfo(np.float64).eps)
+_NORMAL = float(np.finfo(np.float64).tiny)
+#: Its logarithm, and a little less.
+_LEAST = -709.0
 
 #: Shares times weights add up to one if they do so within this.
 _TOLERANCE = 1e-9
@@ -59,7 +66,7 @@ def submodel_bound(
 
     log Z is convex in θ, which is a mixture of the w^k θ (Koller & Friedman 2009, §20.5.3; Wainwright, Jaakkola &
     Willsky 2005 for trees). A weight of zero leaves a factor out, so that submodels may be trees where the model is
-    none. Each costs a clique tree.
+    none. Each costs a clique tree. Rounding is allowed for.
 
     Parameters
     ----------
@@ -89,18 +96,26 @@ def submodel_bound(
     powers, alphas = _checked(listed, weights, shares)
     absorbed = absorb(listed, evidence)
     powers = np.concatenate([powers, np.ones((len(alphas), len(absorbed) - len(listed)))], axis=1)
-    peaks = np.array([factor.max() for factor in absorbed])
-    if not peaks.all():
+    if not all(factor.max() for factor in absorbed):
         raise ImpossibleEvidence.outright()
-    scaled = [factor * (1 / peak) for factor, peak in zip(absorbed, peaks.tolist(), strict=True)]
     variables = {variable.name: variable for factor in absorbed for variable in factor.scope}
-    solved = [_solved(scaled, row, list(variables.values())) for row in powers]
-    log_scale = float(np.log(peaks).sum())
-    upper = math.fsum(alpha * one.log_total for alpha, one in zip(alphas, solved, strict=True)) + log_scale
-    problem = Problem.of(absorbed, _NOTHING)
+    solved = [_solved(absorbed, row, list(variables.values())) for row in powers]
+    return SubmodelBound(
+        _estimate(absorbed, solved, alphas),
+        tuple(one.log_total for one in solved),
+        tuple(_gradient(i, factor, solved, alphas, powers) for i, factor in enumerate(absorbed[: len(listed)])),
+    )
+
+
+def _estimate(factors: Sequence[Factor], solved: Sequence[_Solved], alphas: Floats) -> Estimate:
+    """The bound, widened by what rounding may have done to it."""
+    value = math.fsum(alpha * one.log_total for alpha, one in zip(alphas, solved, strict=True))
+    margin = math.fsum(alpha * one.slack for alpha, one in zip(alphas, solved, strict=True)) + 4 * _EPSILON * abs(value)
+    problem = Problem.of(factors, _NOTHING)
     order = [variable.name for variable in problem.variables]
     rows = np.array([[one.states[name] for name in order] for one in solved], dtype=np.int64).reshape(len(solved), -1)
-    lower = float(problem.log_product(rows).max()) + problem.log_scale
+    lower = float(problem.log_product(rows).max()) + problem.log_scale - scale_slack(problem)
+    upper = value + margin
     info = QueryInfo(
         "submodels",
         exact=False,
@@ -109,16 +124,13 @@ def submodel_bound(
         largest_table=max(one.info.largest_table for one in solved),
         advice="Submodels that agree on the expectations of the factors that they share make the bound tightest.",
     )
-    return SubmodelBound(
-        Estimate(upper, info, lower=lower, upper=upper, is_bound=True),
-        tuple(one.log_total + float(row @ np.log(peaks)) for one, row in zip(solved, powers, strict=True)),
-        tuple(_gradient(i, factor, solved, alphas, powers) for i, factor in enumerate(scaled[: len(listed)])),
-    )
+    return Estimate(upper, info, lower=lower, upper=upper, is_bound=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Solved:
     log_total: float
+    slack: float  # by how much rounding may have moved it
     beliefs: dict[int, Factor]  # factor number -> P over its scope, for those that are not left out
     states: dict[str, int]  # of a best assignment
     info: QueryInfo
@@ -126,12 +138,33 @@ class _Solved:
 
 def _solved(factors: Sequence[Factor], weights: Floats, variables: Sequence[Variable]) -> _Solved:
     used = [number for number, weight in enumerate(weights) if weight]
-    powers = [Factor.from_flat(factors[i].scope, factors[i].flat ** weights[i]) for i in used]
-    compiled = compile_factors(powers, variables)
+    powered = [_power(factors[i].flat, float(weights[i])) for i in used]
+    tables = [Factor.from_flat(factors[i].scope, one.values) for i, one in zip(used, powered, strict=True)]
+    compiled = compile_factors(tables, variables)
     beliefs = compiled.joints([factors[i].scope for i in used], _NOTHING)
     best = compiled.best(_NOTHING)
     states = {variable.name: variable.states.index(best[variable.name]) for variable in variables}
-    return _Solved(compiled.log_total(_NOTHING), dict(zip(used, beliefs, strict=True)), states, compiled.info)
+    log_total = compiled.log_total(_NOTHING) + math.fsum(one.log_scale for one in powered)
+    # Each power errs by its exponent's rounding, each product and each sum of a table entry by one rounding more.
+    sizes = math.fsum(one.log_size + 8 for one in powered)
+    slack = _EPSILON * (2 * sizes + compiled.info.cost + 8 * abs(log_total))
+    return _Solved(log_total, slack, dict(zip(used, beliefs, strict=True)), states, compiled.info)
+
+
+class _Power(NamedTuple):
+    values: Floats
+    log_scale: float
+    log_size: float  # the largest finite |w log φ|
+
+
+def _power(values: Floats, weight: float) -> _Power:
+    """φ^w, its peak at one; what would underflow is the least normal number instead, which can only raise a sum."""
+    with np.errstate(divide="ignore"):
+        logs = weight * np.log(values)
+    peak = float(logs.max())
+    is_live = logs > -np.inf
+    found = np.where(is_live, np.maximum(np.exp(np.maximum(logs - peak, _LEAST)), _NORMAL), 0.0)
+    return _Power(found, peak, float(np.abs(logs[is_live]).max()))
 
 
 def _gradient(number: int, factor: Factor, solved: Sequence[_Solved], alphas: Floats, powers: Floats) -> Factor:

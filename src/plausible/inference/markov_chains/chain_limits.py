@@ -1,95 +1,144 @@
-"""What Markov chains come to in the long run: stationary distributions, absorption, speed of mixing."""
+"""What Markov chains come to in the long run: stationary distributions, speed of mixing, many steps at once."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SMALL", "absorption_solutions", "second_modulus", "stationary_vector", "steps_to_mix"]
+from plausible.errors import NotSupported
+from plausible.inference.markov_chains.chain_elimination import censored
+
+__all__ = [
+    "SMALL",
+    "StationaryVector",
+    "is_balanced",
+    "power_of",
+    "second_modulus",
+    "stationary_vector",
+    "steps_to_mix",
+]
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: Up to so many states dense matrices are quick.
 SMALL = 1000
-#: So many steps of a sparse chain are tried before its equations are solved by elimination.
+#: So many steps of a chain are tried where elimination is too much.
 _POWER_STEPS = 3000
 _POWER_TOLERANCE = 1e-14
 _MAX_DOUBLINGS = 60
+#: Flows that differ by no more than this share of themselves are the same.
+_BALANCE = 1e-9
+#: Arnoldi's method gives up after so many restarts.
+_RESTARTS = 60
 
 
-def stationary_vector(matrix: Any) -> Floats:
+class StationaryVector(NamedTuple):
+    """A distribution, whether it is right up to rounding, the steps made, and whether the last one changed nothing."""
+
+    weights: Floats
+    is_exact: bool
+    num_steps: int
+    is_settled: bool
+
+
+def stationary_vector(matrix: Any) -> StationaryVector:
     """The π with π = π A and sum one of an irreducible sparse chain.
 
-    Small chains by the elimination of Grassmann, Taksar & Heyman (1985), which subtracts nothing and so is accurate
-    for every entry. Others by steps of the lazy chain (A + I) / 2, which has no period; where these are slow, by
-    sparse elimination with the weight of one state held at one.
+    By elimination, which is accurate for every entry; where that would take too long, by steps of the lazy chain
+    (A + I) / 2, which has no period. That these change little says nothing about how far there is to go.
     """
-    if matrix.shape[0] <= SMALL:
-        return _eliminated(matrix.toarray())
+    size = matrix.shape[0]
+    found = censored(matrix, np.zeros(size))
+    if found is not None:
+        return StationaryVector(found.stationary(), True, 0, True)
     transposed = matrix.T.tocsr()
-    vector: Floats = np.full(matrix.shape[0], 1.0 / matrix.shape[0])
-    for _ in range(_POWER_STEPS):
+    vector: Floats = np.full(size, 1.0 / size)
+    for step in range(_POWER_STEPS):
         after = 0.5 * (vector + transposed @ vector)
         change = np.abs(after - vector).sum()
         vector = np.asarray(after / after.sum())
         if change <= _POWER_TOLERANCE:
-            return vector
-    return _solved(transposed)
+            return StationaryVector(vector, False, step + 1, True)
+    return StationaryVector(vector, False, _POWER_STEPS, False)
 
 
-def _eliminated(table: Floats) -> Floats:
-    """Censor the chain to ever fewer states, then put the weights of the others back."""
-    size = len(table)
-    for last in range(size - 1, 0, -1):
-        table[:last, last] /= table[last, :last].sum()
-        table[:last, :last] += np.outer(table[:last, last], table[last, :last])
-    weights = np.ones(size)
-    for place in range(1, size):
-        weights[place] = weights[:place] @ table[:place, place]
-        if weights[place] > 1e100:
-            weights[: place + 1] /= weights[place]
-    return np.asarray(weights / weights.sum())
+def is_balanced(matrix: Any, weights: Floats) -> bool:
+    """Whether the flows π(i) A[i, j] and π(j) A[j, i] are equal, each pair up to its own rounding."""
+    flows = matrix.multiply(weights[:, None]).tocsr()
+    back = flows.T.tocsr()
+    excess = abs(flows - back) - _BALANCE * flows.maximum(back)
+    return bool(excess.nnz == 0 or excess.max() <= 0)
 
 
-def _solved(transposed: Any) -> Floats:
-    from scipy.sparse import eye_array
-    from scipy.sparse.linalg import spsolve
+def power_of(matrix: Any, exponent: int) -> Any:
+    """A^n by repeated squaring, the rows of each product being scaled to one: rounding would double each time."""
+    from scipy.sparse import csr_array, eye_array
 
-    size = transposed.shape[0]
-    system = (eye_array(size - 1) - transposed[1:, 1:]).tocsc()
-    rest = spsolve(system, transposed[1:, [0]].toarray().ravel())
-    weights = np.maximum(np.append(1.0, rest), 0.0)
-    return np.asarray(weights / weights.sum())
-
-
-def absorption_solutions(matrix: Any, transient: Ints, into: Floats) -> Floats:
-    """N · into, where N = (I - Q)^-1 is the fundamental matrix and Q the transitions between transient states."""
-    from scipy.sparse import eye_array
-    from scipy.sparse.linalg import splu
-
-    within = matrix[transient][:, transient]
-    system = eye_array(len(transient)) - within
-    if len(transient) <= SMALL:
-        return np.asarray(np.linalg.solve(system.toarray(), into))
-    return np.asarray(splu(system.tocsc()).solve(into))
+    square: Any = matrix
+    result: Any = csr_array(eye_array(matrix.shape[0]))
+    if isinstance(matrix, np.ndarray):
+        result = np.eye(len(matrix))
+    while exponent:
+        if exponent & 1:
+            result = _scaled(result @ square)
+        exponent >>= 1
+        if exponent:
+            square = _scaled(square @ square)
+    return result
 
 
-def second_modulus(matrix: Any) -> float:
-    """The second largest |λ| among the eigenvalues of a transition matrix; zero where there is only one."""
-    size = matrix.shape[0]
-    if size == 1:
+def _scaled(matrix: Any) -> Any:
+    sums = np.asarray(matrix.sum(axis=1)).ravel()
+    if isinstance(matrix, np.ndarray):
+        return matrix / sums[:, None]
+    matrix.data /= np.repeat(sums, np.diff(matrix.indptr))
+    return matrix
+
+
+def second_modulus(matrix: Any, weights: Floats | None) -> float:
+    """The second largest |λ| of the transition matrix of a chain with one closed class, without a period.
+
+    All eigenvalues of small chains. Of large ones that are in detailed balance with the weights given, the
+    eigenvalues nearest to 1 and to -1, by inverse iteration on the symmetric D^½ A D^-½; else Arnoldi's method.
+    """
+    if matrix.shape[0] == 1:
         return 0.0
-    if size <= SMALL:
+    if matrix.shape[0] <= SMALL:
         values = np.linalg.eigvals(matrix.toarray())
+    elif weights is not None and is_balanced(matrix, weights):
+        values = _symmetric_ends(matrix, weights)
     else:
-        from scipy.sparse.linalg import eigs
-
-        start = np.random.default_rng(0).random(size)
-        values = eigs(matrix, k=2, v0=start, return_eigenvectors=False)
+        values = _arnoldi(matrix)
     return float(min(1.0, np.sort(np.abs(values))[-2]))
+
+
+def _symmetric_ends(matrix: Any, weights: Floats) -> Floats:
+    from scipy.sparse import diags_array
+    from scipy.sparse.linalg import eigsh
+
+    roots = np.sqrt(weights)
+    symmetric = (diags_array(roots) @ matrix @ diags_array(1 / roots)).tocsc()
+    symmetric = (symmetric + symmetric.T) / 2
+    start = np.random.default_rng(0).random(len(weights))
+    # Not quite at the ends, where the matrix to invert is singular.
+    ends = [eigsh(symmetric, k=k, sigma=s, v0=start, return_eigenvectors=False) for k, s in ((2, 1.001), (1, -1.001))]
+    return np.concatenate(ends)
+
+
+def _arnoldi(matrix: Any) -> NDArray[np.complex128]:
+    from scipy.sparse.linalg import ArpackNoConvergence, eigs
+
+    start = np.random.default_rng(0).random(matrix.shape[0])
+    try:
+        values = eigs(matrix, k=2, ncv=40, maxiter=_RESTARTS, v0=start, return_eigenvectors=False)
+    except ArpackNoConvergence:
+        raise NotSupported(
+            f"The second eigenvalue of this chain of {matrix.shape[0]} states is too near to others for Arnoldi's "
+            "method: the chain mixes very slowly. See stationary(), which does not need it, or lump states together."
+        ) from None
+    return np.asarray(values)
 
 
 def steps_to_mix(table: Floats, limit: Floats, tolerance: float) -> int | None:
@@ -108,7 +157,7 @@ def steps_to_mix(table: Floats, limit: Floats, tolerance: float) -> int | None:
     while not is_near(doubled[-1]):
         if len(doubled) > _MAX_DOUBLINGS:
             return None
-        doubled.append(doubled[-1] @ doubled[-1])
+        doubled.append(_scaled(doubled[-1] @ doubled[-1]))
     steps = 0
     for exponent in reversed(range(len(doubled) - 1)):  # the largest number of steps that is too small
         longer = power @ doubled[exponent]

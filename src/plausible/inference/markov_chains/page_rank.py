@@ -8,16 +8,23 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.inference.info import QueryInfo
+from plausible.inference.markov_chains.chain_limits import SMALL
 from plausible.inference.markov_chains.markov_chain import MarkovChain
 from plausible.variables import State, Variable
 
 __all__ = ["SearchEngine", "pagerank"]
 
+Floats = NDArray[np.float64]
+
 _TOLERANCE = 1e-14
+#: Up to this damping steps are few.
+_FAST = 0.99
+_MAX_STEPS = 10_000
 
 
 def pagerank(links: Mapping[State, Iterable[State]], damping: float = 0.85) -> Factor:
@@ -40,7 +47,8 @@ def pagerank(links: Mapping[State, Iterable[State]], damping: float = 0.85) -> F
 
     Notes
     -----
-    A sparse product for each of at most log(1e-14) / log(damping) steps; nothing dense is built.
+    A sparse product for each of at most log(1e-14) / log(damping) steps; for few pages, or a damping near one,
+    elimination, if the links allow it, which is exact however near. Nothing dense is built.
 
     Examples
     --------
@@ -51,10 +59,22 @@ def pagerank(links: Mapping[State, Iterable[State]], damping: float = 0.85) -> F
     news | 0.303191
     help | 0.303191
     """
-    from scipy.sparse import coo_array
+    if isinstance(damping, bool) or not isinstance(damping, (int, float, np.number)) or not 0 <= damping <= 1:
+        raise InvalidArgument(f"damping={damping!r} is to be a probability.")
+    follow, pages = _follow(links)
+    is_dangling = np.diff(follow.indptr) == 0
+    by_elimination = _eliminated(follow, is_dangling, damping) if damping > _FAST or len(pages) <= SMALL else None
+    vector, info = by_elimination or _stepped(follow, is_dangling, damping)
+    return Factor((Variable("page", pages),), vector).with_info(info)
 
-    if not 0 <= damping <= 1:
-        raise InvalidArgument(f"damping={damping} is a probability.")
+
+def _follow(links: Mapping[State, Iterable[State]]) -> tuple[Any, list[State]]:
+    """The sparse matrix of following a link, with empty rows for pages that have none; and the pages."""
+    from scipy.sparse import csr_array
+
+    for page, found in links.items():
+        if isinstance(found, str):
+            raise InvalidArgument(f"The links of {page!r} are a list of pages, not the text {found!r}: [{found!r}]?")
     rows = {page: dict.fromkeys(found) for page, found in links.items()}
     pages = list(dict.fromkeys([*rows, *(target for row in rows.values() for target in row)]))
     if not pages:
@@ -63,30 +83,47 @@ def pagerank(links: Mapping[State, Iterable[State]], damping: float = 0.85) -> F
     sources = np.array([places[page] for page, row in rows.items() for _ in row], dtype=np.int64)
     targets = np.array([places[target] for row in rows.values() for target in row], dtype=np.int64)
     degrees = np.bincount(sources, minlength=len(pages))
-    follow = coo_array((1.0 / degrees[sources], (sources, targets)), shape=(len(pages), len(pages))).tocsr()
-    if damping == 1:
-        ranks = MarkovChain(_with_jumps(follow, degrees)).stationary().flat
-        return Factor((Variable("page", pages),), ranks).with_info(QueryInfo("page rank"))
-    backwards = follow.T.tocsr()
-    dangling = degrees == 0
-    vector = np.full(len(pages), 1.0 / len(pages))
+    return csr_array((1.0 / degrees[sources], (sources, targets)), shape=(len(pages), len(pages))), pages
+
+
+def _eliminated(follow: Any, is_dangling: NDArray[np.bool_], damping: float) -> tuple[Floats, QueryInfo] | None:
+    """The surfer's chain with a state more, in which she is while she jumps; `None` where there is too much of it."""
+    from scipy.sparse import block_array, csr_array
+
+    size = len(is_dangling)
+    jumps = np.where(is_dangling, 1.0, 1.0 - damping)
+    chain: Any = follow * damping
+    if jumps.any():
+        spread = csr_array(np.full((1, size), 1.0 / size))
+        chain = block_array([[chain, csr_array(jumps[:, None])], [spread, None]]).tocsr()
+        chain.eliminate_zeros()
+    found = MarkovChain(chain).stationary()
+    if not found.info.exact:
+        return None
+    return found.flat[:size] / found.flat[:size].sum(), QueryInfo("page rank")
+
+
+def _stepped(follow: Any, is_dangling: NDArray[np.bool_], damping: float) -> tuple[Floats, QueryInfo]:
+    """Step after step, each of which brings any two distributions nearer to each other by the damping."""
+    backwards, size = follow.T.tocsr(), len(is_dangling)
+    vector = np.full(size, 1.0 / size)
     change, steps = np.inf, 0
-    while change > _TOLERANCE:
-        jumps = 1.0 - damping + damping * vector[dangling].sum()
-        after = damping * (backwards @ vector) + jumps / len(pages)
+    while change > _TOLERANCE and steps < _MAX_STEPS:
+        jumps = 1.0 - damping + damping * vector[is_dangling].sum()
+        after = damping * (backwards @ vector) + jumps / size
         after /= after.sum()
         change, vector, steps = float(np.abs(after - vector).sum()), after, steps + 1
-    info = QueryInfo("page rank", iterations=steps, residual=change)
-    return Factor((Variable("page", pages),), vector).with_info(info)
-
-
-def _with_jumps(follow: Any, degrees: np.typing.NDArray[np.int64]) -> Any:
-    """The links, and from pages without any a jump to everywhere."""
-    from scipy.sparse import csr_array
-
-    size = len(degrees)
-    jumps = csr_array(np.where(degrees == 0, 1.0 / size, 0.0)[:, None]) @ csr_array(np.ones((1, size)))
-    return (follow + jumps).tocsr()
+    is_over = change <= _TOLERANCE
+    info = QueryInfo(
+        "page rank",
+        exact=is_over and damping <= _FAST,
+        converged=is_over,
+        error=min(1.0, change * damping / (1 - damping)) if damping < 1 else None,
+        iterations=steps,
+        residual=change,
+        advice="" if is_over else "With so many pages, take a damping further below one.",
+    )
+    return vector, info
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""Convex belief propagation: messages that always settle, on the one minimum of a convex free energy."""
+"""Convex belief propagation: messages that tend to the one minimum of a convex free energy."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.inference.approximate import ApproximateEngine, Beliefs
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
+from plausible.inference.option_checks import check_number
 from plausible.inference.problem import Problem
 from plausible.inference.regions.convex_layout import ConvexLayout, Turn, lay_out_convex, log_sums
 from plausible.inference.regions.counting_numbers import (
@@ -21,6 +22,7 @@ from plausible.inference.regions.counting_numbers import (
     covering_counts,
     tree_counts,
 )
+from plausible.inference.search.local_search import check_count
 
 __all__ = ["ConvexBP", "ConvexState"]
 
@@ -66,7 +68,7 @@ class ConvexState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConvexBP(ApproximateEngine):
-    r"""Block ascent on the dual of a convex free energy: it always settles, and on the same beliefs.
+    r"""Block ascent on the dual of a convex free energy: it tends to the same beliefs from any start.
 
     Beliefs minimise -Σ ⟨log φ_f⟩ - Σ c_f H(b_f) - Σ c_v H(b_v) among those that agree on variables. Where the counting
     numbers split into shares a_f > 0, a_v, a_vf ≥ 0 (see `convex_split`), that is strictly convex. Let λ_vf be what v
@@ -106,13 +108,11 @@ class ConvexBP(ApproximateEngine):
     max_iterations: int = 5000
 
     def __post_init__(self) -> None:
-        if not callable(self.counts) and self.counts not in _MAKERS:
+        if not callable(self.counts) and not (isinstance(self.counts, str) and self.counts in _MAKERS):
             known = ", ".join(map(repr, _MAKERS))
-            raise InvalidArgument(f"counts is one of {known}, or a function of a problem, not {self.counts!r}.")
-        if not self.tolerance >= 0:
-            raise InvalidArgument(f"tolerance is a change of a belief, at least 0, not {self.tolerance!r}.")
-        if self.max_iterations < 1:
-            raise InvalidArgument(f"max_iterations is at least 1, not {self.max_iterations!r}.")
+            raise InvalidArgument(f"counts={self.counts!r} must be one of {known}, or a function of a problem.")
+        check_number("tolerance", self.tolerance, "a change of a belief")
+        check_count("max_iterations", self.max_iterations, 1)
 
     # --- rounds ---
 

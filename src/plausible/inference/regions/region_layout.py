@@ -95,7 +95,8 @@ class RegionLayout:
 
 def lay_out(problem: Problem, graph: RegionGraph, *, in_waves: bool) -> RegionLayout:
     """Make the arrays; the work is that of a few rounds of messages."""
-    sizes = [math.prod(problem.sizes[list(scope)].tolist()) for scope in graph.scopes]
+    states: list[int] = problem.sizes.tolist()
+    sizes = [math.prod(states[variable] for variable in scope) for scope in graph.scopes]
     _check_size(problem, graph, sizes)
     _check_weights(problem, graph)
     starts = np.array([0, *accumulate(sizes)], dtype=np.int64)
@@ -104,25 +105,26 @@ def lay_out(problem: Problem, graph: RegionGraph, *, in_waves: bool) -> RegionLa
         (outer, graph.scopes[inner], start)
         for (outer, inner), start in zip(graph.edges, message_starts[:-1].tolist(), strict=True)
     ]
+    table_starts = problem.table_starts.tolist()
     own = [
-        (region, problem.scope(factor), int(problem.table_starts[factor]))
+        (region, problem.scope(factor), table_starts[factor])
         for region, factors in enumerate(graph.factors)
         for factor in factors
     ]
     seen = [(above[0], graph.scopes[inner], int(starts[inner])) for inner, above in enumerate(graph.parents) if above]
     with np.errstate(divide="ignore"):
-        logs = _matrix(problem, graph, starts, own, problem.tables.size) @ np.log(problem.tables)
+        logs = _matrix(states, graph, starts, own, problem.tables.size) @ np.log(problem.tables)
     layout = RegionLayout(
         graph=graph,
         is_exact=graph.is_forest([region for region, size in enumerate(sizes) if size == 1]),
         starts=starts,
         logs=logs,
-        incoming=_matrix(problem, graph, starts, taken, int(message_starts[-1])),
+        incoming=_matrix(states, graph, starts, taken, int(message_starts[-1])),
         message_starts=message_starts,
-        projection=_matrix(problem, graph, starts, seen, int(starts[-1])).T.tocsr(),
+        projection=_matrix(states, graph, starts, seen, int(starts[-1])).T.tocsr(),
         waves=(),
     )
-    return replace(layout, waves=tuple(_wave(problem, layout, some) for some in _inner_waves(graph, in_waves=in_waves)))
+    return replace(layout, waves=tuple(_wave(states, layout, some) for some in _inner_waves(graph, in_waves=in_waves)))
 
 
 def _check_weights(problem: Problem, graph: RegionGraph) -> None:
@@ -160,27 +162,27 @@ def _entries(shape: tuple[int, ...], axes: tuple[int, ...]) -> Ints:
     return found
 
 
-def _pattern(problem: Problem, scope: tuple[int, ...], part: tuple[int, ...]) -> Ints:
-    return _entries(tuple(problem.sizes[list(scope)].tolist()), tuple(scope.index(variable) for variable in part))
+def _pattern(states: Sequence[int], scope: tuple[int, ...], part: tuple[int, ...]) -> Ints:
+    return _entries(tuple([states[variable] for variable in scope]), tuple([scope.index(v) for v in part]))
 
 
 def _matrix(
-    problem: Problem,
+    states: Sequence[int],
     graph: RegionGraph,
     starts: Ints,
     pairs: Iterable[tuple[int, tuple[int, ...], int]],
     num_columns: int,
 ) -> csr_array:
-    """Ones where an entry of a region agrees with an entry of a smaller table: its scope and first column are given."""
+    """Ones where an entry of a region agrees with one of a smaller table, whose scope and first column are given."""
     from scipy.sparse import csr_array
 
     groups: dict[int, tuple[Ints, list[int], list[int]]] = {}
     for region, scope, column in pairs:
-        pattern = _pattern(problem, graph.scopes[region], scope)
+        pattern = _pattern(states, graph.scopes[region], scope)
         _, firsts, columns = groups.setdefault(id(pattern), (pattern, [], []))
-        firsts.append(int(starts[region]))
+        firsts.append(region)
         columns.append(column)
-    rows = [(np.array(firsts)[:, None] + np.arange(p.size)).ravel() for p, firsts, _ in groups.values()]
+    rows = [(starts[firsts][:, None] + np.arange(p.size)).ravel() for p, firsts, _ in groups.values()]
     places = [(np.array(columns)[:, None] + p).ravel() for p, _, columns in groups.values()]
     row, place = (np.concatenate([np.zeros(0, dtype=np.int64), *parts]) for parts in (rows, places))
     return csr_array((np.ones(row.size), (row, place)), shape=(int(starts[-1]), num_columns))
@@ -233,13 +235,13 @@ def _depths(graph: RegionGraph) -> list[int]:
     return depths
 
 
-def _wave(problem: Problem, layout: RegionLayout, regions: Sequence[int]) -> Wave:
+def _wave(states: Sequence[int], layout: RegionLayout, regions: Sequence[int]) -> Wave:
     from scipy.sparse import csr_array
 
     graph = layout.graph
     groups: dict[int, tuple[Ints, list[int]]] = {}
     for edge in chain.from_iterable(graph.edges_above[region] for region in regions):
-        pattern = _pattern(problem, *(graph.scopes[end] for end in graph.edges[edge]))
+        pattern = _pattern(states, *(graph.scopes[end] for end in graph.edges[edge]))
         groups.setdefault(id(pattern), (pattern, []))[1].append(edge)
     edges = [edge for _, alike in groups.values() for edge in alike]
     outer_firsts, rows = _compact(layout, sorted({graph.edges[edge][0] for edge in edges}))

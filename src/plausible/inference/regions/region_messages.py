@@ -15,9 +15,11 @@ from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.inference.approximate import ApproximateEngine, Beliefs
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
+from plausible.inference.option_checks import check_number
 from plausible.inference.problem import Problem
 from plausible.inference.regions.region_graph import RegionGraph
 from plausible.inference.regions.region_layout import RegionLayout, Wave, lay_out
+from plausible.inference.search.local_search import check_count
 
 __all__ = ["RegionEngine", "RegionState"]
 
@@ -80,13 +82,10 @@ class RegionEngine(ApproximateEngine):
 
     def __post_init__(self) -> None:
         if self.schedule not in _SCHEDULES:
-            raise InvalidArgument(f"schedule is one of {', '.join(map(repr, _SCHEDULES))}, not {self.schedule!r}.")
-        if not 0 <= self.damping < 1:
-            raise InvalidArgument(f"damping is a share of the old message, from 0 to below 1, not {self.damping!r}.")
-        if not self.tolerance >= 0:
-            raise InvalidArgument(f"tolerance is a change of a message, at least 0, not {self.tolerance!r}.")
-        if self.max_iterations < 1:
-            raise InvalidArgument(f"max_iterations is at least 1, not {self.max_iterations!r}.")
+            raise InvalidArgument(f"schedule={self.schedule!r} must be one of {', '.join(map(repr, _SCHEDULES))}.")
+        check_number("damping", self.damping, "a share of the old message", 1)
+        check_number("tolerance", self.tolerance, "a change of a message")
+        check_count("max_iterations", self.max_iterations, 1)
 
     @abstractmethod
     def regions(self, problem: Problem) -> RegionGraph:
@@ -212,7 +211,8 @@ class RegionEngine(ApproximateEngine):
             residual=state.residual,
             advice=""
             if is_exact or state.converged
-            else f"The messages have not settled. Try {damped}more max_iterations, or ConvexBP(), which always does.",
+            else f"The messages have not settled. Try {damped}more max_iterations, or ConvexBP(), whose messages do "
+            "given enough rounds.",
         )
 
 

@@ -12,6 +12,7 @@ from plausible.inference.regions.join_graph import join_graph
 from plausible.inference.regions.region_graph import RegionGraph, kikuchi_regions
 from plausible.inference.regions.region_messages import RegionEngine
 from plausible.inference.regions.short_loops import short_loops
+from plausible.inference.search.local_search import check_count
 
 __all__ = ["ClusterBP", "RegionBP"]
 
@@ -59,8 +60,7 @@ class ClusterBP(RegionEngine):
 
     def __post_init__(self) -> None:
         RegionEngine.__post_init__(self)
-        if self.bound < 1:
-            raise InvalidArgument(f"bound is the number of variables of a cluster, at least 1, not {self.bound!r}.")
+        check_count("bound", self.bound, 1)
 
     def regions(self, problem: Problem) -> RegionGraph:
         """The join graph."""
@@ -109,8 +109,12 @@ class RegionBP(RegionEngine):
 
     def __post_init__(self) -> None:
         RegionEngine.__post_init__(self)
-        if self.clusters is not None:
-            object.__setattr__(self, "clusters", tuple(map(tuple, self.clusters)))
+        if self.clusters is None:
+            return
+        listed = self.clusters if isinstance(self.clusters, (list, tuple)) else ()
+        if listed != self.clusters or not all(isinstance(name, str) for cluster in listed for name in cluster):
+            raise InvalidArgument(f"clusters={self.clusters!r} must be a list of lists of names of variables.")
+        object.__setattr__(self, "clusters", tuple(map(tuple, self.clusters)))
 
     def regions(self, problem: Problem) -> RegionGraph:
         """The clusters and their intersections."""

@@ -1,0 +1,171 @@
+"""The equations of Markov chains, solved by eliminating states: all digits are right, however slow the chain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.errors import NotSupported
+
+__all__ = ["Censored", "censored"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: States with more neighbours than this at a time are too many: nearly as many as powers of two that floats have.
+_MAX_WIDTH = 1015
+#: ... and so are more products than this in all: several seconds.
+_MAX_PRODUCTS = 3_000_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Censored:
+    """A chain from which all states were eliminated, one after the other.
+
+    Attributes
+    ----------
+    order
+        The states in the order in which they went.
+    upper_starts, upper, onward
+        For each of them, by its place in the order, the later places that it leads to, and the rates.
+    lower_starts, lower, shares
+        For each of them the earlier places that lead to it or that it leads to, and its rate to each over the total
+        rate out of that one.
+    totals
+        The rate out of each when it went.
+    """
+
+    order: Ints
+    upper_starts: Ints
+    upper: Ints
+    onward: Floats
+    lower_starts: Ints
+    lower: Ints
+    shares: Floats
+    totals: Floats
+
+    def stationary(self) -> Floats:
+        """The π with π = π A and sum one of an irreducible chain without leaks."""
+        from plausible.kernels.censoring import passed_back
+
+        weights = np.empty(self.order.size)
+        # The last state has no way out, nor has one whose way out underflows: those after it have next to no weight.
+        last = int(np.argmin(self.totals))
+        passed_back(self.lower_starts, self.lower, self.shares, last, weights)
+        result = np.empty_like(weights)
+        result[self.order] = weights / weights.sum()
+        return result
+
+    def expected(self, rewards: Floats) -> Floats:
+        """N · rewards, N = (I - Q)^-1: for each state what is expected in all; a column for each kind of reward."""
+        from plausible.kernels.censoring import solve_censored
+
+        if not self.totals.all():
+            raise NotSupported("Some states are left so rarely that the probability is not a positive float.")
+        sides = np.ascontiguousarray(rewards[self.order], dtype=np.float64)
+        solve_censored(
+            self.upper_starts,
+            self.upper,
+            self.onward,
+            self.lower_starts,
+            self.lower,
+            self.shares,
+            self.totals,
+            sides,
+        )
+        result = np.empty_like(sides)
+        result[self.order] = sides
+        return result
+
+
+def censored(matrix: Any, leaks: Floats) -> Censored | None:
+    """Eliminate all states of a sparse matrix Q whose rows, with the leaks, sum to one; `None` if that is too much.
+
+    No rate of a state to itself is looked at and nothing is subtracted, so that every number has a small relative error
+    (Grassmann, Taksar & Heyman 1985; O'Cinneide 1993), however near to one the diagonal is. States with the fewest
+    neighbours go first. The cost is the sum of the squares of their numbers of neighbours when they go.
+
+    Parameters
+    ----------
+    matrix
+        Q.
+    leaks
+        For each state the probability to leave for good: zeros, or enough to be left from everywhere.
+    """
+    from scipy.sparse import csr_array
+
+    from plausible.kernels.censoring import censor
+
+    size = matrix.shape[0]
+    pattern = _eliminated_pattern(matrix)
+    if pattern is None:
+        return None
+    order, upper = pattern
+    entries = matrix.tocoo()
+    places = np.empty(size, dtype=np.int64)
+    places[order] = np.arange(size)
+    is_move = entries.row != entries.col
+    moves = csr_array(
+        (entries.data[is_move], (places[entries.row[is_move]], places[entries.col[is_move]])), shape=matrix.shape
+    )
+    lower = upper.T.tocsr()
+    found = Censored(
+        order,
+        upper.indptr.astype(np.int64),
+        upper.indices.astype(np.int64),
+        np.empty(upper.nnz),
+        lower.indptr.astype(np.int64),
+        lower.indices.astype(np.int64),
+        np.empty(upper.nnz),
+        np.empty(size),
+    )
+    censor(
+        moves.indptr.astype(np.int64),
+        moves.indices.astype(np.int64),
+        moves.data,
+        leaks[order].astype(np.float64),
+        found.upper_starts,
+        found.upper,
+        found.lower_starts,
+        found.lower,
+        found.onward,
+        found.shares,
+        found.totals,
+    )
+    return found
+
+
+def _eliminated_pattern(matrix: Any) -> tuple[Ints, Any] | None:
+    """The order in which states go, and ones where a place in it has a later neighbour."""
+    from scipy.sparse import csr_array
+
+    from plausible.kernels.elimination import MIN_NEIGHBORS, eliminate
+
+    size = matrix.shape[0]
+    entries = matrix.tocoo()
+    is_move = entries.row != entries.col
+    pairs = np.stack([entries.row[is_move], entries.col[is_move]], axis=1).astype(np.int64).ravel()
+    # With two states each a clique of w variables costs 2^w: a limit on the cost is one on the width.
+    order, cliques, starts, cost, _ = eliminate(
+        pairs,
+        np.arange(0, pairs.size + 1, 2, dtype=np.int64),
+        np.full(size, 2, dtype=np.int64),
+        MIN_NEIGHBORS,
+        np.empty(0, dtype=np.int64),
+        0,
+        2.0 ** (_MAX_WIDTH + 4),
+    )
+    widths = np.diff(starts) - 1
+    if np.isinf(cost) or float((widths.astype(np.float64) ** 2).sum()) > _MAX_PRODUCTS:
+        return None
+    places = np.empty(size, dtype=np.int64)
+    places[order] = np.arange(size)
+    later = np.delete(cliques, starts[:-1])
+    upper = csr_array(
+        (np.ones(later.size, dtype=np.int8), places[later], np.concatenate([[0], np.cumsum(widths)])),
+        shape=(size, size),
+    )
+    return order, upper
