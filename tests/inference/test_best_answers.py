@@ -201,8 +201,8 @@ def test_sharing_takes_little_memory_on_a_grid():
         (lambda: check_number("number", True), "number"),
         (lambda: check_number("number", 1j), "number"),
         (lambda: check_number("number", math.inf), "number"),
-        (lambda: check_number("number", 2.0, 0, 1), "number"),
-        (lambda: check_number("number", 0.0, 0, 1, is_open=True), "number"),
+        (lambda: check_number("number", 2.0, least=0, most=1), "number"),
+        (lambda: check_number("number", 0.0, above=0, below=1), "number"),
         (lambda: check_seconds("number", True), "number"),
         (lambda: check_flag("number", 1), "number"),
     ],
@@ -216,8 +216,8 @@ def test_options_of_the_wrong_kind_are_refused_by_name(make, name):
 def test_options_of_the_right_kind_pass():
     """NumPy's numbers and flags included."""
     check_count("number", np.int64(3), 3)
-    check_number("number", np.float32(0.5), 0, 1)
-    check_number("number", 1, 0, 1)
+    check_number("number", np.float32(0.5), least=0, most=1)
+    check_number("number", 1, least=0, most=1)
     check_seconds("number", None)
     check_seconds("number", math.inf)
     check_flag("number", np.bool_(True))

@@ -1,29 +1,29 @@
-<<<<<<< ours
-"""Checks of the options of engines: each refuses what it can't use by name, with what it can."""
+"""Checks of the options of engines and methods: each refuses by name what it can't use, and says what it can."""
 
 from __future__ import annotations
 
 import math
-=======
-"""Reading the options of engines and methods: counts, shares, names of variables and groups of them."""
-
-from __future__ import annotations
-
 from collections.abc import Iterable
->>>>>>> theirs
 
 import numpy as np
 
 from plausible.errors import InvalidArgument
 
-<<<<<<< ours
-__all__ = ["check_count", "check_flag", "check_number", "check_seconds"]
+__all__ = [
+    "check_count",
+    "check_flag",
+    "check_number",
+    "check_seconds",
+    "read_blocks",
+    "read_count",
+    "read_generator",
+    "read_names",
+]
 
 
 def check_count(name: str, number: object, least: int = 0) -> None:
     """Refuse what is no whole number of at least `least`.
 
-    >>> check_count("max_steps", 3)
     >>> check_count("max_steps", 2.5)
     Traceback (most recent call last):
         ...
@@ -33,33 +33,49 @@ def check_count(name: str, number: object, least: int = 0) -> None:
         raise InvalidArgument(f"{name}={number!r} must be a whole number of at least {least}.")
 
 
-def check_number(
-    name: str, number: object, least: float = -math.inf, most: float = math.inf, *, is_open: bool = False
-) -> None:
-    """Refuse what is no finite real number from `least` to `most`, both left out where the range is open.
+def read_count(name: str, number: object, least: int = 0) -> int:
+    """A whole number of at least `least`, as an `int`."""
+    check_count(name, number, least)
+    return int(number)  # type: ignore[call-overload, no-any-return]
 
-    >>> check_number("damping", 0.5, 0, 1)
-    >>> check_number("factor", 1.0, 0, 1, is_open=True)
+
+def read_generator(seed: int | np.random.Generator) -> np.random.Generator:
+    """The generator given, or one from a seed."""
+    if isinstance(seed, np.random.Generator):
+        return seed
+    return np.random.default_rng(read_count("seed", seed))
+
+
+def check_number(
+    name: str,
+    number: object,
+    *,
+    least: float = -math.inf,
+    above: float = -math.inf,
+    most: float = math.inf,
+    below: float = math.inf,
+) -> None:
+    """Refuse what is no finite real number within limits, those of `above` and `below` left out.
+
+    >>> check_number("damping", 0.5, least=0, below=1)
+    >>> check_number("factor", 1.0, above=0, below=1)
     Traceback (most recent call last):
         ...
     plausible.errors.InvalidArgument: factor=1.0 must be a number above 0 and below 1.
     """
     is_real = isinstance(number, int | float | np.integer | np.floating) and not isinstance(number, bool)
-    if is_real:
-        value = float(number)  # type: ignore[arg-type]
-        inside = least < value < most if is_open else least <= value <= most
-        if inside and math.isfinite(value):
-            return
-    low, high = ("above", "below") if is_open else ("of at least", "at most")
-    ends = [f"{word} {end:g}" for word, end in ((low, least), (high, most)) if math.isfinite(end)]
-    raise InvalidArgument(f"{name}={number!r} must be a number{' ' + ' and '.join(ends) if ends else ''}.")
+    if is_real and math.isfinite(number) and least <= number <= most and above < number < below:  # type: ignore[arg-type, operator]
+        return
+    limits = (("of at least", least), ("above", above), ("at most", most), ("below", below))
+    ends = " and ".join(f"{word} {end:g}" for word, end in limits if math.isfinite(end))
+    raise InvalidArgument(f"{name}={number!r} must be a number{' ' + ends if ends else ''}.")
 
 
 def check_seconds(name: str, seconds: object) -> None:
     """Refuse what is no time in seconds; `None` is no limit."""
     if seconds is not None and seconds != math.inf:
         try:
-            check_number(name, seconds, 0.0)
+            check_number(name, seconds, least=0)
         except InvalidArgument:
             raise InvalidArgument(
                 f"{name}={seconds!r} must be a number of seconds, not negative, or None for no limit."
@@ -70,32 +86,6 @@ def check_flag(name: str, flag: object) -> None:
     """Refuse what is neither true nor false."""
     if not isinstance(flag, bool | np.bool_):
         raise InvalidArgument(f"{name}={flag!r} must be True or False.")
-=======
-__all__ = ["check_count", "read_blocks", "read_count", "read_names", "read_share"]
-
-
-def check_count(name: str, value: object, least: int = 0) -> None:
-    """Refuse what is no whole number of at least `least`.
-
-    >>> check_count("num_samples", 2.5, 1)
-    Traceback (most recent call last):
-    plausible.errors.InvalidArgument: num_samples=2.5 must be a whole number of at least 1.
-    """
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InvalidArgument(f"{name}={value!r} must be a whole number of at least {least}.")
-
-
-def read_count(name: str, value: object, least: int = 0) -> int:
-    """A whole number of at least `least`, as an `int`."""
-    check_count(name, value, least)
-    return int(value)  # type: ignore[call-overload, no-any-return]
-
-
-def read_share(name: str, value: object) -> float:
-    """A number above zero and at most one."""
-    if isinstance(value, bool) or not isinstance(value, float | int | np.number) or not 0 < value <= 1:
-        raise InvalidArgument(f"{name}={value!r} must be a number above zero and at most one.")
-    return float(value)
 
 
 def read_names(option: str, names: object) -> tuple[str, ...]:
@@ -124,4 +114,3 @@ def read_blocks(blocks: object) -> tuple[tuple[str, ...], ...] | None:
     if repeated := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
         raise InvalidArgument(f"{repeated[0]!r} stands twice in blocks=: a variable has one block.")
     return read
->>>>>>> theirs

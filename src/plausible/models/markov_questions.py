@@ -277,8 +277,8 @@ class MarkovQuestions(EvidenceAnalyses):
 
         An `engine` such as `GraphCut()` or `MaxProduct()` looks for one without a clique tree. As there may be none for
         log Z either, there is no `.log_probability` then, only the logarithm of the product of the factors;
-        `.info.error` says how much larger that of a better assignment can be. "auto" is exact where the clique tree is within the budget, else
-        `MaxProduct()`.
+        `.info.error` says how much larger that of a better assignment can be. "auto" is exact where the clique tree is
+        within the budget, else `MaxProduct()`.
         """
         found = Evidence.read(evidence, self.variables, "this network")
         named = chosen(engine, budget, lambda: self.explain(budget=budget).fits, lambda: BEST)

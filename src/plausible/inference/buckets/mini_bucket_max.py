@@ -16,11 +16,7 @@ from plausible.inference.buckets.bucket_sweeps import Side, begun, improved, unt
 from plausible.inference.buckets.bucket_tree import BucketTree, Limits
 from plausible.inference.info import QueryInfo
 from plausible.inference.optimizer import Optimizer, Optimum
-<<<<<<< ours
-from plausible.inference.options import check_count
-=======
-from plausible.inference.option_checks import check_number
->>>>>>> theirs
+from plausible.inference.options import check_count, check_number
 from plausible.inference.problem import Problem
 
 __all__ = ["MiniBucketMax", "MiniBucketMaxState"]
@@ -111,7 +107,7 @@ class MiniBucketMax(Optimizer):
         check_count("bound", self.bound, 1)
         check_count("max_entries", self.max_entries, 1)
         check_count("max_iterations", self.max_iterations)
-        check_number("tolerance", self.tolerance, "a change of a bound")
+        check_number("tolerance", self.tolerance, least=0)
 
     def init(self, problem: Problem) -> MiniBucketMaxState:
         """The mini-buckets after a first sweep, and what it favours."""

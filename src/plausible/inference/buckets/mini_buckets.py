@@ -21,11 +21,7 @@ from plausible.inference.buckets.probability_bounds import ProbabilityBounds, pr
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
 from plausible.inference.optimization.map_local_search import LocalSearch
-<<<<<<< ours
-from plausible.inference.options import check_count
-=======
-from plausible.inference.option_checks import check_number
->>>>>>> theirs
+from plausible.inference.options import check_count, check_number
 from plausible.inference.problem import Problem
 from plausible.variables import Evidence, Variable
 
@@ -119,7 +115,7 @@ class MiniBuckets(ApproximateEngine):
         check_count("bound", self.bound, 1)
         check_count("max_entries", self.max_entries, 1)
         check_count("max_iterations", self.max_iterations)
-        check_number("tolerance", self.tolerance, "a change of a bound")
+        check_number("tolerance", self.tolerance, least=0)
 
     # --- sweeps ---
 

@@ -16,11 +16,6 @@ __all__ = [
     "Start",
     "array_of",
     "estimated_chain",
-<<<<<<< ours
-=======
-    "read_count",
-    "read_generator",
->>>>>>> theirs
     "read_start",
     "read_states",
     "read_transition",
@@ -172,24 +167,6 @@ def _transition_counts(
     return counts, firsts, names
 
 
-<<<<<<< ours
-=======
-def read_count(number: int) -> int:
-    """A whole number that is not negative."""
-    if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 0:
-        raise InvalidArgument(f"Expected a whole number, zero or more, not {number!r}.")
-    return int(number)
-
-
-def read_generator(seed: int | np.random.Generator) -> np.random.Generator:
-    """The generator given, or one from a seed."""
-    is_whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)
-    if not isinstance(seed, np.random.Generator) and not (is_whole and seed >= 0):
-        raise InvalidArgument(f"seed={seed!r} is to be a whole number, zero or more, or a numpy.random.Generator.")
-    return np.random.default_rng(seed)
-
-
->>>>>>> theirs
 def some_of(states: Sequence[State]) -> str:
     """The first few states, as text."""
     return ", ".join(map(repr, states[:6])) + (", ..." if len(states) > 6 else "")

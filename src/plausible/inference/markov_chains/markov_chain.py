@@ -17,33 +17,12 @@ from plausible.inference.markov_chains.chain_input import (
     Start,
     array_of,
     estimated_chain,
-<<<<<<< ours
-    read_start,
-    read_states,
-    read_transition,
-    some_of,
-)
-from plausible.inference.markov_chains.chain_limits import (
-    SMALL,
-    absorption_solutions,
-    second_modulus,
-    stationary_vector,
-    steps_to_mix,
-)
-from plausible.inference.markov_chains.chain_records import Absorption, CommunicatingClass
-from plausible.inference.markov_chains.chain_structure import Structure, structure_of
-from plausible.inference.options import read_count
-from plausible.variables import State, Variable
-from plausible.variables.frozen import Frozen
-=======
-    read_count,
-    read_generator,
     some_of,
 )
 from plausible.inference.markov_chains.chain_limits import SMALL, power_of
 from plausible.inference.markov_chains.chain_long_run import ChainLongRun
+from plausible.inference.options import read_count, read_generator
 from plausible.variables import State
->>>>>>> theirs
 
 __all__ = ["MarkovChain"]
 
@@ -88,31 +67,15 @@ class MarkovChain(ChainLongRun):
 
     def n_step(self, num_steps: int) -> Any:
         """A^n: the probabilities of each state n steps after each state; sparse for a sparse chain."""
-<<<<<<< ours
-        count = read_count("num_steps", num_steps)
-        if isinstance(self._matrix, np.ndarray):
-            return np.linalg.matrix_power(self._matrix, count)
-        from scipy.sparse import csr_array
-        from scipy.sparse.linalg import matrix_power
-
-        return csr_array(matrix_power(self._matrix, count))
+        return power_of(self._matrix, read_count("num_steps", num_steps))
 
     def predict(self, num_steps: int, start: Start | None = None) -> Factor:
         """q A^n: the distribution n steps after one that is q, with the power of A only where that is less work."""
         vector, count = self._begin(start), read_count("num_steps", num_steps)
-        if isinstance(self._matrix, np.ndarray) and count > self.num_states:
-            return self._factor(vector @ self.n_step(count), "prediction")
-=======
-        return power_of(self._matrix, read_count(num_steps))
-
-    def predict(self, num_steps: int, start: Start | None = None) -> Factor:
-        """q A^n: the distribution n steps after one that is q, with the power of A only where that is less work."""
-        vector, count = self._begin(start), read_count(num_steps)
         info = QueryInfo("prediction")
         if count > self.num_states and (isinstance(self._matrix, np.ndarray) or self.num_states <= SMALL):
             vector = vector @ power_of(self._sparse.toarray(), count)
             return self._factor(vector / vector.sum(), info)
->>>>>>> theirs
         backwards = self._matrix.T
         for _ in range(count):
             after = backwards @ vector
@@ -150,13 +113,9 @@ class MarkovChain(ChainLongRun):
         """
         from plausible.kernels.markov_chain import walk
 
-<<<<<<< ours
-        levels = np.random.default_rng(seed).random(
+        levels = read_generator(seed).random(
             (read_count("num_chains", num_chains), read_count("num_steps", num_steps) + 1)
         )
-=======
-        levels = read_generator(seed).random((read_count(num_chains), read_count(num_steps) + 1))
->>>>>>> theirs
         cumulative, matrix = np.cumsum(self._begin(start)), self._sparse
         paths = np.empty(levels.shape, dtype=np.int64)
         paths[:, 0] = np.searchsorted(cumulative, levels[:, 0] * cumulative[-1], side="right")

@@ -13,7 +13,7 @@ from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.inference.approximate import ApproximateEngine, Beliefs
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
-from plausible.inference.option_checks import check_number
+from plausible.inference.options import check_count, check_number
 from plausible.inference.problem import Problem
 from plausible.inference.regions.convex_layout import ConvexLayout, Turn, lay_out_convex, log_sums
 from plausible.inference.regions.counting_numbers import (
@@ -22,7 +22,6 @@ from plausible.inference.regions.counting_numbers import (
     covering_counts,
     tree_counts,
 )
-from plausible.inference.search.local_search import check_count
 
 __all__ = ["ConvexBP", "ConvexState"]
 
@@ -111,7 +110,7 @@ class ConvexBP(ApproximateEngine):
         if not callable(self.counts) and not (isinstance(self.counts, str) and self.counts in _MAKERS):
             known = ", ".join(map(repr, _MAKERS))
             raise InvalidArgument(f"counts={self.counts!r} must be one of {known}, or a function of a problem.")
-        check_number("tolerance", self.tolerance, "a change of a belief")
+        check_number("tolerance", self.tolerance, least=0)
         check_count("max_iterations", self.max_iterations, 1)
 
     # --- rounds ---

@@ -15,11 +15,10 @@ from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.inference.approximate import ApproximateEngine, Beliefs
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
-from plausible.inference.option_checks import check_number
+from plausible.inference.options import check_count, check_number
 from plausible.inference.problem import Problem
 from plausible.inference.regions.region_graph import RegionGraph
 from plausible.inference.regions.region_layout import RegionLayout, Wave, lay_out
-from plausible.inference.search.local_search import check_count
 
 __all__ = ["RegionEngine", "RegionState"]
 
@@ -83,8 +82,8 @@ class RegionEngine(ApproximateEngine):
     def __post_init__(self) -> None:
         if self.schedule not in _SCHEDULES:
             raise InvalidArgument(f"schedule={self.schedule!r} must be one of {', '.join(map(repr, _SCHEDULES))}.")
-        check_number("damping", self.damping, "a share of the old message", 1)
-        check_number("tolerance", self.tolerance, "a change of a message")
+        check_number("damping", self.damping, least=0, below=1)
+        check_number("tolerance", self.tolerance, least=0)
         check_count("max_iterations", self.max_iterations, 1)
 
     @abstractmethod

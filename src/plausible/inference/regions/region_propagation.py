@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from plausible.errors import InvalidArgument
+from plausible.inference.options import check_count
 from plausible.inference.problem import Problem
 from plausible.inference.regions.join_graph import join_graph
 from plausible.inference.regions.region_graph import RegionGraph, kikuchi_regions
 from plausible.inference.regions.region_messages import RegionEngine
 from plausible.inference.regions.short_loops import short_loops
-from plausible.inference.search.local_search import check_count
 
 __all__ = ["ClusterBP", "RegionBP"]
 

@@ -10,7 +10,7 @@ from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.inference.approximate import ApproximateEngine
 from plausible.inference.info import QueryInfo
-from plausible.inference.options import read_count, read_share
+from plausible.inference.options import check_number, read_count
 from plausible.inference.sampling.directed_sampling import (
     DirectedSampler,
     few_effective,
@@ -72,7 +72,7 @@ class ImportanceSampling(DirectedSampler):
     def __post_init__(self) -> None:
         DirectedSampler.__post_init__(self)
         object.__setattr__(self, "adapt", read_count("adapt", self.adapt))
-        object.__setattr__(self, "prior_share", read_share("prior_share", self.prior_share))
+        check_number("prior_share", self.prior_share, above=0, most=1)
         if not isinstance(self.proposal, ApproximateEngine) and self.proposal not in ("evidence", "prior"):
             raise InvalidArgument(
                 f"proposal= is 'evidence', 'prior' or an engine such as LoopyBP(), not {self.proposal!r}."

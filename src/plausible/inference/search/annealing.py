@@ -64,9 +64,9 @@ class ExponentialCooling(CoolingSchedule):
     every: int = 100
 
     def __post_init__(self) -> None:
-        check_number("start", self.start, 0, is_open=True)
-        check_number("stop", self.stop, 0, is_open=True)
-        check_number("factor", self.factor, 0, 1, is_open=True)
+        check_number("start", self.start, above=0)
+        check_number("stop", self.stop, above=0)
+        check_number("factor", self.factor, above=0, below=1)
         if self.stop > self.start:
             raise InvalidArgument(f"Temperatures fall: stop={self.stop!r} must not be above start={self.start!r}.")
         check_count("every", self.every, 1)

@@ -46,7 +46,7 @@ class BeamSearch(SearchMethod):
         if self.width != math.inf:
             check_count("width", self.width, 1)
         if self.min_gain is not None:
-            check_number("min_gain", self.min_gain, 0)
+            check_number("min_gain", self.min_gain, least=0)
 
     def move(self, problem: SearchProblem[StateT, OperatorT], state: SearchState[StateT]) -> SearchState[StateT]:
         """A round: all neighbours of the states that are new in the beam, and then the best."""

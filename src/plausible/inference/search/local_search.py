@@ -11,7 +11,6 @@ from typing import TypeAlias
 
 import numpy as np
 
-<<<<<<< ours
 from plausible.inference.options import check_count, check_seconds
 from plausible.inference.search.grown import Grown
 from plausible.inference.search.search_problem import (
@@ -24,10 +23,6 @@ from plausible.inference.search.search_problem import (
     score_of,
 )
 from plausible.inference.search.search_state import LIMITS, SearchState, StopReason, improves
-=======
-from plausible.errors import NotSupported
-from plausible.inference.options import check_count
->>>>>>> theirs
 
 __all__ = [
     "BasinFlooding",

@@ -158,7 +158,7 @@ class PerturbationRestarts(Restarts):
     def __post_init__(self) -> None:
         Restarts.__post_init__(self)
         check_count("length", self.length, 1)
-        check_number("growth", self.growth, 1)
+        check_number("growth", self.growth, least=1)
 
     def walk_length(self, failures: int) -> int:
         """The steps of a walk after so many in a row that led to nothing better."""
