@@ -76,7 +76,7 @@ def test_energy_is_a_lower_bound_that_never_falls(zeros, problem, seed, structur
         assert found.upper == -math.inf
         return
     assert -math.inf < found <= math.log(total) + 1e-9
-    assert found.lower == found
+    assert found - 1e-9 <= found.lower <= math.log(total)
     assert found.is_bound
     energies = [state.energy for state in states_of(engine, Problem.of(factors, NONE))]
     assert all(after >= before - 1e-9 for before, after in pairwise(energies))
@@ -112,7 +112,7 @@ def test_one_block_with_everything_is_exact(problem, seed):
         return
     estimate = everything.log_total(factors, NONE)
     assert estimate == pytest.approx(math.log(joint.sum()), abs=1e-9)
-    assert estimate.upper == estimate.lower == estimate
+    assert estimate.lower <= math.log(joint.sum()) <= estimate.upper <= estimate.lower + 1e-9
     answer = everything.query(factors, order, NONE)
     np.testing.assert_allclose(answer.values, joint / joint.sum(), atol=1e-12)
     assert answer.info.exact

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 from plausible.inference.info import QueryInfo
 
-__all__ = ["Estimate", "difference"]
+__all__ = ["Estimate", "difference", "is_surely_zero"]
 
 
 class Estimate(float):
@@ -64,19 +65,59 @@ def _restored(value: float, info: QueryInfo, lower: float, upper: float, is_boun
     return Estimate(value, info, lower=lower, upper=upper, is_bound=is_bound)
 
 
+def is_surely_zero(log_number: float) -> bool:
+    """Whether a logarithm is that of zero for certain: what sampling has found to be zero need not be.
+
+    >>> is_surely_zero(-math.inf), is_surely_zero(Estimate(-math.inf, QueryInfo("rejection sampling", exact=False)))
+    (True, False)
+    """
+    if isinstance(log_number, Estimate):
+        return log_number.is_bound and log_number.upper == -math.inf
+    return log_number == -math.inf
+
+
 def difference(first: float, second: float) -> float:
-    """first - second, with bounds where both are estimates and the first is finite.
+    """first - second, an estimate where one of them is: as good as both together, a number that is none being exact.
+
+    A first of -inf, log zero, stays that.
 
     >>> info = QueryInfo("mean field", exact=False)
     >>> difference(Estimate(3.0, info, lower=2.5), Estimate(1.0, info, upper=1.5))
     2.0 (at least 1, by mean field)
     """
-    if not (isinstance(first, Estimate) and isinstance(second, Estimate)) or math.isinf(first):
+    if not (isinstance(first, Estimate) or isinstance(second, Estimate)):
         return first - second
+    some, other = _as_estimate(first), _as_estimate(second)
+    if some.upper == -math.inf:
+        return some
     return Estimate(
-        float(first) - float(second),
-        first.info,
-        lower=first.lower - second.upper,
-        upper=first.upper - second.lower,
-        is_bound=first.is_bound and second.is_bound,
+        -math.inf if some == -math.inf else float(some) - float(other),
+        _both(some.info, other.info),
+        lower=-math.inf if some.lower == -math.inf else some.lower - other.upper,
+        upper=some.upper - other.lower,
+        is_bound=some.is_bound and other.is_bound,
+    )
+
+
+def _as_estimate(number: float) -> Estimate:
+    if isinstance(number, Estimate):
+        return number
+    return Estimate(number, QueryInfo("exact inference"), lower=number, upper=number, is_bound=True)
+
+
+def _both(first: QueryInfo, second: QueryInfo) -> QueryInfo:
+    """How a number was got that two others make: the worse of the two in all that says what it is worth."""
+    worse, better = sorted((first, second), key=lambda info: (info.converged, info.exact))
+    errors = [info.error for info in (first, second) if info.error is not None]
+    residuals = [info.residual for info in (first, second) if info.residual is not None]
+    return replace(
+        worse,
+        exact=first.exact and second.exact,
+        converged=first.converged and second.converged,
+        error=sum(errors) if len(errors) == 2 else None,
+        cost=first.cost + second.cost,
+        largest_table=max(first.largest_table, second.largest_table),
+        iterations=first.iterations + second.iterations,
+        residual=max(residuals, default=None),
+        advice=worse.advice or better.advice,
     )

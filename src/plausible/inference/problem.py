@@ -20,6 +20,9 @@ __all__ = ["Problem"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+#: Floats below this have fewer digits than others.
+_SMALLEST_NORMAL = float(np.finfo(np.float64).tiny)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
@@ -33,22 +36,29 @@ class Problem:
         Reduced to the evidence, each over at least one variable, its largest entry one.
     log_scale
         The logarithm of what was taken out of the factors; -inf where the product is zero everywhere.
+    scale_rounding
+        By how much rounding may have moved it.
     sizes
         The number of states of each variable.
     scope_starts, scopes
         The variables of factor f, in axis order, are `scopes[scope_starts[f]:scope_starts[f + 1]]`.
     table_starts, tables
         Its numbers, the last variable's state changing fastest, are `tables[table_starts[f]:table_starts[f + 1]]`.
+        Positive ones that are too small for a float are the smallest that there is.
+    logs
+        Their logarithms, which have all digits however small the numbers are; -inf for zero.
     """
 
     variables: tuple[Variable, ...]
     factors: tuple[Factor, ...]
     log_scale: float
+    scale_rounding: float
     sizes: Ints
     scope_starts: Ints
     scopes: Ints
     table_starts: Ints
     tables: Floats
+    logs: Floats
 
     @classmethod
     def of(cls, factors: Iterable[Factor], evidence: Evidence) -> Problem:
@@ -67,30 +77,36 @@ class Problem:
         variables = {variable.name: variable for scope in scopes for variable in scope}
         numbers = {name: number for number, name in enumerate(variables)}
         starts = _starts(factor.flat.size for factor in kept)
-        tables = np.concatenate([factor.flat for factor in kept]) if kept else np.empty(0)
-        peaks = np.maximum.reduceat(tables, starts[:-1]) if kept else np.empty(0)
-        tables = tables / np.repeat(np.where(peaks > 0, peaks, 1.0), np.diff(starts))
-        tables.setflags(write=False)
+        numerators = np.concatenate([factor.flat for factor in kept]) if kept else np.empty(0)
+        peaks = np.maximum.reduceat(numerators, starts[:-1]) if kept else np.empty(0)
+        tables, logs = _scaled(numerators, np.repeat(np.where(peaks > 0, peaks, 1.0), np.diff(starts)))
         with np.errstate(divide="ignore"):
-            log_scale = float(np.log(peaks).sum() + np.log(constants).sum())
+            log_scales = np.log(np.concatenate([peaks, constants]))
         return cls(
             tuple(variables.values()),
             tuple(
                 Factor.trusted(scope, tables[start:end].reshape(table_shape(scope)))
                 for scope, (start, end) in zip(scopes, pairwise(starts.tolist()), strict=True)
             ),
-            log_scale,
+            float(log_scales.sum()),
+            _rounding(log_scales),
             np.array([variable.num_states for variable in variables.values()], dtype=np.int64),
             _starts(map(len, scopes)),
             np.fromiter((numbers[variable.name] for scope in scopes for variable in scope), dtype=np.int64),
             starts,
             tables,
+            logs,
         )
 
     @property
     def is_impossible(self) -> bool:
         """Whether some factor is zero everywhere; others may rule each other out unnoticed."""
         return self.log_scale == -math.inf
+
+    @property
+    def has_lost_digits(self) -> bool:
+        """Whether some factor's entries lie so far apart that `tables`, unlike `logs`, has no room for their digits."""
+        return bool(((self.tables < _SMALLEST_NORMAL) & (self.logs > -math.inf)).any())
 
     def places(self, variables: Iterable[Variable]) -> list[int]:
         """The places of some variables, all of which must be there."""
@@ -107,8 +123,7 @@ class Problem:
             return np.zeros(len(states))
         steps = states[:, self.scopes] * self.strides
         places = np.add.reduceat(steps, self.scope_starts[:-1], axis=1) + self.table_starts[:-1]
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.tables)[places].sum(axis=1))
+        return np.asarray(self.logs[places].sum(axis=1))
 
     @property
     def strides(self) -> Ints:
@@ -119,6 +134,25 @@ class Problem:
             at = self.scope_starts[:-1][arities > place + 1] + place
             strides[at] = strides[at + 1] * sizes[at + 1]
         return strides
+
+
+def _scaled(numerators: Floats, denominators: Floats) -> tuple[Floats, Floats]:
+    """Quotients of which none that is positive becomes zero, and their logarithms, to the last digit."""
+    quotients = numerators / denominators
+    is_coarse = (quotients < _SMALLEST_NORMAL) & (numerators > 0)
+    with np.errstate(divide="ignore"):
+        logs = np.log(quotients)
+    logs[is_coarse] = np.log(numerators[is_coarse]) - np.log(denominators[is_coarse])
+    quotients[is_coarse] = np.maximum(quotients[is_coarse], np.finfo(np.float64).smallest_subnormal)
+    quotients.setflags(write=False)
+    logs.setflags(write=False)
+    return quotients, logs
+
+
+def _rounding(terms: Floats) -> float:
+    """The most that rounding does to a pairwise sum of logarithms, each of them right to the last digit but one."""
+    magnitude = float(np.abs(terms[terms > -math.inf]).sum())
+    return float(np.finfo(np.float64).eps) * (math.log2(terms.size + 1) + 8) * magnitude
 
 
 def _starts(lengths: Iterable[int]) -> Ints:

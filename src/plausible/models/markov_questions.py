@@ -35,7 +35,7 @@ from plausible.inference.compiled import compile_factors
 from plausible.inference.contradiction import impossible_evidence
 from plausible.inference.elimination import absorb, sum_product
 from plausible.inference.engines import check_engine, check_mentioned
-from plausible.inference.estimate import difference
+from plausible.inference.estimate import difference, is_surely_zero
 from plausible.inference.map_search import SearchProgress
 from plausible.inference.marginal_map import marginal_map
 from plausible.inference.optimizer import Optimizer, check_optimizer
@@ -91,10 +91,9 @@ class MarkovQuestions(EvidenceAnalyses):
         found = Evidence.read(evidence, self.variables, "this network")
         if found.jeffrey:
             raise NotSupported("jeffrey evidence has no probability: it replaces a belief. See likelihood(...).")
-        if named is not None:
-            return named.log_total(self._all_factors(), found)
-        total = log_total(self._all_factors(), found, budget=budget)
-        if total == -math.inf and not found:
+        factors = self._all_factors()
+        total = log_total(factors, found, budget=budget) if named is None else named.log_total(factors, found)
+        if is_surely_zero(total) and not found:
             raise InvalidModel(
                 "The partition function is zero: the factors rule out every assignment, so there is no distribution."
             )

@@ -42,11 +42,11 @@ def tree_of(problem: Problem, order: Sequence[int], kept: Sequence[int], limits:
 
 def log_tables(problem: Problem) -> list[Floats]:
     """The logarithms of each factor's table, without axes for variables of one state."""
-    with np.errstate(divide="ignore"):
-        logs = np.log(problem.tables)
     shapes = [[int(n) for n in problem.sizes[list(problem.scope(f))] if n > 1] for f in range(len(problem.factors))]
     starts = problem.table_starts.tolist()
-    return [logs[start:end].reshape(shape) for start, end, shape in zip(starts, starts[1:], shapes, strict=False)]
+    return [
+        problem.logs[start:end].reshape(shape) for start, end, shape in zip(starts, starts[1:], shapes, strict=False)
+    ]
 
 
 def scale_slack(problem: Problem) -> float:

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.errors import ImpossibleEvidence, InvalidArgument
+from plausible.errors import ImpossibleEvidence
 from plausible.inference.info import QueryInfo
 from plausible.inference.optimization.max_sum import MaxSum
 from plausible.inference.optimizer import Optimizer, Optimum
+from plausible.inference.options import check_count, check_number
 from plausible.inference.problem import Problem
 
 __all__ = ["DualDecomposition", "DualState"]
@@ -73,7 +74,8 @@ class DualDecomposition(Optimizer):
     max_iterations
         At most this many sweeps, there and back.
     tolerance
-        The bound has stopped where a sweep lowers it by less.
+        The bound has stopped where a sweep lowers it by less than this times the largest logarithm of a factor's
+        ratio of entries, or this if that is more than one.
 
     Examples
     --------
@@ -89,10 +91,8 @@ class DualDecomposition(Optimizer):
     tolerance: float = 1e-7
 
     def __post_init__(self) -> None:
-        if self.max_iterations < 1:
-            raise InvalidArgument(f"max_iterations must be at least 1, not {self.max_iterations}.")
-        if not self.tolerance >= 0:
-            raise InvalidArgument(f"tolerance must not be negative; it is {self.tolerance}.")
+        check_count("max_iterations", self.max_iterations, 1)
+        check_number("tolerance", self.tolerance, least=0)
 
     def init(self, problem: Problem) -> DualState:
         """No messages: each factor at its own largest entry."""
@@ -144,7 +144,8 @@ class DualDecomposition(Optimizer):
             states, value = state.states, state.value
         upper = min(state.upper, layout.bound(messages, digits))
         residual = state.upper - upper
-        is_over = upper - value <= _PROOF or residual < self.tolerance or layout.is_impossible(upper)
+        pace = self.tolerance * min(layout.largest_range, 1.0)
+        is_over = upper - value <= _PROOF or residual < pace or layout.is_impossible(upper)
         return DualState(messages, states, value, upper, state.iterations + 1, residual, is_over)
 
     def _advice(self, state: DualState) -> str:

@@ -76,8 +76,8 @@ class FlipProblem(SearchProblem[States, Flip]):
         >>> flips.num_zeros((0, 0)), flips.num_zeros((1, 0)), round(flips.score((1, 0)), 6)
         (1, 0, -0.693147)
         """
-        zeros = problem.tables <= 0
-        logs = np.log(np.where(zeros, 1.0, problem.tables))
+        zeros = np.isneginf(problem.logs)
+        logs = np.where(zeros, 0.0, problem.logs)
         num = len(problem.factors)
         ranges = -np.minimum.reduceat(logs, problem.table_starts[:-1]) if num else np.zeros(0)
         return cls(

@@ -286,9 +286,8 @@ def _log_tables(
     scopes, tables = [], []
     for factor in factors:
         free = [variable for variable in problem.scope(factor) if variable in numbers]
-        entries = problem.tables[problem.table_starts[factor] : problem.table_starts[factor + 1]]
-        with np.errstate(divide="ignore"):
-            tables.append(np.log(entries).reshape([int(problem.sizes[variable]) for variable in free]))
+        logs = problem.logs[problem.table_starts[factor] : problem.table_starts[factor + 1]]
+        tables.append(logs.reshape([int(problem.sizes[variable]) for variable in free]))
         scopes.append(tuple(numbers[variable] for variable in free))
     return scopes, tables
 

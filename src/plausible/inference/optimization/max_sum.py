@@ -54,8 +54,7 @@ class MaxSum:
     @classmethod
     def of(cls, problem: Problem) -> MaxSum:
         """Lay out a problem, none of whose factors is zero everywhere."""
-        with np.errstate(divide="ignore"):
-            logs = np.log(problem.tables)
+        logs = problem.logs.copy()
         is_zero = np.isinf(logs)
         lowest = np.minimum.reduceat(np.where(is_zero, 0.0, logs), problem.table_starts[:-1]) if len(logs) else logs
         least = float(lowest.sum())
@@ -135,6 +134,11 @@ class MaxSum:
             self.entry_starts,
             self.entries,
         )
+
+    @property
+    def largest_range(self) -> float:
+        """The most by which the logarithms of a factor's positive entries differ."""
+        return -float(np.where(np.isneginf(self.problem.logs), 0.0, self.problem.logs).min(initial=0.0))
 
     def is_impossible(self, upper: float) -> bool:
         """Whether an upper bound proves that every assignment has a zero."""

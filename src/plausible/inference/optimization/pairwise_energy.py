@@ -65,10 +65,10 @@ class PairwiseEnergy:
         single, double = np.flatnonzero(arities == 1), np.flatnonzero(arities == 2)
         unary = np.zeros((len(places), num_labels))
         cells = problem.table_starts[single][:, None] + np.arange(num_labels)
-        np.add.at(unary, members[np.searchsorted(owners, single)], _energies(problem.tables[cells]))
+        np.add.at(unary, members[np.searchsorted(owners, single)], -problem.logs[cells])
         firsts = np.searchsorted(owners, double)
-        kinds, which = _different(problem.tables, problem.table_starts[double], num_labels**2)
-        tables = _energies(kinds).reshape(-1, num_labels, num_labels)
+        kinds, which = _different(problem.logs, problem.table_starts[double], num_labels**2)
+        tables = (0.0 - kinds).reshape(-1, num_labels, num_labels)
         ends = np.stack([members[firsts], members[firsts + 1]], axis=1)
         pairs, tables, which, firsts = _merged(ends, tables, which)
         return cls(places, unary, pairs, tables, which, double[firsts])
@@ -113,11 +113,6 @@ def _check_arities(problem: Problem, arities: Ints, method: str) -> None:
             f"{scope_text(problem.factors[number].scope)} has {arities[number]} with a choice. Split it into pairs, "
             "or use DualDecomposition() or LinearRelaxation()."
         )
-
-
-def _energies(products: Floats) -> Floats:
-    with np.errstate(divide="ignore"):
-        return np.asarray(-np.log(products) + 0.0)
 
 
 def _different(numbers: Floats, starts: Ints, size: int) -> tuple[Floats, Ints]:

@@ -24,15 +24,18 @@ class Reparametrisation:
     ----------
     log_constant
         log c, the scale of the problem left out. With every ρ one and at a fixed point, it is minus the Bethe free
-        energy (Yedidia, Freeman & Weiss 2005).
-    slack
-        Σ ρ_f max log (marginal of b_f / b_v): zero at a fixed point of the messages.
+        energy (Yedidia, Freeman & Weiss 2005). It is -inf where some factor has no belief, which proves that the
+        product is zero everywhere.
+    slack, shortfall
+        Σ ρ_f max log (marginal of b_f / b_v), and minus the same with min for max: zero at a fixed point of the
+        messages. On a forest log Z is at least log c minus the shortfall.
     rounding
         A generous measure of what rounding can have done to `log_constant`.
     """
 
     log_constant: float
     slack: float
+    shortfall: float
     rounding: float
 
 
@@ -53,17 +56,19 @@ def reparametrise(state: MessageState, *, is_max: bool) -> Reparametrisation:
     factor's belief, log c is Σ ρ_f log Z_f + Σ (1 - Σ ρ_f) log Z_v: all messages cancel.
     """
     if not state.order.size:
-        return Reparametrisation(0.0, 0.0, 0.0)
+        return Reparametrisation(0.0, 0.0, 0.0, 0.0)
     graph, spread = state.graph, _spread(state)
     sums = _sums(state, spread)
     totals = _log_totals(sums, graph.variables["start"], graph.variables["size"], is_max=is_max)
     shares = 1.0 - np.bincount(graph.edges["variable"], graph.edges["weight"], totals.size)
     if not graph.edges.size:
-        return Reparametrisation(float(totals.sum()), 0.0, 1e-13 * float(np.abs(totals).sum()))
+        return Reparametrisation(float(totals.sum()), 0.0, 0.0, _rounding(totals))
     outgoing, shifts = _released(state, spread, sums)
     answers, peaks = _answers(state, outgoing, is_max=is_max)
     marginals = answers + outgoing
     starts, weights = graph.edges["start"], graph.factors["weight"]
+    if (np.maximum.reduceat(marginals, starts) == -np.inf).any():
+        return Reparametrisation(-np.inf, 0.0, 0.0, 0.0)
     inner = _log_totals(marginals, starts, spread.widths, is_max=is_max)
     firsts = graph.factors["first"]
     factor_totals = (inner + peaks)[graph.members[firsts]] + np.add.reduceat(shifts[graph.members], firsts)
@@ -71,11 +76,21 @@ def reparametrise(state: MessageState, *, is_max: bool) -> Reparametrisation:
 
     is_live = marginals > -np.inf
     levels = np.repeat(inner + shifts - totals[graph.edges["variable"]], spread.widths)
-    excess = np.full(marginals.size, -np.inf)
+    excess = np.where(sums[spread.places] > -np.inf, -np.inf, 0.0)
     np.subtract(answers - levels, state.messages.incoming, out=excess, where=is_live)
-    worst = np.maximum.reduceat(np.maximum.reduceat(excess, starts)[graph.members], firsts)
-    slack = float(weights @ np.maximum(worst, 0.0))
-    return Reparametrisation(float(terms.sum()), slack, 1e-13 * float(np.abs(terms).sum()))
+    highest = np.maximum.reduceat(np.maximum.reduceat(excess, starts)[graph.members], firsts)
+    lowest = np.minimum.reduceat(np.minimum.reduceat(excess, starts)[graph.members], firsts)
+    return Reparametrisation(
+        float(terms.sum()),
+        float(weights @ np.maximum(highest, 0.0)),
+        float(weights @ np.maximum(-lowest, 0.0)),
+        _rounding(terms),
+    )
+
+
+def _rounding(terms: Floats) -> float:
+    """What rounding can do to a sum of logarithms and to what each of them was made of."""
+    return 1e-13 * float(np.abs(terms).sum()) + 1e-15 * terms.size
 
 
 # --- messages, all at once ---
@@ -122,12 +137,17 @@ def _released(state: MessageState, spread: _Spread, sums: Floats) -> tuple[Float
 
 
 def _answers(state: MessageState, outgoing: Floats, *, is_max: bool) -> tuple[Floats, Floats]:
-    """What the factors answer to messages from variables, and the peaks that were taken out."""
-    from plausible.kernels.messages import Messages, Rule, pull_all
+    """What the factors answer to messages from variables, and the peaks that were taken out.
+
+    All is -inf where some factor has no answer.
+    """
+    from plausible.kernels.messages import CONTRADICTION, Messages, Rule, pull_all
 
     space = workspace(state.graph)
-    messages = Messages(np.empty_like(outgoing), outgoing, outgoing if is_max else np.exp(outgoing))
-    pull_all(state.graph, messages, Rule(0.0, is_max, True), space)
+    messages = Messages(np.zeros_like(outgoing), outgoing, outgoing if is_max else np.exp(outgoing))
+    change = pull_all(state.graph, messages, Rule(0.0, is_max, True), space)
+    if change == CONTRADICTION:
+        return np.full(outgoing.size, -np.inf), np.full(space.peaks.size, -np.inf)
     return messages.incoming, space.peaks
 
 

@@ -67,9 +67,7 @@ def read_clusters(problem: Problem) -> Clusters:
     is_wide = problem.sizes[problem.scopes] > 1
     owners = np.repeat(np.arange(len(problem.factors)), np.diff(problem.scope_starts))
     arities = np.bincount(owners, is_wide, minlength=len(problem.factors)).astype(np.int64)
-    with np.errstate(divide="ignore"):
-        logs = np.log(problem.tables)
-    lengths = np.diff(problem.table_starts)
+    logs, lengths = problem.logs, np.diff(problem.table_starts)
     is_tie = arities > 1
     # What is left of a factor of one variable is that variable; of a constant, any.
     lone = np.flatnonzero(~is_tie[owners] & (is_wide | (arities[owners] == 0)))

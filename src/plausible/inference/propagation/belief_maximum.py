@@ -121,6 +121,8 @@ class MaxProduct(ReweightedEngine, Optimizer):
         value = float(problem.log_product(states[None, :])[0])
         if self.reweighted or state.is_forest:
             found = reparametrise(state, is_max=True)
+            if found.log_constant == -math.inf:
+                return replace(state, converged=True, is_contradictory=True)
             upper = min(upper, found.log_constant + found.slack + found.rounding)
         gain = max(value - state.value, 0.0) + state.upper - upper
         is_idle = gain <= (1e-2 * (upper - max(value, state.value)) if self.reweighted else 0.0)

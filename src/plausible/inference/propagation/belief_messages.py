@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.inference.info import QueryInfo
+from plausible.inference.options import check_count, check_number
 from plausible.inference.problem import Problem
 from plausible.inference.propagation.belief_graph import (
     Clusters,
@@ -86,12 +87,9 @@ class MessageEngine(ABC):
     def __post_init__(self) -> None:
         if self.schedule not in _SCHEDULES:
             raise InvalidArgument(f"schedule is one of {', '.join(map(repr, _SCHEDULES))}, not {self.schedule!r}.")
-        if not 0 <= self.damping < 1:
-            raise InvalidArgument(f"damping is a share of the old message, from 0 to below 1, not {self.damping!r}.")
-        if not self.tolerance >= 0:
-            raise InvalidArgument(f"tolerance is a change of a message, at least 0, not {self.tolerance!r}.")
-        if self.max_iterations < 1:
-            raise InvalidArgument(f"max_iterations is at least 1, not {self.max_iterations!r}.")
+        check_number("damping", self.damping, least=0, below=1)
+        check_number("tolerance", self.tolerance, least=0)
+        check_count("max_iterations", self.max_iterations, 1)
 
     @property
     @abstractmethod
@@ -220,8 +218,8 @@ class ReweightedEngine(MessageEngine):
 
     def __post_init__(self) -> None:
         MessageEngine.__post_init__(self)
-        if self.num_trees < 1:
-            raise InvalidArgument(f"num_trees is at least 1, not {self.num_trees!r}.")
+        check_count("num_trees", self.num_trees, 1)
+        check_count("seed", self.seed)
 
     @property
     def _in_logs(self) -> bool:

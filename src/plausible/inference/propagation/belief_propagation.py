@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.errors import NotSupported
+from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.inference.approximate import ApproximateEngine, Beliefs
 from plausible.inference.estimate import Estimate
+from plausible.inference.info import QueryInfo
 from plausible.inference.problem import Problem
-from plausible.inference.propagation.belief_energy import reparametrise, variable_beliefs
+from plausible.inference.propagation.belief_energy import Reparametrisation, reparametrise, variable_beliefs
 from plausible.inference.propagation.belief_graph import Clusters
 from plausible.inference.propagation.belief_messages import MessageEngine, MessageState, ReweightedEngine
 
@@ -85,14 +86,9 @@ class LoopyBP(MessageEngine, ApproximateEngine):
 
     def estimate(self, problem: Problem) -> Estimate:
         """The Bethe approximation of log Z, at a fixed point minus the Bethe free energy; exact on a forest."""
-        state = self.run(problem)
+        state, found = _read_off(self.run(problem))
         info = self._info(problem, state, _LOOPY, self._advice)
-        if state.is_contradictory:
-            return Estimate(-math.inf, info, lower=-math.inf, upper=-math.inf, is_bound=True)
-        value = reparametrise(state, is_max=False).log_constant + problem.log_scale
-        if info.exact:
-            return Estimate(value, info, lower=value, upper=value, is_bound=True)
-        return Estimate(value, info)
+        return _exact(problem, found, info) if info.exact else Estimate(found.log_constant + problem.log_scale, info)
 
     @property
     def _advice(self) -> str:
@@ -149,22 +145,40 @@ class TreeReweightedBP(ReweightedEngine, ApproximateEngine):
 
     def estimate(self, problem: Problem) -> Estimate:
         """The reweighted approximation of log Z, with the upper bound that the messages prove."""
-        state = self.run(problem)
+        state, found = _read_off(self.run(problem))
         info = self._info(problem, state, _REWEIGHTED, self._advice)
-        if state.is_contradictory:
-            return Estimate(-math.inf, info, lower=-math.inf, upper=-math.inf, is_bound=True)
-        found = reparametrise(state, is_max=False)
-        value = found.log_constant + problem.log_scale
         if info.exact:
-            return Estimate(value, info, lower=value, upper=value, is_bound=True)
+            return _exact(problem, found, info)
         # No factor exceeds one, so that Z is at most the number of assignments.
-        ceiling = min(found.log_constant + found.slack + found.rounding, float(np.log(problem.sizes).sum()))
-        return Estimate(value, info, upper=ceiling + problem.log_scale, is_bound=True)
+        log_assignments = float(np.log(problem.sizes).sum()) * (1 + 1e-13)
+        ceiling = min(found.log_constant + found.slack + found.rounding, log_assignments)
+        upper = ceiling + problem.log_scale + problem.scale_rounding
+        return Estimate(found.log_constant + problem.log_scale, info, upper=upper, is_bound=True)
 
     @property
     def _advice(self) -> str:
         damped = "" if self.damping >= 0.5 else "damping=0.5 or "
         return f"The messages have not settled, so the bound could be tighter. Try {damped}more max_iterations."
+
+
+# --- from messages to log Z ---
+
+
+def _read_off(state: MessageState) -> tuple[MessageState, Reparametrisation]:
+    """What the messages add up to, and their state, contradictory where that shows it first."""
+    if state.is_contradictory:
+        return state, Reparametrisation(-math.inf, 0.0, 0.0, 0.0)
+    found = reparametrise(state, is_max=False)
+    if found.log_constant > -math.inf:
+        return state, found
+    return replace(state, converged=True, is_contradictory=True), found
+
+
+def _exact(problem: Problem, found: Reparametrisation, info: QueryInfo) -> Estimate:
+    """log Z of a forest, or of a product that is zero, between limits that rounding can't have crossed."""
+    value, margin = found.log_constant + problem.log_scale, found.rounding + problem.scale_rounding
+    lower, upper = value - found.shortfall - margin, value + found.slack + margin
+    return Estimate(value, info, lower=lower, upper=upper, is_bound=True)
 
 
 # --- from messages to beliefs ---
@@ -190,6 +204,8 @@ def _joint(problem: Problem, state: MessageState, group: tuple[int, ...]) -> Flo
     for axis, edge in enumerate(edges):
         message = state.messages.outgoing[edge["start"] :][: shape[axis]]
         belief = belief + message.reshape([-1 if i == axis else 1 for i in range(len(scope))])
+    if belief.max() == -np.inf:
+        raise ImpossibleEvidence.outright()
     belief = np.exp(belief - belief.max())
     belief = np.einsum(belief, list(range(len(scope))), [scope.index(variable) for variable in group])
     return np.asarray(belief / belief.sum())

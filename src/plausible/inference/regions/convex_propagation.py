@@ -119,8 +119,7 @@ class ConvexBP(ApproximateEngine):
         """Nothing taken yet."""
         maker = self.counts if callable(self.counts) else _MAKERS[self.counts]
         layout = lay_out_convex(problem, maker(problem))
-        with np.errstate(divide="ignore"):
-            state = ConvexState(layout, np.log(problem.tables), np.zeros(layout.num_messages))
+        state = ConvexState(layout, problem.logs, np.zeros(layout.num_messages))
         return state if problem.variables else replace(state, residual=0.0, converged=True)
 
     def step(self, problem: Problem, state: ConvexState) -> ConvexState:

@@ -112,8 +112,7 @@ def lay_out(problem: Problem, graph: RegionGraph, *, in_waves: bool) -> RegionLa
         for factor in factors
     ]
     seen = [(above[0], graph.scopes[inner], int(starts[inner])) for inner, above in enumerate(graph.parents) if above]
-    with np.errstate(divide="ignore"):
-        logs = _matrix(states, graph, starts, own, problem.tables.size) @ np.log(problem.tables)
+    logs = _matrix(states, graph, starts, own, problem.logs.size) @ problem.logs
     layout = RegionLayout(
         graph=graph,
         is_exact=graph.is_forest([region for region, size in enumerate(sizes) if size == 1]),

@@ -182,7 +182,7 @@ class AnnealedImportance(ApproximateEngine):
         places = layout.places(codes)
         log_weights = state.log_weights + (after[places] - before[places]).sum(axis=1)
         if state.iterations + 1 < state.num_temperatures:
-            self._sweep(np.exp(after), layout, codes, places, generators)
+            self._sweep(_positive(after), layout, codes, places, generators)
         return replace(
             state,
             iterations=state.iterations + 1,
@@ -295,8 +295,8 @@ class _Path:
     @classmethod
     def of(cls, problem: Problem) -> _Path:
         domains = possible_states(problem)
+        logs = problem.logs
         with np.errstate(divide="ignore"):
-            logs = np.log(problem.tables)
             starts = [np.log(domain.astype(np.float64)) for domain in domains]
         is_single = np.diff(problem.scope_starts) == 1
         single = np.repeat(is_single, np.diff(problem.table_starts))
@@ -314,3 +314,9 @@ class _Path:
     def log_tables(self, share: float) -> Floats:
         """All tables when this share of the way has been gone."""
         return self.fixed + (self.rising if share == 1 else share * np.maximum(self.rising, _SOFT_LOG_ZERO))
+
+
+def _positive(logs: Floats) -> Floats:
+    """What logarithms stand for; no finite one for zero, which a chain could not leave."""
+    smallest = np.finfo(np.float64).smallest_subnormal
+    return np.where(logs > -math.inf, np.maximum(np.exp(logs), smallest), 0.0)

@@ -351,6 +351,11 @@ class ChainEngine(ApproximateEngine):
                 f"The draws make {found.num_batches} batches, fewer than {FEWEST_BATCHES}: too few to tell whether the "
                 "chains have mixed. Raise num_samples."
             )
+        elif problem.has_lost_digits and layout.blocks and self._METHOD == "Gibbs sampling":
+            advice = (
+                "The entries of some factor lie so far apart that small ones lose their digits. Where these decide, "
+                "take Metropolis() or LoopyBP(), which work on logarithms."
+            )
         return QueryInfo(
             self._METHOD,
             exact=not layout.blocks,

@@ -109,11 +109,8 @@ class Metropolis(ChainEngine):
             return
         from plausible.kernels.gibbs import metropolis_sweeps
 
-        with np.errstate(divide="ignore"):
-            log_tables = np.log(problem.tables)
-
         def work(chains: ChainArrays) -> None:
-            metropolis_sweeps(sweeps.number, log_tables, layout.links, chains)
+            metropolis_sweeps(sweeps.number, problem.logs, layout.links, chains)
 
         self._each_chain(work, sweeps)
         sweeps.chains.squares[...] = sweeps.chains.sums  # of zeros and ones

@@ -6,28 +6,32 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plausible.engine.run import Semiring, Workspace
-from plausible.errors import ImpossibleEvidence, InvalidArgument
+from plausible.errors import ImpossibleEvidence
 from plausible.factors import Factor
 from plausible.inference.approximate import ApproximateEngine, Beliefs
 from plausible.inference.compiled import compile_factors
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
-from plausible.inference.options import read_blocks, read_count
+from plausible.inference.options import check_number, read_blocks, read_count
 from plausible.inference.problem import Problem
 from plausible.inference.variational.mean_field_plan import Group, MeanFieldPlan, plan_mean_field
 from plausible.inference.variational.mean_field_start import first_beliefs
-from plausible.variables import Evidence
+from plausible.variables import Evidence, Variable
 
 __all__ = ["MeanField", "MeanFieldState"]
 
 Floats = NDArray[np.float64]
 
 _NAME = "mean field"
+
+#: The exponentials of numbers from minus this to zero are floats with all digits.
+_MAX_SPAN = 700.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,6 +50,8 @@ class MeanFieldState:
         For each block of several variables, its entropy and its expected log factors of its own.
     energy
         The lower bound on log Z, `problem.log_scale` left out; -inf before the first step.
+    rounding
+        A generous measure of what rounding can have done to it.
     iterations
         The steps taken.
     residual
@@ -59,6 +65,7 @@ class MeanFieldState:
     potentials: Floats
     gains: Floats
     energy: float = -math.inf
+    rounding: float = 0.0
     iterations: int = 0
     residual: float = math.inf
     converged: bool = False
@@ -118,8 +125,7 @@ class MeanField(ApproximateEngine):
     def __post_init__(self) -> None:
         for name, least in (("restarts", 1), ("max_iterations", 1), ("seed", 0)):
             object.__setattr__(self, name, read_count(name, getattr(self, name), least))
-        if not self.tolerance >= 0:
-            raise InvalidArgument(f"tolerance={self.tolerance} is to be zero or more.")
+        check_number("tolerance", self.tolerance, least=0)
         object.__setattr__(self, "blocks", read_blocks(self.blocks))
 
     @property
@@ -144,23 +150,25 @@ class MeanField(ApproximateEngine):
 
         plan = state.plan
         beliefs, potentials, gains = state.beliefs.copy(), state.potentials.copy(), state.gains.copy()
-        residual = 0.0
+        residual, magnitude = 0.0, 0.0
         for number, group in enumerate(plan.groups):
-            gains[number], change = _update_group(plan, group, beliefs, potentials)
-            residual = max(residual, change)
+            found = _update_group(plan, group, beliefs, potentials)
+            gains[number] = found.log_total - found.expected
+            residual, magnitude = max(residual, found.change), magnitude + abs(found.log_total) + abs(found.expected)
         ties = (plan.starts, plan.use_starts, plan.uses, plan.links, plan.places, plan.logs)
         change = update_singles(len(plan.singles), *ties, beliefs, potentials)
         if change < 0:
             raise ImpossibleEvidence.outright()
         residual = max(residual, change)
         alone = beliefs[: plan.starts[len(plan.singles)]]
-        energy = expected_log(plan.links, plan.places, plan.logs, beliefs) + _entropy(alone) + float(gains.sum())
+        expected, entropy = expected_log(plan.links, plan.places, plan.logs, beliefs), _entropy(alone)
         return replace(
             state,
             beliefs=beliefs,
             potentials=potentials,
             gains=gains,
-            energy=energy,
+            energy=expected + entropy + float(gains.sum()),
+            rounding=_rounding(plan, magnitude + abs(expected) + entropy),
             iterations=state.iterations + 1,
             residual=residual,
             converged=residual <= self.tolerance,
@@ -225,9 +233,9 @@ class MeanField(ApproximateEngine):
         except ImpossibleEvidence:
             info = QueryInfo(_NAME)
             return Estimate(-math.inf, info, lower=-math.inf, upper=-math.inf, is_bound=True)
-        plan, value = state.plan, state.energy + problem.log_scale
-        upper = value if plan.is_exact else math.inf
-        return Estimate(value, self._info(plan, state), lower=value, upper=upper, is_bound=True)
+        plan, value, margin = state.plan, state.energy + problem.log_scale, state.rounding + problem.scale_rounding
+        upper = value + margin if plan.is_exact else math.inf
+        return Estimate(value, self._info(plan, state), lower=value - margin, upper=upper, is_bound=True)
 
     def _plan(self, problem: Problem) -> MeanFieldPlan:
         return plan_mean_field(problem, tuple(tuple(block) for block in self.blocks or ()))
@@ -256,11 +264,19 @@ def _name(plan: MeanFieldPlan) -> str:
 # --- updates ---
 
 
-def _update_group(plan: MeanFieldPlan, group: Group, beliefs: Floats, potentials: Floats) -> tuple[float, float]:
-    """Write a group's new potentials and beliefs; return its gain and the largest change.
+class _Update(NamedTuple):
+    """log Σ Π ψ of a group, the expectation of its potentials, and the largest change of a belief.
 
-    The gain H(q_B) + Σ_{φ in B} E[log φ] is what is left of log Σ Π ψ when the expected potentials are taken off.
+    The first less the second is the gain H(q_B) + Σ_{φ in B} E[log φ].
     """
+
+    log_total: float
+    expected: float
+    change: float
+
+
+def _update_group(plan: MeanFieldPlan, group: Group, beliefs: Floats, potentials: Floats) -> _Update:
+    """Write a group's new potentials and beliefs."""
     from plausible.kernels.mean_field import gather
 
     ties = (plan.starts, plan.use_starts, plan.uses, plan.links, plan.places, plan.logs)
@@ -279,7 +295,7 @@ def _update_group(plan: MeanFieldPlan, group: Group, beliefs: Floats, potentials
         beliefs[ends] = _piece_beliefs(plan, group, workspace)
     now = beliefs[ends]
     expected = float(np.multiply(now, potentials[ends], out=np.zeros_like(now), where=now > 0).sum())
-    return log_total - expected, float(np.abs(now - before).max(initial=0.0))
+    return _Update(log_total, expected, float(np.abs(now - before).max(initial=0.0)))
 
 
 def _piece_beliefs(plan: MeanFieldPlan, group: Group, workspace: Workspace) -> Floats:
@@ -292,6 +308,12 @@ def _piece_beliefs(plan: MeanFieldPlan, group: Group, workspace: Workspace) -> F
         for piece, home in zip(pieces, group.homes, strict=True)
     ]
     return np.concatenate(tables)
+
+
+def _rounding(plan: MeanFieldPlan, magnitude: float) -> float:
+    """For a sum of terms of some magnitude altogether, a term for each entry of each factor."""
+    num_entries = len(plan.logs)
+    return float(np.finfo(np.float64).eps) * ((100 + math.sqrt(num_entries)) * magnitude + 4 * len(plan.links))
 
 
 def _entropy(beliefs: Floats) -> float:
@@ -318,16 +340,25 @@ def _block_joints(
         pieces = {place: piece for piece, place in enumerate(plan.singles)}
         return [state.beliefs[plan.starts[pieces[p]] : plan.starts[pieces[p] + 1]].copy() for (p,) in parts]
     group = plan.groups[owner]
-    factors = [problem.factors[number] for number in group.inner]
+    factors = [
+        _centred(problem.factors[f].scope, plan.logs[slice(*problem.table_starts[f : f + 2])]) for f in group.inner
+    ]
     for piece in range(group.first, group.last):
         ends = slice(plan.starts[piece], plan.starts[piece + 1])
         # States that the block itself rules out must not set the scale.
         logs = np.where(state.beliefs[ends] > 0, state.potentials[ends], -math.inf)
         scope = [problem.variables[place] for place in plan.pieces[piece]]
-        factors.append(Factor.from_flat(scope, np.exp(logs - logs.max())))
+        factors.append(_centred(scope, logs))
     compiled = compile_factors(factors, [problem.variables[place] for place in group.variables])
     scopes = [[problem.variables[place] for place in part] for part in parts]
     return [joint.normalize().values for joint in compiled.joints(scopes, Evidence.read({}, {}))]
+
+
+def _centred(scope: Sequence[Variable], logs: Floats) -> Factor:
+    """A factor up to a scale: its peak at one, or far above where small entries need the room."""
+    finite = logs[logs > -math.inf]
+    shift = finite.max() if np.ptp(finite) < _MAX_SPAN else (finite.max() + finite.min()) / 2
+    return Factor.from_flat(scope, np.exp(logs - shift))
 
 
 def _outer(

@@ -114,8 +114,6 @@ def plan_mean_field(problem: Problem, blocks: tuple[tuple[str, ...], ...]) -> Me
     factors = np.repeat(np.arange(len(counts)), counts)
     parts = np.arange(len(factors)) - np.repeat(_starts(counts)[:-1], counts)
     order = np.argsort(touched, kind="stable")
-    with np.errstate(divide="ignore"):
-        logs = np.log(problem.tables)
     inner = _inner(problem, owners, len(members), cuts)
     return MeanFieldPlan(
         singles,
@@ -129,7 +127,7 @@ def plan_mean_field(problem: Problem, blocks: tuple[tuple[str, ...], ...]) -> Me
         np.stack([factors, parts], axis=1)[order],
         links,
         places,
-        logs,
+        problem.logs,
     )
 
 
