@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from plausible.errors import InvalidArgument
@@ -17,6 +18,7 @@ from plausible.variables import Variable
 __all__ = ["CombinedStatistics", "Statistics"]
 
 Counts = NDArray[Any]
+Places = NDArray[np.int64]
 
 
 class Statistics(ABC):
@@ -47,6 +49,19 @@ class Statistics(ABC):
     def extensions(self, child: str, parents: Sequence[str], candidates: Sequence[str]) -> list[Counts]:
         """For each candidate the counts of the family with it as another parent, before all others."""
         return [self.counts(child, (candidate, *parents)) for candidate in candidates]
+
+    def extension_stacks(
+        self, child: str, parents: Sequence[str], candidates: Sequence[str]
+    ) -> list[tuple[Places, Counts]]:
+        """The same counts, those of candidates with equally many states together.
+
+        For each number of states: which candidates have so many, and their counts, with an axis for these before all.
+        """
+        counts = self.extensions(child, parents, candidates)
+        alike: dict[int, list[int]] = {}
+        for place, found in enumerate(counts):
+            alike.setdefault(len(found), []).append(place)
+        return [(np.array(places), np.stack([counts[place] for place in places])) for places in alike.values()]
 
     # --- arithmetic ---
 

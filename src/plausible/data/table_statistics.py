@@ -6,12 +6,13 @@ import math
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.data.statistics import Counts, Statistics
+from plausible.data.statistics import Counts, Places, Statistics
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported, TooLarge, UnknownVariable
 from plausible.factors.alignment import MAX_ENTRIES
@@ -102,19 +103,41 @@ class TableStatistics(Statistics):
 
         The rows of each joint state of the family are found once for all candidates.
         """
-        family, others = self._complete_places((*parents, child)), self._complete_places(candidates)
-        num_cells = math.prod(self._sizes[list(family)].tolist())
-        if self.table.weights is not None or num_cells > _CELLS_PER_PASS:
-            return super().extensions(child, parents, candidates)
-        self._pack((*family, *others))
-        sizes = self._sizes[list(others)]
-        if not others:
-            return []
-        sets = np.concatenate([np.arange(self._firsts[o], self._firsts[o] + self._sizes[o]) for o in others])
-        counts = np.zeros((sets.size, num_cells), dtype=np.int64)
-        self._count_extensions(child, family, sets, counts)
+        found: list[Counts] = [np.empty(0)] * len(candidates)
+        for places, counts in self.extension_stacks(child, parents, candidates):
+            for place, part in zip(places.tolist(), counts, strict=True):
+                found[place] = part
+        return found
+
+    def extension_stacks(
+        self, child: str, parents: Sequence[str], candidates: Sequence[str]
+    ) -> list[tuple[Places, Counts]]:
+        """The same counts, those of candidates with equally many states together, not copied."""
+        family, others = self._complete_places((*parents, child)), np.array(self._complete_places(candidates), np.int64)
         shape = tuple(self._sizes[list(family)].tolist())
-        return [part.reshape(-1, *shape) for part in np.split(counts, np.cumsum(sizes)[:-1])]
+        if self.table.weights is not None or math.prod(shape) > _CELLS_PER_PASS:
+            return self._stacks_one_by_one(child, parents, candidates, self._sizes[others])
+        self._pack((*family, *others))
+        order = np.argsort(self._sizes[others], kind="stable")
+        sizes = self._sizes[others[order]]
+        ends = np.cumsum(sizes)
+        sets = np.repeat(self._firsts[others[order]] - ends + sizes, sizes) + np.arange(sizes.sum())
+        counts = np.zeros((sets.size, math.prod(shape)), dtype=np.int64)
+        self._count_extensions(child, family, sets, counts)
+        starts = np.flatnonzero(np.diff(sizes, prepend=0)).tolist()
+        return [
+            (order[start:end], counts[ends[start] - sizes[start] : ends[end - 1]].reshape(-1, sizes[start], *shape))
+            for start, end in pairwise([*starts, sizes.size])
+        ]
+
+    def _stacks_one_by_one(
+        self, child: str, parents: Sequence[str], candidates: Sequence[str], sizes: Places
+    ) -> list[tuple[Places, Counts]]:
+        alike = [np.flatnonzero(sizes == size) for size in np.unique(sizes).tolist()]
+        return [
+            (places, np.stack([self.counts(child, (candidates[place], *parents)) for place in places.tolist()]))
+            for places in alike
+        ]
 
     # --- counting ---
 
@@ -165,6 +188,8 @@ class TableStatistics(Statistics):
 
     def _pack(self, places: Sequence[int]) -> None:
         """Make the sets of the states of some variables, if they are not there yet."""
+        if self._is_packed[list(places)].all():
+            return
         with self._lock:
             for place in places:
                 if not self._is_packed[place]:

@@ -1,16 +1,25 @@
-"""What a score is: a number for each family, bound to data."""
+"""What a score is: a number for each family, bound to data.
+
+Conventions, the same for all scores: natural logarithms; the higher, the better; the score of a graph is the sum over
+its families. Rows in which the child was set from outside say nothing about its family, so that N is how much the other
+rows weigh. Without rows every likelihood is one. A family of which no score can be told, because its kind is not
+supported, has -inf: no search takes it.
+"""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plausible.data.statistics import Statistics
+from plausible.data.table import TableLike
+from plausible.data.table_statistics import TableStatistics
+from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs import DAG
 
 __all__ = ["CountScore", "FamilyScores", "Score"]
@@ -34,11 +43,12 @@ class FamilyScores(ABC):
 
     def extended(self, child: str, parents: Sequence[str], candidates: Sequence[str]) -> Floats:
         """The score of the family with each candidate as another parent."""
-        return np.array([self.family(child, (*parents, candidate)) for candidate in candidates])
+        return np.array([self.family(child, (*parents, candidate)) for candidate in candidates], dtype=np.float64)
 
     def reduced(self, child: str, parents: Sequence[str]) -> Floats:
         """The score of the family without each of its parents."""
-        return np.array([self.family(child, [other for other in parents if other != gone]) for gone in parents])
+        without = [[other for other in parents if other != gone] for gone in parents]
+        return np.array([self.family(child, others) for others in without], dtype=np.float64)
 
     def graph(self, graph: DAG) -> float:
         """The sum over all families of a graph."""
@@ -50,12 +60,18 @@ class Score(ABC):
 
     __slots__ = ()
 
-    #: Whether graphs that stand for the same independencies have the same score.
-    is_score_equivalent: bool
+    @property
+    @abstractmethod
+    def is_score_equivalent(self) -> bool:
+        """Whether graphs that stand for the same independencies have the same score."""
 
     @abstractmethod
     def on(self, statistics: Statistics) -> FamilyScores:
         """The scores of the families of some data."""
+
+    def on_data(self, data: TableLike) -> FamilyScores:
+        """The scores of the families of a table, or of what `Table.read` takes."""
+        return self.on(TableStatistics(data))
 
 
 class CountScore(Score):
@@ -65,32 +81,42 @@ class CountScore(Score):
 
     @abstractmethod
     def of_counts(self, counts: NDArray[Any], total: float) -> Floats:
-        """The score of each of several families of one shape.
+        """The score of each of several families of one child and one shape.
 
         Parameters
         ----------
         counts
             Axes: family, joint state of the parents, state of the child.
         total
-            How much all rows weigh.
+            How much the rows weigh that were counted.
         """
 
     def on(self, statistics: Statistics) -> FamilyScores:
-        """The scores of the families of some data."""
-        return _CountedScores(self, statistics)
+        """The scores of the families of some data, whose variables are all discrete."""
+        if isinstance(statistics, TableStatistics) and statistics.table.continuous:
+            raise NotSupported(
+                f"{statistics.table.continuous[0]!r} is continuous, but {type(self).__name__} is a score of counts. "
+                "Discretise it, leave it out, or take a score of numbers, such as 'gaussian-bic', or of mixed data: "
+                "'conditional-gaussian-bic'."
+            )
+        return _CountedScores(self.bound(), statistics)
+
+    def bound(self) -> Callable[[NDArray[Any], float], Floats]:
+        """What does the work of `of_counts` many times over, on one data set."""
+        return self.of_counts
 
 
 class _CountedScores(FamilyScores):
-    __slots__ = ("_cache", "_score", "_sizes", "_statistics")
+    __slots__ = ("_cache", "_of_counts", "_statistics", "_variables")
 
-    def __init__(self, score: CountScore, statistics: Statistics) -> None:
-        self._score, self._statistics = score, statistics
-        self._sizes: Mapping[str, int] = {name: v.num_states for name, v in statistics.variables.items()}
+    def __init__(self, of_counts: Callable[[NDArray[Any], float], Floats], statistics: Statistics) -> None:
+        self._of_counts, self._statistics = of_counts, statistics
+        self._variables: Mapping[str, object] = statistics.variables
         self._cache: dict[tuple[str, frozenset[str]], float] = {}
 
     @property
     def names(self) -> Sequence[str]:
-        return list(self._sizes)
+        return list(self._variables)
 
     def family(self, child: str, parents: Iterable[str]) -> float:
         key = (child, frozenset(parents))
@@ -102,19 +128,19 @@ class _CountedScores(FamilyScores):
     def extended(self, child: str, parents: Sequence[str], candidates: Sequence[str]) -> Floats:
         """All candidates with as many states are scored at once."""
         scores = np.empty(len(candidates))
-        alike: dict[int, list[int]] = {}
-        for place, name in enumerate(candidates):
-            alike.setdefault(self._sizes[name], []).append(place)
-        counts = self._statistics.extensions(child, sorted(parents), candidates)
-        for places in alike.values():
-            scores[places] = self._of(np.stack([counts[place] for place in places]))
+        for places, counts in self._statistics.extension_stacks(child, sorted(parents), candidates):
+            scores[places] = self._of(counts)
         return scores
 
     def reduced(self, child: str, parents: Sequence[str]) -> Floats:
         """From the counts of the whole family, one parent summed out at a time."""
         ordered = sorted(parents)
         counts = self._statistics.counts(child, ordered)
-        return np.array([float(self._of(counts.sum(axis=ordered.index(gone))[None])[0]) for gone in parents])
+        summed = [counts.sum(axis=ordered.index(gone)) for gone in parents]
+        return np.array([float(self._of(less[None])[0]) for less in summed], dtype=np.float64)
 
     def _of(self, counts: NDArray[Any]) -> Floats:
-        return self._score.of_counts(counts.reshape(len(counts), -1, counts.shape[-1]), self._statistics.total)
+        """The scores of several families of one child, so that all of them have counted the same rows."""
+        if counts.min(initial=0) < 0:
+            raise InvalidArgument("There are negative counts. Take away only statistics of rows that were counted.")
+        return self._of_counts(counts.reshape(len(counts), -1, counts.shape[-1]), float(counts[0].sum()))

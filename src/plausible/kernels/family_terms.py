@@ -1,0 +1,28 @@
+"""Sums of terms over the counts of families, each term looked up by its count."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.kernels.jit import kernel
+
+__all__ = ["sum_family_terms"]
+
+Floats = NDArray[np.float64]
+
+
+@kernel
+def sum_family_terms(counts: NDArray[np.int64], cell_terms: Floats, row_terms: Floats, sums: Floats) -> None:
+    """For each family the terms of its cells, less the terms of its rows; axes of `counts`: family, row, cell."""
+    num_families, num_rows, num_cells = counts.shape
+    for family in range(num_families):
+        total = 0.0
+        for row in range(num_rows):
+            in_row = 0
+            for cell in range(num_cells):
+                count = counts[family, row, cell]
+                in_row += count
+                total += cell_terms[count]
+            total -= row_terms[in_row]
+        sums[family] = total

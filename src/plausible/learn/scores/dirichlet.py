@@ -1,0 +1,188 @@
+"""Marginal likelihoods under Dirichlet priors: K2, BDeu, BDs; and the standard Bayesian measure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.errors import InvalidArgument
+from plausible.learn.scores.penalized import half_log
+from plausible.learn.scores.score import Floats
+from plausible.learn.scores.terms import Term, Terms, TermScore, n_log_n
+
+__all__ = ["BDeuScore", "BDsScore", "DirichletScore", "K2Score", "StandardBayesian"]
+
+
+def _check_positive(name: str, value: float) -> None:
+    if not 0 < value < float("inf"):
+        raise InvalidArgument(f"{name} is a positive number, not {value}.")
+
+
+@lru_cache(maxsize=4096)
+def log_rising(pseudo_count: float) -> Term:
+    """The function n -> ln Γ(η + n) - ln Γ(η); the same object for the same η, so that tables of it are shared."""
+    from scipy.special import gammaln
+
+    def term(counts: Any) -> Floats:
+        return np.asarray(gammaln(counts + pseudo_count) - gammaln(pseudo_count), dtype=np.float64)
+
+    return term
+
+
+@dataclass(frozen=True, slots=True)
+class DirichletScore(TermScore):
+    """ln P(D | G) where each row of each table has a Dirichlet prior with the same pseudo-count η for every state.
+
+    Σ ln Γ(rη) - ln Γ(rη + N_u) + Σ ln Γ(η + N_ux) - ln Γ(η): the product of the predictive probabilities of the rows
+    of data, one after the other, in any order.
+
+    Parameters
+    ----------
+    pseudo_count
+        η; 1 is K2, ½ Jeffreys' prior.
+
+    References
+    ----------
+    Heckerman, Geiger & Chickering (1995), Learning Bayesian networks: the combination of knowledge and statistical
+    data, Machine Learning 20.
+    """
+
+    pseudo_count: float = 1.0
+    is_score_equivalent: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        _check_positive("pseudo_count", self.pseudo_count)
+
+    def terms(self, num_rows: int, num_states: int, total: float) -> Terms:
+        """Logarithms of gamma functions."""
+        return Terms(log_rising(self.pseudo_count), log_rising(self.pseudo_count * num_states))
+
+
+@dataclass(frozen=True, slots=True)
+class K2Score(TermScore):
+    """ln P(D | G) where all rows of tables are equally probable beforehand: a pseudo-count of 1 everywhere.
+
+    It is not score equivalent: the total of the pseudo-counts depends on the directions of edges.
+
+    References
+    ----------
+    Cooper & Herskovits (1992), A Bayesian method for the induction of probabilistic networks from data, Machine
+    Learning 9.
+
+    Examples
+    --------
+    >>> scores = K2Score().on_data({"rain": ["no", "yes", "no"], "grass": ["dry", "wet", "wet"]})
+    >>> round(float(np.exp(scores.family("grass", ["rain"]))), 6)  # 1/2 1/3 without rain, 1/2 with it
+    0.083333
+    """
+
+    is_score_equivalent: ClassVar[bool] = False
+
+    def terms(self, num_rows: int, num_states: int, total: float) -> Terms:
+        """Logarithms of factorials."""
+        return DirichletScore(1.0).terms(num_rows, num_states, total)
+
+
+@dataclass(frozen=True, slots=True)
+class BDeuScore(TermScore):
+    """ln P(D | G) where every table has the same number of pseudo-counts, evenly spread: score equivalent.
+
+    The pseudo-count of a cell is α / (|X| |U|). Large α brings more edges; with sparse counts the score depends much on
+    it.
+
+    Parameters
+    ----------
+    equivalent_sample_size
+        α: how many rows of data the prior is worth.
+
+    References
+    ----------
+    Buntine (1991), Theory refinement on Bayesian networks, UAI; Heckerman, Geiger & Chickering (1995).
+
+    Examples
+    --------
+    >>> scores = BDeuScore(2).on_data({"rain": ["no", "yes", "no"], "grass": ["dry", "wet", "wet"]})
+    >>> round(scores.family("grass", ["rain"]), 4)
+    -2.7726
+    """
+
+    equivalent_sample_size: float = 1.0
+    is_score_equivalent: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        _check_positive("equivalent_sample_size", self.equivalent_sample_size)
+
+    def terms(self, num_rows: int, num_states: int, total: float) -> Terms:
+        """Logarithms of gamma functions."""
+        in_row = self.equivalent_sample_size / max(num_rows, 1)
+        return Terms(log_rising(in_row / num_states), log_rising(in_row))
+
+
+@dataclass(frozen=True, slots=True)
+class BDsScore(TermScore):
+    """BDeu with the pseudo-counts spread over those joint states of the parents that the data show.
+
+    Sparse data thus don't weaken the prior. The score is equivalent only where all joint states are seen.
+
+    Parameters
+    ----------
+    equivalent_sample_size
+        α: how many rows of data the prior is worth.
+
+    References
+    ----------
+    Scutari (2016), An empirical-Bayes score for discrete Bayesian networks, PGM.
+    """
+
+    equivalent_sample_size: float = 1.0
+    is_score_equivalent: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        _check_positive("equivalent_sample_size", self.equivalent_sample_size)
+
+    def num_rows(self, counts: NDArray[Any]) -> NDArray[np.int64]:
+        """How many joint states of the parents are in the data."""
+        return np.asarray((counts.max(axis=2, initial=0) > 0).sum(axis=1), dtype=np.int64)
+
+    def terms(self, num_rows: int, num_states: int, total: float) -> Terms:
+        """Those of BDeu; what was not seen adds nothing."""
+        return BDeuScore(self.equivalent_sample_size).terms(num_rows, num_states, total)
+
+
+@dataclass(frozen=True, slots=True)
+class StandardBayesian(TermScore):
+    """The posterior's logarithm at its mode, less BIC's price: Σ (N_ux + η - 1) ln θ_MAP - ½ ln N Dim(G).
+
+    θ_MAP = (N_ux + η - 1) / (N_u + r(η - 1)). With η = 1 it is BIC.
+
+    Parameters
+    ----------
+    pseudo_count
+        η >= 1, of every cell.
+
+    References
+    ----------
+    Castillo, Gutiérrez & Hadi (1997), Expert Systems and Probabilistic Network Models, section 11.2.
+    """
+
+    pseudo_count: float = 1.0
+    is_score_equivalent: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.pseudo_count < float("inf"):
+            raise InvalidArgument(f"A mode needs pseudo-counts of at least 1, not {self.pseudo_count}.")
+
+    def terms(self, num_rows: int, num_states: int, total: float) -> Terms:
+        """m ln m, where m is the count and what the prior adds to it."""
+        extra = self.pseudo_count - 1
+        price = half_log(total) * num_rows * (num_states - 1)
+        return Terms(_shifted_n_log_n(extra), _shifted_n_log_n(extra * num_states), -price)
+
+
+@lru_cache(maxsize=1024)
+def _shifted_n_log_n(extra: float) -> Term:
+    return lambda counts: n_log_n(counts + extra)

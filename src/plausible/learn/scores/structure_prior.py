@@ -1,0 +1,191 @@
+"""How probable graphs are beforehand, added to any score."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from plausible.data.statistics import Statistics
+from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.learn.scores.score import FamilyScores, Floats, Score
+
+__all__ = ["EdgeLogOdds", "EdgePenalty", "EdgeWeights", "ExpectedParents", "StructurePrior", "WithPrior"]
+
+
+class EdgeWeights(NamedTuple):
+    """The logarithm of a prior, up to what all graphs share: a number for each family and each edge.
+
+    Attributes
+    ----------
+    family
+        For a family without parents.
+    edges
+        By parent and child, what an edge adds.
+    """
+
+    family: float
+    edges: Floats
+
+
+class StructurePrior(ABC):
+    """A distribution over graphs in which edges count independently of each other."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def is_even(self) -> bool:
+        """Whether all edges count the same."""
+
+    @abstractmethod
+    def weights(self, names: Sequence[str]) -> EdgeWeights:
+        """The logarithm of the prior for graphs on these names."""
+
+
+@dataclass(frozen=True, slots=True)
+class EdgePenalty(StructurePrior):
+    """P(G) ∝ c^|E|: each edge makes a graph less probable by a factor; c = 1 is the uniform prior.
+
+    Parameters
+    ----------
+    factor
+        c, in (0, 1].
+    """
+
+    factor: float
+    is_even: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not 0 < self.factor <= 1:
+            raise InvalidArgument(f"An edge makes graphs less probable: factor is in (0, 1], not {self.factor}.")
+
+    def weights(self, names: Sequence[str]) -> EdgeWeights:
+        """ln c for each edge."""
+        return EdgeWeights(0.0, np.full((len(names), len(names)), math.log(self.factor)))
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedParents(StructurePrior):
+    """Each of the n - 1 others is a parent with probability β = m / (n - 1): ln P = Σ k ln β + (n - 1 - k) ln(1 - β).
+
+    Parameters
+    ----------
+    num_parents
+        m: how many parents a variable is expected to have.
+    """
+
+    num_parents: float = 1.0
+    is_even: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not self.num_parents > 0:
+            raise InvalidArgument(f"The expected number of parents is positive, not {self.num_parents}.")
+
+    def weights(self, names: Sequence[str]) -> EdgeWeights:
+        """The log odds of β for each edge."""
+        others = len(names) - 1
+        if others < 1:
+            return EdgeWeights(0.0, np.zeros((len(names), len(names))))
+        if self.num_parents >= others:
+            raise InvalidArgument(
+                f"{self.num_parents} parents are expected, but with {len(names)} variables there are at most {others}. "
+                "Expect fewer."
+            )
+        share = self.num_parents / others
+        odds = math.log(share) - math.log1p(-share)
+        return EdgeWeights(others * math.log1p(-share), np.full((len(names), len(names)), odds))
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeLogOdds(StructurePrior):
+    """ln P(G) = Σ over its edges of their log odds, as an expert gives them.
+
+    Parameters
+    ----------
+    edges
+        (parent, child) -> log odds; positive where an edge is expected.
+    others
+        For edges that are not listed.
+
+    Examples
+    --------
+    >>> from plausible.learn.scores.penalized import BIC
+    >>> score = WithPrior(BIC(), EdgeLogOdds({("rain", "grass"): 2.0}))
+    >>> scores = score.on_data({"rain": ["no", "yes", "no"], "grass": ["dry", "wet", "wet"]})
+    >>> round(scores.family("grass", ["rain"]), 4)
+    -0.4849
+    """
+
+    edges: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    others: float = 0.0
+    is_even: ClassVar[bool] = False
+
+    def weights(self, names: Sequence[str]) -> EdgeWeights:
+        """What is given."""
+        places = {name: place for place, name in enumerate(names)}
+        edges = np.full((len(names), len(names)), float(self.others))
+        for pair, odds in self.edges.items():
+            for name in pair:
+                if name not in places:
+                    raise UnknownVariable.named(name, places, "the data, though the prior on edges names it")
+            edges[places[pair[0]], places[pair[1]]] = odds
+        return EdgeWeights(0.0, edges)
+
+
+@dataclass(frozen=True, slots=True)
+class WithPrior(Score):
+    """A score to which the logarithm of a structure prior is added.
+
+    Parameters
+    ----------
+    score
+        Any score.
+    prior
+        How probable graphs are beforehand.
+    """
+
+    score: Score
+    prior: StructurePrior
+
+    @property
+    def is_score_equivalent(self) -> bool:
+        """Whether the score is, and all edges count the same."""
+        return self.score.is_score_equivalent and self.prior.is_even
+
+    def on(self, statistics: Statistics) -> FamilyScores:
+        """The scores of the families of some data."""
+        return _WeightedScores(self.score.on(statistics), self.prior)
+
+
+class _WeightedScores(FamilyScores):
+    __slots__ = ("_places", "_scores", "_weights")
+
+    def __init__(self, scores: FamilyScores, prior: StructurePrior) -> None:
+        self._scores, self._weights = scores, prior.weights(scores.names)
+        self._places = {name: place for place, name in enumerate(scores.names)}
+
+    @property
+    def names(self) -> Sequence[str]:
+        return self._scores.names
+
+    def family(self, child: str, parents: Iterable[str]) -> float:
+        known = list(parents)
+        return self._scores.family(child, known) + float(self._prior(child, known))
+
+    def extended(self, child: str, parents: Sequence[str], candidates: Sequence[str]) -> Floats:
+        more = self._edges(child, candidates)
+        return self._scores.extended(child, parents, candidates) + self._prior(child, parents) + more
+
+    def reduced(self, child: str, parents: Sequence[str]) -> Floats:
+        return self._scores.reduced(child, parents) + self._prior(child, parents) - self._edges(child, parents)
+
+    def _prior(self, child: str, parents: Sequence[str]) -> float:
+        return self._weights.family + math.fsum(self._edges(child, parents))
+
+    def _edges(self, child: str, parents: Sequence[str]) -> Floats:
+        return self._weights.edges[[self._places[parent] for parent in parents], self._places[child]]

@@ -1,0 +1,234 @@
+"""Scores of numbers: each against densities and regressions worked out from the rows."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from scipy.special import multigammaln
+
+from graph_strategies import dags
+from plausible.data.moment_statistics import Moments, MomentStatistics
+from plausible.data.table import Table
+from plausible.data.table_statistics import TableStatistics
+from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
+from plausible.graphs import DAG, class_members
+from plausible.learn.scores.bge import BGe
+from plausible.learn.scores.conditional_gaussian import ConditionalGaussian
+from plausible.learn.scores.gaussian import GaussianLikelihood
+from plausible.learn.scores.penalized import BIC
+from plausible.learn.scores.reading import read_score
+
+NAMES = "ABCD"
+FAMILIES = [("A", []), ("B", ["A"]), ("D", ["C", "A"]), ("A", ["B", "C", "D"])]
+
+
+def _numbers(seed, num_rows):
+    rng = np.random.default_rng(seed)
+    mixing = rng.normal(size=(4, 4))
+    return {name: column + 3 for name, column in zip(NAMES, mixing @ rng.normal(size=(4, num_rows)), strict=True)}
+
+
+def _regression(data, child, parents, rows=slice(None)):
+    """The log density of rows at the best coefficients and variance, by least squares."""
+    response = np.asarray(data[child])[rows]
+    design = np.column_stack([np.ones(len(response)), *(np.asarray(data[name])[rows] for name in parents)])
+    fitted = design @ np.linalg.lstsq(design, response, rcond=None)[0]
+    deviation = math.sqrt(np.mean((response - fitted) ** 2))
+    return float(stats.norm.logpdf(response, fitted, deviation).sum())
+
+
+def _marginal(data, names, num_variables, mean_weight, degrees, prior_mean):
+    """ln p(D of some variables) by the formula of Kuipers, Moffa & Heckerman (2014), equation (5)."""
+    if not names:
+        return 0.0
+    rows = np.array([data[name] for name in names]).T
+    total, size = rows.shape
+    scale = mean_weight * (degrees - num_variables - 1) / (mean_weight + 1)
+    mean = rows.mean(axis=0)
+    apart = np.full(size, prior_mean) - mean
+    posterior = scale * np.eye(size) + (rows - mean).T @ (rows - mean)
+    posterior += total * mean_weight / (total + mean_weight) * np.outer(apart, apart)
+    before, after = degrees - num_variables + size, total + degrees - num_variables + size
+    return (
+        size / 2 * math.log(mean_weight / (total + mean_weight))
+        + multigammaln(after / 2, size)
+        - multigammaln(before / 2, size)
+        - size * total / 2 * math.log(math.pi)
+        + before / 2 * size * math.log(scale)
+        - after / 2 * np.linalg.slogdet(posterior)[1]
+    )
+
+
+@pytest.mark.parametrize(("name", "price"), [("log-likelihood", 0.0), ("aic", 1.0), ("bic", 0.5 * math.log(17))])
+def test_gaussian_likelihoods_equal_least_squares_less_the_price_of_parameters(name, price):
+    data = _numbers(0, 17)
+    scores = read_score(f"gaussian-{name}").on_data(data)
+    mixed = read_score(f"conditional-gaussian-{name}").on_data(data)
+    for child, parents in FAMILIES:
+        expected = _regression(data, child, parents) - price * (len(parents) + 2)
+        assert scores.family(child, parents) == pytest.approx(expected)
+        assert mixed.family(child, parents) == pytest.approx(expected)
+    assert scores.extended("A", ["B"], ["C", "D"]) == pytest.approx([scores.family("A", ["B", x]) for x in "CD"])
+    assert scores.reduced("A", ["B", "C"]) == pytest.approx([scores.family("A", [x]) for x in "CB"])
+
+
+@pytest.mark.parametrize(("mean_weight", "degrees"), [(1.0, 6.0), (0.5, 9.0)])
+def test_bge_is_the_ratio_of_marginal_likelihoods(mean_weight, degrees):
+    data = _numbers(1, 13)
+    scores = BGe(mean_weight, degrees, [1.5] * 4).on_data(data)
+    for child, parents in FAMILIES:
+        options = (4, mean_weight, degrees, 1.5)
+        expected = _marginal(data, [*parents, child], *options) - _marginal(data, parents, *options)
+        assert scores.family(child, parents) == pytest.approx(expected)
+    assert scores.extended("A", ["B"], ["C", "D"]) == pytest.approx([scores.family("A", ["B", x]) for x in "CD"])
+    assert BGe(1.0, 6.0).on_data(data).family("A", "B") == pytest.approx(BGe().on_data(data).family("A", "B"))
+
+
+def test_bge_of_one_variable_is_the_product_of_student_predictions():
+    """With one variable the prior is normal-gamma, whose predictions are t distributions, one row after the other."""
+    values = np.array([0.3, -1.2, 2.5, 0.4])
+    weight, shape, rate, mean = 1.0, 1.5, 0.25, 0.0  # α_w = 3, t = 1/2
+    expected = 0.0
+    for value in values:
+        spread = math.sqrt(rate * (weight + 1) / (shape * weight))
+        expected += stats.t.logpdf(value, 2 * shape, mean, spread)
+        rate += weight * (value - mean) ** 2 / (2 * (weight + 1))
+        mean = (weight * mean + value) / (weight + 1)
+        weight, shape = weight + 1, shape + 0.5
+    assert BGe(1.0, 3.0, [0.0]).on_data({"A": values}).family("A", []) == pytest.approx(expected)
+
+
+@given(dag=dags(max_nodes=4, min_nodes=4), seed=st.integers(0, 50), num_rows=st.sampled_from([1, 3, 4, 20]))
+@settings(max_examples=20, deadline=None)
+def test_equivalent_graphs_have_equal_scores(dag, seed, num_rows):
+    data = _numbers(seed, num_rows)
+    for score in (GaussianLikelihood(), GaussianLikelihood(0.0), BGe(), BGe(2.0, 8.0, [0.0] * 4)):
+        assert score.is_score_equivalent
+        scores = score.on_data(data)
+        found = [scores.graph(member) for member in class_members(dag)]
+        assert found == pytest.approx([scores.graph(dag)] * len(found), abs=1e-7)
+
+
+# --- degenerate data ---
+
+
+def test_constants_and_exact_functions_have_finite_scores_and_useless_parents_cost():
+    data = _numbers(2, 30) | {"B": np.full(30, 0.1)}
+    data["C"] = 2 * data["A"] - 1
+    for score in (GaussianLikelihood(), ConditionalGaussian(), BGe()):
+        scores = score.on_data(data)
+        for child, parents in FAMILIES:
+            assert math.isfinite(scores.family(child, parents))
+        assert scores.family("B", ["A"]) < scores.family("B", [])
+        assert scores.family("A", ["B"]) < scores.family("A", [])
+        assert scores.family("D", ["A", "C"]) < scores.family("D", ["A"])
+        assert scores.extended("D", ["A"], ["B", "C"]) == pytest.approx([scores.family("D", ["A", x]) for x in "BC"])
+    exact = GaussianLikelihood().on_data(data)
+    one, two = DAG("A -> C", nodes=[*NAMES]), DAG("C -> A", nodes=[*NAMES])
+    assert exact.graph(one) == pytest.approx(exact.graph(two))
+
+
+def test_too_few_rows_and_none_at_all():
+    few = GaussianLikelihood().on_data({"A": [0.5, 1.5], "B": [0.5, 2.5]})
+    assert few.family("B", ["A"]) == -math.inf
+    assert math.isfinite(few.family("B", []))
+    none = Table.read({"A": np.empty(0), "B": np.empty(0)})
+    for score in (GaussianLikelihood(), BGe(), ConditionalGaussian()):
+        assert score.on_data(none).family("B", ["A"]) <= 1e-12
+        assert score.on_data(none).family("B", []) == pytest.approx(0.0)
+        assert score.on_data({}).graph(DAG()) == 0.0
+
+
+def test_weights_repeat_rows_and_rows_set_from_outside_do_not_count():
+    data = _numbers(3, 14)
+    rng = np.random.default_rng(3)
+    context = rng.integers(0, 2, 14).astype(str)
+    weights, is_set = rng.integers(0, 3, 14), np.arange(14) < 4
+    for score, columns in ((GaussianLikelihood(), data), (BGe(), data), (ConditionalGaussian(), data | {"K": context})):
+        table = Table.read(columns)
+        parents = ["B", "K"] if "K" in columns else ["B"]
+        weighed = score.on_data(table.weighted(weights)).family("A", parents)
+        assert weighed == pytest.approx(
+            score.on_data(table.take(np.repeat(np.arange(14), weights))).family("A", parents)
+        )
+        outside = score.on_data(Table.read(columns, interventions={"A": is_set}))
+        assert outside.family("A", parents) == pytest.approx(score.on_data(table.take(~is_set)).family("A", parents))
+        assert outside.family("C", parents) == pytest.approx(score.on_data(table).family("C", parents))
+
+
+def test_wrong_kinds_of_data_are_refused():
+    for score in (GaussianLikelihood(), BGe()):
+        with pytest.raises(NotSupported, match="'K' is discrete"):
+            score.on_data({"A": [0.5, 1.5], "K": ["x", "y"]})
+        with pytest.raises(NotSupported, match="moments"):
+            score.on(TableStatistics({"K": ["x"]}) + TableStatistics({"K": ["x"]}))
+    with pytest.raises(InvalidArgument, match="missing in 1 of 2"):
+        GaussianLikelihood().on_data({"A": [0.5, math.nan]})
+    with pytest.raises(InvalidArgument, match="above 3"):
+        BGe(wishart_degrees=3).on_data({"A": [0.5], "B": [1.5]}).family("A", [])
+    with pytest.raises(InvalidArgument, match="missing in 1 of 3"):
+        ConditionalGaussian().on_data({"A": [0.5, 1.5, 2.5], "K": ["x", None, "y"]}).family("A", ["K"])
+
+
+# --- mixed data ---
+
+
+def test_mixed_families_are_regressions_in_each_context():
+    rng = np.random.default_rng(4)
+    kinds, flags = np.arange(40) % 3, rng.integers(0, 2, 40)
+    data = _numbers(4, 40)
+    data["A"] = data["A"] + kinds * data["B"]
+    scores = ConditionalGaussian().on_data(data | {"K": kinds.astype(str), "L": flags.astype(str)})
+    price = 0.5 * math.log(40)
+    for parents in ([], ["B"], ["B", "C"]):
+        expected = sum(_regression(data, "A", parents, kinds == kind) for kind in range(3))
+        assert scores.family("A", ["K", *parents]) == pytest.approx(expected - 3 * (len(parents) + 2) * price)
+    counted = BIC().on_data({"K": kinds.astype(str), "L": flags.astype(str)})
+    assert scores.family("K", ["L"]) == pytest.approx(counted.family("K", ["L"]))
+    assert scores.family("K", ["L", "A"]) == -math.inf
+    for child, parents in (("A", ["B"]), ("A", ["K"]), ("K", []), ("K", ["L"]), ("A", [])):
+        wanted = [name for name in (*NAMES, "K", "L") if name not in (child, *parents)]
+        found = scores.extended(child, parents, wanted)
+        assert found.tolist() == pytest.approx([scores.family(child, [*parents, name]) for name in wanted])
+    assert scores.extended("A", ["B"], []).shape == (0,)
+
+
+def test_a_context_with_too_few_rows_takes_the_variance_of_all():
+    values, kinds = np.array([0.5, 1.0, 3.0, 2.5, 9.0]), np.array(["x", "x", "x", "x", "y"])
+    found = ConditionalGaussian(0.0).on_data({"A": values, "K": kinds}).family("A", ["K"])
+    expected = stats.norm.logpdf(values[:4], values[:4].mean(), values[:4].std()).sum()
+    expected += stats.norm.logpdf(9.0, 9.0, values.std())
+    assert found == pytest.approx(expected)
+
+
+# --- moments ---
+
+
+def test_moments_of_parts_add_up_and_can_be_taken_away():
+    data = Table.read(_numbers(5, 20), interventions={"B": np.arange(20) % 4 == 0})
+    first, rest = data.take(np.arange(20) < 7), data.take(np.arange(20) >= 7)
+    whole, parts = MomentStatistics.of(data), [MomentStatistics.of(first), MomentStatistics.of(rest)]
+    for found, expected in (
+        (parts[0] + parts[1], whole),
+        (whole - parts[1], parts[0]),
+        (2 * whole, MomentStatistics.of(data.weighted([2.0] * 20))),
+    ):
+        for name in "AB":
+            one, two = found.moments(name), expected.moments(name)
+            assert (one.weight, one.num_rows) == (two.weight, two.num_rows)
+            assert one.mean == pytest.approx(two.mean)
+            assert one.scatter == pytest.approx(two.scatter)
+    assert (whole - whole).total == 0.0
+    assert parts[0].moments("A").scatter == pytest.approx(np.cov(first.numbers, bias=True) * 7)
+    with pytest.raises(UnknownVariable, match="'Z'"):
+        whole.moments("Z")
+    with pytest.raises(InvalidArgument, match="same variables"):
+        whole + MomentStatistics.of(data.select(["A"]))
+
+
+def test_large_means_cost_no_digits():
+    values = np.array([[0.0, 1.0, 2.0, 4.0]]) + 2.0**40
+    assert Moments.of_rows(values).scatter[0, 0] == pytest.approx(8.75, rel=1e-12)
