@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
 
 __all__ = ["QueryInfo"]
 
@@ -35,6 +38,8 @@ class QueryInfo:
         The share of samples, or of proposals, that were accepted; `None` where nothing is rejected.
     r_hat
         For Markov chains the worst R-hat: one where they agree.
+    standard_deviations
+        Where the parameters of the model are uncertain, that of each number of the answer, in its shape; else `None`.
     advice
         What to try where the answer is not good enough; "" where there is nothing to say.
     """
@@ -50,4 +55,5 @@ class QueryInfo:
     effective_samples: float | None = None
     acceptance: float | None = None
     r_hat: float | None = None
+    standard_deviations: NDArray[np.float64] | None = field(default=None, compare=False)
     advice: str = ""

@@ -33,6 +33,7 @@ from plausible.models.hybrid_states import hybrid_expectation, hybrid_plan
 from plausible.models.interventions import has_hidden_numbers, settings_of
 from plausible.models.lowering import lower, plain_factors
 from plausible.models.tree_questions import TreeQuestions, query_remedies, refuse_engine
+from plausible.models.uncertainty import ParameterUncertainty, with_error_bars
 from plausible.variables import Evidence, EvidenceLike, State
 from plausible.variables.evidence import findings_of
 
@@ -65,6 +66,7 @@ class NetworkQuestions(TreeQuestions):
         *,
         engine: EngineChoice = None,
         budget: Budget | None = None,
+        uncertainty: ParameterUncertainty | None = None,
     ) -> Factor:
         """P(targets | evidence, do), from the part of the network that matters.
 
@@ -82,12 +84,19 @@ class NetworkQuestions(TreeQuestions):
             `Gibbs()` for a joint that no factor has; `.info` tells.
         budget
             What the answer may cost; the default budget where left out.
+        uncertainty
+            What is known about the parameters, such as a `ParameterPosterior`: `.info.standard_deviations` then holds
+            that of each number of the answer, by the delta method, and `.info.error` the largest. It takes two
+            calibrations for each number.
 
         Returns
         -------
         Factor
             Normalised; its `.info` says how it was got and what it cost.
         """
+        if uncertainty is not None:
+            answer = self.query(targets, evidence, do, engine=engine, budget=budget)
+            return with_error_bars(self, answer, evidence, do, uncertainty)
         network, findings = self._given(evidence, do)
         wanted = read_targets(targets, network.variables, "this network")
         found = Evidence.read(findings, network.variables, "this network")

@@ -1,0 +1,1 @@
+"""Parameters of networks from complete data."""

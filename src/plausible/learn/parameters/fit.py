@@ -1,0 +1,284 @@
+"""Learning the parameters of a network from complete data: the front door."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.cpds import CPD
+from plausible.cpds.rows import place_text
+from plausible.errors import InvalidArgument, NotSupported, PlausibleWarning, UnknownVariable, suggestion
+from plausible.learn.parameters.families import DataLike, Families, read_families
+from plausible.learn.parameters.family_posterior import Estimate
+from plausible.learn.parameters.gaussian import GaussianLearner
+from plausible.learn.parameters.knowledge import ParameterKnowledge, check_knowledge
+from plausible.learn.parameters.logistic import LogisticLearner
+from plausible.learn.parameters.noisy_or import NoisyOrLearner
+from plausible.learn.parameters.posterior import ParameterPosterior, posterior_of
+from plausible.learn.parameters.priors import PriorLike, refuse_unknown
+from plausible.learn.parameters.task import CPDLearner, FamilyTask
+from plausible.learn.parameters.tree import TreeLearner
+from plausible.models import BayesianNetwork
+from plausible.variables import State
+
+__all__ = ["ParameterFit", "UnidentifiedParameters", "Unseen", "fit_parameters", "learn_parameters"]
+
+Floats: TypeAlias = NDArray[np.float64]
+
+#: What becomes of a row of a table for whose parents' states there are no cases.
+Unseen: TypeAlias = Literal["uniform", "error", "prior"]
+
+_LEARNERS: Mapping[str, CPDLearner] = MappingProxyType(
+    {
+        "tree": TreeLearner(),
+        "noisy-or": NoisyOrLearner(),
+        "logistic": LogisticLearner(),
+        "linear-gaussian": GaussianLearner(),
+        "conditional-gaussian": GaussianLearner(),
+    }
+)
+
+
+class UnidentifiedParameters(PlausibleWarning):
+    """Some parameters are not determined by the data and the prior; a policy chose them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ParameterFit:
+    """A network whose parameters were learned, and how much the data tell about them.
+
+    Attributes
+    ----------
+    network
+        The network.
+    posterior
+        The posterior over its tables; distributions of other kinds are fixed in it.
+    unidentified
+        Name -> where the data and the prior leave parameters open: for tables, trees and Gaussians a mask with an axis
+        for each discrete parent, for noisy-or and logistic distributions one entry for each parent. Variables all of
+        whose parameters are identified are left out.
+    """
+
+    network: BayesianNetwork
+    posterior: ParameterPosterior
+    unidentified: Mapping[str, NDArray[np.bool_]]
+
+    @property
+    def num_unidentified(self) -> int:
+        """How many rows, or parents, of all distributions are not identified."""
+        return sum(int(mask.sum()) for mask in self.unidentified.values())
+
+    def unidentified_rows(self, name: str) -> list[dict[str, State]]:
+        """The states of the discrete parents for which the distribution of a variable is not identified."""
+        cpd, mask = self.network.cpd(name), self.unidentified.get(name)
+        parents = [parent for parent in cpd.parents if not parent.is_continuous]
+        if mask is None:
+            return []
+        if cpd.kind in ("noisy-or", "logistic"):
+            raise NotSupported(f"The {cpd.kind} distribution of {name!r} has no rows; unidentified[{name!r}] tells.")
+        return [
+            {parent.name: parent.states[i] for parent, i in zip(parents, place, strict=True)}
+            for place in np.argwhere(mask).tolist()
+        ]
+
+    def __repr__(self) -> str:
+        return f"<ParameterFit of {self.network!r}, {self.num_unidentified} rows not identified>"
+
+
+def learn_parameters(
+    graph: object,
+    data: DataLike,
+    prior: PriorLike = None,
+    *,
+    estimate: Estimate | None = None,
+    unseen: Unseen | None = None,
+    kinds: Mapping[str, str | CPDLearner] | None = None,
+    knowledge: ParameterKnowledge | None = None,
+) -> BayesianNetwork:
+    """A network with the given graph and parameters from complete data; `fit_parameters` tells more about them.
+
+    Warns with `UnidentifiedParameters` where the data leave parameters open and `unseen` does not say what to do.
+
+    Parameters
+    ----------
+    graph
+        A DAG, arrow text, or a network, which also says which states its variables have.
+    data
+        Complete rows (a frame, columns, a file, a matrix, a `Table`), or statistics of them.
+    prior
+        For tables and trees: one for all, or name -> prior.
+    estimate
+        "mean" of the posterior, its mode ("map"), or "mle". The mean where there is a prior, else maximum likelihood.
+    unseen
+        What becomes of rows without cases: "uniform", "error", or what the "prior" says.
+    kinds
+        Name -> kind of its distribution, where it is no table: "tree", "noisy-or", "logistic", or a learner such as
+        `LogisticLearner(penalty=1)`. Continuous variables are linear Gaussian, discrete ones with continuous parents
+        logistic.
+    knowledge
+        Fixed CPDs, tied tables, starts.
+
+    Examples
+    --------
+    >>> from plausible.learn.parameters.priors import BDeu
+    >>> rows = {"rain": ["no", "yes", "no", "no"], "grass": ["dry", "wet", "wet", "dry"]}
+    >>> print(learn_parameters("rain -> grass", rows, prior=BDeu(4)).cpd("grass"))
+    rain | grass=dry | grass=wet
+    -----+-----------+----------
+    no   |       0.6 |       0.4
+    yes  |  0.333333 |  0.666667
+    """
+    fit = fit_parameters(
+        graph, data, prior, estimate=estimate, unseen=unseen or "uniform", kinds=kinds, knowledge=knowledge
+    )
+    if unseen is None and fit.unidentified:
+        names = ", ".join(map(repr, list(fit.unidentified)[:5])) + (", ..." if len(fit.unidentified) > 5 else "")
+        warnings.warn(
+            f"There is no data for {fit.num_unidentified} rows of {names}, which were filled in. Give a prior=, such "
+            "as BDeu(10), or unseen='uniform' if that is meant; fit_parameters lists them.",
+            UnidentifiedParameters,
+            stacklevel=2,
+        )
+    return fit.network
+
+
+def fit_parameters(
+    graph: object,
+    data: DataLike,
+    prior: PriorLike = None,
+    *,
+    estimate: Estimate | None = None,
+    unseen: Unseen = "uniform",
+    kinds: Mapping[str, str | CPDLearner] | None = None,
+    knowledge: ParameterKnowledge | None = None,
+) -> ParameterFit:
+    """As `learn_parameters`, with the posterior, and a list of what the data leave open.
+
+    The likelihood is a product over families, so that each is learned on its own: a table by θ_{x|u} =
+    (α_xu + N_xu) / (α_u + N_u), by its mode, or by N_xu / N_u.
+
+    Parameters
+    ----------
+    graph
+        A DAG, arrow text, or a network, which also says which states its variables have.
+    data
+        Complete rows, or statistics of them.
+    prior
+        For tables and trees: one for all, or name -> prior.
+    estimate
+        "mean" of the posterior, its mode ("map"), or "mle". The mean where there is a prior, else maximum likelihood.
+    unseen
+        What becomes of rows without cases: "uniform", "error", or what the "prior" says.
+    kinds
+        Name -> kind of its distribution, or a learner of it, where it is not the usual one.
+    knowledge
+        Fixed CPDs, tied tables, starts.
+
+    Examples
+    --------
+    >>> from plausible.data.table import Table
+    >>> from plausible.variables import Variable
+    >>> fit = fit_parameters("rain -> grass", Table.read({"rain": [0, 0], "grass": [0, 1]}, [Variable("rain", 2)]))
+    >>> fit.unidentified_rows("grass")
+    [{'rain': 1}]
+    """
+    if unseen not in ("uniform", "error", "prior"):
+        raise InvalidArgument(f"unseen= is 'uniform', 'error' or 'prior', not {unseen!r}.")
+    if unseen == "prior" and prior is None:
+        raise InvalidArgument("unseen='prior' needs a prior, such as prior=BDeu(10).")
+    families, known = read_families(graph, data), knowledge or ParameterKnowledge()
+    check_knowledge(known, families.parents)
+    refuse_unknown(prior, list(families.variables))
+    learners = _learners(families, kinds or {}, known)
+    others, unidentified = _fit_others(families, prior, known, learners)
+    given = ParameterKnowledge((*known.fixed_cpds.values(), *others.values()), known.tied)
+    posterior = posterior_of(families, prior, given, list(families.variables))
+    chosen: Estimate = estimate or ("mle" if prior is None else "mean")
+    tables, open_rows = _tables(posterior, chosen, unseen)
+    unidentified |= open_rows
+    if unseen == "error":
+        _refuse_open(families, unidentified)
+    return ParameterFit(posterior.network_of(tables), posterior, MappingProxyType(unidentified))
+
+
+def _learners(
+    families: Families, kinds: Mapping[str, str | CPDLearner], knowledge: ParameterKnowledge
+) -> dict[str, CPDLearner]:
+    """Name -> what learns its distribution, for all that are neither tables nor fixed."""
+    for name in kinds:
+        if name not in families.variables:
+            raise UnknownVariable.named(name, families.variables, "this graph, though kinds= names it")
+    tied = {*knowledge.owners, *knowledge.owners.values()}
+    learners = {}
+    for name in families.variables:
+        kind = kinds.get(name) or _usual_kind(families, name)
+        if name in knowledge.fixed_cpds or kind == "table":
+            continue
+        if name in tied:
+            raise NotSupported(f"Only tables can be tied, but {name!r} has the kind {kind!r}.")
+        learners[name] = _learner(name, kind)
+    return learners
+
+
+def _usual_kind(families: Families, name: str) -> str:
+    if families.variables[name].is_continuous:
+        return "linear-gaussian"
+    return "logistic" if any(parent.is_continuous for parent in families.parents_of(name)) else "table"
+
+
+def _learner(name: str, kind: str | CPDLearner) -> CPDLearner:
+    if isinstance(kind, str):
+        if kind not in _LEARNERS:
+            raise InvalidArgument(f"{kind!r} is no kind to learn {name!r} as.{suggestion(kind, ('table', *_LEARNERS))}")
+        return _LEARNERS[kind]
+    if not isinstance(kind, CPDLearner):
+        raise InvalidArgument(f"kinds= says how to learn {name!r}: by a word, such as 'tree', or a learner.")
+    return kind
+
+
+def _fit_others(
+    families: Families, prior: PriorLike, knowledge: ParameterKnowledge, learners: Mapping[str, CPDLearner]
+) -> tuple[dict[str, CPD], dict[str, NDArray[np.bool_]]]:
+    """The distributions that are no tables, and where they are open."""
+    cpds, unidentified = {}, {}
+    for name, learner in learners.items():
+        fit = learner.fit(FamilyTask(families, name, prior, knowledge.start_cpds.get(name)))
+        cpds[name] = fit.cpd
+        if fit.unidentified.any():
+            unidentified[name] = fit.unidentified
+    return cpds, unidentified
+
+
+def _tables(
+    posterior: ParameterPosterior, estimate: Estimate, unseen: Unseen
+) -> tuple[dict[str, Floats], dict[str, NDArray[np.bool_]]]:
+    """The tables, by the names of those who own them, and the rows that are open."""
+    tables, unidentified = {}, {}
+    for name, family in posterior.families.items():
+        table = family.of(estimate)
+        is_open = family.unseen if estimate == "mle" else family.unidentified
+        if estimate == "mle" and unseen == "prior":
+            table = np.where(is_open[..., None], family.mean, table)
+            is_open = family.unidentified
+        tables[name] = table
+        if is_open.any():
+            unidentified[name] = is_open
+    shared = {name: unidentified[owner] for name, owner in posterior.owners.items() if owner in unidentified}
+    return tables, unidentified | shared
+
+
+def _refuse_open(families: Families, unidentified: Mapping[str, NDArray[np.bool_]]) -> None:
+    for name, mask in unidentified.items():
+        parents = [parent for parent in families.parents_of(name) if not parent.is_continuous]
+        first = tuple(np.argwhere(mask)[0].tolist())
+        where = f", such as that of {place_text(parents, first)}" if parents and len(first) == len(parents) else ""
+        raise InvalidArgument(
+            f"There are too few cases to learn {int(mask.sum())} rows of {name!r}{where}. Give a prior=, such as "
+            "BDeu(10), or unseen='uniform'."
+        )

@@ -1,0 +1,96 @@
+"""How thinly data are spread over the rows of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.errors import InvalidArgument
+from plausible.learn.parameters.families import DataLike, read_families
+
+__all__ = ["FamilyFragmentation", "Fragmentation", "data_fragmentation"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FamilyFragmentation:
+    """How many cases there are for each joint state of the parents of one variable.
+
+    Attributes
+    ----------
+    cases
+        The numbers; an axis for each parent.
+    num_parameters
+        The free parameters of the table.
+    num_unseen
+        Joint states of the parents without a case.
+    num_thin
+        Those with fewer cases than asked for.
+    median
+        The number of cases that half of the joint states do not reach.
+    """
+
+    cases: NDArray[np.float64]
+    num_parameters: int
+    num_unseen: int
+    num_thin: int
+    median: float
+
+    @property
+    def cases_per_parameter(self) -> float:
+        """All cases over all free parameters; infinite where there is nothing to learn."""
+        return float(self.cases.sum()) / self.num_parameters if self.num_parameters else float("inf")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fragmentation:
+    """The report on all families; `print` shows the thinnest first."""
+
+    families: Mapping[str, FamilyFragmentation]
+    fewest: float
+
+    def __str__(self) -> str:
+        thinnest = sorted(self.families.items(), key=lambda item: (item[1].cases_per_parameter, item[0]))
+        lines = [
+            f"{name}: {family.cases.size} rows, {family.num_unseen} without cases, {family.num_thin} with fewer than "
+            f"{self.fewest:g}, median {family.median:g}"
+            for name, family in thinnest
+        ]
+        return "\n".join(lines)
+
+
+def data_fragmentation(graph: object, data: DataLike, fewest: float = 5.0) -> Fragmentation:
+    """How many cases there are to learn each row of each table from.
+
+    Parameters
+    ----------
+    graph
+        A DAG, arrow text, or a network.
+    data
+        Complete rows, or statistics of them; families with continuous variables are left out.
+    fewest
+        Rows with fewer cases count as thin.
+
+    Examples
+    --------
+    >>> rows = {"rain": [0, 0, 0, 1], "wind": [0, 0, 1, 1], "wet": [0, 1, 0, 1]}
+    >>> print(data_fragmentation("rain -> wet <- wind", rows, fewest=2))
+    wet: 4 rows, 1 without cases, 3 with fewer than 2, median 1
+    rain: 1 rows, 0 without cases, 0 with fewer than 2, median 4
+    wind: 1 rows, 0 without cases, 0 with fewer than 2, median 4
+    """
+    if not fewest >= 0:
+        raise InvalidArgument(f"fewest= is a number of cases, not {fewest!r}.")
+    families = read_families(graph, data)
+    found = {}
+    for name, variable in families.variables.items():
+        if variable.is_continuous or any(parent.is_continuous for parent in families.parents_of(name)):
+            continue
+        cases = np.asarray(families.counts(name).sum(axis=-1))
+        thin, unseen = int((cases < fewest).sum()), int((cases <= 0).sum())
+        parameters = cases.size * (variable.num_states - 1)
+        found[name] = FamilyFragmentation(cases, parameters, unseen, thin, float(np.median(cases)))
+    return Fragmentation(MappingProxyType(found), fewest)

@@ -1,0 +1,303 @@
+"""The posterior over all tables of a network: rows come in, networks with their uncertainty come out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.cpds import CPD, TableCPD
+from plausible.data.table import Table, TableLike
+from plausible.data.table_statistics import TableStatistics
+from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
+from plausible.graphs.seeds import Seed, generator_of
+from plausible.learn.parameters.families import DataLike, Families, read_families
+from plausible.learn.parameters.family_posterior import Estimate, FamilyPosterior
+from plausible.learn.parameters.knowledge import ParameterKnowledge, check_knowledge
+from plausible.learn.parameters.priors import PriorLike, pseudo_counts, refuse_unknown
+from plausible.models import BayesianNetwork
+from plausible.variables import Variable
+
+__all__ = ["ParameterPosterior", "parameter_posterior", "posterior_of"]
+
+Floats: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ParameterPosterior:
+    """Independent Dirichlet distributions over the rows of all tables: an immutable value, more data give a new one.
+
+    By global and local independence of parameters the posterior of complete data is the product over families and
+    over states of their parents (Spiegelhalter & Lauritzen 1990). Made by `parameter_posterior`.
+
+    Attributes
+    ----------
+    families
+        Name -> the posterior of its table. Tied variables have one, under the name of the first.
+    owners
+        Tied variable -> the one whose table it shares.
+    fixed
+        Name -> CPD that is given, and not learned.
+    variables
+        Name -> variable.
+    parents
+        Name -> the names of its parents.
+
+    Examples
+    --------
+    >>> from plausible.learn.parameters.priors import K2
+    >>> rows = {"rain": ["no", "yes", "no"], "grass": ["dry", "wet", "wet"]}
+    >>> posterior = parameter_posterior("rain -> grass", rows, K2())
+    >>> posterior["rain"].mean
+    array([0.6, 0.4])
+    >>> posterior.partial_fit({"rain": ["yes"], "grass": ["wet"]})["rain"].mean
+    array([0.5, 0.5])
+    """
+
+    families: Mapping[str, FamilyPosterior]
+    owners: Mapping[str, str]
+    fixed: Mapping[str, CPD]
+    variables: Mapping[str, Variable]
+    parents: Mapping[str, tuple[str, ...]]
+
+    def __getitem__(self, name: str) -> FamilyPosterior:
+        """The posterior of the table of a variable."""
+        if name in self.fixed:
+            raise InvalidArgument(f"The CPD of {name!r} is fixed: there is nothing to be uncertain about.")
+        owner = self.owners.get(name, name)
+        if owner not in self.families:
+            raise UnknownVariable.named(name, self.variables, "this posterior")
+        return self.families[owner]
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the variables whose tables are learned."""
+        return (name for name in self.variables if name not in self.fixed)
+
+    # --- networks ---
+
+    def network(self, estimate: Estimate = "mean") -> BayesianNetwork:
+        """The network of posterior means, which predicts best; of modes ("map"); or of frequencies ("mle")."""
+        return self.network_of({name: family.of(estimate) for name, family in self.families.items()})
+
+    def network_of(self, tables: Mapping[str, Floats]) -> BayesianNetwork:
+        """The network with these tables, an array for each of `families`, and the fixed CPDs."""
+        return BayesianNetwork(
+            [
+                self.fixed[name] if name in self.fixed else self._cpd(name, tables[self.owners.get(name, name)])
+                for name in self.variables
+            ]
+        )
+
+    def _cpd(self, name: str, table: Floats) -> TableCPD:
+        return TableCPD(self.variables[name], table, [self.variables[parent] for parent in self.parents[name]])
+
+    def sample(self, num_networks: int, seed: Seed = None) -> list[BayesianNetwork]:
+        """Networks drawn from the posterior: each row from its Dirichlet distribution.
+
+        Parameters
+        ----------
+        num_networks
+            How many.
+        seed
+            A whole number or a generator.
+        """
+        generator = generator_of(seed)
+        # In the order of names, so that the order of columns does not matter.
+        drawn = {name: self.families[name].sample(generator, num_networks) for name in sorted(self.families)}
+        return [self.network_of({name: array[i] for name, array in drawn.items()}) for i in range(num_networks)]
+
+    # --- more data ---
+
+    def partial_fit(self, data: TableLike, decay: float = 1.0) -> ParameterPosterior:
+        """The posterior after more rows, in time linear in them; the earlier ones need not be kept.
+
+        Parameters
+        ----------
+        data
+            Complete rows; states that were not known before are an error.
+        decay
+            How much of each count is left after one more row: a row that is k rows old counts decay^k, so that about
+            1 / (1 - decay) rows are remembered. One forgets nothing. Priors are not forgotten.
+        """
+        if not 0 <= decay <= 1:
+            raise InvalidArgument(f"decay= is the share of each count that is left, between 0 and 1, not {decay!r}.")
+        table = self._read(data)
+        left = decay**table.num_rows
+        if decay < 1:
+            ages = np.arange(table.num_rows - 1, -1, -1)
+            table = table.weighted(decay**ages * (1.0 if table.weights is None else table.weights))
+        counted = _tied_counts(Families(self.variables, self.parents, TableStatistics(table)), self)
+        return self._with_counts({name: left * f.counts + counted[name] for name, f in self.families.items()})
+
+    def forgetting(self, share: float) -> ParameterPosterior:
+        """The posterior in which each case so far counts only as much as `share` says."""
+        if not 0 <= share <= 1:
+            raise InvalidArgument(f"What is left of each case is between 0 and 1, not {share!r}.")
+        return self._with_counts({name: share * family.counts for name, family in self.families.items()})
+
+    def _with_counts(self, counts: Mapping[str, Floats]) -> ParameterPosterior:
+        families = {
+            name: FamilyPosterior(family.child, family.parents, family.prior, counts[name])
+            for name, family in self.families.items()
+        }
+        return replace(self, families=MappingProxyType(families))
+
+    def _read(self, data: TableLike) -> Table:
+        table = Table.read(data, self.variables)
+        for name, variable in self.variables.items():
+            if name not in table.variables:
+                raise UnknownVariable.named(name, table.variables, "the data")
+            if table.variables[name] != variable:
+                raise InvalidArgument(
+                    f"The table has other states of {name!r} than the posterior: {list(table.variables[name].states)}, "
+                    f"not {list(variable.states)}. Read it with variables=posterior.variables."
+                )
+        return table
+
+    # --- prediction ---
+
+    def log_predictive(self, data: TableLike) -> Floats:
+        """log P(row | all data so far) of each complete row, parameters integrated out; each as the next one.
+
+        The product over families of (α_xu + N_xu) / (α_u + N_u); where tables are tied, each use of a table in the row
+        counts for the next. Cost: a look-up for each variable and row.
+        """
+        table = self._read(data)
+        if any(table.missing):
+            name = next(iter(table.missing))
+            raise InvalidArgument(f"{name!r} is missing in some rows; ask network().compile().log_likelihood(data).")
+        columns = dict(zip(table.discrete, table.codes.astype(np.intp), strict=True))
+        columns |= dict(zip(table.continuous, table.numbers, strict=True))
+        total = np.zeros(table.num_rows)
+        for cpd in self.fixed.values():
+            total += cpd.log_probability(columns)
+        for owner, family in self.families.items():
+            sharing = [owner, *(name for name, other in self.owners.items() if other == owner)]
+            total += _log_uses(family, [_cells(family, self.parents[name], name, columns) for name in sharing])
+        return total
+
+    @property
+    def log_marginal_likelihood(self) -> float:
+        """log P(all data so far), parameters integrated out: the sum of log-predictives of the rows, one by one.
+
+        Fixed CPDs have no parameters and do not count; nor is it a probability once cases were forgotten.
+        """
+        return sum(family.log_marginal_likelihood for family in self.families.values())
+
+    def variance_along(self, slopes: Mapping[str, Floats]) -> float:
+        """The variance of Σ slope · θ, over all entries θ of all tables: what the delta method needs.
+
+        Parameters
+        ----------
+        slopes
+            Name -> an array shaped like the variable's table; families that are not learned do not count.
+        """
+        shared: dict[str, Floats] = {}
+        for name, array in slopes.items():
+            owner = self.owners.get(name, name)
+            if owner in self.families:
+                family = self.families[owner]
+                if array.shape != family.counts.shape:
+                    raise InvalidArgument(
+                        f"The table of {name!r} has the shape {array.shape}, but its posterior {family.counts.shape}. "
+                        "Take the network from the posterior: posterior.network()."
+                    )
+                shared[owner] = shared.get(owner, np.zeros(array.shape)) + array
+        return sum(self.families[owner].variance_along(array) for owner, array in shared.items())
+
+    def __repr__(self) -> str:
+        rows = sum(family.unseen.size for family in self.families.values())
+        return f"<ParameterPosterior of {rows} rows of {len(self.families)} tables>"
+
+
+def parameter_posterior(
+    graph: object, data: DataLike, prior: PriorLike = None, *, knowledge: ParameterKnowledge | None = None
+) -> ParameterPosterior:
+    """The posterior over all tables of a network, given complete rows.
+
+    Parameters
+    ----------
+    graph
+        A DAG, arrow text, or a network, which also says which states its variables have.
+    data
+        Complete rows, or statistics of them.
+    prior
+        One for all tables, or name -> prior; none is pseudo-counts of zero.
+    knowledge
+        CPDs that are fixed, and tables that are tied. Continuous variables must be fixed.
+
+    Notes
+    -----
+    One count of each family.
+    """
+    families, known = read_families(graph, data), knowledge or ParameterKnowledge()
+    check_knowledge(known, families.parents)
+    refuse_unknown(prior, list(families.variables))
+    return posterior_of(families, prior, known, list(families.variables))
+
+
+def posterior_of(
+    families: Families, prior: PriorLike, knowledge: ParameterKnowledge, names: list[str]
+) -> ParameterPosterior:
+    """The posterior of the tables of some variables; all others must be fixed or not be asked about."""
+    fixed = {name: cpd.bind(families.variables) for name, cpd in knowledge.fixed_cpds.items()}
+    empty = ParameterPosterior({}, knowledge.owners, fixed, families.variables, families.parents)
+    learned = [name for name in names if name not in fixed and name not in knowledge.owners]
+    for name in learned:
+        numbers = [v.name for v in (*families.parents_of(name), families.variables[name]) if v.is_continuous]
+        if numbers:
+            raise NotSupported(
+                f"The posterior of {name!r} is that of a table, but {numbers[0]!r} is continuous. Fix the CPD of "
+                f"{name!r} with knowledge=ParameterKnowledge(fixed=[...])."
+            )
+    start = {
+        name: FamilyPosterior(
+            families.variables[name],
+            families.parents_of(name),
+            pseudo_counts(prior, families.variables[name], families.parents_of(name)),
+            np.zeros([v.num_states for v in (*families.parents_of(name), families.variables[name])]),
+        )
+        for name in learned
+    }
+    prepared = replace(empty, families=MappingProxyType(start))
+    return prepared._with_counts(_tied_counts(families, prepared))
+
+
+def _tied_counts(families: Families, posterior: ParameterPosterior) -> dict[str, Floats]:
+    """Name -> the counts of its family, and of those that share its table."""
+    counts = {name: families.counts(name) for name in posterior.families}
+    for name, owner in posterior.owners.items():
+        more = families.counts(name)
+        if more.shape != counts[owner].shape:
+            raise InvalidArgument(
+                f"{name!r} is tied to {owner!r}, but its table has the shape {more.shape}, not {counts[owner].shape}."
+            )
+        counts[owner] = counts[owner] + more
+    return counts
+
+
+def _cells(
+    family: FamilyPosterior, parents: tuple[str, ...], name: str, columns: Mapping[str, NDArray[np.intp]]
+) -> NDArray[np.intp]:
+    """The flat position in the table of each row of data."""
+    places = [columns[other] for other in (*parents, name)]
+    return np.ravel_multi_index(tuple(places), family.counts.shape)
+
+
+def _log_uses(family: FamilyPosterior, uses: list[NDArray[np.intp]]) -> Floats:
+    """log of the predictive probability of cells that are drawn one after the other from the same table."""
+    cells, strengths = family.parameters.ravel(), family.strength.ravel()
+    num_states = family.child.num_states
+    total = np.zeros(len(uses[0]))
+    for place, use in enumerate(uses):
+        same_cell = sum(((use == earlier) for earlier in uses[:place]), np.zeros(len(use)))
+        same_row = sum(((use // num_states == e // num_states) for e in uses[:place]), np.zeros(len(use)))
+        strength = strengths[use // num_states] + same_row
+        with np.errstate(divide="ignore", invalid="ignore"):
+            chance = np.where(strength > 0, (cells[use] + same_cell) / strength, 1.0 / num_states)
+            total += np.log(chance)
+    return total

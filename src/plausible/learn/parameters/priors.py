@@ -1,0 +1,179 @@
+"""What is believed about the rows of tables before any data: pseudo-counts, which add to counts.
+
+A row θ of a table has the Dirichlet density ∝ Π_x θ_x^(α_x - 1); all rows are independent. After counts N it is the
+Dirichlet density of α + N, so that α_x is the number of cases in state x which the prior is worth (Spiegelhalter &
+Lauritzen 1990).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible.cpds.reading import state_index
+from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.models import BayesianNetwork
+from plausible.variables import Variable
+
+__all__ = ["K2", "BDe", "BDeu", "Dirichlet", "Prior", "PriorLike", "pseudo_counts", "refuse_unknown"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+
+@runtime_checkable
+class Prior(Protocol):
+    """Anything that gives pseudo-counts for a family."""
+
+    def pseudo_counts(self, child: Variable, parents: Sequence[Variable]) -> Floats:
+        """α, an axis for each parent, then one for the child."""
+
+
+#: One prior for all tables; a prior for each variable, by name; or none.
+PriorLike: TypeAlias = Prior | Mapping[str, Prior] | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dirichlet:
+    """The same pseudo-counts for each row, or those of a whole table.
+
+    Parameters
+    ----------
+    counts
+        A number for each cell alike; a number for each state of the child, in order or by state; or an array with an
+        axis for each parent and one for the child. Zero everywhere is no prior at all.
+
+    Examples
+    --------
+    >>> Dirichlet({"wet": 3, "dry": 1}).pseudo_counts(Variable("grass", ["dry", "wet"]), [Variable("rain", 2)])
+    array([[1., 3.],
+           [1., 3.]])
+    """
+
+    counts: npt.ArrayLike | Mapping[Any, float] = 1.0
+
+    def pseudo_counts(self, child: Variable, parents: Sequence[Variable]) -> Floats:
+        """α, an axis for each parent, then one for the child."""
+        shape = tuple(variable.num_states for variable in (*parents, child))
+        given = _by_state(child, self.counts) if isinstance(self.counts, Mapping) else self.counts
+        try:
+            counts = np.broadcast_to(np.asarray(given, dtype=np.float64), shape)
+        except (TypeError, ValueError):
+            raise InvalidArgument(
+                f"The pseudo-counts of {child.name!r} need the shape {shape} (parents, then child), or that of a row, "
+                f"but are {np.shape(np.asarray(given, dtype=object))}."
+            ) from None
+        if not (np.isfinite(counts).all() and (counts >= 0).all()):
+            raise InvalidArgument(f"The pseudo-counts of {child.name!r} must be finite and not negative.")
+        return counts
+
+
+def _by_state(child: Variable, counts: Mapping[Any, float]) -> list[float]:
+    listed = [0.0] * child.num_states
+    for state, count in counts.items():
+        listed[state_index(child, state, f"The pseudo-counts of {child.name!r}")] = count
+    return listed
+
+
+@dataclass(frozen=True, slots=True)
+class K2:
+    """One case in each cell: all rows are equally likely (Cooper & Herskovits 1992).
+
+    >>> K2().pseudo_counts(Variable("coin", 2), [])
+    array([1., 1.])
+    """
+
+    def pseudo_counts(self, child: Variable, parents: Sequence[Variable]) -> Floats:
+        """α, an axis for each parent, then one for the child."""
+        return np.ones([variable.num_states for variable in (*parents, child)])
+
+
+@dataclass(frozen=True, slots=True)
+class BDeu:
+    """α_{x|u} = α / (number of cells): a uniform joint that is worth α cases (Buntine 1991).
+
+    Parameters
+    ----------
+    equivalent_sample_size
+        α: how many cases the prior is worth.
+
+    Examples
+    --------
+    >>> BDeu(10).pseudo_counts(Variable("grass", 2), [Variable("rain", 2)])
+    array([[2.5, 2.5],
+           [2.5, 2.5]])
+    """
+
+    equivalent_sample_size: float = 10.0
+
+    def __post_init__(self) -> None:
+        _check_size(self.equivalent_sample_size)
+
+    def pseudo_counts(self, child: Variable, parents: Sequence[Variable]) -> Floats:
+        """α, an axis for each parent, then one for the child."""
+        shape = [variable.num_states for variable in (*parents, child)]
+        return np.full(shape, self.equivalent_sample_size / math.prod(shape))
+
+
+@dataclass(frozen=True, slots=True)
+class BDe:
+    """α_{x|u} = α P'(x, u): a prior network that is worth α cases (Heckerman, Geiger & Chickering 1995).
+
+    Parameters
+    ----------
+    network
+        P', over at least the variables of the tables; its graph may be another one.
+    equivalent_sample_size
+        α: how many cases it is worth.
+
+    Examples
+    --------
+    >>> from plausible.cpds import TableCPD
+    >>> rain = BayesianNetwork(TableCPD("rain", [0.75, 0.25]))
+    >>> BDe(rain, 8).pseudo_counts(rain.variables["rain"], [])
+    array([6., 2.])
+    """
+
+    network: BayesianNetwork
+    equivalent_sample_size: float = 10.0
+
+    def __post_init__(self) -> None:
+        _check_size(self.equivalent_sample_size)
+
+    def pseudo_counts(self, child: Variable, parents: Sequence[Variable]) -> Floats:
+        """α, an axis for each parent, then one for the child."""
+        family = (*parents, child)
+        for variable in family:
+            if self.network.variables.get(variable.name, variable) != variable:
+                raise InvalidArgument(
+                    f"{variable.name!r} has the states {list(variable.states)} in the data, but others in the prior "
+                    f"network: {list(self.network.variables[variable.name].states)}. Read the data with its variables=."
+                )
+        joint = self.network.query([variable.name for variable in family])
+        return self.equivalent_sample_size * joint.values
+
+
+def _check_size(size: float) -> None:
+    if not 0 < size < math.inf:
+        raise InvalidArgument(f"The equivalent sample size is a positive number of cases, not {size!r}.")
+
+
+def pseudo_counts(prior: PriorLike, child: Variable, parents: Sequence[Variable]) -> Floats:
+    """α of one family under a prior, the prior of its variable, or none: then zero."""
+    chosen = prior.get(child.name) if isinstance(prior, Mapping) else prior
+    if chosen is None:
+        return np.zeros([variable.num_states for variable in (*parents, child)])
+    if not isinstance(chosen, Prior):
+        raise InvalidArgument(f"A prior is Dirichlet(1), BDeu(10), BDe(network, 10) or K2(), not {chosen!r}.")
+    return chosen.pseudo_counts(child, parents)
+
+
+def refuse_unknown(prior: PriorLike, names: Sequence[str]) -> None:
+    """Refuse a mapping of priors that names what is not there."""
+    for name in prior if isinstance(prior, Mapping) else ():
+        if name not in names:
+            raise UnknownVariable.named(name, names, "this graph, though prior= names it")

@@ -1,0 +1,75 @@
+"""One family to learn, and what comes of it: what learners of all kinds of distributions share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.cpds import CPD
+from plausible.learn.parameters.families import Families, FamilyRows, family_rows
+from plausible.learn.parameters.priors import PriorLike, pseudo_counts
+from plausible.variables import Variable
+
+__all__ = ["CPDLearner", "FamilyFit", "FamilyTask"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FamilyTask:
+    """A variable whose distribution is to be learned.
+
+    Attributes
+    ----------
+    families
+        The graph and the data.
+    name
+        The variable.
+    prior
+        What is believed about tables.
+    start
+        Where iterative learners set out.
+    """
+
+    families: Families
+    name: str
+    prior: PriorLike = None
+    start: CPD | None = None
+
+    @property
+    def child(self) -> Variable:
+        """The variable itself."""
+        return self.families.variables[self.name]
+
+    @property
+    def parents(self) -> tuple[Variable, ...]:
+        """Its parents, in order."""
+        return self.families.parents_of(self.name)
+
+    def rows(self) -> FamilyRows:
+        """The cases that say something about it."""
+        return family_rows(self.families, self.name)
+
+    def pseudo_counts(self) -> NDArray[np.float64]:
+        """What the prior is worth in each cell of its table."""
+        return pseudo_counts(self.prior, self.child, self.parents)
+
+
+class FamilyFit(NamedTuple):
+    """A distribution, and where the data do not tell all of its numbers.
+
+    `unidentified` has an axis for each discrete parent, or, for noisy-or and logistic distributions, an entry for each
+    parent that never varies; it is true where numbers are open.
+    """
+
+    cpd: CPD
+    unidentified: NDArray[np.bool_]
+
+
+@runtime_checkable
+class CPDLearner(Protocol):
+    """What learns one kind of distribution."""
+
+    def fit(self, task: FamilyTask) -> FamilyFit:
+        """The distribution of a variable given its parents."""

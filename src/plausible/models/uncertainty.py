@@ -1,0 +1,94 @@
+"""Error bars on answers: how far they move with parameters that are themselves uncertain."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.errors import NotSupported
+from plausible.factors import Factor
+from plausible.inference.info import QueryInfo
+from plausible.models.interventions import settings_of
+from plausible.variables import EvidenceLike, State
+from plausible.variables.evidence import findings_of
+
+if TYPE_CHECKING:
+    from plausible.inference.sensitivity import Derivatives
+
+__all__ = ["ParameterUncertainty", "with_error_bars"]
+
+Slopes: TypeAlias = Mapping[str, NDArray[np.float64]]
+
+
+class ParameterUncertainty(Protocol):
+    """What is known about the parameters of a network."""
+
+    def variance_along(self, slopes: Slopes) -> float:
+        """The variance of Σ slope · θ over all entries of all tables, by the names of their variables."""
+
+
+class _Differentiable(Protocol):
+    """A network that answers for derivatives."""
+
+    def derivatives(self, evidence: Any = None, query: Any = None) -> Derivatives:
+        """dP(e)/dθ, or dP(x | e)/dθ."""
+
+    def intervene(self, do: Mapping[str, State]) -> _Differentiable:
+        """The mutilated network of do(X = x)."""
+
+
+def with_error_bars(
+    network: Any,
+    answer: Factor,
+    evidence: EvidenceLike | None,
+    do: Mapping[str, State] | None,
+    uncertainty: ParameterUncertainty,
+) -> Factor:
+    """An answer whose `.info` has a standard deviation for each number, by the delta method.
+
+    Var P(x | e) ≈ g' Σ g, where g is the gradient of the answer in all entries of all tables, taken at the network's
+    own, and Σ their covariance. It falls as 1/N, and is exact where the answer is linear in the parameters.
+
+    Parameters
+    ----------
+    network
+        A Bayesian network of tables.
+    answer
+        P(targets | evidence, do).
+    evidence, do
+        What is known, and what is set.
+    uncertainty
+        What is known about the parameters; those of variables that are set do not count.
+    """
+    settings = settings_of(do)
+    asked: _Differentiable = network.intervene(settings) if settings else network
+    findings = dict(findings_of(evidence))
+    deviations = np.zeros(answer.values.shape)
+    for place in np.ndindex(deviations.shape):
+        cell = {variable.name: variable.states[i] for variable, i in zip(answer.scope, place, strict=True)}
+        slopes = {name: s for name, s in _slopes(asked, cell, findings).items() if name not in settings}
+        deviations[place] = math.sqrt(max(uncertainty.variance_along(slopes), 0.0))
+    deviations.setflags(write=False)
+    info = answer.info if isinstance(answer.info, QueryInfo) else QueryInfo("")
+    return answer.with_info(replace(info, error=float(deviations.max(initial=0.0)), standard_deviations=deviations))
+
+
+def _slopes(network: _Differentiable, cell: Mapping[str, State], findings: Mapping[str, Any]) -> Slopes:
+    """The gradient of P(cell | findings)."""
+    if len(cell) == 1:
+        return network.derivatives(findings, query=next(iter(cell.items()))).of_value
+    for name in cell:
+        if name in findings:
+            raise NotSupported(
+                f"Error bars of a joint answer can't have evidence on one of its own variables: leave out {name!r}."
+            )
+    below, above = network.derivatives(findings), network.derivatives({**findings, **cell})
+    if not below.value:
+        raise NotSupported("The evidence is too improbable for error bars of a joint answer; ask for one variable.")
+    share = above.value / below.value
+    return {name: (above[name] - share * below[name]) / below.value for name in below.of_value}
