@@ -10,9 +10,9 @@ from plausible.errors import CyclicGraph, InvalidArgument, UnknownVariable
 from plausible.inference.search.local_search import GreedyAscent
 from plausible.inference.search.tabu_search import TabuSearch
 from plausible.learn.scores.score import FamilyScores
-from plausible.learn.structure.ancestors import Ancestors
 from plausible.learn.structure.graph_search import GraphSearch, Move
 from plausible.learn.structure.knowledge import Knowledge
+from plausible.learn.structure.search_graph import SearchGraph
 
 
 class RandomScores(FamilyScores):
@@ -100,20 +100,61 @@ def test_a_tabu_search_undoes_none_of_its_last_moves():
     assert len(recent) > 30
 
 
-def test_ancestors_kept_up_to_date_are_those_found_anew():
+def test_paths_kept_up_to_date_are_those_found_anew():
     rng = np.random.default_rng(0)
-    problem = GraphSearch(RandomScores(7, 0))
-    state, kept = problem.start, Ancestors.in_graph(problem.start)
+    problem, kept = GraphSearch(RandomScores(7, 0)), SearchGraph(7)
+    state = before = problem.start
     for _ in range(60):
         moves = problem.operators(state)
         state = problem.apply(state, moves[rng.integers(len(moves))])
-        kept = kept.moved(state)
+        assert kept.look_at(state) == {child for child in range(7) if state[child] != before[child]}
         graph = nx.DiGraph([(parent, child) for child, parents in enumerate(state) for parent in parents])
         graph.add_nodes_from(range(7))
-        expected = [[other in nx.ancestors(graph, node) for other in range(7)] for node in range(7)]
-        assert kept.of.tolist() == expected
-        detours = {(u, v) for u, v in graph.edges if len(list(nx.all_simple_paths(graph, u, v))) > 1}
-        assert {(int(u), int(v)) for u, v in np.argwhere(kept.detours())} == detours
+        assert kept.reaches.tolist() == [
+            [other in nx.descendants(graph, node) for other in range(7)] for node in range(7)
+        ]
+        assert {(int(p), int(c)) for c, p in np.argwhere(kept.adjacency)} == set(graph.edges)
+        before = state
+
+
+@pytest.mark.parametrize("knowledge", KNOWN, ids=["nothing", "few parents", "much"])
+def test_proposals_and_random_graphs_are_legal(knowledge):
+    rng = np.random.default_rng(3)
+    problem = GraphSearch(RandomScores(5, 0), knowledge)
+    constraints = knowledge.on(problem.names)
+    for _ in range(20):
+        state = problem.random_state(rng)
+        assert problem.state(problem.graph(state)) == state  # refuses what contradicts the knowledge
+        assert problem.propose(state, rng) in set(_legal(state, constraints))
+
+
+def test_few_moves_are_scored_as_many_are():
+    problem = GraphSearch(RandomScores(5, 2))
+    state = problem.random_state(np.random.default_rng(1))
+    moves = problem.operators(state)
+    assert [problem.deltas(state, [move])[0] for move in moves] == pytest.approx(problem.deltas(state, moves))
+
+
+def test_a_best_move_is_the_best_that_undoes_no_recent_one():
+    rng = np.random.default_rng(5)
+    problem = GraphSearch(RandomScores(5, 5))
+    state, recent = problem.start, []
+    for _ in range(30):
+        moves = [m for m in problem.operators(state) if not any(problem.reverses(m, other) for other in recent[-4:])]
+        best = problem.best_operator(state, recent[-4:])
+        assert best is not None
+        assert best[0] in moves
+        assert best[1] == pytest.approx(max(problem.deltas(state, moves) if len(moves) > 2 else [best[1]]))
+        recent.append(moves[rng.integers(len(moves))])
+        state = problem.apply(state, recent[-1])
+
+
+def test_an_additive_search_takes_nothing_back():
+    problem = GraphSearch(RandomScores(4, 0), only_additions=True)
+    state = problem.random_state(np.random.default_rng(2))
+    assert {move.kind for move in problem.operators(state)} <= {"add"}
+    best = problem.best_operator(state)
+    assert best is None or best[0].kind == "add"
 
 
 def test_knowledge_that_contradicts_itself_is_refused():

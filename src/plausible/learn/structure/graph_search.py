@@ -8,25 +8,30 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import DAG
 from plausible.inference.search.local_search import SearchProblem
 from plausible.learn.scores.score import FamilyScores
-from plausible.learn.structure.ancestors import Ancestors
 from plausible.learn.structure.knowledge import Knowledge
+from plausible.learn.structure.search_graph import Families, SearchGraph
 
 __all__ = ["Families", "GraphSearch", "Move"]
 
 Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+Kind: TypeAlias = Literal["add", "delete", "reverse"]
 
-#: The parents of each variable, by their places, sorted.
-Families: TypeAlias = tuple[tuple[int, ...], ...]
+#: Gains that differ by less, relative to the score, are equal: the first move by names is taken, not the luckier one.
+_ROUNDING = 1e-12
+#: Lines of gains of at most so many numbers are kept, all together.
+_MAX_KEPT = 2**24
+#: Up to so many moves are scored one by one, without looking at all others of their families.
+_FEW = 2
 
 
 class Move(NamedTuple):
     """One change of an edge, whose ends go by their places."""
 
-    kind: Literal["add", "delete", "reverse"]
+    kind: Kind
     parent: int
     child: int
 
@@ -34,9 +39,10 @@ class Move(NamedTuple):
 class GraphSearch(SearchProblem[Families, Move]):
     """All acyclic graphs that agree with what is known, with the sum of their families' scores.
 
-    The gains of all moves are kept as matrices. A move changes one or two families, so that only their columns are
-    made anew, each with one call for all candidates; legal moves are found by the ancestors of all variables. A step
-    thus costs one or two columns and a few passes over n² numbers.
+    The gains of all moves are kept as matrices. A move changes one or two families, so that only their lines are made
+    anew, each with one call for all candidates, and remembered. A step costs these lines and one pass over n² numbers.
+    Places go by sorted names, and of moves with equal gains the first is taken: additions before deletions before
+    reversals, then by child, then by parent. The order of the columns of the data has no say.
 
     Parameters
     ----------
@@ -44,19 +50,37 @@ class GraphSearch(SearchProblem[Families, Move]):
         Scores of families.
     knowledge
         Required and forbidden edges, tiers, and how many parents there may be.
+    only_additions
+        Edges are neither deleted nor reversed.
     """
 
-    __slots__ = ("_additions", "_ancestors", "_deletions", "_families", "_knowledge", "_scores", "names")
+    __slots__ = (
+        "_additions",
+        "_deletions",
+        "_graph",
+        "_kept",
+        "_knowledge",
+        "_listed",
+        "_only_additions",
+        "_scores",
+        "_slack",
+        "_stale",
+        "names",
+    )
 
-    def __init__(self, scores: FamilyScores, knowledge: Knowledge | None = None) -> None:
-        self.names = tuple(scores.names)
-        self._scores = scores
+    def __init__(
+        self, scores: FamilyScores, knowledge: Knowledge | None = None, *, only_additions: bool = False
+    ) -> None:
+        self._listed = tuple(scores.names)
+        self.names = tuple(sorted(self._listed))
+        self._scores, self._only_additions = scores, only_additions
         self._knowledge = (knowledge or Knowledge()).on(self.names)
         num = len(self.names)
-        self._families: Families | None = None
-        self._additions = np.empty((num, num))
-        self._deletions = np.empty((num, num))
-        self._ancestors = Ancestors(())
+        self._graph = SearchGraph(num)
+        self._additions, self._deletions = np.full((num, num), -np.inf), np.full((num, 1), -np.inf)
+        self._stale = set(range(num))
+        self._kept: dict[tuple[int, tuple[int, ...]], tuple[Floats, Floats]] = {}
+        self._slack = -1.0
 
     # --- states and graphs ---
 
@@ -66,14 +90,34 @@ class GraphSearch(SearchProblem[Families, Move]):
         return self._knowledge.required_families
 
     def state(self, graph: DAG) -> Families:
-        """A graph on the names of the scores as a state."""
+        """A graph on the names of the scores as a state; it must agree with what is known."""
         places: dict[Hashable, int] = {name: place for place, name in enumerate(self.names)}
-        return tuple(tuple(sorted(places[parent] for parent in graph.parents(name))) for name in self.names)
+        for node in graph.nodes:
+            if node not in places:
+                raise UnknownVariable.named(node, self.names, "the data, though the graph has it")
+        families = tuple(
+            tuple(sorted(places[parent] for parent in graph.parents(name))) if name in graph else ()
+            for name in self.names
+        )
+        self._check(families)
+        return families
 
     def graph(self, state: Families) -> DAG:
-        """A state as a graph."""
+        """A state as a graph, its nodes in the order of the data."""
         edges = [(self.names[p], self.names[child]) for child, parents in enumerate(state) for p in parents]
-        return DAG(edges, nodes=self.names)
+        return DAG(edges, nodes=self._listed)
+
+    def random_state(self, rng: np.random.Generator) -> Families:
+        """A sparse graph along a random order that agrees with what is known: up to two more parents for each."""
+        families: list[tuple[int, ...]] = []
+        order = _random_order(self.start, rng)
+        rank = np.argsort(order)
+        for child, required in enumerate(self.start):
+            allowed = self._knowledge.allowed[:, child] & (rank < rank[child]) & ~self._knowledge.required[:, child]
+            candidates = np.flatnonzero(allowed)
+            most = min(int(rng.integers(3)), candidates.size, self._knowledge.max_parents - len(required))
+            families.append(tuple(sorted((*required, *rng.choice(candidates, most, replace=False).tolist()))))
+        return tuple(families)
 
     # --- what a search asks ---
 
@@ -83,27 +127,51 @@ class GraphSearch(SearchProblem[Families, Move]):
 
     def operators(self, state: Families) -> list[Move]:
         """All legal moves: additions, deletions, reversals, each by child and parent."""
-        return [move for kind in ("add", "delete", "reverse") for move in self._moves(kind, self._gains(state, kind))]
+        self._look_at(state)
+        is_full = self._graph.num_parents >= self._knowledge.max_parents
+        can_add = self._knowledge.allowed.T & ~self._graph.adjacency & ~self._graph.reaches & ~is_full[:, None]
+        edges = [Move("delete", parent, child) for child, parents in enumerate(state) for parent in parents]
+        return [
+            *(Move("add", parent, child) for child, parent in np.argwhere(can_add).tolist()),
+            *(move for move in edges if self.is_legal(state, move)),
+            *(turn for turn in (Move("reverse", *move[1:]) for move in edges) if self.is_legal(state, turn)),
+        ]
+
+    def is_legal(self, state: Families, move: Move) -> bool:
+        """Whether a move leads to an acyclic graph that agrees with what is known."""
+        self._look_at(state)
+        kind, parent, child = move
+        known, has_edge = self._knowledge, parent in state[child]
+        if kind == "add":
+            is_free = not has_edge and len(state[child]) < known.max_parents
+            return bool(is_free and known.allowed[parent, child] and not self._graph.reaches[child, parent])
+        if self._only_additions or not has_edge or known.required[parent, child]:
+            return False
+        if kind == "delete":
+            return True
+        can_turn = known.allowed[child, parent] and len(state[parent]) < known.max_parents
+        return bool(can_turn and not self._graph.reaches[parent, list(state[child])].any())
 
     def deltas(self, state: Families, operators: Sequence[Move]) -> list[float]:
         """By how much each move changes the score."""
-        gains = {kind: self._gains(state, kind) for kind in {move.kind for move in operators}}
-        return [float(gains[move.kind][move.parent, move.child]) for move in operators]
+        if len(operators) <= _FEW:
+            return [self._gain(state, move) for move in operators]
+        self._renew(state)
+        return [self._looked_up(state, move) for move in operators]
 
     def best_operator(self, state: Families, recent: Sequence[Move] = ()) -> tuple[Move, float] | None:
         """The move with the largest gain that undoes no recent one."""
-        best: tuple[Move, float] | None = None
-        for kind in ("add", "delete", "reverse"):
-            gains = self._gains(state, kind)
-            for other in recent:
-                for move in _undoing(other):
-                    if move.kind == kind:
-                        gains[move.parent, move.child] = -np.inf
-            place = int(np.argmax(gains))
-            parent, child = divmod(place, len(self.names)) if gains.size else (0, 0)
-            if gains.size and gains[parent, child] > (-np.inf if best is None else best[1]):
-                best = Move(kind, parent, child), float(gains[parent, child])
-        return best
+        self._renew(state)
+        if self._slack < 0:
+            self._slack = _ROUNDING * max(1.0, abs(self.score(state)))
+        blocked = [place for move in recent for place in self._undoing(state, move)]
+        before = [matrix[place] for matrix, place in blocked]
+        for matrix, place in blocked:
+            matrix[place] = -np.inf
+        found = self._best(state)
+        for (matrix, place), value in zip(reversed(blocked), reversed(before), strict=True):
+            matrix[place] = value
+        return found
 
     def apply(self, state: Families, operator: Move) -> Families:
         """The graph after a legal move."""
@@ -119,62 +187,132 @@ class GraphSearch(SearchProblem[Families, Move]):
 
     def reverses(self, operator: Move, other: Move) -> bool:
         """Whether a move undoes another one."""
-        return operator in _undoing(other)
+        kind, parent, child = other
+        if kind == "add":
+            return operator in (Move("delete", parent, child), Move("reverse", parent, child))
+        if kind == "delete":
+            return operator in (Move("add", parent, child), Move("add", child, parent))
+        return operator in (Move("reverse", child, parent), Move("delete", child, parent))
+
+    def propose(self, state: Families, rng: np.random.Generator) -> Move | None:
+        """A random legal move, each with the same probability."""
+        num = len(self.names)
+        for _ in range(10 * num):
+            kind: Kind = ("add", "delete", "reverse")[int(rng.integers(3))]
+            move = Move(kind, int(rng.integers(num)), int(rng.integers(num)))
+            if self.is_legal(state, move):
+                return move
+        return super().propose(state, rng)
 
     # --- gains ---
 
     def _family(self, child: int, parents: Iterable[int]) -> float:
         return self._scores.family(self.names[child], [self.names[parent] for parent in parents])
 
-    def _gains(self, state: Families, kind: str) -> Floats:
-        """By parent and child, by how much a legal move of a kind changes the score; -inf for the others."""
-        self._look_at(state)
-        num_parents = np.array([len(parents) for parents in state])
-        is_full = num_parents >= self._knowledge.max_parents
+    def _gain(self, state: Families, move: Move) -> float:
+        after = self.apply(state, move)
+        changed = (move.child, move.parent) if move.kind == "reverse" else (move.child,)
+        return sum(self._family(child, after[child]) - self._family(child, state[child]) for child in changed)
+
+    def _looked_up(self, state: Families, move: Move) -> float:
+        kind, parent, child = move
         if kind == "add":
-            legal = self._knowledge.allowed & ~self._ancestors.of & ~is_full[None, :]
-            return np.where(legal, self._additions, -np.inf)
-        gains = np.where(self._knowledge.required, -np.inf, self._deletions)
+            return float(self._additions[child, parent])
+        gain = float(self._deletions[child, state[child].index(parent)])
+        return gain if kind == "delete" else gain + float(self._additions[parent, child])
+
+    def _best(self, state: Families) -> tuple[Move, float] | None:
+        """The first of the best moves."""
+        from plausible.kernels.graph_moves import best_additions, edge_gains
+
+        graph, added = self._graph, np.empty(len(self.names))
+        best_additions(self._additions, graph.reaches, graph.num_parents, self._knowledge.max_parents, added)
+        of_edges = edge_gains(self._additions, self._deletions, graph.parents, graph.num_parents, graph.reaches)
+        top = max(added.max(initial=-np.inf), of_edges.max(initial=-np.inf))
+        if top == -np.inf:
+            return None
+        least = top - self._slack
+        if added.max(initial=-np.inf) >= least:
+            child = int(np.argmax(added >= least))
+            parent = int(np.argmax((self._additions[child] >= least) & ~graph.reaches[child]))
+            return Move("add", parent, child), float(self._additions[child, parent])
+        kind, child, place = (int(number) for number in np.argwhere(of_edges >= least)[0])
+        return Move("reverse" if kind else "delete", state[child][place], child), float(of_edges[kind, child, place])
+
+    def _undoing(self, state: Families, move: Move) -> list[tuple[Floats, tuple[int, int]]]:
+        """Where the gains are of moves that would undo one; a reversal's is a sum with a deletion's."""
+        kind, parent, child = move
         if kind == "delete":
-            return gains
-        legal = self._knowledge.allowed.T & ~is_full[:, None] & ~self._ancestors.detours()
-        return np.where(legal & (gains > -np.inf), gains + self._additions.T, -np.inf)
+            return [(self._additions, (child, parent)), (self._additions, (parent, child))]
+        head, tail = (child, parent) if kind == "add" else (parent, child)
+        return [(self._deletions, (head, state[head].index(tail)))] if tail in state[head] else []
+
+    # --- lines of gains ---
 
     def _look_at(self, state: Families) -> None:
-        """Bring the matrices up to a state: only the columns of families that differ are made anew."""
-        if state is self._families:
-            return
-        before = self._families
-        for child, parents in enumerate(state):
-            if before is None or before[child] != parents:
-                self._renew(child, parents)
-        self._ancestors = self._ancestors.moved(state)
-        self._families = state
+        self._stale |= self._graph.look_at(state)
 
-    def _renew(self, child: int, parents: tuple[int, ...]) -> None:
-        """The gains of adding each other variable to a family, and of deleting each parent from it."""
+    def _renew(self, state: Families) -> None:
+        """Bring the matrices up to a state: only the lines of families that differ are made anew."""
+        self._look_at(state)
+        width = self._graph.parents.shape[1]
+        if self._deletions.shape[1] < width:
+            wider = np.full((len(self.names), width), -np.inf)
+            wider[:, : self._deletions.shape[1]] = self._deletions
+            self._deletions = wider
+        for child in self._stale:
+            key = (child, state[child])
+            if key not in self._kept:
+                if len(self._kept) * len(self.names) > _MAX_KEPT:
+                    self._kept.clear()
+                self._kept[key] = self._lines(child, state[child])
+            self._additions[child], deletions = self._kept[key]
+            self._deletions[child, : deletions.size] = deletions
+        self._stale.clear()
+
+    def _lines(self, child: int, parents: tuple[int, ...]) -> tuple[Floats, Floats]:
+        """The gains of adding each other variable to a family, and of deleting each parent from it; -inf if illegal."""
         allowed = self._knowledge.allowed[:, child].copy()
         allowed[list(parents)] = False
         candidates = np.flatnonzero(allowed)
-        named = [self.names[parent] for parent in parents]
+        name, named = self.names[child], [self.names[parent] for parent in parents]
         score = self._family(child, parents)
-        self._additions[:, child] = self._deletions[:, child] = -np.inf
-        if candidates.size:
+        additions, deletions = np.full(len(self.names), -np.inf), np.empty(0)
+        if candidates.size and len(parents) < self._knowledge.max_parents:
             wanted = [self.names[candidate] for candidate in candidates.tolist()]
-            self._additions[candidates, child] = self._scores.extended(self.names[child], named, wanted) - score
+            additions[candidates] = self._scores.extended(name, named, wanted) - score
         if parents:
-            self._deletions[list(parents), child] = self._scores.reduced(self.names[child], named) - score
+            fixed = self._knowledge.required[list(parents), child] | self._only_additions
+            deletions = np.where(fixed, -np.inf, self._scores.reduced(name, named) - score)
+        return additions, deletions
 
-    def _moves(self, kind: Literal["add", "delete", "reverse"], gains: Floats) -> list[Move]:
-        children, parents = np.nonzero(-np.inf < gains.T)
-        return [Move(kind, parent, child) for parent, child in zip(parents.tolist(), children.tolist(), strict=True)]
+    def _check(self, families: Families) -> None:
+        """Refuse a graph that contradicts what is known."""
+        for child, parents in enumerate(families):
+            name, known = self.names[child], self._knowledge
+            missing = set(self.start[child]) - set(parents)
+            if missing:
+                raise InvalidArgument(f"The graph lacks the required edge {self.names[min(missing)]} -> {name}.")
+            for parent in parents:
+                if not known.allowed[parent, child]:
+                    raise InvalidArgument(f"The graph has the edge {self.names[parent]} -> {name}, which is forbidden.")
+            if len(parents) > known.max_parents:
+                raise InvalidArgument(
+                    f"The graph gives {name!r} {len(parents)} parents; max_parents={known.max_parents}."
+                )
 
 
-def _undoing(move: Move) -> tuple[Move, ...]:
-    """The moves that would undo one."""
-    kind, parent, child = move
-    if kind == "add":
-        return Move("delete", parent, child), Move("reverse", parent, child)
-    if kind == "delete":
-        return Move("add", parent, child), Move("add", child, parent)
-    return Move("reverse", child, parent), Move("delete", child, parent)
+def _random_order(families: Families, rng: np.random.Generator) -> list[int]:
+    """A random order in which parents come before children."""
+    order: list[int] = []
+    waiting = [len(parents) for parents in families]
+    ready = [node for node, count in enumerate(waiting) if not count]
+    while ready:
+        node = ready.pop(int(rng.integers(len(ready))))
+        order.append(node)
+        for child, parents in enumerate(families):
+            if node in parents:
+                waiting[child] -= 1
+                if not waiting[child]:
+                    ready.append(child)
+    return order

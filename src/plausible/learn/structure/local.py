@@ -1,0 +1,134 @@
+"""Local searches over graphs: the searches of `plausible.inference.search`, with defaults that suit graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+
+import numpy as np
+
+from plausible.errors import InvalidArgument
+from plausible.graphs import DAG
+from plausible.inference.search.annealing import CoolingSchedule, ExponentialCooling, SimulatedAnnealing
+from plausible.inference.search.beam_search import BeamSearch
+from plausible.inference.search.local_search import BasinFlooding, FirstAscent, GreedyAscent, SearchMethod, SearchState
+from plausible.inference.search.restarts import PerturbationRestarts, RandomRestarts
+from plausible.inference.search.tabu_search import TabuSearch
+from plausible.learn.structure.class_walks import ClassWalks
+from plausible.learn.structure.graph_search import GraphSearch
+from plausible.learn.structure.search_graph import Families
+from plausible.learn.structure.task import Found, StructureTask
+from plausible.learn.structure.trees import learn_tree
+
+__all__ = ["LOCAL_METHODS", "search_in_stages"]
+
+#: Steps of a walk within an equivalence class: enough to change the neighbours, few enough to score them soon.
+_WALK = 20
+#: Tabu searches remember half as many moves as there are variables, and wait for as many, within these limits.
+_TABU, _PATIENCE = (10, 200), (100, 400)
+
+
+def search_in_stages(task: StructureTask, stages: Sequence[SearchMethod]) -> Found:
+    """Search by one method after another, each from the best graph of the one before."""
+    problem = GraphSearch(task.scores, task.knowledge)
+    best, steps = _start(task, problem), 0
+    trace: list[tuple[int, float]] = []
+    stopped = "local maximum"
+    for stage in stages:
+        state: SearchState[Families] = stage.run(problem, best, seed=task.seed, progress=task.is_over)
+        trace += [(steps + step, score) for step, score in state.trace[bool(trace) :]]
+        best, steps, stopped = state.best, steps + state.steps, state.stopped
+        if stopped == "interrupted":
+            stopped = "time limit" if task.is_late() else stopped
+            break
+    return Found(problem.graph(best), tuple(trace), stopped, steps)
+
+
+def _start(task: StructureTask, problem: GraphSearch) -> Families:
+    if task.start is None:
+        return problem.start
+    if task.start == "random":
+        return problem.random_state(np.random.default_rng(task.seed))
+    if task.start == "tree":
+        return problem.state(learn_tree(task, is_forest=True).graph)
+    if isinstance(task.start, str) and not task.start.strip().isalpha():
+        return problem.state(DAG(task.start))
+    if isinstance(task.start, DAG):
+        return problem.state(task.start)
+    raise InvalidArgument(f"start={task.start!r} must be a DAG, arrow text, 'tree' or 'random'.")
+
+
+# --- methods by name ---
+
+
+def _hill_climbing(task: StructureTask, *, escapes: int = 10, max_steps: int | None = None) -> Found:
+    """Steepest ascent; then walks to graphs of the same class, each with a tabu search; then to the very top.
+
+    `escapes` is the number of walks, 0 for steepest ascent alone; `max_steps` limits each of the three.
+    """
+    climb, num = GreedyAscent(max_steps=max_steps), len(task.scores.names)
+    if not escapes:
+        return search_in_stages(task, [climb])
+    inner = TabuSearch(length=int(np.clip(num // 2, *_TABU)), patience=int(np.clip(num, *_PATIENCE)))
+    walks = ClassWalks(inner=inner, num=escapes, length=_WALK, max_steps=max_steps)
+    return search_in_stages(task, [climb, walks, climb])
+
+
+def _first_ascent(task: StructureTask, *, max_steps: int | None = None) -> Found:
+    return search_in_stages(task, [FirstAscent(max_steps=max_steps)])
+
+
+def _tabu(task: StructureTask, *, length: int = 30, patience: int = 100, max_steps: int | None = None) -> Found:
+    return search_in_stages(task, [TabuSearch(length=length, patience=patience, max_steps=max_steps)])
+
+
+def _beam(
+    task: StructureTask, *, width: float = 5, min_gain: float | None = None, max_steps: int | None = None
+) -> Found:
+    return search_in_stages(task, [BeamSearch(width=width, min_gain=min_gain, max_steps=max_steps)])
+
+
+def _annealing(task: StructureTask, *, schedule: CoolingSchedule | None = None, max_steps: int | None = None) -> Found:
+    """Temperatures from 10 to 0.1 (in nats), with ten attempts at each for each variable; then steepest ascent."""
+    usual = ExponentialCooling(start=10.0, stop=0.1, factor=0.9, every=10 * max(1, len(task.scores.names)))
+    return search_in_stages(task, [SimulatedAnnealing(schedule or usual, max_steps=max_steps), GreedyAscent()])
+
+
+def _random_restarts(
+    task: StructureTask, *, restarts: int = 10, inner: SearchMethod | None = None, max_steps: int | None = None
+) -> Found:
+    return search_in_stages(task, [RandomRestarts(inner=inner or GreedyAscent(), num=restarts, max_steps=max_steps)])
+
+
+def _perturbation_restarts(
+    task: StructureTask,
+    *,
+    restarts: int = 10,
+    length: int = 10,
+    growth: float = 1.0,
+    inner: SearchMethod | None = None,
+    max_steps: int | None = None,
+) -> Found:
+    walks = PerturbationRestarts(
+        inner=inner or GreedyAscent(), num=restarts, length=length, growth=growth, max_steps=max_steps
+    )
+    return search_in_stages(task, [walks])
+
+
+def _basin_flooding(task: StructureTask, *, patience: int = 100, max_steps: int | None = None) -> Found:
+    return search_in_stages(task, [BasinFlooding(patience=patience, max_steps=max_steps)])
+
+
+#: Name -> local search; options follow the task, by name.
+LOCAL_METHODS: Mapping[str, Callable[..., Found]] = MappingProxyType(
+    {
+        "hill-climbing": _hill_climbing,
+        "first-ascent": _first_ascent,
+        "tabu": _tabu,
+        "beam": _beam,
+        "annealing": _annealing,
+        "random-restarts": _random_restarts,
+        "perturbation-restarts": _perturbation_restarts,
+        "basin-flooding": _basin_flooding,
+    }
+)

@@ -1,0 +1,66 @@
+"""A graph learned from data, and how it was found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from plausible.data.table import Table
+from plausible.graphs import DAG, PDAG
+from plausible.graphs.equivalence import essential_graph
+from plausible.learn.parameters.fit import learn_parameters
+from plausible.learn.scores.score import FamilyScores
+from plausible.models import BayesianNetwork
+
+__all__ = ["StructureResult"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StructureResult:
+    """A graph learned from data; made by `learn_structure`.
+
+    Attributes
+    ----------
+    graph
+        The best graph found.
+    score
+        Its score.
+    trace
+        (steps, best score) of the start and of each improvement.
+    method
+        By which it was found.
+    stopped
+        Why the search ended: "local maximum", "optimal", "time limit", "interrupted", "step limit", "no progress",
+        "restarts over", "schedule over".
+    steps, seconds
+        What it took.
+    scores
+        The scores of families on the data, for further questions such as `scores.graph(other)`.
+    table
+        The data.
+    """
+
+    graph: DAG
+    score: float
+    trace: tuple[tuple[int, float], ...]
+    method: str
+    stopped: str
+    steps: int
+    seconds: float
+    scores: FamilyScores = field(repr=False)
+    table: Table = field(repr=False)
+
+    @property
+    def equivalence_class(self) -> PDAG:
+        """All graphs with the same independencies: what data alone can tell; directed are the edges that all share."""
+        return essential_graph(self.graph)
+
+    def network(self, prior: Any = None, **options: Any) -> BayesianNetwork:
+        """The graph with parameters learned from the same data; see `learn_parameters` for the options."""
+        return learn_parameters(self.graph, self.table, prior, **options)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.method}: {len(self.graph)} variables, {self.graph.num_edges} edges, score {self.score:.6g} "
+            f"({self.stopped} after {self.steps} steps, {self.seconds:.2g} s)"
+        )

@@ -1,0 +1,161 @@
+"""The door to learning graphs from data."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from plausible.data.table import Table, TableLike
+from plausible.data.table_statistics import TableStatistics
+from plausible.errors import InvalidArgument, suggestion
+from plausible.graphs import DAG
+from plausible.inference.search.local_search import SearchMethod
+from plausible.learn.scores.reading import read_score
+from plausible.learn.scores.score import Score
+from plausible.learn.structure.greedy import learn_buntine, learn_k2
+from plausible.learn.structure.knowledge import Knowledge
+from plausible.learn.structure.local import LOCAL_METHODS, search_in_stages
+from plausible.learn.structure.result import StructureResult
+from plausible.learn.structure.task import Found, Progress, StructureTask
+from plausible.learn.structure.trees import learn_tan, learn_tree
+
+__all__ = ["METHODS", "learn_structure"]
+
+#: Name -> what finds a graph for a task; options follow the task, by name.
+METHODS: Mapping[str, Callable[..., Found]] = MappingProxyType(
+    {
+        **LOCAL_METHODS,
+        "chow-liu": learn_tree,
+        "forest": partial(learn_tree, is_forest=True),
+        "tan": learn_tan,
+        "k2": learn_k2,
+        "buntine": learn_buntine,
+    }
+)
+
+#: Those whose usual score is the log-likelihood: their graphs can't have too many edges.
+_BY_LIKELIHOOD = ("chow-liu", "tan")
+
+
+def learn_structure(
+    data: TableLike,
+    method: str | SearchMethod = "hill-climbing",
+    score: str | Score | None = None,
+    knowledge: Knowledge | None = None,
+    *,
+    start: DAG | str | None = None,
+    seed: int | np.random.Generator = 0,
+    progress: Progress | None = None,
+    time_limit: float | None = None,
+    **options: Any,
+) -> StructureResult:
+    """Learn a graph from complete data.
+
+    The answer does not depend on the order of rows and columns: ties are broken by names.
+
+    =======================  ==========================================================================================
+    method                   what it does (and its options)
+    =======================  ==========================================================================================
+    "hill-climbing"          steepest ascent; then `escapes` (10) walks to graphs of the same class, each with a tabu
+                             search; `escapes=0` for the ascent alone (max_steps)
+    "first-ascent"           the first random move that improves (max_steps)
+    "tabu"                   the best move that takes back none of the last ones (length, patience, max_steps)
+    "beam"                   several graphs at once (width, min_gain, max_steps)
+    "annealing"              random moves at falling temperature, then steepest ascent (schedule, max_steps)
+    "random-restarts"        steepest ascent, or `inner`, from random graphs too (restarts, inner, max_steps)
+    "perturbation-restarts"  the same from random walks away from the best graph (restarts, length, growth, inner,
+                             max_steps)
+    "basin-flooding"         the best graph not visited before (patience, max_steps)
+    "chow-liu", "forest"     the best tree over all variables, or of those edges that improve the score (root)
+    "tan"                    tree-augmented naive Bayes (class_variable, root, is_forest)
+    "k2"                     greedy parents along an `order`: K2, or K3 with a score of description length
+    "buntine"                greedy edges, never taken back (max_steps)
+    =======================  ==========================================================================================
+
+    Parameters
+    ----------
+    data
+        What `Table.read` takes, without missing values.
+    method
+        One of those above, or a search such as `TabuSearch(length=5)`.
+    score
+        A name such as "bic", "bdeu", "aic", "k2", or a `Score`. Usually BIC, and the log-likelihood for "chow-liu" and
+        "tan"; Gaussian or conditional-Gaussian where there are continuous variables.
+    knowledge
+        Required and forbidden edges, tiers, and how many parents there may be.
+    start
+        Where a local search starts: a DAG, arrow text, "tree" for the best forest, "random"; usually the required
+        edges alone.
+    seed
+        Of random choices: a whole number or a generator.
+    progress
+        Called with the state of the search after each step; an answer that is true stops it.
+    time_limit
+        After so many seconds the search stops with the best graph so far.
+    **options
+        Of the method.
+
+    Examples
+    --------
+    >>> import plausible as pb
+    >>> frame = pb.examples.load("asia").sample(2000, seed=1)
+    >>> found = learn_structure(frame, knowledge=Knowledge(tiers=[["smoke"], ["lung", "bronc"]]))
+    >>> found.stopped, ("smoke", "lung") in found.graph.edges
+    ('local maximum', True)
+    >>> learn_structure(frame, "chow-liu", root="either").graph.parents("tub")
+    ('either',)
+    """
+    began = time.monotonic()
+    table = Table.read(data)
+    name = method if isinstance(method, str) else type(method).__name__
+    learner = _learner(method)
+    _check_options(learner, name, options)
+    if start is not None and isinstance(method, str) and method not in LOCAL_METHODS:
+        raise InvalidArgument(f"{method!r} has no start; only local searches have one.")
+    scores = read_score(score or _usual_score(table, name)).on(TableStatistics(table))
+    task = StructureTask(
+        scores,
+        knowledge or Knowledge(),
+        start,
+        int(seed.integers(2**62)) if isinstance(seed, np.random.Generator) else seed,
+        progress,
+        None if time_limit is None else began + time_limit,
+    )
+    found = learner(task, **options)
+    seconds = time.monotonic() - began
+    value = scores.graph(found.graph)
+    return StructureResult(found.graph, value, found.trace, name, found.stopped, found.steps, seconds, scores, table)
+
+
+def _learner(method: str | SearchMethod) -> Callable[..., Found]:
+    if isinstance(method, SearchMethod):
+        return lambda task: search_in_stages(task, [method])
+    if method not in METHODS:
+        raise InvalidArgument(f"{method!r} is no method.{suggestion(method, METHODS)} There are {', '.join(METHODS)}.")
+    return METHODS[method]
+
+
+def _check_options(learner: Callable[..., Found], name: str, options: Mapping[str, Any]) -> None:
+    """Refuse options that a method does not have, and ask for those that it needs."""
+    known = dict(list(inspect.signature(learner).parameters.items())[1:])
+    for option in options:
+        if option not in known:
+            has = f"It has {', '.join(known)}." if known else "It has none."
+            raise InvalidArgument(f"{name!r} has no option {option!r}.{suggestion(option, known)} {has}")
+    for option, parameter in known.items():
+        if parameter.default is inspect.Parameter.empty and option not in options:
+            raise InvalidArgument(f"{name!r} needs {option}=.")
+
+
+def _usual_score(table: Table, name: str) -> str:
+    """BIC or the likelihood, for the kind of variables there are."""
+    kind = "log-likelihood" if name in _BY_LIKELIHOOD else "bic"
+    if not table.continuous:
+        return kind
+    return f"conditional-gaussian-{kind}" if table.discrete else f"gaussian-{kind}"

@@ -1,0 +1,66 @@
+"""What every structure learner is given, and what it hands back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from plausible.graphs import DAG
+from plausible.inference.search.local_search import SearchState
+from plausible.learn.scores.score import FamilyScores
+from plausible.learn.structure.knowledge import Knowledge
+from plausible.learn.structure.search_graph import Families
+
+__all__ = ["Found", "Progress", "StructureTask"]
+
+#: Told the state of a search after each step; an answer that is true stops it.
+Progress: TypeAlias = Callable[[SearchState[Families]], object]
+
+
+@dataclass(frozen=True, slots=True)
+class StructureTask:
+    """Scores of families with what limits the search for a graph.
+
+    Attributes
+    ----------
+    scores
+        The scores of families on the data.
+    knowledge
+        What is known of the graph.
+    start
+        Where local searches start: a graph, "tree", "random", or `None` for the required edges alone.
+    seed
+        Of random choices.
+    progress
+        Told each state of a search; an answer that is true stops it.
+    deadline
+        When to stop, by `time.monotonic`; `None` for never.
+    """
+
+    scores: FamilyScores
+    knowledge: Knowledge = field(default_factory=Knowledge)
+    start: DAG | str | None = None
+    seed: int = 0
+    progress: Progress | None = None
+    deadline: float | None = None
+
+    def is_over(self, state: SearchState[Any]) -> bool:
+        """Whether a search should stop after a step."""
+        is_told = self.progress is not None and bool(self.progress(state))
+        return is_told or self.is_late()
+
+    def is_late(self) -> bool:
+        """Whether the time is up."""
+        return self.deadline is not None and time.monotonic() >= self.deadline
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A graph, the way to it as (steps, best score), why the search stopped, and its steps."""
+
+    graph: DAG
+    trace: tuple[tuple[int, float], ...]
+    stopped: str
+    steps: int = 0

@@ -1,0 +1,224 @@
+"""Learning graphs: end states are maxima, constraints hold, columns may come in any order."""
+
+from itertools import product
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import plausible as pb
+from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.graphs import DAG
+from plausible.graphs.equivalence import is_i_equivalent
+from plausible.inference.search.annealing import ExponentialCooling
+from plausible.inference.search.tabu_search import TabuSearch
+from plausible.learn.structure.class_walks import ClassWalks, covered_reversals
+from plausible.learn.structure.graph_search import GraphSearch
+from plausible.learn.structure.knowledge import Knowledge
+from plausible.learn.structure.structure import METHODS, learn_structure
+
+NAMES = ["p", "q", "r", "s", "t"]
+SMALL = ExponentialCooling(start=5.0, stop=0.5, factor=0.5, every=50)
+OPTIONS = {"annealing": {"schedule": SMALL}, "tan": {"class_variable": "q"}, "k2": {"order": ["q", "p", "r", "t", "s"]}}
+LOCAL = ["hill-climbing", "first-ascent", "beam", "random-restarts", "annealing"]
+KNOWN = Knowledge(required="q -> p", forbidden=[("r", "s")], tiers=[["q"], ["r", "t"]], max_parents=2)
+
+
+def _data(seed, num_rows=400):
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 2, size=(5, num_rows))
+    codes[2] = np.where(rng.random(num_rows) < 0.85, codes[0] ^ codes[1], codes[2])
+    codes[3] = np.where(rng.random(num_rows) < 0.7, codes[2], codes[3])
+    codes[4] = np.where(rng.random(num_rows) < 0.6, codes[3], 2 * codes[4])
+    return {name: codes[place].tolist() for place, name in enumerate(NAMES)}
+
+
+def _bic(data, graph):
+    """BIC, row by row."""
+    total = 0.0
+    num_rows = len(data[NAMES[0]])
+    for name in NAMES:
+        parents = list(graph.predecessors(name))
+        rows = list(
+            zip(zip(*(data[p] for p in parents), strict=True) if parents else [()] * num_rows, data[name], strict=True)
+        )
+        lines = [row[0] for row in rows]
+        total += sum(np.log(rows.count(row) / lines.count(row[0])) * rows.count(row) for row in set(rows))
+        size = np.prod([len(set(data[p])) for p in parents], initial=1.0)
+        total -= 0.5 * np.log(num_rows) * size * (len(set(data[name])) - 1)
+    return total
+
+
+def _neighbors(graph):
+    for first, second in product(NAMES, NAMES):
+        after = graph.copy()
+        if graph.has_edge(first, second):
+            after.remove_edge(first, second)
+            yield after.copy()
+            after.add_edge(second, first)
+        elif first != second:
+            after.add_edge(first, second)
+        if nx.is_directed_acyclic_graph(after):
+            yield after
+
+
+@pytest.mark.parametrize("method", LOCAL)
+def test_no_neighbor_of_the_end_of_a_climb_is_better(method):
+    data = _data(1)
+    found = learn_structure(data, method, **OPTIONS.get(method, {}))
+    graph = found.graph.to_networkx()
+    score = _bic(data, graph)
+    assert found.score == pytest.approx(score)
+    assert found.trace[-1][1] == pytest.approx(score)
+    assert max(_bic(data, other) for other in _neighbors(graph)) <= score + 1e-6
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_shuffled_columns_and_rows_give_the_same_graph(method):
+    """With ties: two columns are the same, and BIC does not tell directions apart."""
+    data = _data(2, 200)
+    data["u"] = data["r"]
+    options = OPTIONS.get(method, {}) | ({"order": ["u", *OPTIONS["k2"]["order"]]} if method == "k2" else {})
+    expected = learn_structure(data, method, **options)
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        rows = rng.permutation(200)
+        shuffled = {name: np.array(data[name])[rows] for name in rng.permutation(list(data)).tolist()}
+        found = learn_structure(shuffled, method, **options)
+        assert set(found.graph.edges) == set(expected.graph.edges)
+        assert found.graph.nodes == tuple(shuffled)
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if name not in {"chow-liu", "forest", "tan"}])
+def test_what_is_known_holds_of_the_graph(method):
+    graph = learn_structure(_data(3), method, "log-likelihood", KNOWN, **OPTIONS.get(method, {})).graph
+    tier = {"q": 0, "r": 1, "t": 1}
+    assert graph.has_edge("q", "p")
+    assert not graph.has_edge("r", "s")
+    assert all(tier[parent] <= tier[child] for parent, child in graph.edges if {parent, child} <= set(tier))
+    assert max(len(graph.parents(name)) for name in NAMES) == 2  # the likelihood would have more
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_tables_without_rows_or_columns_have_no_edges_worth_their_price(method):
+    for data in ({name: [0] for name in NAMES}, {}):
+        options = OPTIONS.get(method, {})
+        if method in ("tan", "k2") and not data:
+            options = {"order": []} if method == "k2" else None
+        if options is not None and method not in ("chow-liu", "tan"):
+            assert learn_structure(data, method, **options).graph.num_edges == 0
+
+
+def test_hill_climbing_scores_no_worse_than_what_made_the_data():
+    net = pb.examples.load("asia")
+    found = learn_structure(net.sample(20000, seed=2))
+    assert found.score >= found.scores.graph(net.graph) - 1e-6
+    assert found.equivalence_class.nodes == found.graph.nodes
+
+
+def test_k2_is_greedy_along_its_order_and_buntine_along_none():
+    data = _data(4)
+    order = ["s", "q", "t", "p", "r"]
+    graph = nx.DiGraph()
+    graph.add_nodes_from(NAMES)
+    for place, child in enumerate(order):
+        while True:
+            rivals = []
+            for parent in sorted(order[:place]):
+                if not graph.has_edge(parent, child):
+                    after = graph.copy()
+                    after.add_edge(parent, child)
+                    rivals.append((_bic(data, after), after))
+            if not rivals or max(score for score, _ in rivals) <= _bic(data, graph) + 1e-9:
+                break
+            graph = max(rivals, key=lambda rival: rival[0])[1]
+    found = learn_structure(data, "k2", order=order)
+    assert set(found.graph.edges) == set(graph.edges)
+    assert found.trace[-1][1] == pytest.approx(found.score)
+    grown = learn_structure(data, "buntine")
+    more = [other for other in _neighbors(grown.graph.to_networkx()) if other.number_of_edges() > grown.graph.num_edges]
+    assert max(_bic(data, other) for other in more) <= grown.score + 1e-6
+    assert grown.steps == grown.graph.num_edges
+
+
+@pytest.mark.parametrize("start", ["tree", "random", DAG("p -> q -> r")])
+def test_a_search_never_ends_below_its_start(start):
+    found = learn_structure(_data(5), "hill-climbing", start=start, escapes=0, seed=3)
+    assert found.score >= found.trace[0][1]
+    assert found.trace[0][0] == 0
+    if isinstance(start, DAG):
+        assert found.trace[0][1] == pytest.approx(found.scores.graph(DAG(start.edges, nodes=NAMES)))
+
+
+def test_escapes_and_wider_beams_only_help():
+    data = _data(6)
+    bare = learn_structure(data, escapes=0).score
+    assert learn_structure(data).score >= bare - 1e-9
+    assert learn_structure(data, TabuSearch(length=5)).score >= bare - 1e-9
+    assert learn_structure(data, "perturbation-restarts").score >= bare - 1e-9
+
+
+def test_a_walk_in_a_class_stays_in_it():
+    problem = GraphSearch(learn_structure(_data(1)).scores, Knowledge(required="p -> r"))
+    state = problem.state(DAG("q -> p -> r -> s -> t; p -> s", nodes=NAMES))
+    ends = {ClassWalks(length=7).next_start(problem, state, 0, np.random.default_rng(seed)) for seed in range(20)}
+    assert len(ends) > 2
+    for end in ends:
+        assert is_i_equivalent(problem.graph(end), problem.graph(state))
+        assert problem.graph(end).has_edge("p", "r")
+        assert all(
+            is_i_equivalent(problem.graph(problem.apply(end, m)), problem.graph(end))
+            for m in covered_reversals(problem, end)
+        )
+
+
+def test_a_search_stops_when_told_with_the_best_so_far():
+    seen = []
+
+    def stop(state):
+        seen.append(state.best_score)
+        return len(seen) == 2
+
+    found = learn_structure(_data(1), progress=stop)
+    assert (found.stopped, found.steps) == ("interrupted", 2)
+    assert found.score == pytest.approx(seen[-1])
+    assert learn_structure(_data(1), time_limit=0.0).stopped == "time limit"
+    assert learn_structure(_data(1), max_steps=1, escapes=0).stopped == "step limit"
+
+
+def test_the_same_seed_gives_the_same_graph():
+    first, again = (learn_structure(_data(7), "annealing", schedule=SMALL, seed=4) for _ in range(2))
+    assert first.graph.edges == again.graph.edges
+    assert first.trace == again.trace
+    assert learn_structure(_data(7), "first-ascent", seed=np.random.default_rng(1)).stopped == "local maximum"
+
+
+def test_a_result_becomes_a_network_of_the_same_graph():
+    found = learn_structure(_data(1))
+    net = found.network()
+    assert set(net.graph.edges) == set(found.graph.edges)
+    assert "hill-climbing: 5 variables" in str(found)
+
+
+def test_wrong_requests_name_what_is_wrong():
+    data = _data(1, 20)
+    with pytest.raises(InvalidArgument, match="hill-climbing"):
+        learn_structure(data, "hil-climbing")
+    with pytest.raises(InvalidArgument, match=r"no option 'lenght'.*length"):
+        learn_structure(data, "tabu", lenght=3)
+    with pytest.raises(InvalidArgument, match="needs order="):
+        learn_structure(data, "k2")
+    with pytest.raises(InvalidArgument, match=r"order=.*'t'"):
+        learn_structure(data, "k2", order=["p", "q", "r", "s"])
+    with pytest.raises(InvalidArgument, match="against order="):
+        learn_structure(data, "k2", order=NAMES, knowledge=Knowledge(required="q -> p"))
+    with pytest.raises(InvalidArgument, match="has no start"):
+        learn_structure(data, "chow-liu", start="random")
+    with pytest.raises(InvalidArgument, match="start="):
+        learn_structure(data, start="best")
+    with pytest.raises(UnknownVariable, match="'z'"):
+        learn_structure(data, start=DAG("p -> z"))
+    with pytest.raises(InvalidArgument, match="lacks the required edge p -> q"):
+        learn_structure(data, start=DAG("q -> r"), knowledge=Knowledge(required="p -> q"))
+    with pytest.raises(InvalidArgument, match="forbidden"):
+        learn_structure(data, start=DAG("q -> r"), knowledge=Knowledge(forbidden=[("q", "r")]))
