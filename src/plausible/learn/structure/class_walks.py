@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from plausible.errors import NotSupported
-from plausible.inference.search.local_search import OperatorT, SearchProblem, StateT, check_count
+from plausible.inference.options import check_count
 from plausible.inference.search.restarts import Restarts
+from plausible.inference.search.search_problem import OperatorT, SearchProblem, StateT
 from plausible.learn.structure.graph_search import GraphSearch, Move
 from plausible.learn.structure.search_graph import Families
 

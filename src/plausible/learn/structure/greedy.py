@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from plausible.errors import InvalidArgument
 from plausible.graphs import DAG
-from plausible.inference.search.local_search import GreedyAscent, improves
+from plausible.inference.search.local_search import GreedyAscent
+from plausible.inference.search.search_state import improves
 from plausible.learn.structure.graph_search import GraphSearch
 from plausible.learn.structure.task import Found, StructureTask
 
