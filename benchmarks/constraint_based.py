@@ -1,0 +1,95 @@
+"""PC-stable with the chi-square test at 0.05, beside pyAgrum and causal-learn on the same rows.
+
+Times are of whole calls on data that each library holds in its own form already. We leave out tests with fewer than
+five rows for each degree of freedom, which the others make; `all tests` is our time with these made as well.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+import pandas as pd
+
+from benchmarks.peers import load_quietly
+from benchmarks.reading import nets_folder
+from benchmarks.report import best_of, table
+from plausible.data.table import Table
+from plausible.graphs import compare_structure, essential_graph
+from plausible.learn.constraint_based.pc import ConstraintResult, pc
+from plausible.learn.independence.count_tests import ChiSquareTest
+
+_NAMES = ("alarm", "hailfinder", "hepar2", "andes")
+#: A peer that has taken longer than this on fewer rows is not asked about more.
+_PATIENCE = 120.0
+
+
+def run(num_rows: tuple[int, ...] = (10_000, 100_000)) -> str:
+    """Seconds, and how many edges of the skeleton each finds."""
+    if not all((nets_folder() / f"{name}.bif.gz").exists() for name in _NAMES):
+        return f"No {', '.join(_NAMES)} at {nets_folder()}; set PLAUSIBLE_NETS to a folder of .bif.gz files."
+    header = ["network", "rows", "s", "tests", "edges", "skeleton f1", "all tests", "pyAgrum", "edges"]
+    header += ["causal-learn", "edges", "ratio"]
+    rows = [row for name in _NAMES for row in _compare(name, num_rows)]
+    return table(header, rows)
+
+
+def _compare(name: str, num_rows: tuple[int, ...]) -> list[list[object]]:
+    """A row for each number of rows."""
+    net = load_quietly(nets_folder() / f"{name}.bif.gz")
+    peers: dict[str, Callable[[pd.DataFrame], tuple[float, int]]] = {}
+    if find_spec("pyagrum") is not None:
+        peers["pyagrum"] = _pyagrum
+    if find_spec("causallearn") is not None:
+        peers["causallearn"] = _causal_learn
+    rows = []
+    for number in num_rows:
+        frame = net.sample(number, seed=0)
+        found, seconds = _ours(frame, 5.0)
+        agreement = compare_structure(essential_graph(net.graph), found.graph).skeleton
+        others = {peer: call(frame) for peer, call in peers.items()}
+        peers = {peer: call for peer, call in peers.items() if others[peer][0] < _PATIENCE}
+        fastest = min((time for time, _ in others.values()), default=None)
+        row: list[object] = [name, number, seconds, sum(found.num_tests), found.graph.num_edges, agreement.f1]
+        row += [_ours(frame, 0.0)[1], *others.get("pyagrum", (None, None)), *others.get("causallearn", (None, None))]
+        rows.append([*row, None if fastest is None else fastest / seconds])
+    return rows
+
+
+def _ours(frame: pd.DataFrame, min_rows_per_degree: float) -> tuple[ConstraintResult, float]:
+    data = Table.read(frame)
+
+    def learn() -> ConstraintResult:
+        return pc(ChiSquareTest(data, min_rows_per_degree=min_rows_per_degree))
+
+    return learn(), best_of(2, learn)
+
+
+def _pyagrum(frame: pd.DataFrame) -> tuple[float, int]:
+    import pyagrum as gum
+
+    learner: Any = gum.BNLearner(frame.astype(str))
+    learner.usePC()
+    learner.setPCAlpha(0.05)
+    learner.setPCStable(True)
+    start = time.perf_counter()
+    graph = learner.learnPDAG()
+    return time.perf_counter() - start, graph.sizeArcs() + graph.sizeEdges()
+
+
+def _causal_learn(frame: pd.DataFrame) -> tuple[float, int]:
+    from causallearn.search.ConstraintBased.PC import pc as peer
+
+    codes = frame.apply(lambda column: column.astype("category").cat.codes).to_numpy().astype(int)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        start = time.perf_counter()
+        found = peer(codes, 0.05, "chisq", True, show_progress=False)
+    return time.perf_counter() - start, int((found.G.graph != 0).sum()) // 2
+
+
+if __name__ == "__main__":
+    print(run())

@@ -1,0 +1,1 @@
+"""Structure from answers to questions of independence: PC, Markov blankets, and max-min hill climbing."""

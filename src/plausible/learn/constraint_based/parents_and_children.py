@@ -1,0 +1,159 @@
+"""Max-min parents and children: the neighbours of a variable, by the tests that speak most against them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations
+
+import numpy as np
+
+from plausible.data.table import TableLike
+from plausible.errors import UnknownVariable
+from plausible.learn.independence.choice import TestName, read_test
+from plausible.learn.independence.independence_test import IndependenceTest, Question
+
+__all__ = ["NeighborsResult", "all_neighbors", "parents_and_children"]
+
+
+@dataclass(frozen=True, slots=True)
+class NeighborsResult:
+    """The neighbours of a variable.
+
+    Attributes
+    ----------
+    target
+        Whose neighbours.
+    neighbors
+        Parents and children, sorted.
+    num_tests
+        How many reliable tests were made.
+    """
+
+    target: str
+    neighbors: tuple[str, ...]
+    num_tests: int
+
+
+def parents_and_children(
+    source: TableLike | IndependenceTest,
+    target: str,
+    *,
+    test: TestName = "auto",
+    alpha: float = 0.05,
+    max_given: int | None = None,
+) -> NeighborsResult:
+    """Find the parents and children of a variable (MMPC).
+
+    The candidate comes in whose weakest dependence on the target, over all sets of those that are in, is strongest;
+    candidates that some set makes independent are out for good. Then those leave that a set of the others makes
+    independent. A descendant that is no child can be left over, but then the target is not among its neighbours: each
+    neighbour is asked about the target too. With tests that are right about a faithful distribution the answer is
+    right.
+
+    Parameters
+    ----------
+    source
+        What `Table.read` takes, or a test.
+    target
+        Whose neighbours.
+    test
+        Which test, for data.
+    alpha
+        The level of the tests.
+    max_given
+        At most so many variables are given; `None` for no limit.
+
+    References
+    ----------
+    Tsamardinos, Brown & Aliferis (2006), The max-min hill-climbing Bayesian network structure learning algorithm.
+
+    Examples
+    --------
+    >>> from plausible.learn.independence.oracle import DSeparationOracle
+    >>> parents_and_children(DSeparationOracle("D -> G <- I -> S; G -> L"), "G").neighbors
+    ('D', 'I', 'L')
+    """
+    asked = read_test(source, test)
+    if target not in asked.names:
+        raise UnknownVariable.named(target, asked.names, "this data")
+    work = _MaxMin(asked, alpha, max_given)
+    found = [name for name in work.candidates(target) if target in work.candidates(name)]
+    return NeighborsResult(target, tuple(sorted(found)), work.num_tests)
+
+
+def all_neighbors(test: IndependenceTest, alpha: float, max_given: int | None) -> tuple[dict[str, set[str]], int]:
+    """The neighbours of each variable, and the number of tests."""
+    work = _MaxMin(test, alpha, max_given)
+    found = {name: set(work.candidates(name)) for name in sorted(test.names)}
+    return {name: {other for other in row if name in found[other]} for name, row in found.items()}, work.num_tests
+
+
+class _MaxMin:
+    """Candidates of each variable, remembered."""
+
+    __slots__ = ("_alpha", "_found", "_max_given", "_test", "num_tests")
+
+    def __init__(self, test: IndependenceTest, alpha: float, max_given: int | None) -> None:
+        self._test, self._alpha, self._max_given = test, alpha, max_given
+        self._found: dict[str, list[str]] = {}
+        self.num_tests = 0
+
+    def candidates(self, target: str) -> list[str]:
+        """The neighbours before the other side was asked."""
+        if target not in self._found:
+            self._found[target] = self._shrink(target, self._grow(target))
+        return self._found[target]
+
+    def _grow(self, target: str) -> list[str]:
+        others = sorted(name for name in self._test.names if name != target)
+        weakest = dict.fromkeys(others, (-1.0, np.inf))  # p-value, statistic for each degree of freedom
+        members: list[str] = []
+        fresh: Iterable[tuple[str, ...]] = [()]
+        while weakest:
+            for given in fresh:
+                self._weaken(target, given, weakest)
+            dependent = [name for name, (p_value, _) in weakest.items() if 0 <= p_value <= self._alpha]
+            if not dependent:
+                break
+            best = min(dependent, key=lambda name: (weakest[name][0], -weakest[name][1], name))
+            del weakest[best]
+            fresh = [(*subset, best) for subset in _subsets(members, self._max_given, spare=1)]
+            members.append(best)
+        return members
+
+    def _weaken(self, target: str, given: tuple[str, ...], weakest: dict[str, tuple[float, float]]) -> None:
+        """Bring the weakest dependence of all candidates up to date with one more set, and drop the independent."""
+        others = tuple(weakest)
+        if not others:
+            return
+        answers = self._test.ask([Question(target, given, others)])
+        self.num_tests += int(np.count_nonzero(answers.are_reliable))
+        effects = answers.statistics / np.maximum(answers.degrees_of_freedom, 1.0)
+        for place in np.flatnonzero(answers.are_reliable).tolist():
+            name, p_value = others[place], float(answers.p_values[place])
+            if p_value > self._alpha:
+                del weakest[name]
+            else:
+                weakest[name] = max(weakest[name], (p_value, float(effects[place])), key=lambda w: (w[0], -w[1]))
+
+    def _shrink(self, target: str, members: list[str]) -> list[str]:
+        kept = list(members)
+        for name in members:
+            subsets = list(_subsets([other for other in kept if other != name], self._max_given))
+            for size in sorted({len(given) for given in subsets}):
+                asked = [Question(target, given, (name,)) for given in subsets if len(given) == size]
+                answers = self._test.ask(asked)
+                self.num_tests += int(np.count_nonzero(answers.are_reliable))
+                if answers.are_independent(self._alpha).any():
+                    kept.remove(name)
+                    break
+                if not answers.are_reliable.any():
+                    break
+        return kept
+
+
+def _subsets(names: Sequence[str], max_given: int | None, spare: int = 0) -> Iterable[tuple[str, ...]]:
+    """All sets of names, the smallest first, that leave room for some more."""
+    largest = len(names) if max_given is None else min(len(names), max_given - spare)
+    return chain.from_iterable(combinations(names, size) for size in range(largest + 1))

@@ -1,0 +1,170 @@
+"""The PC algorithm: a skeleton by tests of independence, colliders by separating sets, the rest by Meek's rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import chain, combinations
+from typing import Literal, TypeAlias, Unpack
+
+import numpy as np
+
+from plausible.data.table import TableLike
+from plausible.errors import InvalidArgument, suggestion
+from plausible.graphs import PDAG
+from plausible.learn.constraint_based.orientation import Conflict, Triple, orient, unshielded_triples
+from plausible.learn.constraint_based.skeleton import Pair, Skeleton, SkeletonOptions, SkeletonSearch, find_skeleton
+from plausible.learn.independence.choice import TestName, read_test
+from plausible.learn.independence.independence_test import IndependenceTest, Question
+from plausible.learn.structure.knowledge import Constraints, Knowledge
+
+__all__ = ["ConstraintResult", "Variant", "pc", "read_knowledge"]
+
+Variant: TypeAlias = Literal["stable", "original", "majority", "conservative"]
+Verdict: TypeAlias = Literal["collider", "no collider", "ambiguous"]
+
+_VARIANTS = ("stable", "original", "majority", "conservative")
+
+
+@dataclass(frozen=True, slots=True)
+class ConstraintResult:
+    """A partially directed graph and what it rests on.
+
+    Attributes
+    ----------
+    graph
+        Without conflicts and ambiguous triples the essential graph of a class of DAGs.
+    separating_sets
+        Pair -> what made it independent.
+    p_values
+        Pair -> the largest p-value of its tests: for an edge, how nearly it was taken out.
+    num_tests
+        How many tests were made with 0, 1, ... given.
+    conflicts
+        Directions that contradicted each other, and what was made of them.
+    ambiguous
+        Triples (left, middle, right) of which the tests do not tell whether they are colliders.
+    stopped
+        "" if the search came to its end, else "time limit" or "interrupted".
+    """
+
+    graph: PDAG
+    separating_sets: Mapping[Pair, tuple[str, ...]]
+    p_values: Mapping[Pair, float]
+    num_tests: tuple[int, ...]
+    conflicts: tuple[Conflict, ...] = ()
+    ambiguous: tuple[Triple, ...] = ()
+    stopped: Literal["", "time limit", "interrupted"] = ""
+
+
+def pc(
+    source: TableLike | IndependenceTest,
+    *,
+    test: TestName = "auto",
+    alpha: float = 0.05,
+    variant: Variant = "stable",
+    knowledge: Knowledge | None = None,
+    max_given: int | None = None,
+    **options: Unpack[SkeletonOptions],
+) -> ConstraintResult:
+    """Learn the equivalence class of a DAG by tests of independence.
+
+    An edge stays if no set of neighbours of one of its ends makes its ends independent. In a triple x - z - y without
+    an edge x - y, z is a collider if what separates x from y does not have z in it. With tests that are right about a
+    faithful distribution all variants find the essential graph. The number of tests grows with
+    n² Σ_k C(degree, k), k up to the degree.
+
+    Parameters
+    ----------
+    source
+        What `Table.read` takes, or a test such as `GTest(frame)` or `DSeparationOracle(dag)`.
+    test
+        Which test, for data: "auto", "g", "chi-square", "permutation", "fisher-z" or "conditional-gaussian".
+    alpha
+        The level of the tests.
+    variant
+        "stable": no answer depends on the order of the columns. "original": an edge that is taken out is gone at once;
+        variables go in the order of their names. "majority": stable, and z is a collider if it is in less than half
+        of all sets of neighbours that separate x and y, ambiguous if in half. "conservative": a collider if in none,
+        ambiguous if in some but not all.
+    knowledge
+        Required edges stay, forbidden ones are not there, tiers and one-sided bans direct edges.
+    max_given
+        At most so many variables are given; `None` for no limit.
+    **options
+        `false_discovery_rate`, `progress`, `time_limit`: see `SkeletonSearch`.
+
+    References
+    ----------
+    Spirtes, Glymour & Scheines (2000), Causation, Prediction, and Search. Colombo & Maathuis (2014), Order-independent
+    constraint-based causal structure learning. Ramsey, Zhang & Spirtes (2006), Adjacency-faithfulness and conservative
+    causal inference.
+
+    Examples
+    --------
+    >>> from plausible.learn.independence.oracle import DSeparationOracle
+    >>> found = pc(DSeparationOracle("D -> G <- I -> S; G -> L"))
+    >>> found.graph
+    PDAG('D -> G; G -> L; I -> G; I - S')
+    >>> found.separating_sets[frozenset(("D", "L"))], found.num_tests
+    (('G',), (10, 18, 3))
+    """
+    if variant not in _VARIANTS:
+        raise InvalidArgument(f"There is no variant {variant!r} of PC.{suggestion(variant, _VARIANTS)}")
+    asked = read_test(source, test)
+    known = read_knowledge(knowledge, asked)
+    search = SkeletonSearch(alpha=alpha, is_stable=variant != "original", max_given=max_given, **options)
+    skeleton = find_skeleton(asked, known, search)
+    judge = _judge(asked, skeleton, search.alpha, variant)
+    verdicts = {triple: judge(triple) for triple in unshielded_triples(skeleton.neighbors)}
+    ambiguous = tuple(triple for triple, verdict in verdicts.items() if verdict == "ambiguous")
+    colliders = [triple for triple, verdict in verdicts.items() if verdict == "collider"]
+    graph, conflicts = orient(asked.names, skeleton.neighbors, colliders, known, ambiguous)
+    return ConstraintResult(
+        graph,
+        skeleton.separating_sets,
+        skeleton.p_values,
+        skeleton.num_tests,
+        conflicts,
+        ambiguous,
+        skeleton.stopped,
+    )
+
+
+def read_knowledge(knowledge: Knowledge | None, test: IndependenceTest) -> Constraints:
+    """Knowledge on the names of a test, sorted."""
+    if knowledge is not None and knowledge.max_parents is not None:
+        raise InvalidArgument("max_parents is for searches by score: tests of independence do not count parents.")
+    return (knowledge or Knowledge()).on(sorted(test.names))
+
+
+def _judge(test: IndependenceTest, skeleton: Skeleton, alpha: float, variant: Variant) -> Callable[[Triple], Verdict]:
+    """What tells a collider."""
+
+    def vote(triple: Triple) -> Verdict:
+        return _vote(test, skeleton, alpha, triple, is_unanimous=variant == "conservative")
+
+    def look_up(triple: Triple) -> Verdict:
+        left, middle, right = triple
+        given = skeleton.separating_sets.get(frozenset((left, right)))
+        if given is None:  # knowledge keeps them apart, so that nothing was tested
+            return vote(triple)
+        return "no collider" if middle in given else "collider"
+
+    return vote if variant in ("majority", "conservative") else look_up
+
+
+def _vote(test: IndependenceTest, skeleton: Skeleton, alpha: float, triple: Triple, *, is_unanimous: bool) -> Verdict:
+    """Whether the middle is in the sets of neighbours of either end that separate both."""
+    left, middle, right = triple
+    largest = max(len(skeleton.num_tests) - 1, 0)
+    sides = [[one for one in skeleton.neighbors[end] if one not in (left, right)] for end in (left, right)]
+    subsets = sorted(
+        {given for side in sides for given in chain(*(combinations(side, size) for size in range(largest + 1)))}
+    )
+    separates = test.ask([Question(left, given, (right,)) for given in subsets]).are_independent(alpha)
+    votes = [middle in subsets[place] for place in np.flatnonzero(separates).tolist()]
+    share = sum(votes) / len(votes) if votes else 0.5
+    if is_unanimous:
+        return "collider" if share == 0 else "no collider" if share == 1 else "ambiguous"
+    return "collider" if share < 0.5 else "no collider" if share > 0.5 else "ambiguous"

@@ -1,0 +1,309 @@
+"""Which variables no set of others separates: the skeleton of PC."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, count, islice
+from typing import Literal, NamedTuple, TypeAlias, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.errors import InvalidArgument
+from plausible.learn.constraint_based.false_discoveries import FalseDiscoveryRate, largest_accepted
+from plausible.learn.independence.independence_test import Answers, IndependenceTest, Question
+from plausible.learn.structure.knowledge import Constraints
+
+__all__ = ["Pair", "Skeleton", "SkeletonOptions", "SkeletonProgress", "SkeletonSearch", "find_skeleton"]
+
+#: Two variables, in whichever order.
+Pair: TypeAlias = frozenset[str]
+
+#: At most so many sets for each variable are asked about at once.
+_MAX_SETS = 512
+
+
+class SkeletonProgress(NamedTuple):
+    """Where the search is: the size of the sets given, the edges left, and the tests made."""
+
+    level: int
+    num_edges: int
+    num_tests: int
+
+
+class SkeletonOptions(TypedDict, total=False):
+    """Options of `SkeletonSearch` that are seldom needed; learners pass them on."""
+
+    false_discovery_rate: FalseDiscoveryRate | None
+    progress: Callable[[SkeletonProgress], object] | None
+    time_limit: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class SkeletonSearch:
+    """The options of the search.
+
+    Parameters
+    ----------
+    alpha
+        The level of the tests: the higher, the more edges. With false discovery control, the rate.
+    is_stable
+        Whether neighbours are taken as they were when a level began, so that the skeleton does not depend on the order
+        of the tests (Colombo & Maathuis 2014); otherwise as they are.
+    max_given
+        At most so many variables are given; `None` for no limit.
+    false_discovery_rate
+        `None`, "benjamini-hochberg", or "benjamini-yekutieli", which holds whatever the tests have to do with each
+        other.
+    progress
+        Told a `SkeletonProgress` after each round of tests; an answer that is true stops the search.
+    time_limit
+        In seconds; the search stops after the round that exceeds it.
+    """
+
+    alpha: float = 0.05
+    is_stable: bool = True
+    max_given: int | None = None
+    false_discovery_rate: FalseDiscoveryRate | None = None
+    progress: Callable[[SkeletonProgress], object] | None = None
+    time_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 < self.alpha < 1:
+            raise InvalidArgument(f"alpha={self.alpha} is not between 0 and 1.")
+        if self.max_given is not None and self.max_given < 0:
+            raise InvalidArgument(f"max_given={self.max_given} can't be negative.")
+
+
+@dataclass(frozen=True, slots=True)
+class Skeleton:
+    """Neighbours, and why others are none.
+
+    Attributes
+    ----------
+    neighbors
+        Name -> the variables that nothing separates from it, sorted.
+    separating_sets
+        Pair -> what made it independent; pairs that knowledge keeps apart are not there.
+    p_values
+        Pair -> the largest p-value of its tests.
+    num_tests
+        How many tests were made with 0, 1, ... given.
+    stopped
+        "" if the search came to its end, else why not.
+    """
+
+    neighbors: Mapping[str, tuple[str, ...]]
+    separating_sets: Mapping[Pair, tuple[str, ...]]
+    p_values: Mapping[Pair, float]
+    num_tests: tuple[int, ...]
+    stopped: Literal["", "time limit", "interrupted"] = ""
+
+
+def find_skeleton(test: IndependenceTest, known: Constraints, search: SkeletonSearch) -> Skeleton:
+    """Start with all edges that may be there, and take out those whose ends some set of neighbours separates.
+
+    Sets grow from level to level. Those of the neighbours with which a variable has most to do come first, as they
+    separate most; rounds of tests go to the test together, first one set for each variable, then more.
+
+    Parameters
+    ----------
+    test
+        Answers questions of independence.
+    known
+        On the names of the test, sorted.
+    search
+        Options.
+    """
+    work = _Work(test, known, search)
+    for level in count():
+        is_over = search.max_given is not None and level > search.max_given
+        work.leave_useless(level)
+        if is_over or work.stopped or not work.open_at(level):
+            break
+        work.num_tests.append(0)
+        (_stable_level if search.is_stable else _plain_level)(work, level)
+        work.control_false_discoveries()
+    return work.result()
+
+
+def _stable_level(work: _Work, level: int) -> None:
+    frozen = {name: work.strongest_first(name) for name in work.names}
+    around = {name: set(row) for name, row in frozen.items()}
+    streams = {name: combinations(frozen[name], level) for name in work.open_at(level)}
+    done = 0
+    while streams and not work.stopped:
+        size = min(1 + done // 4, _MAX_SETS)  # a round wastes at most a quarter of the tests before it
+        done += size
+        questions: list[Question] = []
+        for name in list(streams):
+            subsets = list(islice(streams[name], size)) if work.has_open(name) else []
+            if not subsets:
+                del streams[name]
+            for given in subsets:
+                # Where all of them are around the other as well, one of the two asks.
+                others = [
+                    other
+                    for other in frozen[name]
+                    if work.is_open(name, other)
+                    and other not in given
+                    and (name < other or not around[other].issuperset(given))
+                ]
+                if others:
+                    questions.append(Question(name, given, tuple(others)))
+        work.ask(level, questions)
+
+
+def _plain_level(work: _Work, level: int) -> None:
+    """One test after the other, names in order; an edge is gone at once."""
+    for name in work.open_at(level):
+        for other in work.sorted_neighbors(name):
+            for given in combinations([one for one in work.sorted_neighbors(name) if one != other], level):
+                if work.stopped or not work.is_open(name, other):
+                    break
+                work.ask(level, [Question(name, given, (other,))])
+
+
+class _Work:
+    """What is known so far."""
+
+    __slots__ = (
+        "_adjacent",
+        "_asked",
+        "_best",
+        "_fixed",
+        "_given",
+        "_places",
+        "_search",
+        "_start",
+        "_strength",
+        "_test",
+        "_useful",
+        "_useless",
+        "names",
+        "num_tests",
+        "stopped",
+    )
+
+    def __init__(self, test: IndependenceTest, known: Constraints, search: SkeletonSearch) -> None:
+        self.names = sorted(test.names)
+        self._test, self._search, self._start = test, search, time.monotonic()
+        self._places = {name: place for place, name in enumerate(self.names)}
+        self._adjacent = known.allowed | known.allowed.T
+        self._fixed = known.required | known.required.T
+        num = len(self.names)
+        self._best = np.full((num, num), -1.0)  # the largest p-value of each pair, above the diagonal
+        self._strength = np.zeros((num, num))
+        self._given: dict[tuple[int, int], tuple[str, ...]] = {}
+        self._asked: set[str] = set()
+        self._useful: set[str] = set()
+        self._useless: set[str] = set()
+        self.num_tests: list[int] = []
+        self.stopped: Literal["", "time limit", "interrupted"] = ""
+
+    # --- edges ---
+
+    def is_open(self, name: str, other: str) -> bool:
+        """Whether there is an edge that may go."""
+        place = self._places[name], self._places[other]
+        return bool(self._adjacent[place] and not self._fixed[place])
+
+    def has_open(self, name: str) -> bool:
+        """Whether a variable has an edge that may go."""
+        place = self._places[name]
+        return bool((self._adjacent[place] & ~self._fixed[place]).any())
+
+    def sorted_neighbors(self, name: str) -> list[str]:
+        return [self.names[place] for place in np.flatnonzero(self._adjacent[self._places[name]]).tolist()]
+
+    def strongest_first(self, name: str) -> list[str]:
+        """The neighbours, those first with which the variable by itself has most to do."""
+        place = self._places[name]
+        around = np.flatnonzero(self._adjacent[place])
+        return [self.names[other] for other in around[np.argsort(-self._strength[place, around], kind="stable")]]
+
+    def open_at(self, level: int) -> list[str]:
+        """The variables with enough neighbours for a level, and reliable tests so far."""
+        enough = self._adjacent.sum(axis=1) > level
+        return [name for name in self.names if enough[self._places[name]] and name not in self._useless]
+
+    # --- tests ---
+
+    def leave_useless(self, level: int) -> None:
+        """A variable none of whose tests was reliable has no reliable one with more given either."""
+        if level > 1:  # on the first level only one of each two asks
+            self._useless |= self._asked - self._useful
+        self._asked, self._useful = set(), set()
+
+    def ask(self, level: int, questions: Sequence[Question]) -> None:
+        """Make the tests, and take out the edges that they speak against."""
+        answers = self._test.ask(questions)
+        places = self._places
+        rows = [places[question.x] for question in questions for _ in question.others]
+        columns = [places[other] for question in questions for other in question.others]
+        pairs = np.sort(np.array([rows, columns], dtype=np.int64).reshape(2, -1), axis=0)
+        self.num_tests[-1] += int(np.count_nonzero(answers.are_reliable))
+        self._note_useful(questions, answers)
+        if level == 0:
+            self._remember_strength(pairs, answers)
+        better = answers.are_reliable & (answers.p_values > self._best[pairs[0], pairs[1]])
+        sets = list(_repeated(questions)) if better.any() else []
+        for place in np.flatnonzero(better).tolist():
+            a, b, p_value = int(pairs[0, place]), int(pairs[1, place]), float(answers.p_values[place])
+            if p_value > self._best[a, b]:
+                self._best[a, b], self._given[a, b] = p_value, tuple(sorted(sets[place]))
+                if p_value > self._search.alpha:
+                    self._adjacent[a, b] = self._adjacent[b, a] = False
+        self._watch(level)
+
+    def _remember_strength(self, pairs: NDArray[np.int64], answers: Answers) -> None:
+        """How far each pair is from independence: the statistic in standard deviations."""
+        degrees = np.maximum(answers.degrees_of_freedom, 1.0)
+        strength = np.nan_to_num((answers.statistics - degrees) / np.sqrt(2.0 * degrees), nan=-np.inf)
+        self._strength[pairs[0], pairs[1]] = self._strength[pairs[1], pairs[0]] = strength
+
+    def _note_useful(self, questions: Sequence[Question], answers: Answers) -> None:
+        """Note whose tests are reliable."""
+        first = 0
+        for question in questions:
+            end = first + len(question.others)
+            self._asked.add(question.x)
+            if answers.are_reliable[first:end].any():
+                self._useful.add(question.x)
+            first = end
+
+    def control_false_discoveries(self) -> None:
+        """Take out the edges that are too many at the rate asked for, though each would do by itself."""
+        if self._search.false_discovery_rate is None:
+            return
+        tested = self._best >= 0
+        limit = largest_accepted(self._best[tested], self._search.alpha, self._search.false_discovery_rate)
+        above = tested & (self._best > limit)
+        self._adjacent &= ~(above | above.T)
+
+    def _watch(self, level: int) -> None:
+        search = self._search
+        progress = SkeletonProgress(level, int(self._adjacent.sum()) // 2, sum(self.num_tests))
+        if search.progress is not None and search.progress(progress):
+            self.stopped = "interrupted"
+        if search.time_limit is not None and time.monotonic() - self._start > search.time_limit:
+            self.stopped = "time limit"
+
+    def result(self) -> Skeleton:
+        pairs = {key: frozenset((self.names[key[0]], self.names[key[1]])) for key in self._given}
+        return Skeleton(
+            {name: tuple(self.sorted_neighbors(name)) for name in self.names},
+            {pairs[key]: given for key, given in self._given.items() if not self._adjacent[key]},
+            {pairs[key]: float(self._best[key]) for key in self._given},
+            tuple(self.num_tests),
+            self.stopped,
+        )
+
+
+def _repeated(questions: Sequence[Question]) -> Iterator[tuple[str, ...]]:
+    """What is given in each test."""
+    for question in questions:
+        for _ in question.others:
+            yield question.given

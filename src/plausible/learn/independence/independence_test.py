@@ -1,0 +1,167 @@
+"""What a test of conditional independence is: p-values for many questions at once."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.errors import InvalidArgument, UnknownVariable
+
+__all__ = ["Answers", "FunctionTest", "IndependenceResult", "IndependenceTest", "Question"]
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class IndependenceResult:
+    """The outcome of one test.
+
+    Attributes
+    ----------
+    statistic
+        The larger, the further from independence.
+    p_value
+        The probability of a statistic at least as large under independence; NaN where the test was not made.
+    degrees_of_freedom
+        Of the distribution under independence.
+    is_reliable
+        Whether there are enough rows for the test to mean anything. If not, it shows neither dependence nor
+        independence.
+    """
+
+    statistic: float
+    p_value: float
+    degrees_of_freedom: float
+    is_reliable: bool = True
+
+    def is_independent(self, alpha: float = 0.05) -> bool:
+        """Whether the test is reliable and does not reject independence at a level.
+
+        >>> IndependenceResult(0.7, 0.4, 1.0).is_independent(), IndependenceResult(9.2, 0.002, 1.0).is_independent()
+        (True, False)
+        """
+        return self.is_reliable and self.p_value > alpha
+
+
+class Question(NamedTuple):
+    """Whether x is independent of each of some others, given the same variables."""
+
+    x: str
+    given: tuple[str, ...]
+    others: tuple[str, ...]
+
+
+class Answers(NamedTuple):
+    """The outcomes of all tests of some questions, in order; see `IndependenceResult` for the parts."""
+
+    statistics: Floats
+    p_values: Floats
+    degrees_of_freedom: Floats
+    are_reliable: Mask
+
+    @classmethod
+    def of(cls, results: Iterable[IndependenceResult]) -> Answers:
+        """Single outcomes, collected."""
+        listed = [(r.statistic, r.p_value, r.degrees_of_freedom, float(r.is_reliable)) for r in results]
+        columns = np.array(listed, dtype=np.float64).reshape(-1, 4).T
+        return cls(columns[0], columns[1], columns[2], columns[3] > 0)
+
+    def are_independent(self, alpha: float) -> Mask:
+        """Which tests are reliable and do not reject independence at a level."""
+        return self.are_reliable & (self.p_values > alpha)
+
+    def are_dependent(self, alpha: float) -> Mask:
+        """Which tests are reliable and reject independence at a level."""
+        return self.are_reliable & (self.p_values <= alpha)
+
+
+class IndependenceTest(ABC):
+    """A test bound to what it asks: data, a graph, or a function of the user."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def names(self) -> Sequence[str]:
+        """The variables that can be asked about."""
+
+    @abstractmethod
+    def ask(self, questions: Sequence[Question]) -> Answers:
+        """The outcomes for each question and each of its others, in order; names are taken to be right."""
+
+    def test(self, x: str, y: str, given: Iterable[str] | str = ()) -> IndependenceResult:
+        """Whether x and y are independent given others.
+
+        Parameters
+        ----------
+        x, y
+            Two variables; their order does not matter.
+        given
+            Variables, in any order.
+        """
+        conditions = (given,) if isinstance(given, str) else tuple(sorted(given))
+        asked = (x, y, *conditions)
+        for name in asked:
+            if name not in self.names:
+                raise UnknownVariable.named(name, self.names, "this test")
+        if len(set(asked)) < len(asked):
+            raise InvalidArgument(f"A test is about different variables, but one of {', '.join(asked)} is there twice.")
+        first, second = sorted((x, y))
+        found = self.ask([Question(first, conditions, (second,))])
+        return IndependenceResult(
+            float(found.statistics[0]),
+            float(found.p_values[0]),
+            float(found.degrees_of_freedom[0]),
+            bool(found.are_reliable[0]),
+        )
+
+
+#: Told x, y and what is given; a p-value, or the whole outcome.
+TestFunction: TypeAlias = Callable[[str, str, tuple[str, ...]], "float | IndependenceResult"]
+
+
+@final
+class FunctionTest(IndependenceTest):
+    """Any function as a test.
+
+    Parameters
+    ----------
+    names
+        The variables.
+    function
+        Called with x, y and the tuple of those given, each pair in the order of their names; returns a p-value or an
+        `IndependenceResult`.
+
+    Examples
+    --------
+    >>> FunctionTest("AB", lambda x, y, given: 0.3).test("A", "B").is_independent()
+    True
+    """
+
+    __slots__ = ("_function", "_names")
+
+    def __init__(self, names: Iterable[str], function: TestFunction) -> None:
+        self._names, self._function = tuple(names), function
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The variables that can be asked about."""
+        return self._names
+
+    def ask(self, questions: Sequence[Question]) -> Answers:
+        """The outcomes for each question and each of its others, in order."""
+        return Answers.of(self._one(x, other, given) for x, given, others in questions for other in others)
+
+    def _one(self, x: str, y: str, given: tuple[str, ...]) -> IndependenceResult:
+        found = self._function(min(x, y), max(x, y), tuple(sorted(given)))
+        if isinstance(found, IndependenceResult):
+            return found
+        if not 0 <= found <= 1:
+            raise InvalidArgument(f"The test of {x!r} and {y!r} returned {found!r}, which is no p-value.")
+        return IndependenceResult(1.0 - found, float(found), 1.0)

@@ -1,0 +1,276 @@
+"""Learners that ask for independence: right with an oracle, and consistent without."""
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.graphs import DAG, essential_graph
+from plausible.graphs.random import erdos_renyi_dag
+from plausible.learn.constraint_based.blanket_structure import structure_from_blankets
+from plausible.learn.constraint_based.false_discoveries import largest_accepted
+from plausible.learn.constraint_based.hybrid import max_min_hill_climbing
+from plausible.learn.constraint_based.markov_blankets import markov_blanket
+from plausible.learn.constraint_based.parents_and_children import parents_and_children
+from plausible.learn.constraint_based.pc import pc
+from plausible.learn.independence.count_tests import GTest
+from plausible.learn.independence.independence_test import FunctionTest
+from plausible.learn.independence.oracle import DSeparationOracle
+from plausible.learn.scores.score import CountScore
+from plausible.learn.structure.knowledge import Knowledge
+
+VARIANTS = ["stable", "original", "majority", "conservative"]
+METHODS = ["grow-shrink", "iamb", "inter-iamb"]
+
+
+def _random_dags(number, max_nodes=8):
+    return [erdos_renyi_dag(seed % (max_nodes + 1), 0.15 + 0.1 * (seed % 5), seed=seed) for seed in range(number)]
+
+
+class _BIC(CountScore):
+    is_score_equivalent = True
+
+    def of_counts(self, counts, total):
+        rows = counts.sum(axis=2, keepdims=True)
+        terms = counts * np.log(np.where(counts > 0, counts / np.maximum(rows, 1), 1.0))
+        penalty = 0.5 * math.log(total) * counts.shape[1] * (counts.shape[2] - 1)
+        return terms.sum(axis=(1, 2)) - penalty
+
+
+def _sample(dag, num_rows, seed):
+    """Binary columns; each parent pulls the same way."""
+    rng, columns = np.random.default_rng(seed), {}
+    for node in dag.topological_order:
+        pull = sum((2 * columns[parent] - 1 for parent in dag.parents(node)), np.zeros(num_rows))
+        columns[node] = (rng.random(num_rows) < 1 / (1 + np.exp(-1.7 * pull))).astype(int)
+    return {node: columns[node] for node in dag.nodes}
+
+
+# --- with an oracle ---
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_pc_with_an_oracle_finds_the_essential_graph(variant):
+    for dag in _random_dags(250, max_nodes=7):
+        found = pc(DSeparationOracle(dag), variant=variant)
+        assert found.graph == essential_graph(dag)
+        assert (found.conflicts, found.ambiguous, found.stopped) == ((), (), "")
+        for pair, given in found.separating_sets.items():
+            assert dag.d_separated(*pair, given=given)
+        non_edges = {pair for pair in map(frozenset, combinations(dag.nodes, 2)) if not dag.is_adjacent(*pair)}
+        assert set(found.separating_sets) == non_edges
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_blankets_with_an_oracle_are_those_of_the_graph_and_give_the_essential_graph(method):
+    for dag in _random_dags(90, max_nodes=7):
+        oracle = DSeparationOracle(dag)
+        for node in dag.nodes:
+            found = markov_blanket(oracle, node, method=method)
+            assert set(found.blanket) == set(dag.markov_blanket(node))
+            assert {step.name for step in found.trace} >= set(found.blanket)
+        assert structure_from_blankets(oracle, method=method).graph == essential_graph(dag)
+
+
+def test_parents_and_children_with_an_oracle_are_the_neighbours():
+    for dag in _random_dags(90, max_nodes=7):
+        for node in dag.nodes:
+            expected = {*dag.parents(node), *dag.children(node)}
+            assert set(parents_and_children(DSeparationOracle(dag), node).neighbors) == expected
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_knowledge_that_is_true_directs_more_and_takes_nothing_away(variant):
+    for number, dag in enumerate(_random_dags(60, max_nodes=6)):
+        if dag.num_edges < 2:
+            continue
+        required, order = [dag.edges[0]], list(dag.topological_order)
+        half = len(order) // 2
+        absent = [(a, b) for a, b in combinations(order, 2) if not dag.is_adjacent(a, b)][:1]
+        knowledge = Knowledge(
+            required=required,
+            forbidden=[*absent, *(pair[::-1] for pair in absent)],
+            tiers=[order[:half], order[half:]] if number % 2 else (),
+        )
+        found = pc(DSeparationOracle(dag), variant=variant, knowledge=knowledge).graph
+        assert found.skeleton() == dag.skeleton()
+        assert set(found.directed_edges) <= set(dag.edges)
+        assert set(found.directed_edges) >= {*required, *essential_graph(dag).directed_edges}
+        if number % 2:
+            assert {(a, b) for a, b in dag.edges if a in order[:half] and b in order[half:]} <= set(
+                found.directed_edges
+            )
+
+
+def test_a_required_edge_stays_though_its_ends_are_independent():
+    found = pc(DSeparationOracle(DAG("A -> B", nodes=["A", "B", "C"])), knowledge=Knowledge(required="C -> B"))
+    assert ("C", "B") in found.graph.directed_edges
+    assert found.graph.is_adjacent("A", "B")
+    with pytest.raises(InvalidArgument, match="max_parents"):
+        pc(DSeparationOracle("A -> B"), knowledge=Knowledge(max_parents=1))
+
+
+def test_no_variable_and_no_edge_are_fine():
+    assert len(pc(DSeparationOracle(DAG())).graph) == 0
+    assert len(structure_from_blankets(DSeparationOracle(DAG())).graph) == 0
+    assert pc({"a": ["x"] * 4, "b": ["x", "y"] * 2}).graph.num_edges == 0
+
+
+# --- contradictions ---
+
+
+def _independencies(names, listed):
+    """Only the pairs listed are independent, given what is listed."""
+    table = {(frozenset(pair), frozenset(given)) for pair, given in listed}
+    return FunctionTest(names, lambda x, y, given: float((frozenset((x, y)), frozenset(given)) in table))
+
+
+def test_colliders_that_contradict_each_other_leave_the_edge_undirected_and_are_reported():
+    """A - B - C - D with A, C and B, D independent outright: B -> C and C -> B."""
+    test = _independencies("ABCD", [("AC", ""), ("BD", ""), ("AD", "")])
+    found = pc(test)
+    assert [(conflict.kind, conflict.names) for conflict in found.conflicts] == [("opposed colliders", ("B", "C"))]
+    assert set(found.graph.directed_edges) == {("A", "B"), ("D", "C")}
+    assert found.graph.undirected_edges == (("B", "C"),)
+    assert "B - C stays undirected" in str(found.conflicts[0])
+
+
+def test_knowledge_stands_against_a_collider():
+    found = pc(DSeparationOracle("A -> B <- C"), knowledge=Knowledge(forbidden="A -> B"))
+    assert ("B", "A") in found.graph.directed_edges
+    assert [conflict.kind for conflict in found.conflicts] == ["against knowledge"]
+
+
+#: A - X - Z, B - Y - X and C - Z - Y are colliders; A and Y, B and Z, C and X are separated by the one between.
+TRIANGLE = [*((pair, "") for pair in ("AZ", "BX", "CY", "AB", "AC", "BC")), ("AY", "X"), ("BZ", "Y"), ("CX", "Z")]
+
+
+def test_directions_that_close_a_cycle_are_taken_back():
+    """Colliders at X, Y, Z that each take the last one in: X -> Y -> Z -> X."""
+    names = ["A", "B", "C", "X", "Y", "Z"]
+    found = pc(_independencies(names, TRIANGLE))
+    cyclic = {conflict.names for conflict in found.conflicts if conflict.kind == "cycle"}
+    assert {("X", "Y"), ("Y", "Z"), ("Z", "X")} <= cyclic
+    assert found.graph.num_edges == 6
+    again = pc(_independencies(names[::-1], TRIANGLE))
+    assert (again.graph, again.conflicts) == (found.graph, found.conflicts)
+
+
+def test_a_triple_that_votes_for_both_is_ambiguous_for_the_conservative_and_stays_undirected():
+    """A and C are separated by nothing and by B: a collider and not."""
+    test = _independencies("ABC", [("AC", ""), ("AC", "B")])
+    assert pc(test, variant="stable").graph.directed_edges == (("A", "B"), ("C", "B"))
+    for variant in ("majority", "conservative"):
+        found = pc(test, variant=variant)
+        assert found.ambiguous == (("A", "B", "C"),)
+        assert found.graph.directed_edges == ()
+
+
+# --- on data ---
+
+GRAPH = DAG("A -> C <- B; C -> D; D -> E; B -> F; F -> G <- E")
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_pc_on_many_rows_finds_the_class_whatever_the_order_of_columns_and_rows(variant):
+    columns = _sample(GRAPH, 20_000, seed=1)
+    found = pc(columns, alpha=0.001, variant=variant)
+    assert found.graph.skeleton() == GRAPH.skeleton()
+    rng = np.random.default_rng(2)
+    for _ in range(2):
+        rows = rng.permutation(20_000)
+        shuffled = {name: columns[name][rows] for name in rng.permutation(list(columns)).tolist()}
+        again = pc(GTest(shuffled, num_threads=1), alpha=0.001, variant=variant)
+        assert (again.graph, again.separating_sets, again.num_tests) == (
+            found.graph,
+            found.separating_sets,
+            found.num_tests,
+        )
+
+
+def test_the_skeleton_of_pc_stable_is_that_of_its_definition():
+    """Level by level with the neighbours frozen, one test at a time."""
+    columns = _sample(GRAPH, 400, seed=3)
+    test, alpha = GTest(columns), 0.2
+    around = {name: set(columns) - {name} for name in columns}
+    for level in range(len(columns) - 1):
+        frozen = {name: sorted(row) for name, row in around.items()}
+        for x in columns:
+            for y in frozen[x]:
+                for given in combinations([z for z in frozen[x] if z != y], level):
+                    if test.test(x, y, given).is_independent(alpha):
+                        around[x].discard(y)
+                        around[y].discard(x)
+    found = pc(test, alpha=alpha)
+    assert {frozenset(pair) for pair in found.graph.skeleton().edges} == {
+        frozenset((x, y)) for x, row in around.items() for y in row
+    }
+
+
+def test_a_limit_on_those_given_a_stop_and_a_time_limit_end_the_search():
+    columns = _sample(GRAPH, 500, seed=4)
+    assert len(pc(columns, max_given=1).num_tests) == 2
+    seen = []
+    stopped = pc(columns, progress=lambda state: seen.append(state) or len(seen) == 2)
+    assert (stopped.stopped, len(seen)) == ("interrupted", 2)
+    assert pc(columns, time_limit=0.0).stopped == "time limit"
+    with pytest.raises(InvalidArgument, match="alpha=0"):
+        pc(columns, alpha=0)
+    with pytest.raises(InvalidArgument, match=r"no variant 'stabel'.*'stable'"):
+        pc(columns, variant="stabel")
+
+
+def test_false_discovery_control_keeps_the_share_of_false_edges_low():
+    """On columns that have nothing to do with each other hardly any edge is found; on others true ones are."""
+    rng, plain, controlled = np.random.default_rng(5), 0, 0
+    for _ in range(10):
+        columns = {f"v{place}": rng.integers(0, 2, 300) for place in range(12)}
+        plain += pc(columns).graph.num_edges
+        for method in ("benjamini-hochberg", "benjamini-yekutieli"):
+            controlled += pc(columns, false_discovery_rate=method).graph.num_edges
+    assert plain > 10
+    assert controlled <= 4
+    found = pc(_sample(GRAPH, 5000, seed=6), false_discovery_rate="benjamini-hochberg", alpha=0.01)
+    assert found.graph.skeleton() == GRAPH.skeleton()
+
+
+@pytest.mark.parametrize("method", ["benjamini-hochberg", "benjamini-yekutieli"])
+def test_the_largest_discovery_is_that_of_scipy(method):
+    from scipy.stats import false_discovery_control
+
+    for seed in range(20):
+        p_values = np.random.default_rng(seed).random(15) ** 3
+        adjusted = false_discovery_control(p_values, method="bh" if method.endswith("hochberg") else "by")
+        expected = p_values[adjusted <= 0.1]
+        assert largest_accepted(p_values, 0.1, method) == (expected.max() if expected.size else -1.0)
+    assert largest_accepted(np.array([]), 0.1) == -1.0
+    with pytest.raises(InvalidArgument, match="bonferroni"):
+        largest_accepted(np.array([0.5]), 0.1, "bonferroni")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_blankets_on_many_rows_are_those_of_the_graph(method):
+    columns = _sample(GRAPH, 20_000, seed=1)
+    for node in "CEG":
+        found = markov_blanket(columns, node, method=method, alpha=0.001)
+        assert found.blanket == tuple(sorted(GRAPH.markov_blanket(node)))
+        assert found.num_tests > 0
+    assert parents_and_children(columns, "C", alpha=0.001, max_given=2).neighbors == ("A", "B", "D")
+    with pytest.raises(UnknownVariable, match="'Q'"):
+        markov_blanket(columns, "Q")
+    with pytest.raises(InvalidArgument, match=r"'imab'.*'iamb'"):
+        markov_blanket(columns, "C", method="imab")
+
+
+def test_max_min_hill_climbing_joins_candidates_only_and_keeps_required_edges():
+    columns = _sample(GRAPH, 20_000, seed=1)
+    found = max_min_hill_climbing(columns, _BIC(), alpha=0.001)
+    assert found.graph.skeleton() == GRAPH.skeleton()
+    assert found.score == pytest.approx(found.trace[-1][1])
+    shuffled = {name: columns[name] for name in "GDBACEF"}
+    assert max_min_hill_climbing(shuffled, _BIC(), alpha=0.001).graph == found.graph
+    forced = max_min_hill_climbing(columns, _BIC(), alpha=0.001, knowledge=Knowledge(required="A -> G"))
+    assert ("A", "G") in forced.graph.edges
+    assert all(b in forced.candidates[a] for a, b in forced.graph.edges if (a, b) != ("A", "G"))
