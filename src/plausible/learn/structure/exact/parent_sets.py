@@ -1,0 +1,278 @@
+"""The parent sets of each variable that some best graph may have, best first."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.errors import InvalidArgument, TooLarge
+from plausible.inference.options import check_count, check_seconds
+from plausible.learn.scores.score import FamilyScores
+from plausible.learn.structure.exact.result import tolerance
+from plausible.learn.structure.exact.superset_bounds import NoBound, SupersetBound
+from plausible.learn.structure.knowledge import Constraints, Knowledge
+
+__all__ = ["ParentSets", "find_parent_sets"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Words = NDArray[np.uint64]
+
+#: A set of candidates, by their places, sorted; the required parents come on top.
+_Added = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ParentSets:
+    """Parent sets worth having: each beats all of its subsets; made by `find_parent_sets`.
+
+    Attributes
+    ----------
+    names
+        The variables, sorted; they go by their places here.
+    masks
+        Axes: set, word. A bit for each parent.
+    scores
+        Of each set with its child; the best set of a child comes first.
+    firsts
+        The sets of v are those from `firsts[v]` to before `firsts[v + 1]`.
+    missing
+        For each variable: no set that was not looked at scores more; -inf where none is missing.
+    constraints
+        What the sets agree with.
+    num_families
+        How many were scored.
+    """
+
+    names: tuple[str, ...]
+    masks: Words
+    scores: Floats
+    firsts: Ints
+    missing: Floats
+    constraints: Constraints
+    num_families: int
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all sets were looked at or ruled out."""
+        return bool((self.missing == -np.inf).all())
+
+    @property
+    def bound(self) -> float:
+        """No graph scores more: each variable with its best parents, acyclic or not."""
+        return math.fsum(np.maximum(self.scores[self.firsts[:-1]], self.missing).tolist())
+
+    def best(self, children: Sequence[int] | Ints, allowed: Words) -> tuple[Ints, Floats]:
+        """For each child its best set within the row of allowed variables, -1 if there is none, and its score."""
+        from plausible.kernels.parent_sets import find_fitting
+
+        asked = np.array(children, dtype=np.int64)
+        found = np.empty(len(asked), dtype=np.int64)
+        find_fitting(self.masks, self.firsts, asked, np.ascontiguousarray(allowed), found)
+        return found, np.where(found >= 0, self.scores[found], -np.inf)
+
+    def parents(self, child: int, allowed: int) -> tuple[int, ...]:
+        """The best parents among some, given by bits; of sets that differ by rounding the smallest, then the first."""
+        row = self.words([allowed])[0]
+        masks = self.masks[self.firsts[child] : self.firsts[child + 1]]
+        scores = self.scores[self.firsts[child] : self.firsts[child + 1]]
+        fits = np.flatnonzero(((masks & ~row) == 0).all(axis=1))
+        top = float(scores[fits[0]])
+        equal = [place for place in fits.tolist() if scores[place] >= top - tolerance(top)]
+        return min((_places(masks[place]) for place in equal), key=lambda places: (len(places), places))
+
+    def words(self, masks: Iterable[int]) -> Words:
+        """Sets given by bits of whole numbers, as rows of words."""
+        size = 8 * self.masks.shape[1]
+        packed = b"".join(mask.to_bytes(size, "little") for mask in masks)
+        return np.frombuffer(packed, dtype="<u8").reshape(-1, self.masks.shape[1]).astype(np.uint64)
+
+    def families(self, order: Sequence[int]) -> list[tuple[int, ...]]:
+        """The best parents of each variable among those before it in an order."""
+        found: list[tuple[int, ...]] = [()] * len(self.names)
+        before = 0
+        for v in order:
+            found[v] = self.parents(v, before)
+            before |= 1 << v
+        return found
+
+
+def find_parent_sets(
+    scores: FamilyScores,
+    knowledge: Knowledge | None = None,
+    *,
+    bound: SupersetBound | None = None,
+    max_families: int = 2_000_000,
+    time_limit: float | None = None,
+) -> ParentSets:
+    """Score the parent sets of all variables, by size, and keep those that beat all of their subsets.
+
+    A set is in no best graph if one of its subsets is as good: that would do instead. Where a bound says that no set
+    above some set beats the best one below it, none of them is looked at.
+
+    Parameters
+    ----------
+    scores
+        Scores of families.
+    knowledge
+        Required and forbidden edges, tiers, and how many parents there may be.
+    bound
+        Of the score: `PenaltyBound` for BIC and AIC, `DirichletBound` for BDeu. Without it each of the n 2^(n - 1)
+        families within the limit of parents is scored.
+    max_families
+        Refuse to score more.
+    time_limit
+        After so many seconds larger sets are left out; `missing` then says what they can score at most.
+
+    Raises
+    ------
+    TooLarge
+        At once if there are too many families and no bound; else when too many had to be scored.
+
+    Examples
+    --------
+    >>> class Pairs(FamilyScores):
+    ...     names = ("A", "B", "C")
+    ...     def family(self, child, parents): return -abs(len(list(parents)) - 1.0)
+    >>> sets = find_parent_sets(Pairs())
+    >>> len(sets), sets.num_families, sets.bound
+    (9, 12, 0.0)
+    """
+    check_count("max_families", max_families)
+    check_seconds("time_limit", time_limit)
+    deadline = math.inf if time_limit is None else time.monotonic() + time_limit
+    names = tuple(sorted(scores.names))
+    constraints = (knowledge or Knowledge()).on(names)
+    if bound is None:
+        _check_size(constraints, max_families)
+    lattices = [_Lattice(scores, names, v, constraints, bound or NoBound()) for v in range(len(names))]
+    growing = [lattice for lattice in lattices if lattice.is_growing]
+    while growing and time.monotonic() < deadline:
+        for lattice in growing:
+            if time.monotonic() >= deadline:
+                break
+            lattice.grow()
+            if sum(other.num_families for other in lattices) > max_families:
+                raise _too_large(f"more than {max_families:,}")
+        growing = [lattice for lattice in growing if lattice.is_growing]
+    return _gathered(names, constraints, lattices)
+
+
+class _Lattice:
+    """The parent sets of one child, from small to large."""
+
+    def __init__(
+        self, scores: FamilyScores, names: Sequence[str], child: int, constraints: Constraints, bound: SupersetBound
+    ) -> None:
+        self._scores, self._names, self._child, self._bound = scores, names, names[child], bound
+        required = constraints.required[:, child]
+        self._required = tuple(np.flatnonzero(required).tolist())
+        self._candidates = np.flatnonzero(constraints.allowed[:, child] & ~required).tolist()
+        self._room = min(constraints.max_parents - len(self._required), len(self._candidates))
+        self.kept: list[tuple[float, _Added]] = []
+        self.num_families = 1
+        #: the sets of the largest size looked at that may have better ones above them -> the best score up to each
+        self._top: dict[_Added, float] = {}
+        self._consider(self._top, (), -math.inf, scores.family(self._child, self._named(self._required)))
+
+    @property
+    def is_growing(self) -> bool:
+        """Whether there may be better sets that are larger."""
+        return bool(self._top) and self._room > 0
+
+    @property
+    def missing(self) -> float:
+        """No set that was not looked at scores more."""
+        return max(map(self._upper, self._top), default=-math.inf) if self.is_growing else -math.inf
+
+    def grow(self) -> None:
+        """Look at the sets that have one parent more, all of whose subsets may have better ones above them."""
+        larger: dict[_Added, float] = {}
+        self._room -= 1
+        for added, best in self._top.items():
+            later = [v for v in self._candidates if (not added or v > added[-1])]
+            below = [self._below(added, v, best) for v in later]
+            chosen = [(v, score) for v, score in zip(later, below, strict=True) if score is not None]
+            if chosen:
+                wanted = self._named(v for v, _ in chosen)
+                found = self._scores.extended(self._child, self._named((*self._required, *added)), wanted)
+                self.num_families += len(chosen)
+                for (v, score_below), score in zip(chosen, found.tolist(), strict=True):
+                    self._consider(larger, (*added, v), score_below, score)
+        self._top = larger
+
+    def _below(self, added: _Added, v: int, best: float) -> float | None:
+        """The best score of the subsets of a set with one more; `None` if one of them rules it out."""
+        for place in range(len(added)):
+            score = self._top.get((*added[:place], *added[place + 1 :], v))
+            if score is None:
+                return None
+            best = max(best, score)
+        return best
+
+    def _consider(self, level: dict[_Added, float], added: _Added, below: float, score: float) -> None:
+        """Keep a set if it is better than those below it, and what is above it if that may be better still."""
+        if math.isnan(score) or score == math.inf:
+            parents = ", ".join(self._named((*self._required, *added))) or "no parents"
+            raise InvalidArgument(f"The score of {self._child!r} with {parents} is {score}. Give a number or -inf.")
+        if score > -math.inf and (below == -math.inf or score > below + tolerance(below)):
+            self.kept.append((score, tuple(sorted((*self._required, *added)))))
+        best = max(below, score)
+        if self._room > 0 and self._upper(added) > best:
+            level[added] = best
+
+    def _upper(self, added: _Added) -> float:
+        others = self._named(v for v in self._candidates if v not in added)
+        return self._bound.upper(self._child, self._named((*self._required, *added)), others)
+
+    def _named(self, places: Iterable[int]) -> list[str]:
+        return [self._names[place] for place in places]
+
+
+def _gathered(names: tuple[str, ...], constraints: Constraints, lattices: Sequence[_Lattice]) -> ParentSets:
+    for name, lattice in zip(names, lattices, strict=True):
+        if not lattice.kept:
+            raise InvalidArgument(f"No parents of {name!r} that were looked at have a finite score.")
+    ordered = [sorted(lattice.kept, key=lambda kept: (-kept[0], len(kept[1]), kept[1])) for lattice in lattices]
+    sets = [kept for of_child in ordered for kept in of_child]
+    masks = np.zeros((len(sets), -(-max(len(names), 1) // 64)), dtype=np.uint64)
+    for row, (_, places) in zip(masks, sets, strict=True):
+        for place in places:
+            row[place // 64] |= np.uint64(1 << place % 64)
+    return ParentSets(
+        names,
+        masks,
+        np.array([score for score, _ in sets], dtype=np.float64),
+        np.cumsum([0, *map(len, ordered)]).astype(np.int64),
+        np.array([lattice.missing for lattice in lattices], dtype=np.float64),
+        constraints,
+        sum(lattice.num_families for lattice in lattices),
+    )
+
+
+def _places(words: Words) -> tuple[int, ...]:
+    bits = int.from_bytes(words.astype("<u8").tobytes(), "little")
+    return tuple(place for place in range(bits.bit_length()) if bits >> place & 1)
+
+
+def _check_size(constraints: Constraints, max_families: int) -> None:
+    free = (constraints.allowed & ~constraints.required).sum(axis=0).tolist()
+    rooms = [constraints.max_parents - len(required) for required in constraints.required_families]
+    num = sum(math.comb(m, size) for m, room in zip(free, rooms, strict=True) for size in range(min(m, room) + 1))
+    if num > max_families:
+        raise _too_large(f"{num:,}")
+
+
+def _too_large(number: str) -> TooLarge:
+    return TooLarge(
+        f"Exact search would have to score {number} families. Limit the parents by Knowledge(max_parents=...), give "
+        "the bound= of the score, which rules most families out, a time_limit=, or a larger max_families=."
+    )

@@ -1,0 +1,105 @@
+"""Greedy equivalence search: the true class from endless data, legal operators, and what it refuses."""
+
+import numpy as np
+import pytest
+
+from family_oracle import GaussianScores, PricedLikelihood, RandomScores, random_covariance, random_frame
+from plausible.data.table_statistics import TableStatistics
+from plausible.errors import NotSupported
+from plausible.graphs import DAG
+from plausible.graphs.class_members import class_members
+from plausible.graphs.equivalence import essential_graph, is_essential_graph
+from plausible.graphs.random import erdos_renyi_dag, uniform_dag
+from plausible.learn.structure.exact.class_moves import ClassGraph
+from plausible.learn.structure.exact.dynamic_programming import optimal_by_subsets
+from plausible.learn.structure.exact.equivalence import search_classes
+from plausible.learn.structure.knowledge import Knowledge
+
+
+@pytest.mark.parametrize("num", [3, 4, 5, 6, 8])
+def test_endless_faithful_data_give_the_true_class(num):
+    rng = np.random.default_rng(num)
+    names = [f"v{place}" for place in range(num)]
+    for seed in range(25):
+        truth = erdos_renyi_dag(num, min(1.0, 2.5 / num), nodes=names, seed=seed)
+        found = search_classes(GaussianScores(random_covariance(truth, rng)))
+        assert found.equivalence_class == essential_graph(truth)
+        assert found.stopped == "local maximum"
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_operators_lead_to_exactly_the_classes_next_to_one(seed):
+    """Insert: the classes of members with one more edge. Delete: with one less. Gains are differences of scores."""
+    names = [f"v{place}" for place in range(5)]
+    graph = uniform_dag(5, nodes=names, seed=seed)
+    scores = GaussianScores(
+        random_covariance(uniform_dag(5, nodes=names, seed=seed + 99), np.random.default_rng(seed)), 50
+    )
+    state = ClassGraph.of(essential_graph(graph), names)
+    members = list(class_members(graph))
+    larger = {essential_graph(m.with_edge(a, b)) for m in members for a in names for b in names if _can_add(m, a, b)}
+    smaller = {essential_graph(m.without_edge(a, b)) for m in members for a, b in m.edges}
+    moves = {
+        "insert": [m for y in range(5) for m in state.insertions(y, 31) if state.is_valid(m)],
+        "delete": [m for y in range(5) for m in state.deletions(y)],
+    }
+    for kind, expected in (("insert", larger), ("delete", smaller)):
+        reached = set()
+        for move in moves[kind]:
+            after = state.after(move)
+            assert is_essential_graph(essential_graph(after))
+            reached.add(essential_graph(after))
+            base = [names[v] for v in range(5) if move.base >> v & 1]
+            change = scores.family(names[move.y], [*base, names[move.x]]) - scores.family(names[move.y], base)
+            sign = 1 if kind == "insert" else -1
+            assert scores.graph(after) - scores.graph(graph) == pytest.approx(sign * change)
+        assert reached == expected
+
+
+def _can_add(dag, a, b):
+    return a != b and not dag.has_edge(a, b) and not dag.has_edge(b, a) and a not in dag.descendants(b)
+
+
+def test_a_search_ends_where_no_neighbouring_class_is_better_and_below_the_optimum():
+    for seed in range(2):
+        scores = PricedLikelihood().on(TableStatistics(random_frame(5, 100, seed)))
+        found = search_classes(scores)
+        members = list(class_members(found.graph))
+        names = scores.names
+        near = [m.with_edge(a, b) for m in members for a in names for b in names if _can_add(m, a, b)]
+        near += [m.without_edge(a, b) for m in members for a, b in m.edges]
+        assert max(map(scores.graph, near)) <= found.score + 1e-9
+        assert found.score <= optimal_by_subsets(scores).score + 1e-9
+
+
+def test_a_start_with_too_many_edges_loses_them():
+    names = [f"v{place}" for place in range(4)]
+    truth = DAG("v0 -> v2 <- v1; v2 -> v3")
+    full = DAG([(a, b) for a in names for b in names if a < b])
+    scores = GaussianScores(random_covariance(truth, np.random.default_rng(1)))
+    assert search_classes(scores, start=full).equivalence_class == essential_graph(truth)
+
+
+def test_limits_hold_and_directions_are_refused():
+    names = [f"v{place}" for place in range(5)]
+    truth = DAG([(name, "v4") for name in names[:4]])
+    scores = GaussianScores(random_covariance(truth, np.random.default_rng(2)))
+    found = search_classes(scores, Knowledge(max_parents=2, forbidden=[("v0", "v4"), ("v4", "v0")]))
+    assert max(len(found.graph.parents(name)) for name in names) == 2
+    assert not found.graph.has_edge("v0", "v4")
+    assert not found.graph.has_edge("v4", "v0")
+    for knowledge in (
+        Knowledge(required="v0 -> v1"),
+        Knowledge(forbidden=[("v0", "v1")]),
+        Knowledge(tiers=[["v0"], ["v1"]]),
+    ):
+        with pytest.raises(NotSupported, match="directions"):
+            search_classes(scores, knowledge)
+
+
+def test_few_variables_and_early_ends():
+    assert search_classes(RandomScores(0, 0)).score == 0
+    assert search_classes(RandomScores(1, 0)).graph.num_edges == 0
+    scores = GaussianScores(random_covariance(DAG("v0 -> v1 -> v2"), np.random.default_rng(0)))
+    assert search_classes(scores, time_limit=0).stopped == "time limit"
+    assert search_classes(scores, progress=lambda steps, score: steps == 1).graph.num_edges == 1
