@@ -14,7 +14,7 @@ from benchmarks.report import table
 from plausible.data.table import Table
 from plausible.graphs.dag import DAG
 from plausible.graphs.random import erdos_renyi_dag
-from plausible.learn.structure.structure import learn_structure
+from plausible.learn.structures.structure import learn_structure
 
 NETS = Path(__file__).parents[2] / "shared" / "nets"
 NETWORKS = ("alarm", "hailfinder", "hepar2", "andes")

@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from plausible import cpds, data, errors, examples, factors, graphs, inference, io, models, variables
+    from plausible import cpds, data, errors, examples, factors, graphs, inference, io, learn, models, variables
     from plausible.cpds import (
         CPD,
         ConditionalGaussianCPD,
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         TableCPD,
         TreeCPD,
     )
+    from plausible.data import Table
     from plausible.errors import PlausibleError, PlausibleWarning
     from plausible.factors import Factor, GaussianFactor, GaussianMixture, MomentGaussian
     from plausible.graphs import DAG, MAG, PAG, PDAG, CausalGraph, MixedGraph, UndirectedGraph
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
         pagerank,
     )
     from plausible.io import load, save
+    from plausible.learn import K2, BDe, BDeu, Dirichlet, Knowledge
     from plausible.models import (
         BayesianNetwork,
         ConditionalRandomField,
@@ -84,6 +86,7 @@ __version__ = "0.1.0"
 __all__ = [
     "CPD",
     "DAG",
+    "K2",
     "MAG",
     "PAG",
     "PDAG",
@@ -91,6 +94,8 @@ __all__ = [
     "AlphaExpansion",
     "AnnealedImportance",
     "Assignment",
+    "BDe",
+    "BDeu",
     "BayesianNetwork",
     "BranchAndBound",
     "Budget",
@@ -101,6 +106,7 @@ __all__ = [
     "ConditionalRandomField",
     "ConvexBP",
     "DeterministicCPD",
+    "Dirichlet",
     "DualDecomposition",
     "Enumeration",
     "Estimate",
@@ -112,6 +118,7 @@ __all__ = [
     "GraphCut",
     "ImportanceSampling",
     "JunctionTree",
+    "Knowledge",
     "LikelihoodWeighting",
     "LinearGaussianCPD",
     "LinearRelaxation",
@@ -141,6 +148,7 @@ __all__ = [
     "RuleCPD",
     "SimulatedAnnealing",
     "Split",
+    "Table",
     "TableCPD",
     "TabuSearch",
     "TreeCPD",
@@ -159,6 +167,7 @@ __all__ = [
     "inference",
     "io",
     "jeffrey",
+    "learn",
     "likelihood",
     "load",
     "models",
@@ -167,9 +176,9 @@ __all__ = [
     "variables",
 ]
 
-_ROOMS = ("cpds", "data", "errors", "examples", "factors", "graphs", "inference", "io", "models", "variables")
+_ROOMS = ("cpds", "data", "errors", "examples", "factors", "graphs", "inference", "io", "learn", "models", "variables")
 #: The rooms whose names are also names of this module.
-_OPEN_ROOMS = ("errors", "variables", "graphs", "factors", "cpds", "inference", "models", "io")
+_OPEN_ROOMS = ("errors", "variables", "graphs", "factors", "cpds", "data", "inference", "models", "learn", "io")
 
 
 def __getattr__(name: str) -> object:

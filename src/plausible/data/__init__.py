@@ -1,6 +1,23 @@
-"""Tables of data, encoded."""
+"""Tables of data, encoded, and what is counted in them."""
 
 from plausible.data.columns import encode_column, encode_columns, encode_evidence
 from plausible.data.decoding import decode
+from plausible.data.events import DataEvent, empirical_distribution, event_count, event_probability, where
+from plausible.data.statistics import Statistics
+from plausible.data.table import Table
+from plausible.data.table_statistics import TableStatistics
 
-__all__ = ["decode", "encode_column", "encode_columns", "encode_evidence"]
+__all__ = [
+    "DataEvent",
+    "Statistics",
+    "Table",
+    "TableStatistics",
+    "decode",
+    "empirical_distribution",
+    "encode_column",
+    "encode_columns",
+    "encode_evidence",
+    "event_count",
+    "event_probability",
+    "where",
+]

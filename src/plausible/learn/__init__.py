@@ -1,1 +1,225 @@
-"""Learning models from data."""
+"""Learning from data: `learn.parameters`, `learn.structure`, and the scores, priors and tests that they use."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from plausible.learn.constraint_based.blanket_structure import structure_from_blankets
+    from plausible.learn.constraint_based.hybrid import HybridResult, max_min_hill_climbing
+    from plausible.learn.constraint_based.markov_blankets import BlanketResult, markov_blanket
+    from plausible.learn.constraint_based.orientation import Conflict
+    from plausible.learn.constraint_based.parents_and_children import parents_and_children
+    from plausible.learn.constraint_based.pc import ConstraintResult, pc
+    from plausible.learn.estimation.family_posterior import FamilyPosterior, Interval
+    from plausible.learn.estimation.fit import ParameterFit, UnidentifiedParameters, fit_parameters
+    from plausible.learn.estimation.fit import learn_parameters as parameters
+    from plausible.learn.estimation.fragmentation import Fragmentation, data_fragmentation
+    from plausible.learn.estimation.gaussian import GaussianLearner
+    from plausible.learn.estimation.knowledge import ParameterKnowledge
+    from plausible.learn.estimation.likelihood import (
+        empirical_divergence,
+        empirical_entropy,
+        graph_log_likelihood,
+        log_likelihood,
+    )
+    from plausible.learn.estimation.logistic import LogisticLearner
+    from plausible.learn.estimation.noisy_or import NoisyOrLearner
+    from plausible.learn.estimation.posterior import ParameterPosterior, parameter_posterior
+    from plausible.learn.estimation.priors import K2, BDe, BDeu, Dirichlet
+    from plausible.learn.estimation.task import CPDLearner
+    from plausible.learn.estimation.tree import TreeLearner
+    from plausible.learn.independence.conditional_gaussian_test import ConditionalGaussianTest
+    from plausible.learn.independence.count_tests import ChiSquareTest, GTest
+    from plausible.learn.independence.fisher_z import FisherZ
+    from plausible.learn.independence.independence_test import FunctionTest, IndependenceResult, IndependenceTest
+    from plausible.learn.independence.oracle import DSeparationOracle
+    from plausible.learn.independence.permutation_test import PermutationTest
+    from plausible.learn.scores.bge import BGe
+    from plausible.learn.scores.conditional_gaussian import ConditionalGaussian
+    from plausible.learn.scores.custom import CountFunction, FamilyFunction
+    from plausible.learn.scores.description_length import DescriptionLength
+    from plausible.learn.scores.dirichlet import BDeuScore, BDsScore, DirichletScore, K2Score, StandardBayesian
+    from plausible.learn.scores.gaussian import GaussianLikelihood
+    from plausible.learn.scores.information import conditional_entropy, mutual_information
+    from plausible.learn.scores.normalized_likelihood import FactorizedNML, QuotientNML
+    from plausible.learn.scores.penalized import AIC, BIC, LogLikelihood, PenalizedLikelihood
+    from plausible.learn.scores.prior_network import BDeScore
+    from plausible.learn.scores.reading import SCORES
+    from plausible.learn.scores.reading import score_graph as score
+    from plausible.learn.scores.score import CountScore, FamilyScores, Score
+    from plausible.learn.scores.structure_prior import EdgeLogOdds, EdgePenalty, ExpectedParents, WithPrior
+    from plausible.learn.structures.class_walks import ClassWalks
+    from plausible.learn.structures.exact.dynamic_programming import optimal_by_subsets
+    from plausible.learn.structures.exact.equivalence import search_classes
+    from plausible.learn.structures.exact.optimal_parents import optimal_along_order, optimal_parents
+    from plausible.learn.structures.exact.order_graph import optimal_by_orders
+    from plausible.learn.structures.exact.orders import search_orders
+    from plausible.learn.structures.exact.parent_sets import find_parent_sets
+    from plausible.learn.structures.exact.result import BoundedResult
+    from plausible.learn.structures.exact.superset_bounds import DirichletBound, PenaltyBound
+    from plausible.learn.structures.knowledge import Knowledge
+    from plausible.learn.structures.result import StructureResult
+    from plausible.learn.structures.structure import METHODS
+    from plausible.learn.structures.structure import learn_structure as structure
+
+__all__ = [
+    "AIC",
+    "BIC",
+    "K2",
+    "METHODS",
+    "SCORES",
+    "BDe",
+    "BDeScore",
+    "BDeu",
+    "BDeuScore",
+    "BDsScore",
+    "BGe",
+    "BlanketResult",
+    "BoundedResult",
+    "CPDLearner",
+    "ChiSquareTest",
+    "ClassWalks",
+    "ConditionalGaussian",
+    "ConditionalGaussianTest",
+    "Conflict",
+    "ConstraintResult",
+    "CountFunction",
+    "CountScore",
+    "DSeparationOracle",
+    "DescriptionLength",
+    "Dirichlet",
+    "DirichletBound",
+    "DirichletScore",
+    "EdgeLogOdds",
+    "EdgePenalty",
+    "ExpectedParents",
+    "FactorizedNML",
+    "FamilyFunction",
+    "FamilyPosterior",
+    "FamilyScores",
+    "FisherZ",
+    "Fragmentation",
+    "FunctionTest",
+    "GTest",
+    "GaussianLearner",
+    "GaussianLikelihood",
+    "HybridResult",
+    "IndependenceResult",
+    "IndependenceTest",
+    "Interval",
+    "K2Score",
+    "Knowledge",
+    "LogLikelihood",
+    "LogisticLearner",
+    "NoisyOrLearner",
+    "ParameterFit",
+    "ParameterKnowledge",
+    "ParameterPosterior",
+    "PenalizedLikelihood",
+    "PenaltyBound",
+    "PermutationTest",
+    "QuotientNML",
+    "Score",
+    "StandardBayesian",
+    "StructureResult",
+    "TreeLearner",
+    "UnidentifiedParameters",
+    "WithPrior",
+    "conditional_entropy",
+    "data_fragmentation",
+    "empirical_divergence",
+    "empirical_entropy",
+    "find_parent_sets",
+    "fit_parameters",
+    "graph_log_likelihood",
+    "log_likelihood",
+    "markov_blanket",
+    "max_min_hill_climbing",
+    "mutual_information",
+    "optimal_along_order",
+    "optimal_by_orders",
+    "optimal_by_subsets",
+    "optimal_parents",
+    "parameter_posterior",
+    "parameters",
+    "parents_and_children",
+    "pc",
+    "score",
+    "search_classes",
+    "search_orders",
+    "structure",
+    "structure_from_blankets",
+]
+
+#: File -> the names that it is loaded for, when one of them is first asked for.
+_FILES = {
+    "constraint_based.blanket_structure": "structure_from_blankets",
+    "constraint_based.hybrid": "HybridResult max_min_hill_climbing",
+    "constraint_based.markov_blankets": "BlanketResult markov_blanket",
+    "constraint_based.orientation": "Conflict",
+    "constraint_based.parents_and_children": "parents_and_children",
+    "constraint_based.pc": "ConstraintResult pc",
+    "estimation.family_posterior": "FamilyPosterior Interval",
+    "estimation.fit": "ParameterFit UnidentifiedParameters fit_parameters",
+    "estimation.fragmentation": "Fragmentation data_fragmentation",
+    "estimation.gaussian": "GaussianLearner",
+    "estimation.knowledge": "ParameterKnowledge",
+    "estimation.likelihood": "empirical_divergence empirical_entropy graph_log_likelihood log_likelihood",
+    "estimation.logistic": "LogisticLearner",
+    "estimation.noisy_or": "NoisyOrLearner",
+    "estimation.posterior": "ParameterPosterior parameter_posterior",
+    "estimation.priors": "BDe BDeu Dirichlet K2",
+    "estimation.task": "CPDLearner",
+    "estimation.tree": "TreeLearner",
+    "independence.conditional_gaussian_test": "ConditionalGaussianTest",
+    "independence.count_tests": "ChiSquareTest GTest",
+    "independence.fisher_z": "FisherZ",
+    "independence.independence_test": "FunctionTest IndependenceResult IndependenceTest",
+    "independence.oracle": "DSeparationOracle",
+    "independence.permutation_test": "PermutationTest",
+    "scores.bge": "BGe",
+    "scores.conditional_gaussian": "ConditionalGaussian",
+    "scores.custom": "CountFunction FamilyFunction",
+    "scores.description_length": "DescriptionLength",
+    "scores.dirichlet": "BDeuScore BDsScore DirichletScore K2Score StandardBayesian",
+    "scores.gaussian": "GaussianLikelihood",
+    "scores.information": "conditional_entropy mutual_information",
+    "scores.normalized_likelihood": "FactorizedNML QuotientNML",
+    "scores.penalized": "AIC BIC LogLikelihood PenalizedLikelihood",
+    "scores.prior_network": "BDeScore",
+    "scores.reading": "SCORES",
+    "scores.score": "CountScore FamilyScores Score",
+    "scores.structure_prior": "EdgeLogOdds EdgePenalty ExpectedParents WithPrior",
+    "structures.class_walks": "ClassWalks",
+    "structures.exact.dynamic_programming": "optimal_by_subsets",
+    "structures.exact.equivalence": "search_classes",
+    "structures.exact.optimal_parents": "optimal_along_order optimal_parents",
+    "structures.exact.order_graph": "optimal_by_orders",
+    "structures.exact.orders": "search_orders",
+    "structures.exact.parent_sets": "find_parent_sets",
+    "structures.exact.result": "BoundedResult",
+    "structures.exact.superset_bounds": "DirichletBound PenaltyBound",
+    "structures.knowledge": "Knowledge",
+    "structures.result": "StructureResult",
+    "structures.structure": "METHODS",
+}
+#: Names under which a function of a file is offered here.
+_ALIASES = {
+    "parameters": ("estimation.fit", "learn_parameters"),
+    "score": ("scores.reading", "score_graph"),
+    "structure": ("structures.structure", "learn_structure"),
+}
+_HOMES = {name: (file, name) for file, names in _FILES.items() for name in names.split()} | _ALIASES
+
+
+def __getattr__(name: str) -> object:
+    """Load a learner when it is first asked for: there are many, and a task needs few."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'plausible.learn' has no attribute {name!r}")
+    file, function = _HOMES[name]
+    globals()[name] = getattr(import_module(f"plausible.learn.{file}"), function)
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -19,7 +19,7 @@ from plausible.learn.independence.count_tests import GTest
 from plausible.learn.independence.independence_test import FunctionTest
 from plausible.learn.independence.oracle import DSeparationOracle
 from plausible.learn.scores.score import CountScore
-from plausible.learn.structure.knowledge import Knowledge
+from plausible.learn.structures.knowledge import Knowledge
 
 VARIANTS = ["stable", "original", "majority", "conservative"]
 METHODS = ["grow-shrink", "iamb", "inter-iamb"]

@@ -10,10 +10,10 @@ from plausible.graphs import DAG
 from plausible.graphs.class_members import class_members
 from plausible.graphs.equivalence import essential_graph, is_essential_graph
 from plausible.graphs.random import erdos_renyi_dag, uniform_dag
-from plausible.learn.structure.exact.class_moves import ClassGraph
-from plausible.learn.structure.exact.dynamic_programming import optimal_by_subsets
-from plausible.learn.structure.exact.equivalence import search_classes
-from plausible.learn.structure.knowledge import Knowledge
+from plausible.learn.structures.exact.class_moves import ClassGraph
+from plausible.learn.structures.exact.dynamic_programming import optimal_by_subsets
+from plausible.learn.structures.exact.equivalence import search_classes
+from plausible.learn.structures.knowledge import Knowledge
 
 
 @pytest.mark.parametrize("num", [3, 4, 5, 6, 8])

@@ -12,12 +12,12 @@ from plausible.errors import InvalidArgument, TooLarge
 from plausible.inference.search.local_search import GreedyAscent
 from plausible.kernels.parent_sets import best_of_subsets, find_fitting
 from plausible.learn.scores.score import FamilyScores
-from plausible.learn.structure.exact.dynamic_programming import optimal_by_subsets
-from plausible.learn.structure.exact.order_graph import optimal_by_orders
-from plausible.learn.structure.exact.orders import OrderSearch, search_orders
-from plausible.learn.structure.exact.parent_sets import find_parent_sets
-from plausible.learn.structure.exact.superset_bounds import DirichletBound, PenaltyBound
-from plausible.learn.structure.knowledge import Knowledge
+from plausible.learn.structures.exact.dynamic_programming import optimal_by_subsets
+from plausible.learn.structures.exact.order_graph import optimal_by_orders
+from plausible.learn.structures.exact.orders import OrderSearch, search_orders
+from plausible.learn.structures.exact.parent_sets import find_parent_sets
+from plausible.learn.structures.exact.superset_bounds import DirichletBound, PenaltyBound
+from plausible.learn.structures.knowledge import Knowledge
 
 EXACT = [optimal_by_subsets, optimal_by_orders]
 KNOWN = [

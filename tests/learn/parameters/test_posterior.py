@@ -12,10 +12,10 @@ from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import NotSupported
 from plausible.graphs import DAG
-from plausible.learn.parameters.fit import learn_parameters
-from plausible.learn.parameters.knowledge import ParameterKnowledge
-from plausible.learn.parameters.posterior import parameter_posterior
-from plausible.learn.parameters.priors import K2, BDeu, Dirichlet
+from plausible.learn.estimation.fit import learn_parameters
+from plausible.learn.estimation.knowledge import ParameterKnowledge
+from plausible.learn.estimation.posterior import parameter_posterior
+from plausible.learn.estimation.priors import K2, BDeu, Dirichlet
 from plausible.variables import Variable
 
 

@@ -14,18 +14,18 @@ from plausible.data.events import empirical_distribution, event_count, where
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import DAG
-from plausible.learn.parameters.fit import UnidentifiedParameters, fit_parameters, learn_parameters
-from plausible.learn.parameters.fragmentation import data_fragmentation
-from plausible.learn.parameters.knowledge import ParameterKnowledge
-from plausible.learn.parameters.likelihood import (
+from plausible.learn.estimation.fit import UnidentifiedParameters, fit_parameters, learn_parameters
+from plausible.learn.estimation.fragmentation import data_fragmentation
+from plausible.learn.estimation.knowledge import ParameterKnowledge
+from plausible.learn.estimation.likelihood import (
     conditional_entropy,
     empirical_divergence,
     empirical_entropy,
     graph_log_likelihood,
     log_likelihood,
 )
-from plausible.learn.parameters.posterior import parameter_posterior
-from plausible.learn.parameters.priors import K2, BDe, BDeu, Dirichlet
+from plausible.learn.estimation.posterior import parameter_posterior
+from plausible.learn.estimation.priors import K2, BDe, BDeu, Dirichlet
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 

@@ -8,10 +8,10 @@ import pytest
 
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.learn.scores.score import FamilyScores
-from plausible.learn.structure.knowledge import Knowledge
-from plausible.learn.structure.structure import learn_structure
-from plausible.learn.structure.task import StructureTask
-from plausible.learn.structure.trees import learn_tan, learn_tree
+from plausible.learn.structures.knowledge import Knowledge
+from plausible.learn.structures.structure import learn_structure
+from plausible.learn.structures.task import StructureTask
+from plausible.learn.structures.trees import learn_tan, learn_tree
 
 NAMES = ["a", "b", "c", "d", "e"]
 

@@ -15,7 +15,7 @@ from plausible.learn.constraint_based.pc import ConstraintResult, read_knowledge
 from plausible.learn.constraint_based.skeleton import Pair
 from plausible.learn.independence.choice import TestName, read_test
 from plausible.learn.independence.independence_test import IndependenceTest, Question
-from plausible.learn.structure.knowledge import Knowledge
+from plausible.learn.structures.knowledge import Knowledge
 
 __all__ = ["structure_from_blankets"]
 

@@ -13,8 +13,8 @@ from plausible.learn.constraint_based.parents_and_children import all_neighbors
 from plausible.learn.independence.choice import TestName, read_test
 from plausible.learn.independence.independence_test import IndependenceTest
 from plausible.learn.scores.score import Score
-from plausible.learn.structure.graph_search import GraphSearch
-from plausible.learn.structure.knowledge import Knowledge
+from plausible.learn.structures.graph_search import GraphSearch
+from plausible.learn.structures.knowledge import Knowledge
 
 __all__ = ["HybridResult", "max_min_hill_climbing"]
 

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from plausible.graphs import PDAG, Edge, immoralities
 from plausible.graphs.meek import Orientation
-from plausible.learn.structure.knowledge import Constraints
+from plausible.learn.structures.knowledge import Constraints
 
 __all__ = ["Conflict", "Triple", "orient", "unshielded_triples"]
 

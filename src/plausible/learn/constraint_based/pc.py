@@ -16,7 +16,7 @@ from plausible.learn.constraint_based.orientation import Conflict, Triple, orien
 from plausible.learn.constraint_based.skeleton import Pair, Skeleton, SkeletonOptions, SkeletonSearch, find_skeleton
 from plausible.learn.independence.choice import TestName, read_test
 from plausible.learn.independence.independence_test import IndependenceTest, Question
-from plausible.learn.structure.knowledge import Constraints, Knowledge
+from plausible.learn.structures.knowledge import Constraints, Knowledge
 
 __all__ = ["ConstraintResult", "Variant", "pc", "read_knowledge"]
 

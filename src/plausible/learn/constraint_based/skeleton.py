@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from plausible.errors import InvalidArgument
 from plausible.learn.constraint_based.false_discoveries import FalseDiscoveryRate, largest_accepted
 from plausible.learn.independence.independence_test import Answers, IndependenceTest, Question
-from plausible.learn.structure.knowledge import Constraints
+from plausible.learn.structures.knowledge import Constraints
 
 __all__ = ["Pair", "Skeleton", "SkeletonOptions", "SkeletonProgress", "SkeletonSearch", "find_skeleton"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.errors import InvalidArgument
-from plausible.learn.parameters.families import DataLike, read_families
+from plausible.learn.estimation.families import DataLike, read_families
 
 __all__ = ["FamilyFragmentation", "Fragmentation", "data_fragmentation"]
 

@@ -15,10 +15,10 @@ from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs.seeds import Seed, generator_of
-from plausible.learn.parameters.families import DataLike, Families, read_families
-from plausible.learn.parameters.family_posterior import Estimate, FamilyPosterior
-from plausible.learn.parameters.knowledge import ParameterKnowledge, check_knowledge
-from plausible.learn.parameters.priors import PriorLike, pseudo_counts, refuse_unknown
+from plausible.learn.estimation.families import DataLike, Families, read_families
+from plausible.learn.estimation.family_posterior import Estimate, FamilyPosterior
+from plausible.learn.estimation.knowledge import ParameterKnowledge, check_knowledge
+from plausible.learn.estimation.priors import PriorLike, pseudo_counts, refuse_unknown
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
@@ -49,7 +49,7 @@ class ParameterPosterior:
 
     Examples
     --------
-    >>> from plausible.learn.parameters.priors import K2
+    >>> from plausible.learn.estimation.priors import K2
     >>> rows = {"rain": ["no", "yes", "no"], "grass": ["dry", "wet", "wet"]}
     >>> posterior = parameter_posterior("rain -> grass", rows, K2())
     >>> posterior["rain"].mean

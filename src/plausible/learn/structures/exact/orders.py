@@ -13,10 +13,10 @@ from plausible.inference.search.local_search import SearchMethod, SearchProblem
 from plausible.inference.search.restarts import RandomRestarts
 from plausible.inference.search.tabu_search import TabuSearch
 from plausible.learn.scores.score import FamilyScores
-from plausible.learn.structure.exact.parent_sets import ParentSets, Words, find_parent_sets
-from plausible.learn.structure.exact.result import BoundedResult, Outcome, bounded_result
-from plausible.learn.structure.exact.superset_bounds import SupersetBound
-from plausible.learn.structure.knowledge import Knowledge
+from plausible.learn.structures.exact.parent_sets import ParentSets, Words, find_parent_sets
+from plausible.learn.structures.exact.result import BoundedResult, Outcome, bounded_result
+from plausible.learn.structures.exact.superset_bounds import SupersetBound
+from plausible.learn.structures.knowledge import Knowledge
 
 __all__ = ["OrderSearch", "Shift", "search_orders", "usual_method"]
 

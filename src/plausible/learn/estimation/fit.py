@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 from plausible.cpds import CPD
 from plausible.cpds.rows import place_text
 from plausible.errors import InvalidArgument, NotSupported, PlausibleWarning, UnknownVariable, suggestion
-from plausible.learn.parameters.families import DataLike, Families, read_families
-from plausible.learn.parameters.family_posterior import Estimate
-from plausible.learn.parameters.gaussian import GaussianLearner
-from plausible.learn.parameters.knowledge import ParameterKnowledge, check_knowledge
-from plausible.learn.parameters.logistic import LogisticLearner
-from plausible.learn.parameters.noisy_or import NoisyOrLearner
-from plausible.learn.parameters.posterior import ParameterPosterior, posterior_of
-from plausible.learn.parameters.priors import PriorLike, refuse_unknown
-from plausible.learn.parameters.task import CPDLearner, FamilyTask
-from plausible.learn.parameters.tree import TreeLearner
+from plausible.learn.estimation.families import DataLike, Families, read_families
+from plausible.learn.estimation.family_posterior import Estimate
+from plausible.learn.estimation.gaussian import GaussianLearner
+from plausible.learn.estimation.knowledge import ParameterKnowledge, check_knowledge
+from plausible.learn.estimation.logistic import LogisticLearner
+from plausible.learn.estimation.noisy_or import NoisyOrLearner
+from plausible.learn.estimation.posterior import ParameterPosterior, posterior_of
+from plausible.learn.estimation.priors import PriorLike, refuse_unknown
+from plausible.learn.estimation.task import CPDLearner, FamilyTask
+from plausible.learn.estimation.tree import TreeLearner
 from plausible.models import BayesianNetwork
 from plausible.variables import State
 
@@ -126,7 +126,7 @@ def learn_parameters(
 
     Examples
     --------
-    >>> from plausible.learn.parameters.priors import BDeu
+    >>> from plausible.learn.estimation.priors import BDeu
     >>> rows = {"rain": ["no", "yes", "no", "no"], "grass": ["dry", "wet", "wet", "dry"]}
     >>> print(learn_parameters("rain -> grass", rows, prior=BDeu(4)).cpd("grass"))
     rain | grass=dry | grass=wet

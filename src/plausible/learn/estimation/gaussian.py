@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from plausible.cpds import CPD, ConditionalGaussianCPD, LinearGaussianCPD
 from plausible.errors import InvalidArgument
-from plausible.learn.parameters.families import FamilyRows
-from plausible.learn.parameters.task import FamilyFit, FamilyTask
+from plausible.learn.estimation.families import FamilyRows
+from plausible.learn.estimation.task import FamilyFit, FamilyTask
 from plausible.variables import Variable
 
 __all__ = ["GaussianLearner"]
@@ -48,7 +48,7 @@ class GaussianLearner:
 
     Examples
     --------
-    >>> from plausible.learn.parameters.families import read_families
+    >>> from plausible.learn.estimation.families import read_families
     >>> rows = {"slope": [0.0, 1.5, 3.0], "speed": [1.5, 4.5, 7.5]}
     >>> print(GaussianLearner().fit(FamilyTask(read_families("slope -> speed", rows), "speed")).cpd)
     speed ~ N(1.5 + 2 slope, 0)

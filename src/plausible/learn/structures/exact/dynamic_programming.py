@@ -8,10 +8,10 @@ import numpy as np
 
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.learn.scores.score import FamilyScores
-from plausible.learn.structure.exact.parent_sets import ParentSets, find_parent_sets
-from plausible.learn.structure.exact.result import BoundedResult, Outcome, bounded_result, tolerance
-from plausible.learn.structure.exact.superset_bounds import SupersetBound
-from plausible.learn.structure.knowledge import Knowledge
+from plausible.learn.structures.exact.parent_sets import ParentSets, find_parent_sets
+from plausible.learn.structures.exact.result import BoundedResult, Outcome, bounded_result, tolerance
+from plausible.learn.structures.exact.superset_bounds import SupersetBound
+from plausible.learn.structures.knowledge import Knowledge
 
 __all__ = ["optimal_by_subsets"]
 

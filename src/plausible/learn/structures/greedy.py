@@ -8,8 +8,8 @@ from plausible.errors import InvalidArgument
 from plausible.graphs import DAG
 from plausible.inference.search.local_search import GreedyAscent
 from plausible.inference.search.search_state import improves
-from plausible.learn.structure.graph_search import GraphSearch
-from plausible.learn.structure.task import Found, StructureTask
+from plausible.learn.structures.graph_search import GraphSearch
+from plausible.learn.structures.task import Found, StructureTask
 
 __all__ = ["learn_buntine", "learn_k2"]
 

@@ -8,7 +8,7 @@ from typing import Any
 from plausible.data.table import Table
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.equivalence import essential_graph
-from plausible.learn.parameters.fit import learn_parameters
+from plausible.learn.estimation.fit import learn_parameters
 from plausible.learn.scores.score import FamilyScores
 from plausible.models import BayesianNetwork
 

@@ -14,11 +14,11 @@ from plausible.inference.search.beam_search import BeamSearch
 from plausible.inference.search.local_search import BasinFlooding, FirstAscent, GreedyAscent, SearchMethod, SearchState
 from plausible.inference.search.restarts import PerturbationRestarts, RandomRestarts
 from plausible.inference.search.tabu_search import TabuSearch
-from plausible.learn.structure.class_walks import ClassWalks
-from plausible.learn.structure.graph_search import GraphSearch
-from plausible.learn.structure.search_graph import Families
-from plausible.learn.structure.task import Found, StructureTask
-from plausible.learn.structure.trees import learn_tree
+from plausible.learn.structures.class_walks import ClassWalks
+from plausible.learn.structures.graph_search import GraphSearch
+from plausible.learn.structures.search_graph import Families
+from plausible.learn.structures.task import Found, StructureTask
+from plausible.learn.structures.trees import learn_tree
 
 __all__ = ["LOCAL_METHODS", "search_in_stages"]
 

@@ -12,8 +12,8 @@ from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import DAG
 from plausible.inference.search.local_search import SearchProblem
 from plausible.learn.scores.score import FamilyScores
-from plausible.learn.structure.knowledge import Knowledge
-from plausible.learn.structure.search_graph import Families, SearchGraph
+from plausible.learn.structures.knowledge import Knowledge
+from plausible.learn.structures.search_graph import Families, SearchGraph
 
 __all__ = ["Families", "GraphSearch", "Move"]
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.cpds import CPD
-from plausible.learn.parameters.families import Families, FamilyRows, family_rows
-from plausible.learn.parameters.priors import PriorLike, pseudo_counts
+from plausible.learn.estimation.families import Families, FamilyRows, family_rows
+from plausible.learn.estimation.priors import PriorLike, pseudo_counts
 from plausible.variables import Variable
 
 __all__ = ["CPDLearner", "FamilyFit", "FamilyTask"]

@@ -11,9 +11,9 @@ import numpy as np
 
 from plausible.errors import InvalidArgument
 from plausible.learn.scores.score import FamilyScores
-from plausible.learn.structure.exact.result import BoundedResult, Outcome, bounded_result, tolerance
-from plausible.learn.structure.exact.superset_bounds import NoBound, SupersetBound
-from plausible.learn.structure.knowledge import Constraints, Knowledge
+from plausible.learn.structures.exact.result import BoundedResult, Outcome, bounded_result, tolerance
+from plausible.learn.structures.exact.superset_bounds import NoBound, SupersetBound
+from plausible.learn.structures.knowledge import Constraints, Knowledge
 
 __all__ = ["ParentChoice", "optimal_along_order", "optimal_parents"]
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.cpds import Split, TreeCPD
-from plausible.learn.parameters.task import FamilyFit, FamilyTask
+from plausible.learn.estimation.task import FamilyFit, FamilyTask
 from plausible.variables import Variable
 
 __all__ = ["TreeLearner"]
@@ -51,7 +51,7 @@ class TreeLearner:
 
     Examples
     --------
-    >>> from plausible.learn.parameters.families import read_families
+    >>> from plausible.learn.estimation.families import read_families
     >>> rows = {"rain": [0, 0, 1, 1] * 10, "noise": [0, 1, 0, 1] * 10, "wet": [0, 0, 1, 1] * 10}
     >>> task = FamilyTask(read_families("rain -> wet <- noise", rows), "wet")
     >>> print(TreeLearner().fit(task).cpd)

@@ -11,12 +11,12 @@ from typing import TypeAlias
 
 from plausible.inference.options import check_count, check_seconds
 from plausible.learn.scores.score import FamilyScores
-from plausible.learn.structure.exact.orders import OrderSearch, usual_method
-from plausible.learn.structure.exact.parent_sets import ParentSets, find_parent_sets
-from plausible.learn.structure.exact.pattern_bounds import PatternBounds
-from plausible.learn.structure.exact.result import BoundedResult, Outcome, bounded_result, tolerance
-from plausible.learn.structure.exact.superset_bounds import SupersetBound
-from plausible.learn.structure.knowledge import Knowledge
+from plausible.learn.structures.exact.orders import OrderSearch, usual_method
+from plausible.learn.structures.exact.parent_sets import ParentSets, find_parent_sets
+from plausible.learn.structures.exact.pattern_bounds import PatternBounds
+from plausible.learn.structures.exact.result import BoundedResult, Outcome, bounded_result, tolerance
+from plausible.learn.structures.exact.superset_bounds import SupersetBound
+from plausible.learn.structures.knowledge import Knowledge
 
 __all__ = ["optimal_by_orders"]
 

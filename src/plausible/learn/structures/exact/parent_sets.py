@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.inference.options import check_count, check_seconds
 from plausible.learn.scores.score import FamilyScores
-from plausible.learn.structure.exact.result import tolerance
-from plausible.learn.structure.exact.superset_bounds import NoBound, SupersetBound
-from plausible.learn.structure.knowledge import Constraints, Knowledge
+from plausible.learn.structures.exact.result import tolerance
+from plausible.learn.structures.exact.superset_bounds import NoBound, SupersetBound
+from plausible.learn.structures.knowledge import Constraints, Knowledge
 
 __all__ = ["ParentSets", "find_parent_sets"]
 

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 from plausible.graphs import DAG
 from plausible.inference.search.local_search import SearchState
 from plausible.learn.scores.score import FamilyScores
-from plausible.learn.structure.knowledge import Knowledge
-from plausible.learn.structure.search_graph import Families
+from plausible.learn.structures.knowledge import Knowledge
+from plausible.learn.structures.search_graph import Families
 
 __all__ = ["Found", "Progress", "StructureTask"]
 

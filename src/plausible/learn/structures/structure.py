@@ -18,12 +18,12 @@ from plausible.graphs import DAG
 from plausible.inference.search.local_search import SearchMethod
 from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import Score
-from plausible.learn.structure.greedy import learn_buntine, learn_k2
-from plausible.learn.structure.knowledge import Knowledge
-from plausible.learn.structure.local import LOCAL_METHODS, search_in_stages
-from plausible.learn.structure.result import StructureResult
-from plausible.learn.structure.task import Found, Progress, StructureTask
-from plausible.learn.structure.trees import learn_tan, learn_tree
+from plausible.learn.structures.greedy import learn_buntine, learn_k2
+from plausible.learn.structures.knowledge import Knowledge
+from plausible.learn.structures.local import LOCAL_METHODS, search_in_stages
+from plausible.learn.structures.result import StructureResult
+from plausible.learn.structures.task import Found, Progress, StructureTask
+from plausible.learn.structures.trees import learn_tan, learn_tree
 
 __all__ = ["METHODS", "learn_structure"]
 

@@ -17,7 +17,7 @@ from plausible.data.statistics import Statistics
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import NotSupported
-from plausible.learn.parameters.families import DataLike, read_families
+from plausible.learn.estimation.families import DataLike, read_families
 from plausible.models import BayesianNetwork
 
 __all__ = [

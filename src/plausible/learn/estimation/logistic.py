@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from plausible.cpds import LogisticCPD
 from plausible.errors import InvalidArgument
-from plausible.learn.parameters.families import FamilyRows
-from plausible.learn.parameters.task import FamilyFit, FamilyTask
+from plausible.learn.estimation.families import FamilyRows
+from plausible.learn.estimation.task import FamilyFit, FamilyTask
 from plausible.variables import Variable
 
 __all__ = ["LogisticLearner"]
@@ -35,7 +35,7 @@ class LogisticLearner:
 
     Examples
     --------
-    >>> from plausible.learn.parameters.families import read_families
+    >>> from plausible.learn.estimation.families import read_families
     >>> rows = {"dose": [0.5, 1.5, 2.5, 3.5], "cured": ["no", "no", "yes", "yes"]}
     >>> cpd = LogisticLearner(1.0).fit(FamilyTask(read_families("dose -> cured", rows), "cured")).cpd
     >>> cpd.weights["dose"].round(3)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.cpds import NoisyOr
-from plausible.learn.parameters.task import FamilyFit, FamilyTask
+from plausible.learn.estimation.task import FamilyFit, FamilyTask
 
 __all__ = ["NoisyOrLearner"]
 
@@ -31,7 +31,7 @@ class NoisyOrLearner:
 
     Examples
     --------
-    >>> from plausible.learn.parameters.families import read_families
+    >>> from plausible.learn.estimation.families import read_families
     >>> rows = {"flu": [0, 0, 0, 0, 1, 1, 1, 1], "fever": [0, 0, 0, 1, 0, 1, 1, 1]}
     >>> cpd = NoisyOrLearner().fit(FamilyTask(read_families("flu -> fever", rows), "fever")).cpd
     >>> round(cpd.leak, 4), cpd.activation.round(4)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import DAG
 from plausible.learn.scores.score import FamilyScores
-from plausible.learn.structure.knowledge import Constraints
-from plausible.learn.structure.task import Found, StructureTask
+from plausible.learn.structures.knowledge import Constraints
+from plausible.learn.structures.task import Found, StructureTask
 
 __all__ = ["edge_weights", "learn_tan", "learn_tree"]
 

@@ -12,7 +12,7 @@ from plausible.graphs.consistent_extension import consistent_extension
 from plausible.graphs.equivalence import essential_graph
 from plausible.kernels.rounding import ROUNDING
 from plausible.learn.scores.score import FamilyScores
-from plausible.learn.structure.knowledge import Constraints
+from plausible.learn.structures.knowledge import Constraints
 
 __all__ = ["BoundedResult", "Families", "Outcome", "bounded_result", "tolerance"]
 

@@ -10,8 +10,8 @@ from plausible.errors import NotSupported
 from plausible.inference.options import check_count
 from plausible.inference.search.restarts import Restarts
 from plausible.inference.search.search_problem import OperatorT, SearchProblem, StateT
-from plausible.learn.structure.graph_search import GraphSearch, Move
-from plausible.learn.structure.search_graph import Families
+from plausible.learn.structures.graph_search import GraphSearch, Move
+from plausible.learn.structures.search_graph import Families
 
 __all__ = ["ClassWalks", "covered_reversals"]
 

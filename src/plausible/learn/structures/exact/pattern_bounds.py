@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from plausible.learn.structure.exact.parent_sets import ParentSets
+from plausible.learn.structures.exact.parent_sets import ParentSets
 
 __all__ = ["PatternBounds"]
 

@@ -15,9 +15,9 @@ from plausible.graphs.equivalence import essential_graph
 from plausible.inference.options import check_seconds
 from plausible.inference.search.search_state import improves
 from plausible.learn.scores.score import FamilyScores
-from plausible.learn.structure.exact.class_moves import ClassGraph, ClassMove, bits
-from plausible.learn.structure.exact.result import BoundedResult, Outcome, bounded_result
-from plausible.learn.structure.knowledge import Constraints, Knowledge
+from plausible.learn.structures.exact.class_moves import ClassGraph, ClassMove, bits
+from plausible.learn.structures.exact.result import BoundedResult, Outcome, bounded_result
+from plausible.learn.structures.knowledge import Constraints, Knowledge
 
 __all__ = ["search_classes"]
 
