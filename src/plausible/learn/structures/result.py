@@ -34,6 +34,8 @@ class StructureResult:
         "restarts over", "schedule over".
     steps, seconds
         What it took.
+    bound
+        No graph that agrees with what is known scores more; inf where the method does not tell.
     scores
         The scores of families on the data, for further questions such as `scores.graph(other)`.
     table
@@ -47,8 +49,14 @@ class StructureResult:
     stopped: str
     steps: int
     seconds: float
+    bound: float
     scores: FamilyScores = field(repr=False)
     table: Table = field(repr=False)
+
+    @property
+    def gap(self) -> float:
+        """By how much some graph may be better; zero proves that none is."""
+        return self.bound - self.score
 
     @property
     def equivalence_class(self) -> PDAG:

@@ -21,6 +21,7 @@ from plausible.learn.scores.score import Score
 from plausible.learn.structures.greedy import learn_buntine, learn_k2
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.local import LOCAL_METHODS, search_in_stages
+from plausible.learn.structures.overall import OVERALL_METHODS
 from plausible.learn.structures.result import StructureResult
 from plausible.learn.structures.task import Found, Progress, StructureTask
 from plausible.learn.structures.trees import learn_tan, learn_tree
@@ -36,6 +37,7 @@ METHODS: Mapping[str, Callable[..., Found]] = MappingProxyType(
         "tan": learn_tan,
         "k2": learn_k2,
         "buntine": learn_buntine,
+        **OVERALL_METHODS,
     }
 )
 
@@ -76,6 +78,10 @@ def learn_structure(
     "tan"                    tree-augmented naive Bayes (class_variable, root, is_forest)
     "k2"                     greedy parents along an `order`: K2, or K3 with a score of description length
     "buntine"                greedy edges, never taken back (max_steps)
+    "exact"                  the best graph of all, by dynamic programming: up to some 25 variables (max_bytes)
+    "a-star"                 the best graph of all, or a good one with a `gap` when time is up (max_nodes)
+    "orders"                 local search over orders of the variables
+    "ges"                    greedy search over equivalence classes
     =======================  ==========================================================================================
 
     Parameters
@@ -116,9 +122,10 @@ def learn_structure(
     name = method if isinstance(method, str) else type(method).__name__
     learner = _learner(method)
     _check_options(learner, name, options)
-    if start is not None and isinstance(method, str) and method not in LOCAL_METHODS:
+    if start is not None and isinstance(method, str) and method not in (*LOCAL_METHODS, "ges"):
         raise InvalidArgument(f"{method!r} has no start; only local searches have one.")
-    scores = read_score(score or _usual_score(table, name)).on(TableStatistics(table))
+    read, statistics = read_score(score or _usual_score(table, name)), TableStatistics(table)
+    scores = read.on(statistics)
     task = StructureTask(
         scores,
         knowledge or Knowledge(),
@@ -126,11 +133,24 @@ def learn_structure(
         int(seed.integers(2**62)) if isinstance(seed, np.random.Generator) else seed,
         progress,
         None if time_limit is None else began + time_limit,
+        read,
+        statistics,
     )
     found = learner(task, **options)
     seconds = time.monotonic() - began
     value = scores.graph(found.graph)
-    return StructureResult(found.graph, value, found.trace, name, found.stopped, found.steps, seconds, scores, table)
+    return StructureResult(
+        found.graph,
+        value,
+        found.trace,
+        name,
+        found.stopped,
+        found.steps,
+        seconds,
+        max(found.bound, value),
+        scores,
+        table,
+    )
 
 
 def _learner(method: str | SearchMethod) -> Callable[..., Found]:

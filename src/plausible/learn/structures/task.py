@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from plausible.data.statistics import Statistics
 from plausible.graphs import DAG
 from plausible.inference.search.local_search import SearchState
-from plausible.learn.scores.score import FamilyScores
+from plausible.learn.scores.score import FamilyScores, Score
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.search_graph import Families
 
@@ -37,6 +39,8 @@ class StructureTask:
         Told each state of a search; an answer that is true stops it.
     deadline
         When to stop, by `time.monotonic`; `None` for never.
+    score, statistics
+        Where `scores` come from, for methods that can make use of it.
     """
 
     scores: FamilyScores
@@ -45,6 +49,8 @@ class StructureTask:
     seed: int = 0
     progress: Progress | None = None
     deadline: float | None = None
+    score: Score | None = None
+    statistics: Statistics | None = None
 
     def is_over(self, state: SearchState[Any]) -> bool:
         """Whether a search should stop after a step."""
@@ -58,9 +64,10 @@ class StructureTask:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A graph, the way to it as (steps, best score), why the search stopped, and its steps."""
+    """A graph, the way to it as (steps, best score), why the search stopped, its steps, and what no graph exceeds."""
 
     graph: DAG
     trace: tuple[tuple[int, float], ...]
     stopped: str
     steps: int = 0
+    bound: float = math.inf

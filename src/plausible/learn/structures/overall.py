@@ -1,0 +1,78 @@
+"""Methods that look at all graphs at once, by name: exact ones, orders, and equivalence classes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from plausible.data.statistics import Statistics
+from plausible.errors import InvalidArgument
+from plausible.graphs import DAG
+from plausible.learn.scores.dirichlet import BDeuScore, BDsScore, K2Score
+from plausible.learn.scores.penalized import AIC, BIC, PenalizedLikelihood
+from plausible.learn.scores.score import Score
+from plausible.learn.structures.exact.dynamic_programming import optimal_by_subsets
+from plausible.learn.structures.exact.equivalence import search_classes
+from plausible.learn.structures.exact.order_graph import optimal_by_orders
+from plausible.learn.structures.exact.orders import search_orders
+from plausible.learn.structures.exact.result import BoundedResult
+from plausible.learn.structures.exact.superset_bounds import DirichletBound, PenaltyBound, SupersetBound
+from plausible.learn.structures.task import Found, StructureTask
+
+__all__ = ["OVERALL_METHODS", "bound_for"]
+
+
+def bound_for(score: Score | None, statistics: Statistics | None) -> SupersetBound | None:
+    """What rules out parent sets that can't be best under a score; `None` where nothing is known of it."""
+    if statistics is None:
+        return None
+    if isinstance(score, BIC):
+        return PenaltyBound(statistics)
+    if isinstance(score, AIC):
+        return PenaltyBound(statistics, 1.0)
+    if isinstance(score, PenalizedLikelihood):
+        return PenaltyBound(statistics, score.penalty)
+    return DirichletBound(statistics) if isinstance(score, (BDeuScore, BDsScore, K2Score)) else None
+
+
+def _exact(task: StructureTask, *, max_bytes: float = 2**30) -> Found:
+    bound = bound_for(task.score, task.statistics)
+    return _found(optimal_by_subsets(task.scores, task.knowledge, bound=bound, max_bytes=max_bytes))
+
+
+def _a_star(task: StructureTask, *, max_nodes: int = 2_000_000) -> Found:
+    bound, seconds = bound_for(task.score, task.statistics), _seconds_left(task)
+    found = optimal_by_orders(task.scores, task.knowledge, bound=bound, max_nodes=max_nodes, time_limit=seconds)
+    return _found(found)
+
+
+def _orders(task: StructureTask) -> Found:
+    bound, seconds = bound_for(task.score, task.statistics), _seconds_left(task)
+    found = search_orders(
+        task.scores, task.knowledge, bound=bound, seed=task.seed, time_limit=seconds, progress=task.progress
+    )
+    return _found(found)
+
+
+def _classes(task: StructureTask) -> Found:
+    if isinstance(task.start, str):
+        raise InvalidArgument(
+            f"start={task.start!r}: a search over equivalence classes starts from a DAG, or from none."
+        )
+    return _found(search_classes(task.scores, task.knowledge, start=task.start, time_limit=_seconds_left(task)))
+
+
+def _seconds_left(task: StructureTask) -> float | None:
+    return None if task.deadline is None else max(0.0, task.deadline - time.monotonic())
+
+
+def _found(result: BoundedResult) -> Found:
+    graph: DAG = result.graph
+    return Found(graph, ((result.steps, result.score),), result.stopped, result.steps, result.bound)
+
+
+#: Name -> what finds a graph for a task.
+OVERALL_METHODS: Mapping[str, Callable[..., Found]] = MappingProxyType(
+    {"exact": _exact, "a-star": _a_star, "orders": _orders, "ges": _classes}
+)
