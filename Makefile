@@ -8,10 +8,10 @@ run: .venv/installed
 	$(BIN)/plausible demo
 
 test: .venv/installed-dev
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow" --numprocesses auto --dist loadfile
 
 test-slow: .venv/installed-dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 check: .venv/installed-dev
 	$(BIN)/ruff check .

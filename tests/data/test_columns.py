@@ -132,7 +132,7 @@ def test_an_unknown_value_is_an_error_with_its_row(library):
         pa.array(["low", None]),
         np.array(["low", None], dtype=object),
     ],
-    ids=repr,
+    ids=["None", "NaN", "pandas", "NA", "pandas category", "polars", "polars category", "arrow", "objects"],
 )
 def test_a_missing_value_is_an_error_with_its_row(column):
     """However the library writes it."""

@@ -19,6 +19,9 @@ class Model:
     def __init__(self, graph):
         self.graph = graph
 
+    def __repr__(self):
+        return f"Model({self.graph!r})"
+
 
 def never(x, y, given):
     """A distribution without independencies."""

@@ -255,7 +255,7 @@ def test_bde_of_a_network_with_edges_takes_its_joint_as_pseudo_counts():
         (ExpectedParents(0.3), lambda edges: len(edges) * math.log(0.1) + (12 - len(edges)) * math.log(0.9)),
         (EdgeLogOdds({("A", "B"): 2.0}, others=-1.0), lambda e: sum(2.0 if x == ("A", "B") else -1.0 for x in e)),
     ],
-    ids=repr,
+    ids=["any", "few edges", "many parents", "few parents", "odds"],
 )
 def test_a_structure_prior_is_added_to_every_kind_of_question(prior, log_prior):
     table = _table(6, 14)[1]

@@ -1,0 +1,128 @@
+"""Answers averaged over several networks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.data.table import Table, TableLike
+from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
+from plausible.factors import Factor
+from plausible.graphs import DAG
+from plausible.graphs.consistent_extension import consistent_extension
+from plausible.learn.confidence.weighted_graphs import WeightedGraphs
+from plausible.learn.estimation.fit import learn_parameters
+from plausible.learn.estimation.priors import BDeu, PriorLike
+from plausible.models import BayesianNetwork
+
+__all__ = ["ModelAverage"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelAverage:
+    """Networks over the same variables, each with a probability.
+
+    Attributes
+    ----------
+    networks
+        The networks.
+    weights
+        Their probabilities.
+
+    Examples
+    --------
+    >>> from plausible.cpds import TableCPD
+    >>> fair, loaded = (BayesianNetwork(TableCPD("coin", row)) for row in ([0.5, 0.5], [0.9, 0.1]))
+    >>> ModelAverage.of([fair, loaded], [0.75, 0.25]).query("coin").values.round(6)
+    array([0.6, 0.4])
+    """
+
+    networks: tuple[BayesianNetwork, ...]
+    weights: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, networks: Sequence[BayesianNetwork], weights: Sequence[float] | NDArray[Any]) -> ModelAverage:
+        """From networks and what they weigh; weights are brought to the sum one."""
+        shares = np.array(weights, dtype=np.float64)
+        if not networks or shares.shape != (len(networks),) or (shares < 0).any() or not 0 < shares.sum() < math.inf:
+            raise InvalidArgument(f"There are {len(networks)} networks; each needs a weight, and none is negative.")
+        shares /= shares.sum()
+        shares.setflags(write=False)
+        return cls(tuple(networks), shares)
+
+    @classmethod
+    def learn(
+        cls, graphs: WeightedGraphs, data: TableLike, prior: PriorLike = None, *, most: int = 100
+    ) -> ModelAverage:
+        """Learn the parameters of the heaviest graphs.
+
+        Parameters
+        ----------
+        graphs
+            From `enumerate_posterior`, chains or a bootstrap. A partially directed one stands for any of its members.
+        data
+            Complete rows.
+        prior
+            Of the parameters; usually `BDeu(1)`.
+        most
+            Networks at most; the others are left out.
+        """
+        table, distinct = Table.read(data), graphs.distinct()
+        num = min(most, len(distinct))
+        found = [distinct.graph(place) for place in range(num)]
+        dags = [graph if isinstance(graph, DAG) else consistent_extension(graph) for graph in found]
+        chosen = BDeu(1.0) if prior is None else prior
+        return cls.of([learn_parameters(dag, table, chosen) for dag in dags], distinct.weights[:num])
+
+    def posterior(self, evidence: Mapping[str, Any] | None = None) -> NDArray[np.float64]:
+        """The probabilities of the networks after evidence: P(M | e) ∝ P(M) P(e | M)."""
+        if not evidence:
+            return self.weights
+        logs = np.array([_log_probability(network, evidence) for network in self.networks])
+        with np.errstate(divide="ignore"):
+            logs += np.log(self.weights)
+        if logs.max() == -math.inf:
+            raise ImpossibleEvidence.outright()
+        shares = np.exp(logs - logs.max())
+        return np.asarray(shares / shares.sum())
+
+    def query(self, targets: str | Sequence[str], evidence: Mapping[str, Any] | None = None) -> Factor:
+        """P(targets | e) = Σ P(M | e) P(targets | e, M).
+
+        Parameters
+        ----------
+        targets
+            One name or several, all of discrete variables.
+        evidence
+            As in `BayesianNetwork.query`.
+        """
+        names = [targets] if isinstance(targets, str) else list(targets)
+        shares = zip(self.networks, self.posterior(evidence).tolist(), strict=True)
+        parts = [_answer(network, names, evidence) * share for network, share in shares if share > 0]
+        average: Factor = reduce(add, parts)
+        return average
+
+    def log_probability(self, evidence: Mapping[str, Any]) -> float:
+        """log Σ P(M) P(e | M)."""
+        logs = [_log_probability(network, evidence) for network in self.networks]
+        live = [(weight, log) for weight, log in zip(self.weights, logs, strict=True) if weight > 0 and log > -math.inf]
+        top = max((log for _, log in live), default=-math.inf)
+        return top + math.log(sum(weight * math.exp(log - top) for weight, log in live)) if live else top
+
+
+def _answer(network: BayesianNetwork, names: list[str], evidence: Mapping[str, Any] | None) -> Factor:
+    answer = network.query(names, evidence=evidence)
+    if not isinstance(answer, Factor):
+        raise NotSupported(f"{names[0]!r} is continuous; only tables are averaged.")
+    return answer.reorder(names)
+
+
+def _log_probability(network: BayesianNetwork, evidence: Mapping[str, Any]) -> float:
+    return float(network.log_probability(evidence))

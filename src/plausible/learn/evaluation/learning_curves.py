@@ -1,0 +1,168 @@
+"""How losses fall as rows are added: learning curves, and generative against discriminative learners."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.data.table import Table, TableLike
+from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
+from plausible.graphs import DAG
+from plausible.graphs.seeds import Seed, generator_of
+from plausible.inference.options import check_count
+from plausible.learn.estimation.fit import learn_parameters
+from plausible.learn.estimation.logistic import LogisticLearner
+from plausible.learn.estimation.priors import BDeu
+from plausible.learn.evaluation.losses import mean_loss, read_learner
+from plausible.models import BayesianNetwork
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["LearningCurve", "compare_generative_discriminative", "learning_curve"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LearningCurve:
+    """Losses of networks learned from more and more rows.
+
+    Attributes
+    ----------
+    sizes
+        Numbers of rows learned from.
+    training, held_out
+        Name of a learner -> mean losses of a row that was learned from, or not. Axes: size, repeat.
+    """
+
+    sizes: tuple[int, ...]
+    training: Mapping[str, Floats]
+    held_out: Mapping[str, Floats]
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each learner and size, with means over the repeats and the spread of the held-out loss."""
+        import pandas as pd
+
+        rows = []
+        for name, losses in self.held_out.items():
+            with np.errstate(invalid="ignore"):  # infinite losses have no spread
+                spreads = losses.std(axis=1)
+            means = self.training[name].mean(axis=1), losses.mean(axis=1)
+            rows += [(name, *line) for line in zip(self.sizes, *means, spreads, strict=True)]
+        return pd.DataFrame(rows, columns=["learner", "rows", "training", "held_out", "spread"])
+
+    def __str__(self) -> str:
+        return str(self.to_frame().to_string(index=False))
+
+
+def learning_curve(
+    data: TableLike,
+    learners: Mapping[str, object],
+    sizes: Sequence[int],
+    *,
+    target: str | None = None,
+    share: float = 0.3,
+    repeats: int = 5,
+    seed: Seed = 0,
+) -> LearningCurve:
+    """Learn from the first rows of a random order, and look at the loss on others that are held out.
+
+    Larger training sets contain the smaller ones, and all learners see the same rows.
+
+    Parameters
+    ----------
+    data
+        Complete rows.
+    learners
+        Name -> a function of a `Table` that gives a network, or a graph.
+    sizes
+        Numbers of rows to learn from.
+    target
+        With it, the loss is -log P(target | all others).
+    share
+        Of the rows that are held out.
+    repeats
+        Random orders of the rows.
+    seed
+        Of the orders.
+
+    Examples
+    --------
+    >>> import plausible as pb
+    >>> net = pb.examples.load("asia")
+    >>> curve = learning_curve(net.sample(1500, seed=1), {"true graph": net.graph}, [20, 1000], repeats=2)
+    >>> curve.held_out["true graph"].mean(axis=1).round(1)
+    array([2.5, 2.3])
+    """
+    if not 0 < share < 1:
+        raise InvalidArgument(f"share={share!r} of the rows is held out: a number between 0 and 1.")
+    check_count("repeats", repeats, 1)
+    table, rng = Table.read(data), generator_of(seed)
+    num_held = max(1, round(share * table.num_rows))
+    for size in sizes:
+        check_count("sizes", size, 1)
+        if size > table.num_rows - num_held:
+            raise InvalidArgument(
+                f"{size} rows to learn from are too many: {table.num_rows - num_held} are not held out."
+            )
+    shape = (len(sizes), repeats)
+    training = {name: np.empty(shape) for name in learners}
+    held_out = {name: np.empty(shape) for name in learners}
+    for repeat in range(repeats):
+        order = rng.permutation(table.num_rows)
+        held = table.take(order[:num_held])
+        for place, size in enumerate(sizes):
+            rows = table.take(order[num_held : num_held + size])
+            for name, learner in learners.items():
+                network = read_learner(learner)(rows)
+                training[name][place, repeat] = mean_loss(network, rows, target)
+                held_out[name][place, repeat] = mean_loss(network, held, target)
+    return LearningCurve(tuple(sizes), training, held_out)
+
+
+def compare_generative_discriminative(
+    data: TableLike, target: str, sizes: Sequence[int], *, repeats: int = 5, penalty: float = 1.0, seed: Seed = 0
+) -> LearningCurve:
+    """Naive Bayes against logistic regression on P(target | others), by how many rows there are.
+
+    Both have the same family of posteriors. Naive Bayes maximises the joint likelihood: its own, perhaps wrong, limit
+    is near after O(log n) rows. Logistic regression maximises the conditional likelihood: its limit is never worse, but
+    O(n) rows away. Ng & Jordan 2002, "On discriminative vs. generative classifiers".
+
+    Parameters
+    ----------
+    data
+        Complete rows.
+    target
+        The class, a discrete variable.
+    sizes
+        Numbers of rows to learn from.
+    repeats
+        Random orders of the rows.
+    penalty
+        Of the weights of the logistic regression.
+    seed
+        Of the orders.
+    """
+    table = Table.read(data)
+    if target not in table.variables:
+        raise UnknownVariable.named(target, table.variables, "the data")
+    if table.variables[target].is_continuous:
+        raise NotSupported(f"{target!r} is continuous; a class is a discrete variable.")
+    others = [name for name in table.variables if name != target]
+    naive = DAG([(target, name) for name in others], nodes=list(table.variables))
+    regression = DAG([(name, target) for name in others], nodes=list(table.variables))
+
+    def generative(rows: Table) -> BayesianNetwork:
+        return learn_parameters(naive, rows, BDeu(1.0))
+
+    def discriminative(rows: Table) -> BayesianNetwork:
+        return learn_parameters(regression, rows, BDeu(1.0), unseen="uniform", kinds={target: LogisticLearner(penalty)})
+
+    learners = {"generative": generative, "discriminative": discriminative}
+    return learning_curve(table, learners, sizes, target=target, repeats=repeats, seed=seed)
