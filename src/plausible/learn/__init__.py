@@ -4,6 +4,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from plausible.learn.confidence.bootstrap import bootstrap
+    from plausible.learn.confidence.edge_strengths import EdgeStrengths, estimate_threshold
+    from plausible.learn.confidence.exact_posterior import ExactPosterior, edge_posterior, enumerate_posterior
+    from plausible.learn.confidence.model_average import ModelAverage
+    from plausible.learn.confidence.order_chain import sample_orders
+    from plausible.learn.confidence.order_posterior import OrderPosterior, order_posterior
+    from plausible.learn.confidence.sampled_posterior import ChainLengths, SampledPosterior
+    from plausible.learn.confidence.score_sensitivity import ScoreSensitivity, score_sensitivity
+    from plausible.learn.confidence.structure_chain import sample_structures
+    from plausible.learn.confidence.weighted_graphs import WeightedGraphs
     from plausible.learn.constraint_based.blanket_structure import structure_from_blankets
     from plausible.learn.constraint_based.hybrid import HybridResult, max_min_hill_climbing
     from plausible.learn.constraint_based.markov_blankets import BlanketResult, markov_blanket
@@ -28,6 +38,19 @@ if TYPE_CHECKING:
     from plausible.learn.estimation.priors import K2, BDe, BDeu, Dirichlet
     from plausible.learn.estimation.task import CPDLearner
     from plausible.learn.estimation.tree import TreeLearner
+    from plausible.learn.evaluation.cross_validation import (
+        CrossValidation,
+        LearnerComparison,
+        compare_learners,
+        cross_validate,
+    )
+    from plausible.learn.evaluation.learning_curves import (
+        LearningCurve,
+        compare_generative_discriminative,
+        learning_curve,
+    )
+    from plausible.learn.evaluation.losses import mean_loss, row_losses
+    from plausible.learn.evaluation.recovery import Recovery, recovery, recovery_curve
     from plausible.learn.independence.conditional_gaussian_test import ConditionalGaussianTest
     from plausible.learn.independence.count_tests import ChiSquareTest, GTest
     from plausible.learn.independence.fisher_z import FisherZ
@@ -77,6 +100,7 @@ __all__ = [
     "BlanketResult",
     "BoundedResult",
     "CPDLearner",
+    "ChainLengths",
     "ChiSquareTest",
     "ClassWalks",
     "ConditionalGaussian",
@@ -85,6 +109,7 @@ __all__ = [
     "ConstraintResult",
     "CountFunction",
     "CountScore",
+    "CrossValidation",
     "DSeparationOracle",
     "DescriptionLength",
     "Dirichlet",
@@ -92,6 +117,8 @@ __all__ = [
     "DirichletScore",
     "EdgeLogOdds",
     "EdgePenalty",
+    "EdgeStrengths",
+    "ExactPosterior",
     "ExpectedParents",
     "FactorizedNML",
     "FamilyFunction",
@@ -109,9 +136,13 @@ __all__ = [
     "Interval",
     "K2Score",
     "Knowledge",
+    "LearnerComparison",
+    "LearningCurve",
     "LogLikelihood",
     "LogisticLearner",
+    "ModelAverage",
     "NoisyOrLearner",
+    "OrderPosterior",
     "ParameterFit",
     "ParameterKnowledge",
     "ParameterPosterior",
@@ -119,32 +150,52 @@ __all__ = [
     "PenaltyBound",
     "PermutationTest",
     "QuotientNML",
+    "Recovery",
+    "SampledPosterior",
     "Score",
+    "ScoreSensitivity",
     "StandardBayesian",
     "StructureResult",
     "TreeLearner",
     "UnidentifiedParameters",
+    "WeightedGraphs",
     "WithPrior",
+    "bootstrap",
+    "compare_generative_discriminative",
+    "compare_learners",
     "conditional_entropy",
+    "cross_validate",
     "data_fragmentation",
+    "edge_posterior",
     "empirical_divergence",
     "empirical_entropy",
+    "enumerate_posterior",
+    "estimate_threshold",
     "find_parent_sets",
     "fit_parameters",
     "graph_log_likelihood",
+    "learning_curve",
     "log_likelihood",
     "markov_blanket",
     "max_min_hill_climbing",
+    "mean_loss",
     "mutual_information",
     "optimal_along_order",
     "optimal_by_orders",
     "optimal_by_subsets",
     "optimal_parents",
+    "order_posterior",
     "parameter_posterior",
     "parameters",
     "parents_and_children",
     "pc",
+    "recovery",
+    "recovery_curve",
+    "row_losses",
+    "sample_orders",
+    "sample_structures",
     "score",
+    "score_sensitivity",
     "search_classes",
     "search_orders",
     "structure",
@@ -153,6 +204,20 @@ __all__ = [
 
 #: File -> the names that it is loaded for, when one of them is first asked for.
 _FILES = {
+    "confidence.bootstrap": "bootstrap",
+    "confidence.edge_strengths": "EdgeStrengths estimate_threshold",
+    "confidence.exact_posterior": "ExactPosterior edge_posterior enumerate_posterior",
+    "confidence.model_average": "ModelAverage",
+    "confidence.order_chain": "sample_orders",
+    "confidence.order_posterior": "OrderPosterior order_posterior",
+    "confidence.sampled_posterior": "ChainLengths SampledPosterior",
+    "confidence.score_sensitivity": "ScoreSensitivity score_sensitivity",
+    "confidence.structure_chain": "sample_structures",
+    "confidence.weighted_graphs": "WeightedGraphs",
+    "evaluation.cross_validation": "CrossValidation LearnerComparison compare_learners cross_validate",
+    "evaluation.learning_curves": "LearningCurve compare_generative_discriminative learning_curve",
+    "evaluation.losses": "mean_loss row_losses",
+    "evaluation.recovery": "Recovery recovery recovery_curve",
     "constraint_based.blanket_structure": "structure_from_blankets",
     "constraint_based.hybrid": "HybridResult max_min_hill_climbing",
     "constraint_based.markov_blankets": "BlanketResult markov_blanket",

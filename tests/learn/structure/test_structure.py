@@ -150,7 +150,7 @@ def test_a_search_never_ends_below_its_start(start):
         assert found.trace[0][1] == pytest.approx(found.scores.graph(DAG(start.edges, nodes=NAMES)))
 
 
-def test_escapes_and_wider_beams_only_help():
+def test_escapes_only_help():
     data = _data(6)
     bare = learn_structure(data, escapes=0).score
     assert learn_structure(data).score >= bare - 1e-9
