@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         TableCPD,
         TreeCPD,
     )
-    from plausible.data import Table
+    from plausible.data import Discretizer, Table
     from plausible.errors import PlausibleError, PlausibleWarning
     from plausible.factors import Factor, GaussianFactor, GaussianMixture, MomentGaussian
     from plausible.graphs import DAG, MAG, PAG, PDAG, CausalGraph, MixedGraph, UndirectedGraph
@@ -107,6 +107,7 @@ __all__ = [
     "ConvexBP",
     "DeterministicCPD",
     "Dirichlet",
+    "Discretizer",
     "DualDecomposition",
     "Enumeration",
     "Estimate",

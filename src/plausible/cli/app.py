@@ -16,10 +16,12 @@ from plausible.cli import (
     compare,
     convert,
     demo,
+    discretize,
     dsep,
     explain,
     independencies,
     info,
+    learn,
     marginals,
     moments,
     mpe,
@@ -27,6 +29,7 @@ from plausible.cli import (
     predict,
     query,
     sample,
+    score,
     show,
 )
 from plausible.cli import map as best_states
@@ -59,7 +62,9 @@ def _epilog(command: ModuleType) -> str:
     return f"{SYNTAX.strip()}\n\n{examples}" if command in _INFERENCE else examples
 
 
-for command in (info, show, *_INFERENCE, dsep, independencies, compare, convert, demo, pictures):
+_LEARNING = (learn, score, discretize)
+
+for command in (info, show, *_INFERENCE, *_LEARNING, dsep, independencies, compare, convert, demo, pictures):
     app.command(name=command.NAME, epilog=_epilog(command))(command.run)
 
 

@@ -2,6 +2,7 @@
 
 from plausible.data.columns import encode_column, encode_columns, encode_evidence
 from plausible.data.decoding import decode
+from plausible.data.discretization import Discretizer
 from plausible.data.events import DataEvent, empirical_distribution, event_count, event_probability, where
 from plausible.data.statistics import Statistics
 from plausible.data.table import Table
@@ -9,6 +10,7 @@ from plausible.data.table_statistics import TableStatistics
 
 __all__ = [
     "DataEvent",
+    "Discretizer",
     "Statistics",
     "Table",
     "TableStatistics",

@@ -4,6 +4,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from plausible.learn.classifiers.classifier import IncompleteRows
+    from plausible.learn.classifiers.estimator import NotFitted
+    from plausible.learn.classifiers.kinds import (
+        BayesianNetworkClassifier,
+        KDBClassifier,
+        NaiveBayesClassifier,
+        TANClassifier,
+    )
     from plausible.learn.confidence.bootstrap import bootstrap
     from plausible.learn.confidence.edge_strengths import EdgeStrengths, estimate_threshold
     from plausible.learn.confidence.exact_posterior import ExactPosterior, edge_posterior, enumerate_posterior
@@ -97,6 +105,7 @@ __all__ = [
     "BDeuScore",
     "BDsScore",
     "BGe",
+    "BayesianNetworkClassifier",
     "BlanketResult",
     "BoundedResult",
     "CPDLearner",
@@ -131,17 +140,21 @@ __all__ = [
     "GaussianLearner",
     "GaussianLikelihood",
     "HybridResult",
+    "IncompleteRows",
     "IndependenceResult",
     "IndependenceTest",
     "Interval",
     "K2Score",
+    "KDBClassifier",
     "Knowledge",
     "LearnerComparison",
     "LearningCurve",
     "LogLikelihood",
     "LogisticLearner",
     "ModelAverage",
+    "NaiveBayesClassifier",
     "NoisyOrLearner",
+    "NotFitted",
     "OrderPosterior",
     "ParameterFit",
     "ParameterKnowledge",
@@ -156,6 +169,7 @@ __all__ = [
     "ScoreSensitivity",
     "StandardBayesian",
     "StructureResult",
+    "TANClassifier",
     "TreeLearner",
     "UnidentifiedParameters",
     "WeightedGraphs",
@@ -204,6 +218,9 @@ __all__ = [
 
 #: File -> the names that it is loaded for, when one of them is first asked for.
 _FILES = {
+    "classifiers.classifier": "IncompleteRows",
+    "classifiers.estimator": "NotFitted",
+    "classifiers.kinds": "BayesianNetworkClassifier KDBClassifier NaiveBayesClassifier TANClassifier",
     "confidence.bootstrap": "bootstrap",
     "confidence.edge_strengths": "EdgeStrengths estimate_threshold",
     "confidence.exact_posterior": "ExactPosterior edge_posterior enumerate_posterior",

@@ -280,10 +280,10 @@ class GraphSearch(SearchProblem[Families, Move]):
         additions, deletions = np.full(len(self.names), -np.inf), np.empty(0)
         if candidates.size and len(parents) < self._knowledge.max_parents:
             wanted = [self.names[candidate] for candidate in candidates.tolist()]
-            additions[candidates] = self._scores.extended(name, named, wanted) - score
+            additions[candidates] = _gained(self._scores.extended(name, named, wanted), score)
         if parents:
             fixed = self._knowledge.required[list(parents), child] | self._only_additions
-            deletions = np.where(fixed, -np.inf, self._scores.reduced(name, named) - score)
+            deletions = np.where(fixed, -np.inf, _gained(self._scores.reduced(name, named), score))
         return additions, deletions
 
     def _check(self, families: Families) -> None:
@@ -316,3 +316,8 @@ def _random_order(families: Families, rng: np.random.Generator) -> list[int]:
                 if not waiting[child]:
                     ready.append(child)
     return order
+
+
+def _gained(after: Floats, before: float) -> Floats:
+    """By how much scores changed; nothing from -inf to -inf."""
+    return np.subtract(after, before, out=np.zeros(len(after)), where=after != before)

@@ -1,0 +1,81 @@
+"""`plausible score`: how well a network, or a graph, explains data."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from plausible.cli.data import DataFile, read_data
+from plausible.cli.output import AsJson, facts, print_json
+from plausible.cli.source import GraphSource, read_graph_or_network
+from plausible.data.columns import refuse_others
+from plausible.data.table import Table
+from plausible.errors import InvalidArgument, NotSupported
+from plausible.graphs import DAG
+from plausible.learn.estimation.likelihood import log_likelihood
+from plausible.learn.scores.reading import score_graph
+from plausible.models import BayesianNetwork
+
+__all__ = ["EXAMPLES", "NAME", "run"]
+
+NAME = "score"
+EXAMPLES = (
+    "plausible sample asia -n 1000 --seed 1 -o data.csv",
+    "plausible score asia data.csv",
+    "plausible score 'smoke -> lung; smoke -> bronc' data.csv --score bdeu,aic",
+)
+
+
+def run(
+    model: GraphSource,
+    data: DataFile,
+    score: Annotated[
+        str | None,
+        typer.Option(help="Scores of the graph, separated by commas: bic, bdeu, aic, k2 ...", show_default=False),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the log-likelihood of data under a network, and scores of its graph; the higher, the better.
+
+    All logarithms are natural. The log-likelihood of cases with empty cells sums them out; scores need complete cases,
+    and take nothing from the network but its graph. Usually it is BIC of the kind that fits the data.
+    """
+    found = read_graph_or_network(model)
+    network = found if isinstance(found, BayesianNetwork) else None
+    graph = network.graph if network else found
+    if not isinstance(graph, DAG):
+        raise NotSupported("Only directed graphs have scores.")
+    table = read_data(data, list(network.variables.values()) if network else None)
+    document: dict[str, Any] = {"rows": table.num_rows}
+    if network is not None:
+        refuse_others(table.variables, network.variables, "the network")
+        document["log_likelihood"] = _log_likelihood(network, table)
+        document["per_row"] = document["log_likelihood"] / max(table.num_rows, 1)
+    is_complete = not table.missing and set(map(str, graph.nodes)) <= set(table.variables)
+    if score is not None and not is_complete:
+        raise InvalidArgument("Scores need complete data: each variable of the graph in each row.")
+    names = [_usual_score(table)] if score is None else [name.strip() for name in score.split(",")]
+    document["scores"] = {name: score_graph(graph, table, name) for name in names} if is_complete else {}
+    if as_json:
+        print_json(document)
+    else:
+        rows = [(label.replace("_", "-").replace("per-row", "per row"), document[label]) for label in document]
+        facts(f"{model} on {data}", [*rows[:-1], *document["scores"].items()])
+
+
+def _usual_score(table: Table) -> str:
+    if not table.continuous:
+        return "bic"
+    return "conditional-gaussian-bic" if table.discrete else "gaussian-bic"
+
+
+def _log_likelihood(network: BayesianNetwork, table: Table) -> float:
+    """Row by row where all is known; else what is missing is summed out."""
+    if not table.missing and set(network.variables) == set(table.variables):
+        return log_likelihood(network, table)
+    columns: dict[str, Any] = dict(zip(table.continuous, table.numbers, strict=True))
+    for name, codes in zip(table.discrete, table.codes, strict=True):
+        columns[name] = np.array([*table.variables[name].states, None], dtype=object)[codes]
+    return float(np.sum(network.compile().log_likelihood(columns)))

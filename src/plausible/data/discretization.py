@@ -1,0 +1,281 @@
+"""Discretisation: numbers to intervals as a step of its own, that can be looked at, kept, applied again and undone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.data.discretization_cuts import ONE_COLUMN_METHODS, class_cuts, quantile_cuts
+from plausible.data.discretization_information import merge_by_information
+from plausible.data.discretized_column import DiscretizedColumn
+from plausible.data.table import Table, TableLike
+from plausible.errors import InvalidArgument, UnknownVariable, suggestion
+from plausible.variables import Variable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["DISCRETIZATION_METHODS", "Discretizer"]
+
+Floats = NDArray[np.float64]
+
+#: How cuts can be found.
+DISCRETIZATION_METHODS = (*ONE_COLUMN_METHODS, "mdl", "hartemink")
+
+
+@dataclass(frozen=True, slots=True)
+class Discretizer(Mapping[str, DiscretizedColumn]):
+    """Columns of numbers as intervals; made by `fit` from data, or by `at` from cuts that are known.
+
+    A number in an interval is replaced by its label; `inverse` gives a number within the interval, so that
+    transforming once more changes nothing. Missing cells stay missing; numbers beyond all that were seen are in the
+    outer intervals, which are not bounded.
+
+    Attributes
+    ----------
+    columns
+        Where each is cut.
+
+    Examples
+    --------
+    >>> rows = {"age": [3.0, 17.0, 30.0, 41.0, 66.0, 80.0], "smokes": ["no", "no", "yes", "no", "yes", "no"]}
+    >>> ages = Discretizer.fit(rows, "quantile", bins=3)
+    >>> ages["age"].variable.states
+    ('below 23.5', '23.5 to 53.5', 'from 53.5')
+    >>> frame = ages.transform(rows)
+    >>> frame["age"].tolist()[:3]
+    ['below 23.5', 'below 23.5', '23.5 to 53.5']
+    >>> ages.inverse(frame)["age"].tolist()
+    [10.0, 10.0, 35.5, 35.5, 73.0, 73.0]
+    """
+
+    columns: tuple[DiscretizedColumn, ...]
+
+    @classmethod
+    def fit(
+        cls,
+        data: TableLike,
+        method: str = "quantile",
+        bins: int | Mapping[str, int] = 4,
+        *,
+        columns: Iterable[str] | None = None,
+        target: str | None = None,
+        initial_bins: int = 20,
+    ) -> Discretizer:
+        """Find cuts on data; missing and infinite values say nothing about them.
+
+        =============  ==============================================================================================
+        method         intervals
+        =============  ==============================================================================================
+        "equal-width"  of the same width
+        "quantile"     of about the same number of rows; equal values stay together
+        "k-means"      with the least squares within them, exactly
+        "mdl"          that tell the states of a `target` apart, as many as pay for themselves (Fayyad & Irani 1993)
+        "hartemink"    merged from `initial_bins` quantiles, so that the least mutual information between the columns
+                       is lost (Hartemink 2001)
+        =============  ==============================================================================================
+
+        Parameters
+        ----------
+        data
+            What `Table.read` takes; its weights count.
+        method
+            One of those above.
+        bins
+            How many intervals, or name -> how many; there are fewer where there are not as many different values.
+            Of no consequence for "mdl".
+        columns
+            Which to cut; usually all continuous ones. Columns with states that are numbers may be named, too.
+        target
+            The discrete variable that "mdl" looks at.
+        initial_bins
+            Where "hartemink" starts.
+        """
+        if method not in DISCRETIZATION_METHODS:
+            hint = suggestion(method, DISCRETIZATION_METHODS) if isinstance(method, str) else ""
+            raise InvalidArgument(f"{method!r} is no method.{hint} There are {', '.join(DISCRETIZATION_METHODS)}.")
+        table = Table.read(data)
+        names = table.continuous if columns is None else list(columns)
+        wanted = {name: _number_of_bins(bins, name) for name in names}
+        if method == "hartemink":
+            return _fit_by_information(table, wanted, initial_bins)
+        if method != "mdl":
+            find = ONE_COLUMN_METHODS[method]
+            return cls(tuple(_fit_column(table, name, lambda v, w, n=wanted[name]: find(v, w, n)) for name in names))
+        return cls(tuple(_fit_by_class(table, name, target) for name in names))
+
+    @classmethod
+    def at(cls, cuts: Mapping[str, Sequence[float]]) -> Discretizer:
+        """Cuts that are known: name -> increasing numbers."""
+        return cls(tuple(DiscretizedColumn.at(name, np.array(c, dtype=np.float64)) for name, c in cuts.items()))
+
+    # --- a mapping from names to columns ---
+
+    def __getitem__(self, name: str) -> DiscretizedColumn:
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise UnknownVariable.named(name, list(self), "this discretiser")
+
+    def __iter__(self) -> Iterator[str]:
+        return (column.name for column in self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    # --- there and back ---
+
+    def encode(self, data: TableLike) -> Table:
+        """The table with intervals for numbers, ready to learn from; weights and interventions are kept."""
+        table = Table.read(data)
+        for name in self:
+            if name not in table.variables:
+                raise UnknownVariable.named(name, table.variables, "the data, though the discretiser cuts it")
+        codes = {name: column.encode(_numbers(table, name)) for name, column in zip(self, self.columns, strict=True)}
+        return _replaced(table, {column.name: column.variable for column in self.columns}, codes)
+
+    def transform(self, data: TableLike) -> pd.DataFrame:
+        """A frame with labels of intervals for numbers; they and the states of other columns are ordered categories."""
+        return _frame(self.encode(data))
+
+    def inverse(self, data: TableLike) -> pd.DataFrame:
+        """A frame with a number within each interval in place of its label; columns that are not cut are kept."""
+        table = Table.read(data)
+        numbers = {}
+        for name, column in zip(self, self.columns, strict=True):
+            if name in table.variables:
+                variable = table.variables[name]
+                if variable.is_continuous:
+                    raise InvalidArgument(f"The column {name!r} holds numbers already, not labels of intervals.")
+                places = np.array([*map(column.variable.index, variable.states), -1], dtype=np.intp)
+                numbers[name] = column.decode(places[table.codes[table.discrete.index(name)]])
+        return _frame(table).assign(**numbers)
+
+    # --- as text ---
+
+    def to_json(self) -> str:
+        """As text that `from_json` reads, to be kept beside a network."""
+        columns = {
+            column.name: {"cuts": column.cuts, "representatives": column.representatives} for column in self.columns
+        }
+        return json.dumps({"discretizer": columns}, indent=2) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Discretizer:
+        """The discretiser that `to_json` wrote."""
+        try:
+            columns = json.loads(text)["discretizer"].items()
+            read = [
+                (name, tuple(map(float, c["cuts"])), tuple(map(float, c["representatives"]))) for name, c in columns
+            ]
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InvalidArgument(f"This is not the text of a discretiser, as to_json writes it: {error!r}.") from error
+        return cls(tuple(DiscretizedColumn(*parts) for parts in read))
+
+
+# --- fitting ---
+
+
+def _number_of_bins(bins: int | Mapping[str, int], name: str) -> int:
+    number = bins.get(name, 4) if isinstance(bins, Mapping) else bins
+    if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 1:
+        raise InvalidArgument(f"bins= for {name!r} is a positive whole number of intervals, not {number!r}.")
+    return int(number)
+
+
+def _numbers(table: Table, name: str) -> Floats:
+    """The numbers of a column, NaN where missing."""
+    if name not in table.variables:
+        raise UnknownVariable.named(name, table.variables, "the data")
+    variable = table.variables[name]
+    if variable.is_continuous:
+        return np.asarray(table.numbers[table.continuous.index(name)])
+    try:
+        states = np.array([*variable.states, np.nan], dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidArgument(
+            f"{name!r} has the states {list(variable.states)[:3]}, which are no numbers to cut into intervals."
+        ) from None
+    return np.asarray(states[table.codes[table.discrete.index(name)]])
+
+
+def _seen(table: Table, name: str) -> tuple[Floats, Floats, NDArray[np.intp]]:
+    """The different values of a column, how often each occurs, and, by row, the place of its value; -1 where none."""
+    numbers = _numbers(table, name)
+    weights = np.ones(table.num_rows) if table.weights is None else table.weights
+    known = np.isfinite(numbers) & (weights > 0)
+    if not known.any():
+        raise InvalidArgument(f"The column {name!r} has no finite number, so that it can't be cut. Leave it out.")
+    values, places = np.unique(numbers[known], return_inverse=True)
+    rows = np.full(table.num_rows, -1)
+    rows[known] = places
+    return values, np.bincount(places, weights[known]).astype(np.float64), rows
+
+
+def _fit_column(table: Table, name: str, find: Any) -> DiscretizedColumn:
+    values, weights, _ = _seen(table, name)
+    return DiscretizedColumn.at(name, find(values, weights), values, weights)
+
+
+def _fit_by_class(table: Table, name: str, target: str | None) -> DiscretizedColumn:
+    if target is None:
+        raise InvalidArgument("The method 'mdl' needs target=, the variable whose states the intervals tell apart.")
+    if target not in table.variables:
+        raise UnknownVariable.named(target, table.variables, "the data, which should have it as target")
+    if table.variables[target].is_continuous:
+        raise InvalidArgument(f"The target {target!r} is continuous; 'mdl' needs one with states.")
+    values, weights, rows = _seen(table, name)
+    classes, num = table.codes[table.discrete.index(target)].astype(np.intp), table.variables[target].num_states
+    known = (rows >= 0) & (classes >= 0)
+    counted = None if table.weights is None else table.weights[known]
+    together = np.bincount(rows[known] * num + classes[known], counted, len(values) * num).reshape(-1, num)
+    return DiscretizedColumn.at(name, class_cuts(values, together.astype(np.float64)), values, weights)
+
+
+def _fit_by_information(table: Table, wanted: Mapping[str, int], initial_bins: int) -> Discretizer:
+    """Quantiles first, then mergers; the other discrete columns count as partners."""
+    many = {name: max(initial_bins, number) for name, number in wanted.items()}
+    fine = [_fit_column(table, name, lambda v, w, n=number: quantile_cuts(v, w, n)) for name, number in many.items()]
+    codes = {name: table.codes[place].astype(np.intp) for place, name in enumerate(table.discrete)}
+    codes |= {column.name: column.encode(_numbers(table, column.name)) for column in fine}
+    sizes = {name: table.variables[name].num_states for name in table.discrete}
+    sizes |= {column.name: column.variable.num_states for column in fine}
+    weights = np.ones(table.num_rows) if table.weights is None else table.weights
+    firsts = merge_by_information(codes, sizes, wanted, weights)
+    merged = []
+    for column in fine:
+        cuts = np.array(column.cuts)[[first - 1 for first in firsts[column.name][1:]]]
+        merged.append(_fit_column(table, column.name, lambda v, w, kept=cuts: kept))
+    return Discretizer(tuple(merged))
+
+
+# --- tables ---
+
+
+def _replaced(table: Table, variables: Mapping[str, Variable], codes: Mapping[str, NDArray[Any]]) -> Table:
+    """The table with other, discrete, variables of the same names."""
+    all_variables = {name: variables.get(name, variable) for name, variable in table.variables.items()}
+    discrete = [name for name, variable in all_variables.items() if not variable.is_continuous]
+    largest = max((all_variables[name].num_states for name in discrete), default=1)
+    stacked = np.empty((len(discrete), table.num_rows), dtype=np.int8 if largest <= 127 else np.int32)
+    for row, name in enumerate(discrete):
+        stacked[row] = codes[name] if name in codes else table.codes[table.discrete.index(name)]
+    stacked.setflags(write=False)
+    numbers = table.numbers[[place for place, name in enumerate(table.continuous) if name not in variables]]
+    return replace(table, variables=MappingProxyType(all_variables), codes=stacked, numbers=numbers)
+
+
+def _frame(table: Table) -> pd.DataFrame:
+    import pandas as pd
+
+    columns: dict[str, Any] = dict(zip(table.continuous, table.numbers, strict=True))
+    for name, codes in zip(table.discrete, table.codes, strict=True):
+        states = pd.Index(list(table.variables[name].states), dtype=object, tupleize_cols=False)
+        columns[name] = pd.Categorical.from_codes(codes, categories=states, ordered=True)
+    return pd.DataFrame({name: columns[name] for name in table.variables}, columns=list(table.variables))

@@ -1,0 +1,1 @@
+"""Bayesian networks as classifiers, in the form of scikit-learn's."""

@@ -1,0 +1,211 @@
+"""What all classifiers by Bayesian networks share: to fit tables and densities on a graph, and ask for the class."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.data.columns import refuse_others
+from plausible.data.discretization import Discretizer
+from plausible.data.table import Table
+from plausible.errors import InvalidArgument, PlausibleWarning
+from plausible.graphs import DAG
+from plausible.learn.classifiers.estimator import Estimator
+from plausible.learn.classifiers.features import Classes, read_classes, read_features, with_unseen_missing
+from plausible.learn.classifiers.posteriors import class_posteriors
+from plausible.learn.classifiers.smoothed_gaussian import SmoothedGaussian
+from plausible.learn.estimation.fit import learn_parameters
+from plausible.learn.estimation.priors import Dirichlet, PriorLike
+from plausible.models import BayesianNetwork
+from plausible.variables import Variable
+
+__all__ = ["IncompleteRows", "NetworkClassifier"]
+
+Floats = NDArray[np.float64]
+
+
+class IncompleteRows(PlausibleWarning):
+    """Some rows have missing cells and are not learned from."""
+
+
+class NetworkClassifier(Estimator, ABC):
+    """A Bayesian network over features and a class; subclasses choose the graph.
+
+    Parameters
+    ----------
+    prior
+        Pseudo-counts of tables: a number for each cell, a prior such as `BDeu(10)`, or `None` for frequencies alone.
+    discretizer
+        `None` for Gaussian densities of continuous features; a method of `Discretizer.fit`, such as "mdl" or
+        "quantile"; or a `Discretizer`.
+    bins
+        How many intervals a method makes of a feature.
+    unseen
+        What becomes of a state that was not there when fitting: "error", or "missing" to sum it out.
+    smoothing
+        What is added to the variance of a Gaussian, as a share of that of the feature.
+
+    Attributes
+    ----------
+    classes_
+        The classes, sorted.
+    class_name_
+        What the class is called in the network: the name of `y`, or "class".
+    network_
+        The network that was learned, over the features (discretised ones as intervals) and the class.
+    discretizer_
+        What cuts continuous features into intervals; `None` where they are Gaussian.
+    n_features_in_, feature_names_in_
+        How many features there are, and their names where these were given.
+    """
+
+    #: For users of scikit-learn before 1.6, who ask by this name.
+    _estimator_type: ClassVar[str] = "classifier"
+
+    classes_: NDArray[Any]
+    class_name_: str
+    network_: BayesianNetwork
+    discretizer_: Discretizer | None
+    n_features_in_: int
+
+    def __init__(
+        self,
+        *,
+        prior: PriorLike | float = 1.0,
+        discretizer: Discretizer | str | None = None,
+        bins: int = 4,
+        unseen: str = "error",
+        smoothing: float = 1e-9,
+    ) -> None:
+        self.prior, self.discretizer, self.bins = prior, discretizer, bins
+        self.unseen, self.smoothing = unseen, smoothing
+
+    @abstractmethod
+    def _graph(self, table: Table, target: str) -> DAG:
+        """The graph over the columns of a table, of which the target is the class."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn graph, tables and densities.
+
+        Parameters
+        ----------
+        X
+            Rows of features: a frame, a mapping from names to columns, a matrix, or a list of rows. Columns of
+            fractional numbers are continuous, all others have states. Rows with missing cells are left out, with a
+            warning (`IncompleteRows`).
+        y
+            The class of each row.
+        sample_weight
+            How often each row counts.
+        """
+        self._check_parameters()
+        columns = read_features(X)
+        classes = read_classes(y, columns)
+        raw = _training_table(columns, classes, sample_weight)
+        self._raw_variables_ = {name: raw.variables[name] for name in columns}
+        self.discretizer_ = self._fitted_discretizer(raw, classes.name)
+        table = raw if self.discretizer_ is None else self.discretizer_.encode(raw)
+        if table.continuous and table.num_rows == 1:
+            raise InvalidArgument("X has 1 sample; densities of continuous features need more rows.")
+        self.network_ = self._network(self._graph(table, classes.name), table)
+        self.class_name_, self.n_features_in_ = classes.name, len(columns)
+        if hasattr(X, "columns") and all(isinstance(name, str) for name in X.columns):
+            self.feature_names_in_ = np.array(list(columns), dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self.classes_ = classes.states
+        return self
+
+    def predict_proba(self, X: Any) -> Floats:
+        """P(class | row), a column for each of `classes_`; missing cells, and columns of a frame, are summed out."""
+        self._check_fitted()
+        table = self._evidence(X)
+        return class_posteriors(self.network_, self.class_name_, table)
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """log P(class | row)."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class of each row; of equally probable ones the first."""
+        probabilities = self.predict_proba(X)
+        return np.asarray(self.classes_[probabilities.argmax(axis=1)])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows whose class is predicted right."""
+        is_right = np.asarray(y) == self.predict(X)
+        return float(np.average(is_right, weights=sample_weight))
+
+    # --- parts of fitting ---
+
+    def _check_parameters(self) -> None:
+        if self.unseen not in ("error", "missing"):
+            raise InvalidArgument(f"unseen= is 'error' or 'missing', not {self.unseen!r}.")
+        if not self.smoothing >= 0:
+            raise InvalidArgument(f"smoothing= is a share of the variance, not {self.smoothing!r}.")
+
+    def _fitted_discretizer(self, table: Table, target: str) -> Discretizer | None:
+        if self.discretizer is None or isinstance(self.discretizer, Discretizer):
+            return self.discretizer
+        return Discretizer.fit(table, self.discretizer, self.bins, target=target)
+
+    def _network(self, graph: DAG, table: Table) -> BayesianNetwork:
+        prior = Dirichlet(float(self.prior)) if isinstance(self.prior, (int, float)) else self.prior
+        kinds = {name: SmoothedGaussian(self.smoothing) for name in table.continuous}
+        return learn_parameters(graph, table, prior, kinds=kinds, unseen="uniform")
+
+    # --- parts of predicting ---
+
+    def _evidence(self, X: Any) -> Table:
+        """Rows of features as the network knows them."""
+        names = list(self._raw_variables_)
+        columns = read_features(X, names)
+        if not (isinstance(X, Mapping) or hasattr(X, "columns")) and len(columns) != len(names):
+            raise InvalidArgument(
+                f"X has {len(columns)} features, but {type(self).__name__} is expecting {len(names)} features as input."
+            )
+        if self.unseen == "missing":
+            columns = with_unseen_missing(columns, self._raw_variables_)
+        known = {name: self._raw_variables_[name] for name in columns if name in self._raw_variables_}
+        refuse_others(columns, known, "this classifier")
+        table = Table.read(columns, known)
+        if self.discretizer_ is None:
+            return table
+        there = tuple(column for column in self.discretizer_.columns if column.name in columns)
+        return Discretizer(there).encode(table)
+
+
+def _training_table(columns: dict[str, Any], classes: Classes, weights: Any) -> Table:
+    """Features and class, without the rows that count nothing; complete."""
+    if not len(classes.codes):
+        raise InvalidArgument("There are 0 sample(s) in y; at least one row is needed to learn from.")
+    variable = Variable(classes.name, classes.states.tolist())
+    table = Table.read({**columns, classes.name: classes.states[classes.codes].tolist()}, [variable], weights=weights)
+    for name, numbers in zip(table.continuous, table.numbers, strict=True):
+        if np.isinf(numbers).any():
+            raise InvalidArgument(f"{name!r} has infinite values (inf): leave these rows out.")
+    if table.weights is not None and not table.weights.any():
+        raise InvalidArgument("All sample weights are zero; some must be positive.")
+    return _complete(table if table.weights is None else table.take(table.weights > 0))
+
+
+def _complete(table: Table) -> Table:
+    """The rows without missing cells; a warning tells how many there are not."""
+    complete = np.asarray((table.codes >= 0).all(axis=0) & ~np.isnan(table.numbers).any(axis=0))
+    if complete.all():
+        return table
+    if not complete.any():
+        raise InvalidArgument("Each row has missing cells (NaN), so that there is none to learn from.")
+    warnings.warn(
+        f"{int((~complete).sum())} of {table.num_rows} rows have missing cells, such as in "
+        f"{next(iter(table.missing))!r}, and are not learned from.",
+        IncompleteRows,
+        stacklevel=4,
+    )
+    return table.take(complete)

@@ -1,0 +1,154 @@
+"""`plausible learn`, `score` and `discretize`."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import plausible as pb
+from plausible.data.discretization import Discretizer
+from plausible.learn.scores.reading import score_graph
+from plausible.learn.structures.structure import learn_structure
+
+
+@pytest.fixture
+def rows(tmp_path):
+    """Rows of the network asia, in a file."""
+    frame = pb.examples.load("asia").sample(800, seed=3)
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    return frame
+
+
+def test_learn_writes_the_network_that_the_library_learns(plausible, rows, tmp_path):
+    """The same graph, with the mean of the posterior under the prior named."""
+    source, target = str(tmp_path / "data.csv"), tmp_path / "net.json"
+    code, text, errors = plausible("learn", source, "-o", str(target), "--prior", "bdeu:10", "--json")
+    assert (code, errors) == (0, "")
+    found = learn_structure(rows)
+    assert pb.load(target).graph == found.graph
+    told = json.loads(text)
+    assert told["score"] == pytest.approx(found.score)
+    assert [(edge["parent"], edge["child"]) for edge in told["edges"]] == list(found.graph.edges)
+    name = next(node for node in found.graph.nodes if not found.graph.parents(node))
+    counts = rows[name].value_counts()
+    table = pb.load(target).query(name)
+    for state in counts.index:
+        assert table[state] == pytest.approx((counts[state] + 5) / (len(rows) + 10))
+
+
+def test_bootstrap_gives_shares_and_the_seed_decides(plausible, rows, tmp_path):
+    """A strong edge is in all samples; the same seed gives the same shares."""
+    arguments = ("learn", str(tmp_path / "data.csv"), "-o", str(tmp_path / "net.json"), "--bootstrap", "4", "--json")
+    edges = json.loads(plausible(*arguments)[1])["edges"]
+    strength = {frozenset((edge["parent"], edge["child"])): edge["strength"] for edge in edges}
+    assert strength[frozenset(("lung", "either"))] == 1.0
+    assert all(0 <= edge["as_directed"] <= edge["strength"] <= 1 for edge in edges)
+    assert json.loads(plausible(*arguments)[1])["edges"] == edges
+
+
+def test_what_is_known_and_what_is_given_holds(plausible, rows, tmp_path):
+    """Required and forbidden edges; a graph that is given is kept as it is."""
+    target, source = tmp_path / "net.json", str(tmp_path / "data.csv")
+    plausible("learn", source, "-o", str(target), "--required", "xray -> asia", "--forbidden", "lung -> either")
+    edges = pb.load(target).graph.edges
+    assert ("xray", "asia") in edges
+    assert ("lung", "either") not in edges
+    plausible("learn", source, "-o", str(target), "--graph", "smoke -> lung", "--prior", "none")
+    share = (rows["smoke"] == "yes").mean()
+    assert pb.load(target).graph == pb.DAG("smoke -> lung")
+    assert pb.load(target).query("smoke")["yes"] == pytest.approx(share)
+
+
+def test_score_is_the_sum_of_logarithms(plausible, rows, tmp_path):
+    """Against the joint distribution, row by row, and the scores of the library."""
+    code, text, errors = plausible("score", "asia", str(tmp_path / "data.csv"), "--score", "bic,k2", "--json")
+    assert (code, errors) == (0, "")
+    asia = pb.examples.load("asia")
+    joint = asia.joint()
+    logs = [math.log(joint[row]) for row in rows.to_dict("records")[:50]]
+    rows[:50].to_csv(tmp_path / "few.csv", index=False)
+    few = json.loads(plausible("score", "asia", str(tmp_path / "few.csv"), "--json")[1])
+    assert few["log_likelihood"] == pytest.approx(math.fsum(logs))
+    told = json.loads(text)
+    assert told["scores"]["k2"] == pytest.approx(score_graph(asia.graph, rows, "k2"))
+
+
+def test_score_sums_out_empty_cells_and_absent_columns(plausible, tmp_path):
+    """P(x) of what is there."""
+    (tmp_path / "data.csv").write_text("smoke,lung\nyes,yes\nno,\n")
+    told = json.loads(plausible("score", "asia", str(tmp_path / "data.csv"), "--json")[1])
+    asia = pb.examples.load("asia")
+    expected = asia.log_probability({"smoke": "yes", "lung": "yes"}) + asia.log_probability({"smoke": "no"})
+    assert told["log_likelihood"] == pytest.approx(expected)
+    assert told["scores"] == {}
+
+
+def test_states_that_are_numbers_or_booleans_come_back_from_text(plausible, tmp_path):
+    """A CSV file has texts; the network's states are whole numbers."""
+    (tmp_path / "data.csv").write_text("A,B\n0,1\n1,\n")
+    code, _, errors = plausible("score", "chain", str(tmp_path / "data.csv"))
+    assert (code, errors) == (0, "")
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_discretize_writes_labels_and_keeps_the_rest(plausible, tmp_path, ending):
+    """Empty cells stay empty; cuts that were saved give the same intervals again."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=60), "who": ["a", "b", "None"] * 20})
+    frame.loc[3, "x"] = np.nan
+    source, target = tmp_path / "data.csv", tmp_path / f"out.{ending}"
+    frame.to_csv(source, index=False)
+    cuts = tmp_path / "cuts.json"
+    code, text, errors = plausible(
+        "discretize", str(source), "-o", str(target), "--bins", "3", "--save-cuts", str(cuts)
+    )
+    assert (code, errors) == (0, "")
+    assert "1 columns cut" in text
+    read = pd.read_csv(target, keep_default_na=False) if ending == "csv" else pd.read_parquet(target)
+    expected = Discretizer.fit(frame, bins=3)
+    assert Discretizer.from_json(cuts.read_text()) == expected
+    assert read["who"].tolist() == frame["who"].tolist()
+    labels = [label if isinstance(label, str) and label else None for label in read["x"]]
+    assert labels[3] is None
+    assert labels[:3] == expected.transform(frame)["x"].tolist()[:3]
+    again = tmp_path / f"again.{ending}"
+    plausible("discretize", str(source), "-o", str(again), "--cuts", str(cuts))
+    assert again.read_bytes() == target.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (("learn", "data.csv", "-o", "net.json", "--method", "hill-climb"), "Did you mean 'hill-climbing'?"),
+        (("learn", "data.csv", "-o", "net.json", "--score", "bci"), "is no score"),
+        (("learn", "data.csv", "-o", "net.json", "--prior", "beau:3"), "Did you mean 'bdeu'?"),
+        (("learn", "data.csv", "-o", "net.json", "--prior", "bdeu:0"), "above zero"),
+        (("learn", "data.csv", "-o", "net.json", "--graph", "A -> B", "--bootstrap", "3"), "--graph gives the graph"),
+        (("learn", "data.csv", "-o", "net.json", "--required", "A -> Z"), "'Z' is not a variable"),
+        (("learn", "none.csv", "-o", "net.json"), "No such file"),
+        (("learn", "empty.csv", "-o", "net.json"), "can't be read as CSV"),
+        (("learn", "gaps.csv", "-o", "net.json"), "is missing in 1 of 2 rows"),
+        (("score", "A -> Z", "data.csv", "--score", "bic"), "complete data"),
+        (("score", "asia", "data.csv"), "'A' is not a variable of the network"),
+        (("discretize", "data.csv", "-o", "data.csv"), "is the file to read"),
+        (("discretize", "data.csv", "-o", "out.txt"), "neither a .csv nor a .parquet"),
+        (("discretize", "data.csv", "-o", "out.csv", "--method", "quantiles"), "Did you mean 'quantile'?"),
+        (("discretize", "data.csv", "-o", "out.csv", "--columns", "B"), "are no numbers"),
+        (("discretize", "data.csv", "-o", "out.csv", "--columns", "A", "--method", "mdl"), "needs target="),
+    ],
+)
+def test_a_mistake_is_one_line_and_writes_nothing(plausible, tmp_path, monkeypatch, arguments, hint):
+    """Exit code two, and no file made or changed."""
+    monkeypatch.chdir(tmp_path)
+    files = {"data.csv": "A,B\n1,x\n2,y\n1,x\n", "empty.csv": "", "gaps.csv": "A,B\n1,x\n2,\n"}
+    for name, content in files.items():
+        (tmp_path / name).write_text(content)
+    code, text, errors = plausible(*arguments)
+    assert (code, text) == (2, "")
+    assert errors.count("\n") == 1
+    assert hint in errors
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == files

@@ -1,0 +1,66 @@
+"""The classifiers among those of scikit-learn: its own checks, pipelines, cross-validation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from plausible.learn.classifiers.kinds import (
+    BayesianNetworkClassifier,
+    KDBClassifier,
+    NaiveBayesClassifier,
+    TANClassifier,
+)
+
+pytest.importorskip("sklearn", reason="scikit-learn, whose checks these are, is not a dependency")
+
+KINDS = [
+    NaiveBayesClassifier(),
+    NaiveBayesClassifier(discretizer="mdl"),
+    TANClassifier(),
+    KDBClassifier(k=1, discretizer="k-means"),
+    KDBClassifier(k=1),
+    BayesianNetworkClassifier(options={"escapes": 0}),
+]
+
+#: What we do otherwise, and why.
+OTHERWISE = {
+    "check_supervised_y_2d": "a y of two axes is an error that says y.ravel(), not a warning",
+    "check_dtype_object": "a cell that can't be hashed is no state: an error",
+}
+
+
+@pytest.mark.filterwarnings("ignore")  # scikit-learn's checks warn on purpose
+@pytest.mark.parametrize("estimator", KINDS, ids=repr)
+def test_the_checks_of_scikit_learn_are_passed(estimator):
+    """All that apply."""
+    from sklearn.utils.estimator_checks import check_estimator
+
+    results = check_estimator(estimator, expected_failed_checks=OTHERWISE, on_fail=None)
+    failed = {r["check_name"]: str(r["exception"]) for r in results if r["status"] == "failed"}
+    assert failed == {}
+    assert sum(r["status"] == "passed" for r in results) > 30
+
+
+def test_clones_pipelines_and_searches_work():
+    """A grid search over a parameter within a pipeline."""
+    from sklearn.base import clone, is_classifier
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 90)
+    X = rng.normal(size=(90, 3)) + 2 * y[:, None]
+    assert is_classifier(KDBClassifier())
+    assert clone(KDBClassifier(k=3)).k == 3
+    search = GridSearchCV(make_pipeline(StandardScaler(), KDBClassifier()), {"kdbclassifier__k": [0, 1]}, cv=3)
+    assert search.fit(X, y).best_score_ > 0.9
+
+
+def test_the_error_before_fitting_is_that_of_scikit_learn_too():
+    """Code that catches theirs catches ours."""
+    from sklearn.exceptions import NotFittedError
+
+    with pytest.raises(NotFittedError):
+        NaiveBayesClassifier().predict([[1.0]])
