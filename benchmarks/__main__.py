@@ -6,7 +6,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-ALL = ("importing", "reading", "separation", "inference", "batches", "compact", "approximate")
+ALL = ("importing", "reading", "separation", "inference", "batches", "compact", "approximate", "structure", "constraint_based")
 RESULTS = Path(__file__).parent / "results"
 
 
