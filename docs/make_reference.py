@@ -25,6 +25,7 @@ ROOMS = {
     "models": "Models",
     "inference": "Inference on sets of factors",
     "data": "Data",
+    "learn": "Learning",
     "io": "Files",
     "examples": "Examples",
     "errors": "Errors and warnings",
