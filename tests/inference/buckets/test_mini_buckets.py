@@ -364,3 +364,10 @@ def test_options_out_of_range_are_refused(kind, options):
     """By name."""
     with pytest.raises(InvalidArgument, match=next(iter(options))):
         kind(**options)
+
+
+@pytest.mark.parametrize("flag", [1, "yes", None])
+def test_whether_weights_are_shared_is_true_or_false(flag):
+    """A number is no answer."""
+    with pytest.raises(InvalidArgument, match="is_weighted="):
+        MiniBuckets(is_weighted=flag)

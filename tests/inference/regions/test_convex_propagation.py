@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from decimal import Context, Decimal
 
 import numpy as np
 import pytest
@@ -87,6 +88,37 @@ def test_numbers_of_bethe_are_strictly_convex_on_a_chain_and_refused_on_a_comple
         convex_split(full, CountingNumbers(np.ones(6), np.zeros(4)))
     with pytest.raises(InvalidArgument, match="6 factors and 4 variables"):
         convex_split(full, CountingNumbers(np.ones(5), np.zeros(4)))
+
+
+def test_bethe_like_numbers_are_those_of_bethe_on_small_forests_and_never_above_one():
+    """One for each factor of several variables where that leaves each a share; elsewhere between zero and one."""
+    pair = np.ones((2, 2))
+    forests = [
+        ([(0, 1)], 2),
+        ([(0, 1), (2, 3)], 4),
+        ([(0, 1), (1, 2), (3, 4)], 5),
+        ([(0, 1), (1, 2), (1, 3)], 4),
+    ]
+    for scopes, num in forests:
+        problem = problem_of(scopes, [pair] * len(scopes), (2,) * num)
+        counts = bethe_like_counts(problem)
+        np.testing.assert_allclose(counts.factors, 1.0, atol=1e-6)
+        np.testing.assert_allclose(counts.variables, 1.0 - np.bincount(problem.scopes), atol=1e-5)
+    for seed in range(6):
+        counts = bethe_like_counts(problem_of(*random_model(np.random.default_rng(seed), 0.0)))
+        assert (counts.factors > 0).all()
+        assert (counts.factors < 1 + 1e-6).all()
+
+
+def test_factors_of_one_variable_are_in_all_trees_and_change_no_draw():
+    """The weights of pairs are the same with and without them."""
+    pairs = [(i, j) for i in range(5) for j in range(i)]
+    tables = [np.ones((2, 2))] * len(pairs)
+    plain = tree_counts(problem_of(pairs, tables, (2,) * 5))
+    fields = tree_counts(problem_of([(3,), *pairs, (1,)], [[1, 2], *tables, [2, 1]], (2,) * 5))
+    assert fields.factors[[0, -1]].tolist() == [1.0, 1.0]
+    np.testing.assert_array_equal(fields.factors[1:-1], plain.factors)
+    assert plain.factors.sum() == pytest.approx(4)
 
 
 # --- settling ---
@@ -173,12 +205,63 @@ def test_only_numbers_with_a_theorem_are_called_bounds():
     assert own.estimate(problem) == pytest.approx(float(ConvexBP(counts="covering").estimate(problem)))
 
 
+@pytest.mark.parametrize("counts", COUNTS)
+@pytest.mark.parametrize("max_iterations", [1, 2, 50])
+def test_impossible_models_have_no_bound_that_is_no_number(counts, max_iterations):
+    """A factor of zeros, zeros found by the last turn of a round, and states ruled out by different factors."""
+    same, other = np.eye(2), 1 - np.eye(2)
+    models = [
+        ([(0,), (0, 1)], [[0.0, 0.0], same], (2, 2)),
+        ([(0, 1), (0, 1), (0,)], [same, other, [1.0, 0.0]], (2, 2)),
+        ([(0, 1), (1,), (0,)], [same, [1.0, 0.0], [0.0, 1.0]], (2, 2)),
+        ([(0, 1), (1, 2), (2, 3), (3,), (0,)], [same, same, same, [1.0, 0.0], [0.0, 1.0]], (2,) * 4),
+    ]
+    engine = ConvexBP(counts=counts, max_iterations=max_iterations)
+    for scopes, tables, sizes in models:
+        problem = problem_of(scopes, tables, sizes)
+        found = engine.estimate(problem)
+        assert not math.isnan(found.upper)
+        if max_iterations == 50 or problem.is_impossible:
+            assert (found, found.upper, found.is_bound, found.info.exact) == (-math.inf, -math.inf, True, True)
+        if found == -math.inf:
+            with pytest.raises(ImpossibleEvidence):
+                engine.beliefs(problem, [(0,)])
+
+
+@pytest.mark.parametrize("counts", ["trees", "covering"])
+def test_bounds_hold_where_scales_cancel(counts):
+    """Factors that do not meet, so that the bound is log Z itself: Σ log of whole numbers, to fifty digits."""
+    rng = np.random.default_rng(9)
+    exponents = rng.permutation(np.repeat([-250, 250], 50))
+    tables = rng.integers(1, 1000, (100, 2)) * 10.0 ** exponents[:, None]
+    problem = problem_of([(v,) for v in range(100)], tables, (2,) * 100)
+    context = Context(prec=50)
+    expected = sum((Decimal(a) + Decimal(b)).ln(context) for a, b in tables.tolist())
+    found = ConvexBP(counts=counts).estimate(problem)
+    assert expected <= Decimal(found.upper)
+    assert found.upper == pytest.approx(float(expected), abs=1e-7)
+    constants = [0.1, 7.0, 1e300, 1e-300]
+    empty = ConvexBP(counts=counts).log_total([Factor((), number) for number in constants], NONE)
+    total = sum(Decimal(number).ln(context) for number in constants)
+    assert Decimal(empty.lower) < total < Decimal(empty.upper)
+
+
+def test_advice_names_what_helps_and_no_option_that_is_taken():
+    """Other counts only where they are others."""
+    problem = problem_of(*frustrated(np.random.default_rng(4), num_variables=4))
+    for counts in COUNTS:
+        advice = ConvexBP(counts=counts, max_iterations=1).estimate(problem).info.advice
+        assert ("counts='covering'" in advice) == (counts != "covering")
+        assert "max_iterations" in advice
+        assert "MiniBuckets()" in advice
+
+
 # --- beliefs ---
 
 
 @pytest.mark.parametrize("counts", COUNTS)
 def test_independent_factors_have_exact_beliefs(counts):
-    """Where factors share no variable any valid numbers give the product itself."""
+    """Where factors share no variable each counts once, and the beliefs are the product itself."""
     rng = np.random.default_rng(5)
     tables = [rng.random((2, 3)), rng.random((2, 1))]
     problem = problem_of([(0, 1), (2, 3)], tables, (2, 3, 2, 1))

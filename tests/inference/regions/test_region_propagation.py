@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import math
 import pickle
+from dataclasses import replace
+from decimal import Context, Decimal
 
 import numpy as np
 import pytest
 
 from engine_problems import full_product, random_tables
-from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge
+from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge, UnknownVariable
 from plausible.factors import Factor
 from plausible.inference.problem import Problem
 from plausible.inference.propagation.belief_propagation import LoopyBP
 from plausible.inference.regions.join_graph import join_graph
+from plausible.inference.regions.region_energy import forest_total
 from plausible.inference.regions.region_graph import RegionGraph, bethe_regions, kikuchi_regions
 from plausible.inference.regions.region_propagation import ClusterBP, RegionBP
 from plausible.inference.regions.short_loops import short_loops
+from plausible.models import MarkovNetwork
 from plausible.variables import Evidence, Variable
 
 NONE = Evidence.read({}, {})
@@ -122,7 +126,7 @@ def test_full_bound_is_exact_with_zeros_and_one_state_variables(schedule):
             continue
         num_possible += 1
         assert total == pytest.approx(math.log(joint.sum()), abs=1e-9)
-        assert total.lower == total.upper == total
+        assert total.lower < math.log(joint.sum()) < total.upper < total.lower + 1e-9
         beliefs = engine.joints(factors, [[variables[v] for v in scope] for scope in scopes], NONE)
         for scope, belief in zip(scopes, beliefs, strict=True):
             np.testing.assert_allclose(belief.values, marginal(joint, scope), atol=1e-10)
@@ -153,6 +157,71 @@ def test_a_join_graph_of_pairs_and_bethe_regions_share_the_fixed_point_of_loopy_
     expected = LoopyBP().log_total(factors, NONE)
     assert ClusterBP(bound=2).log_total(factors, NONE) == pytest.approx(expected, abs=1e-6)
     assert RegionBP(clusters=[]).log_total(factors, NONE) == pytest.approx(expected, abs=1e-6)
+
+
+FAR_APART = [((0, 1), [[1, 0], [0, 1e-60]]), ((1, 2), [[1e-80, 0], [0, 1.0]])]
+
+
+@pytest.mark.parametrize(
+    "engine",
+    [RegionBP(), RegionBP(damping=0.9, schedule="synchronous"), ClusterBP(bound=2, damping=0.5), ClusterBP(bound=2)],
+    ids=repr,
+)
+def test_forests_whose_small_numbers_decide_are_exact_damped_or_not(engine):
+    """1e-60 beats 1e-80: what a message says of a state without weight elsewhere is the whole truth."""
+    factors, variables = factors_of(*zip(*FAR_APART, strict=True), (2, 2, 2))
+    found = engine.log_total(factors, NONE)
+    assert found.info.exact
+    assert found == pytest.approx(math.log(1e-60), abs=1e-9)
+    np.testing.assert_allclose(engine.query(factors, variables[:1], NONE).values, [1e-20, 1.0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("damping", [0.0, 0.5, 0.9])
+def test_a_run_with_cycles_has_settled_only_where_no_small_number_moves_any_more(schedule, damping):
+    """1e-60 beats 1e-80 beside a ring of ones, whose messages never change: the beliefs are those without the ring."""
+    ring = [(pair, np.ones((2, 2))) for pair in ((2, 3), (3, 4), (4, 2))]
+    factors, variables = factors_of(*zip(*FAR_APART, *ring, strict=True), (2,) * 5)
+    engine = ClusterBP(bound=2, schedule=schedule, damping=damping)
+    belief = engine.query(factors, variables[:1], NONE)
+    assert (belief.info.converged, belief.info.exact) == (True, False)
+    np.testing.assert_allclose(belief.values, [0.0, 1.0], atol=1e-5)
+    assert engine.log_total(factors, NONE) == pytest.approx(math.log(4e-60), abs=1e-4)
+
+
+@pytest.mark.parametrize("engine", [RegionBP(), ClusterBP(bound=2)], ids=repr)
+def test_limits_of_exact_answers_hold_the_exact_rational_total(engine):
+    """Chains of whole numbers, summed without rounding; the limits are wider than nothing and hold log Z."""
+    rng = np.random.default_rng(11)
+    for length in [1, 2, 5, 60, 200]:
+        tables = rng.integers(1, 10**6, (length, 2, 2))
+        total = np.array([1, 1], dtype=object)
+        for table in tables.astype(object):
+            total = total @ table
+        expected = Decimal(int(total.sum())).ln(Context(prec=50))
+        factors, _ = factors_of([(v, v + 1) for v in range(length)], tables.astype(float), (2,) * (length + 1))
+        found = engine.log_total(factors, NONE)
+        assert found.info.exact
+        assert Decimal(found.lower) < expected < Decimal(found.upper)
+        assert found.upper - found.lower < 1e-9 * length
+    empty = engine.log_total([Factor((), 3.0), Factor((), 7.0)], NONE)
+    assert Decimal(empty.lower) < Decimal(21).ln(Context(prec=50)) < Decimal(empty.upper)
+
+
+def test_limits_of_a_forest_hold_for_any_messages():
+    """The reparametrisation of random messages, far from settled, still brackets log Z."""
+    rng = np.random.default_rng(12)
+    engine = RegionBP()
+    for seed in range(20):
+        scopes, sizes = [(0, 1), (1, 2, 3), (3, 4), (1, 5), (6,)], (2, 3, 2, 2, 1, 3, 2)
+        tables = random_tables(scopes, sizes, seed, zeros=0.0)
+        problem = Problem.of(factors_of(scopes, tables, sizes)[0], NONE)
+        layout = engine.init(problem).layout
+        assert layout.is_exact
+        found = forest_total(layout, rng.normal(size=int(layout.message_starts[-1])))
+        truth = math.log(full_product(scopes, tables, sizes).sum()) - problem.log_scale
+        assert abs(found.value - truth) <= found.margin
+        assert found.margin > 0.1
 
 
 # --- quality ---
@@ -224,9 +293,19 @@ def test_runs_go_on_from_pickled_states_and_say_when_they_stopped_early(engine):
     resumed = engine.run(problem, pickle.loads(pickle.dumps(first)))
     np.testing.assert_array_equal(resumed.messages, whole.messages)
     assert [state.iterations for state in seen] == list(range(1, whole.iterations + 1))
-    early = type(engine)(max_iterations=1).query(factors, variables[:1], NONE).info
+    early = replace(engine, max_iterations=1).query(factors, variables[:1], NONE).info
     assert (early.converged, early.exact, early.error) == (False, False, None)
     assert "not settled" in early.advice
+    assert "MiniBuckets()" in early.advice
+
+
+def test_advice_on_a_tree_is_to_go_on():
+    """Nothing else is needed there: not damping, nor another engine."""
+    factors, variables = factors_of([(v, v + 1) for v in range(6)], [[[1, 2], [3, 1]]] * 6, (2,) * 7)
+    early = ClusterBP(bound=2, schedule="synchronous", max_iterations=2).query(factors, variables[:1], NONE).info
+    assert (early.converged, early.exact) == (False, False)
+    assert "max_iterations" in early.advice
+    assert "damping" not in early.advice
 
 
 @pytest.mark.parametrize("engine", [ClusterBP(), RegionBP()], ids=repr)
@@ -251,6 +330,17 @@ def test_evidence_is_passed_over_in_clusters():
     np.testing.assert_allclose(found.values, marginal(joint, [0]), atol=1e-8)
 
 
+def test_models_refuse_clusters_with_unknown_names():
+    """The options mention variables, which a model looks up."""
+    factors, _ = factors_of(*random_grid(np.random.default_rng(7), 2, 3, 0.7))
+    model = MarkovNetwork(factors)
+    good = RegionBP(clusters=[["v0", "v1", "v3", "v4"], ("v1", "v2", "v4", "v5")])
+    assert good.mentioned == ("v0", "v1", "v3", "v4", "v1", "v2", "v4", "v5")
+    assert model.query("v0", engine=good).info.exact
+    with pytest.raises(UnknownVariable, match=r"'zz'.*RegionBP"):
+        model.query("v0", engine=RegionBP(clusters=[["v1", "zz"]]))
+
+
 def test_groups_that_no_region_holds_and_bad_options_are_refused():
     """The sentence says what to do."""
     factors, variables = factors_of(*random_grid(np.random.default_rng(8), 3, 3, 0.5))
@@ -268,7 +358,7 @@ def test_groups_that_no_region_holds_and_bad_options_are_refused():
     for options in [{name: value} for name, values in bad.items() for value in values]:
         with pytest.raises(InvalidArgument, match=f"{next(iter(options))}="):
             ClusterBP(**options)
-    for clusters in ("AB", [[1, 2]], 3):
+    for clusters in ("AB", [[1, 2]], 3, [1], [["a"], None]):
         with pytest.raises(InvalidArgument, match="clusters="):
             RegionBP(clusters=clusters)
     wide = [Factor({f"w{i}": 3, f"w{j}": 3}, np.ones((3, 3))) for i in range(20) for j in range(i)]

@@ -21,7 +21,7 @@ from plausible.inference.buckets.probability_bounds import ProbabilityBounds, pr
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
 from plausible.inference.optimization.map_local_search import LocalSearch
-from plausible.inference.options import check_count, check_number
+from plausible.inference.options import check_count, check_flag, check_number
 from plausible.inference.problem import Problem
 from plausible.variables import Evidence, Variable
 
@@ -116,6 +116,7 @@ class MiniBuckets(ApproximateEngine):
         check_count("max_entries", self.max_entries, 1)
         check_count("max_iterations", self.max_iterations)
         check_number("tolerance", self.tolerance, least=0)
+        check_flag("is_weighted", self.is_weighted)
 
     # --- sweeps ---
 

@@ -159,27 +159,28 @@ def is_forest(scopes: Clusters | Problem) -> bool:
 def tree_weights(scopes: Clusters | Problem, num_trees: int, seed: int) -> Floats:
     """In what share of random sets of factors without cycles each factor is: always above zero, one on a forest.
 
-    A set is filled in random order, for as long as no cycle arises in the factor graph, so that for pairs it is a
-    spanning forest. Factors that no set had yet come first, and sets are added to the first `num_trees` until all
-    had their turn.
+    Those of one variable are in all sets, without a draw. The others fill a set in random order, for as long as no
+    cycle arises in the factor graph, so that pairs make a spanning forest. Factors that no set had yet come first, and
+    sets are added to the first `num_trees` until all had their turn.
     """
-    rng = np.random.default_rng(seed)
-    counts = np.zeros(len(scopes.scope_starts) - 1, dtype=np.int64)
+    ties = np.flatnonzero(np.diff(scopes.scope_starts) > 1)
+    weights = np.ones(len(scopes.scope_starts) - 1)
     if is_forest(scopes):
-        return np.ones(counts.size)
-    num_drawn = 0
+        return weights
+    rng, counts, num_drawn = np.random.default_rng(seed), np.zeros(ties.size, dtype=np.int64), 0
     while num_drawn < num_trees or not counts.all():
-        sequence = np.argsort(rng.random(counts.size) + (counts > 0))
-        counts += _counts_without_cycle(scopes, sequence)
+        sequence = ties[np.argsort(rng.random(ties.size) + (counts > 0))]
+        counts += _counts_without_cycle(scopes, sequence)[ties]
         num_drawn += 1
-    return counts / num_drawn
+    weights[ties] = counts / num_drawn
+    return weights
 
 
 def _counts_without_cycle(scopes: Clusters | Problem, sequence: Ints) -> Ints:
     """One for each factor that closes no cycle with those before it in the sequence, zero for the others."""
     from plausible.kernels.message_graphs import acyclic
 
-    counts = np.zeros(sequence.size, dtype=np.int64)
+    counts = np.zeros(len(scopes.scope_starts) - 1, dtype=np.int64)
     roots, stamps = np.arange(scopes.sizes.size), np.full(scopes.sizes.size, -1)
     acyclic(scopes.scope_starts, scopes.scopes, sequence, roots, stamps, counts)
     return counts

@@ -169,7 +169,7 @@ class ConvexBP(ApproximateEngine):
 
     def beliefs(self, problem: Problem, groups: Sequence[tuple[int, ...]]) -> Beliefs:
         """The belief about each group of variables that some factor has."""
-        state = self.run(problem)
+        state, _ = _read_off(problem, self.run(problem))
         if state.is_contradictory:
             raise ImpossibleEvidence.outright()
         tables = tuple(_belief(problem, state, group) if group else np.ones(()) for group in groups)
@@ -177,15 +177,15 @@ class ConvexBP(ApproximateEngine):
 
     def estimate(self, problem: Problem) -> Estimate:
         """The dual of the free energy: an upper bound on log Z where the counting numbers are known to give one."""
-        state = self.run(problem)
+        state, dual = _read_off(problem, self.run(problem))
         info = self._info(problem, state)
         if state.is_contradictory:
             return Estimate(-math.inf, info, lower=-math.inf, upper=-math.inf, is_bound=True)
-        value = dual_value(problem, state) + problem.log_scale
+        value, margin = dual + problem.log_scale, problem.scale_rounding
         if not problem.variables:
-            return Estimate(value, info, lower=value, upper=value, is_bound=True)
+            return Estimate(value, info, lower=value - margin, upper=value + margin, is_bound=True)
         if state.layout.is_upper:
-            margin = state.layout.slack + 1e-12 * (problem.tables.size + abs(value))
+            margin += state.layout.slack + _rounding(problem, state)
             return Estimate(value, info, upper=value + margin, is_bound=True)
         return Estimate(value, info)
 
@@ -200,21 +200,48 @@ class ConvexBP(ApproximateEngine):
             largest_table=int(np.diff(problem.table_starts).max(initial=0)),
             iterations=state.iterations,
             residual=state.residual,
-            advice=""
-            if state.converged or is_exact
-            else "The beliefs are on their way: raise max_iterations or tolerance, or take counts='covering'.",
+            advice="" if state.converged or is_exact else self._advice,
+        )
+
+    @property
+    def _advice(self) -> str:
+        other = "" if self.counts == "covering" else "counts='covering', which settles faster, "
+        return (
+            f"The beliefs are on their way. Try more max_iterations, a higher tolerance, {other}MiniBuckets() for "
+            "bounds, or Gibbs()."
         )
 
 
+def _read_off(problem: Problem, state: ConvexState) -> tuple[ConvexState, float]:
+    """The dual, `problem.log_scale` left out, and the state, contradictory where the dual shows it first."""
+    if state.is_contradictory or problem.is_impossible:
+        return replace(state, converged=True, is_contradictory=True), -math.inf
+    dual = dual_value(problem, state)
+    return (state, dual) if dual > -math.inf else (replace(state, converged=True, is_contradictory=True), dual)
+
+
 def dual_value(problem: Problem, state: ConvexState) -> float:
-    """Σ a_f log Σ exp(T_f / a_f) + the conjugates of the variables' terms, `problem.log_scale` left out."""
+    """Σ a_f log Σ exp(T_f / a_f) + the conjugates of the variables' terms, `problem.log_scale` left out.
+
+    T_f is taken from the messages afresh: what rounding did to it round by round is no matter then.
+    """
     layout = state.layout
     if not problem.variables:
         return 0.0
-    shares = layout.factor_shares
-    starts = problem.table_starts[:-1]
-    total = float(shares @ log_sums(state.logs / np.repeat(shares, np.diff(problem.table_starts)), starts))
+    shares, starts = layout.factor_shares, problem.table_starts[:-1]
+    entries = np.concatenate([turn.entries for turn in layout.turns])
+    messages = np.concatenate([turn.messages for turn in layout.turns])
+    logs = problem.logs - np.bincount(entries, state.messages[messages], problem.logs.size)
+    logs = np.where(np.isneginf(state.logs), -np.inf, logs)
+    total = float(shares @ log_sums(logs / np.repeat(shares, np.diff(problem.table_starts)), starts))
     return total + sum(_conjugate(turn, state) for turn in layout.turns)
+
+
+def _rounding(problem: Problem, state: ConvexState) -> float:
+    """A generous measure of what rounding can have done to the dual."""
+    logs = problem.logs[problem.logs > -np.inf]
+    magnitude = problem.logs.size + float(np.abs(logs).sum() + np.abs(state.messages).sum())
+    return 16 * float(np.finfo(np.float64).eps) * magnitude
 
 
 def _take(turn: Turn, logs: Floats, messages: Floats) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,46 +92,68 @@ def tree_counts(problem: Problem, num_trees: int = 30, seed: int = 0) -> Countin
 def bethe_like_counts(problem: Problem) -> CountingNumbers:
     """Valid and convex numbers near those of Bethe, which are one for factors, by a linear program.
 
-    It raises the least c_f of factors of several variables as far as it can, while each a_f keeps a tenth of what
-    it would have if the factors of a variable shared its entropy. A grid of 50 x 50 variables takes a second or so, and
-    the split another two; `covering_counts` and `tree_counts` need no such program.
+    It raises the least c_f of factors of several variables as far as it can, none above one, while each a_f keeps a
+    tenth of what it would have if the factors of a variable shared its entropy: where Bethe's numbers leave them so
+    much, as for independent factors, it finds these. A grid of 50 x 50 variables takes a second or so, and the split
+    another two; `covering_counts` and `tree_counts` need no such program.
     """
-    num_factors, num_variables, num_edges = len(problem.factors), len(problem.variables), problem.scopes.size
-    if not num_factors:
+    if not problem.factors:
         return CountingNumbers(np.zeros(0), np.zeros(0))
     from scipy.optimize import linprog
-    from scipy.sparse import block_array, csr_array, eye_array
 
-    by_factor, by_variable = _incidences(problem)
-    around = by_variable @ by_factor.T
-    totals = block_array(
-        [[around, eye_array(num_variables), around @ by_factor - by_variable, csr_array((num_variables, 1))]]
-    )
-    own = block_array(
-        [[-eye_array(num_factors), around.T * 0.0, -by_factor, csr_array(np.ones((num_factors, 1)))]]
-    ).tocsr()
-    is_joint = np.diff(problem.scope_starts) > 1
-    costs = np.zeros(own.shape[1])
-    costs[-1] = -1.0
-    least, most = np.zeros(costs.size), np.full(costs.size, np.inf)
-    least[:num_factors] = 0.1 / by_variable.sum(axis=1).max()
+    program = _bethe_program(problem)
+    num_factors, num_variables = len(problem.factors), len(problem.variables)
+    least, most = np.zeros(program.totals.shape[1]), np.full(program.totals.shape[1], np.inf)
+    least[:num_factors] = 0.1 / np.bincount(problem.scopes).max()
     most[-1] = 1.0
     bounds: Any = np.stack([least, most], axis=1)
-    sides = np.zeros(int(is_joint.sum()))
+    costs = np.zeros(most.size)
+    costs[-1] = -1.0
     # The interior point method is several times as fast here as the simplex method.
     found = linprog(
         costs,
-        A_ub=own[is_joint],
-        b_ub=sides,
-        A_eq=totals,
+        A_ub=program.limits,
+        b_ub=program.sides,
+        A_eq=program.totals,
         b_eq=np.ones(num_variables),
         bounds=bounds,
         method="highs-ipm",
     )
-    numbers = np.asarray(found.x)
-    shares, pairs = numbers[:num_factors], numbers[num_factors + num_variables :][:num_edges]
-    counts = shares + by_factor @ pairs
+    counts = np.asarray(program.counts @ np.asarray(found.x))
     return CountingNumbers(counts, 1 - _degrees(problem, counts))
+
+
+class _BetheProgram(NamedTuple):
+    """Rows of a linear program, its columns a_f, a_v, a_vf and t: `totals` are one, `limits` at most `sides`.
+
+    Totals are c_v + Σ c_f of each variable; limits say t ≤ c_f for factors of several variables, and c_f ≤ 1. The rows
+    of `counts` are c_f. Matrices are sparse, which the declared types of `linprog` do not foresee.
+    """
+
+    totals: Any
+    limits: Any
+    sides: Floats
+    counts: csr_array
+
+
+def _bethe_program(problem: Problem) -> _BetheProgram:
+    from scipy.sparse import block_array, csr_array, eye_array, vstack
+
+    num_factors, num_variables = len(problem.factors), len(problem.variables)
+    by_factor, by_variable = _incidences(problem)
+    around = by_variable @ by_factor.T
+    totals = block_array(
+        [[around, eye_array(num_variables), around @ by_factor - by_variable, csr_array((num_variables, 1))]]
+    ).tocsr()
+    counts = block_array(
+        [[eye_array(num_factors), around.T * 0.0, by_factor, csr_array((num_factors, 1))]], format="csr"
+    )
+    least = np.zeros((1, totals.shape[1]))
+    least[0, -1] = 1.0
+    is_joint = np.diff(problem.scope_starts) > 1
+    spread = csr_array(np.ones((int(is_joint.sum()), 1))) @ csr_array(least)
+    sides = np.repeat([0.0, 1.0], [int(is_joint.sum()), num_factors])
+    return _BetheProgram(totals, csr_array(vstack([spread - counts[is_joint], counts])), sides, counts)
 
 
 def convex_split(problem: Problem, counts: CountingNumbers) -> ConvexSplit:

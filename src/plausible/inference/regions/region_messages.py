@@ -17,6 +17,7 @@ from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
 from plausible.inference.options import check_count, check_number
 from plausible.inference.problem import Problem
+from plausible.inference.regions.region_energy import edge_sums, forest_total, negative_energy, region_tables
 from plausible.inference.regions.region_graph import RegionGraph
 from plausible.inference.regions.region_layout import RegionLayout, Wave, lay_out
 
@@ -43,7 +44,7 @@ class RegionState:
     iterations
         How many rounds there were.
     residual
-        By how much the last one changed a message.
+        By how much the last one changed the logarithm of a message, undamped; relative to it where that is below -1.
     converged
         Whether that was too little to go on.
     is_contradictory
@@ -108,9 +109,10 @@ class RegionEngine(ApproximateEngine):
         waves, messages = state.layout.waves, state.messages.copy()
         # On a forest the messages are final after some rounds, up to rounding: nothing less is exact.
         target = min(self.tolerance, _ROUNDING) if state.layout.is_exact else self.tolerance
+        damping = 0.0 if state.layout.is_exact else self.damping
         residual = 0.0
         for wave in (*waves, *waves[-2::-1]):
-            change = _renew(wave, messages, self.damping)
+            change = _renew(wave, messages, damping)
             if change < 0:
                 residual = -1.0
                 break
@@ -155,7 +157,7 @@ class RegionEngine(ApproximateEngine):
         state = self.run(problem)
         if state.is_contradictory:
             raise ImpossibleEvidence.outright()
-        everything = _tables(state)
+        everything = region_tables(state.layout, state.messages)
         tables = tuple(self._belief(problem, state.layout, everything, group) for group in groups)
         return Beliefs(tables, self._info(state))
 
@@ -165,10 +167,11 @@ class RegionEngine(ApproximateEngine):
         info = self._info(state)
         if state.is_contradictory:
             return Estimate(-math.inf, info, lower=-math.inf, upper=-math.inf, is_bound=True)
-        value = _negative_energy(state) + problem.log_scale
-        if info.exact:
-            return Estimate(value, info, lower=value, upper=value, is_bound=True)
-        return Estimate(value, info)
+        if not info.exact:
+            return Estimate(negative_energy(state.layout, state.messages) + problem.log_scale, info)
+        found = forest_total(state.layout, state.messages)
+        value, margin = found.value + problem.log_scale, found.margin + problem.scale_rounding
+        return Estimate(value, info, lower=value - margin, upper=value + margin, is_bound=True)
 
     def _belief(self, problem: Problem, layout: RegionLayout, tables: Floats, group: tuple[int, ...]) -> Floats:
         if not group:
@@ -198,7 +201,6 @@ class RegionEngine(ApproximateEngine):
 
     def _info(self, state: RegionState) -> QueryInfo:
         is_exact = state.is_contradictory or (state.layout.is_exact and state.residual <= _ROUNDING)
-        damped = "" if self.damping >= 0.5 else "damping=0.5, "
         return QueryInfo(
             self._name,
             exact=is_exact,
@@ -208,10 +210,16 @@ class RegionEngine(ApproximateEngine):
             largest_table=int(np.diff(state.layout.starts).max(initial=0)),
             iterations=state.iterations,
             residual=state.residual,
-            advice=""
-            if is_exact or state.converged
-            else f"The messages have not settled. Try {damped}more max_iterations, or ConvexBP(), whose messages do "
-            "given enough rounds.",
+            advice="" if is_exact or state.converged else self._advice(state),
+        )
+
+    def _advice(self, state: RegionState) -> str:
+        if state.layout.is_exact:
+            return "The messages have not settled. They are final, and exact, after more rounds: raise max_iterations."
+        damped = "" if self.damping >= 0.5 else "damping=0.5, "
+        return (
+            f"The messages have not settled. Try {damped}more max_iterations, ConvexBP(), whose messages settle given "
+            "enough rounds, MiniBuckets() for bounds, or Gibbs()."
         )
 
 
@@ -219,52 +227,36 @@ class RegionEngine(ApproximateEngine):
 
 
 def _renew(wave: Wave, messages: Floats, damping: float) -> float:
-    """Renew the messages in place; the largest change of one whose peak is one, negative for a contradiction."""
-    logs = wave.logs + wave.incoming @ messages
+    """Renew the messages in place; the largest change they would make undamped, negative for a contradiction."""
     old = messages[wave.messages]
-    answers = np.concatenate([_log_sums(logs[places]) for places in wave.sums])
+    answers = edge_sums(wave, messages)
     is_live = answers > -np.inf
     answers[is_live] -= old[is_live]
     beliefs = (wave.collect @ answers)[wave.inner]
     is_live = beliefs > -np.inf
     new = np.full(old.size, -np.inf)
     new[is_live] = beliefs[is_live] - answers[is_live]
+    if np.isneginf(np.maximum.reduceat(new, wave.message_starts)).any():
+        return -1.0
+    new = _peaked(wave, new)
+    change = _change(new, old)
     if damping:
         new[is_live] += damping * (old[is_live] - new[is_live])
-    peaks = np.maximum.reduceat(new, wave.message_starts)
-    if np.isneginf(peaks).any():
-        return -1.0
-    new -= np.repeat(peaks, np.diff(wave.message_starts, append=new.size))
+        new = _peaked(wave, new)
     messages[wave.messages] = new
-    return float(np.abs(np.exp(new) - np.exp(old)).max())
+    return change
 
 
-def _log_sums(tables: Floats) -> Floats:
-    """log Σ exp over the last axis, all in one row."""
-    peaks = tables.max(axis=2)
-    safe = np.where(np.isneginf(peaks), 0.0, peaks)
-    with np.errstate(divide="ignore"):
-        return np.asarray((np.log(np.exp(tables - safe[:, :, None]).sum(axis=2)) + safe).ravel())
+def _peaked(wave: Wave, logs: Floats) -> Floats:
+    """Messages scaled so that their peaks are one."""
+    peaks = np.maximum.reduceat(logs, wave.message_starts)
+    return np.asarray(logs - np.repeat(peaks, np.diff(wave.message_starts, append=logs.size)))
 
 
-# --- beliefs and their energy ---
-
-
-def _tables(state: RegionState) -> Floats:
-    """The normalised beliefs of all regions; those of inner ones as the first outer one sees them."""
-    layout = state.layout
-    logs = np.asarray(layout.logs + layout.incoming @ state.messages)
-    if not logs.size:
-        return logs
-    widths = np.diff(layout.starts)
-    tables = np.exp(logs - np.repeat(np.maximum.reduceat(logs, layout.starts[:-1]), widths))
-    tables /= np.repeat(np.add.reduceat(tables, layout.starts[:-1]), widths)
-    is_inner = np.repeat([bool(above) for above in layout.graph.parents], widths)
-    return np.asarray(np.where(is_inner, layout.projection @ tables, tables))
-
-
-def _negative_energy(state: RegionState) -> float:
-    layout, tables = state.layout, _tables(state)
-    counts = np.repeat(np.array(layout.graph.counts, dtype=np.float64), np.diff(layout.starts))
-    is_live = tables > 0
-    return float(counts[is_live] * tables[is_live] @ (layout.logs[is_live] - np.log(tables[is_live])))
+def _change(new: Floats, old: Floats) -> float:
+    """The largest change of a logarithm, relative for those below -1: where small numbers meet, they decide."""
+    is_other = new != old
+    if np.isneginf(new[is_other]).any():
+        return math.inf
+    changes = np.abs(new[is_other] - old[is_other]) / np.maximum(1.0, -new[is_other])
+    return float(changes.max(initial=0.0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -35,10 +35,10 @@ class ClusterBP(RegionEngine):
         tree takes one round and another to see that nothing changes; "synchronous" renews all from those of the round
         before.
     damping
-        The share of the old message, in logarithms, that is kept in the new one.
+        The share of the old message, in logarithms, that is kept in the new one; none on a tree.
     tolerance
-        Messages, their peaks at one, that change no more than this have settled; those on a tree go on until nothing
-        but rounding is left.
+        Messages whose logarithms would change no more than this undamped, relative to those below -1, have settled;
+        those on a tree go on until nothing but rounding is left.
     max_iterations
         Rounds after which to give up.
 
@@ -109,12 +109,12 @@ class RegionBP(RegionEngine):
 
     def __post_init__(self) -> None:
         RegionEngine.__post_init__(self)
-        if self.clusters is None:
-            return
-        listed = self.clusters if isinstance(self.clusters, (list, tuple)) else ()
-        if listed != self.clusters or not all(isinstance(name, str) for cluster in listed for name in cluster):
-            raise InvalidArgument(f"clusters={self.clusters!r} must be a list of lists of names of variables.")
-        object.__setattr__(self, "clusters", tuple(map(tuple, self.clusters)))
+        object.__setattr__(self, "clusters", _read_clusters(self.clusters))
+
+    @property
+    def mentioned(self) -> tuple[str, ...]:
+        """The names of variables that its options mention."""
+        return tuple(name for cluster in self.clusters or () for name in cluster)
 
     def regions(self, problem: Problem) -> RegionGraph:
         """The clusters and their intersections."""
@@ -128,3 +128,14 @@ class RegionBP(RegionEngine):
     @property
     def _wider(self) -> str:
         return "Give a cluster that does."
+
+
+def _read_clusters(clusters: object) -> tuple[tuple[str, ...], ...] | None:
+    """Groups of names, which may overlap; None stays None."""
+    if clusters is None:
+        return None
+    if isinstance(clusters, list | tuple) and all(isinstance(cluster, Iterable) for cluster in clusters):
+        read = tuple(map(tuple, clusters))
+        if all(isinstance(name, str) for cluster in read for name in cluster):
+            return read
+    raise InvalidArgument(f"clusters={clusters!r} must be a list of lists of names of variables.")
