@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from plausible.errors import NotSupported
 
-__all__ = ["Censored", "censored"]
+__all__ = ["Censored", "censored", "eliminated_pattern"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -95,33 +95,13 @@ def censored(matrix: Any, leaks: Floats) -> Censored | None:
     leaks
         For each state the probability to leave for good: zeros, or enough to be left from everywhere.
     """
-    from scipy.sparse import csr_array
-
     from plausible.kernels.censoring import censor
 
-    size = matrix.shape[0]
-    pattern = _eliminated_pattern(matrix)
+    pattern = eliminated_pattern(matrix)
     if pattern is None:
         return None
     order, upper = pattern
-    entries = matrix.tocoo()
-    places = np.empty(size, dtype=np.int64)
-    places[order] = np.arange(size)
-    is_move = entries.row != entries.col
-    moves = csr_array(
-        (entries.data[is_move], (places[entries.row[is_move]], places[entries.col[is_move]])), shape=matrix.shape
-    )
-    lower = upper.T.tocsr()
-    found = Censored(
-        order,
-        upper.indptr.astype(np.int64),
-        upper.indices.astype(np.int64),
-        np.empty(upper.nnz),
-        lower.indptr.astype(np.int64),
-        lower.indices.astype(np.int64),
-        np.empty(upper.nnz),
-        np.empty(size),
-    )
+    moves, found = _moves(matrix, order), _nothing_yet(order, upper)
     censor(
         moves.indptr.astype(np.int64),
         moves.indices.astype(np.int64),
@@ -138,8 +118,35 @@ def censored(matrix: Any, leaks: Floats) -> Censored | None:
     return found
 
 
-def _eliminated_pattern(matrix: Any) -> tuple[Ints, Any] | None:
-    """The order in which states go, and ones where a place in it has a later neighbour."""
+def _moves(matrix: Any, order: Ints) -> Any:
+    """The rates between different states, by their places in the order."""
+    from scipy.sparse import csr_array
+
+    entries = matrix.tocoo()
+    places = np.empty(order.size, dtype=np.int64)
+    places[order] = np.arange(order.size)
+    is_move = entries.row != entries.col
+    pairs = places[entries.row[is_move]], places[entries.col[is_move]]
+    return csr_array((entries.data[is_move], pairs), shape=matrix.shape)
+
+
+def _nothing_yet(order: Ints, upper: Any) -> Censored:
+    """The record of an elimination, with room for its numbers."""
+    lower = upper.T.tocsr()
+    return Censored(
+        order,
+        upper.indptr.astype(np.int64),
+        upper.indices.astype(np.int64),
+        np.empty(upper.nnz),
+        lower.indptr.astype(np.int64),
+        lower.indices.astype(np.int64),
+        np.empty(upper.nnz),
+        np.empty(order.size),
+    )
+
+
+def eliminated_pattern(matrix: Any) -> tuple[Ints, Any] | None:
+    """The order in which states go, and ones where a place in it has a later neighbour; `None` if it is too much."""
     from scipy.sparse import csr_array
 
     from plausible.kernels.elimination import MIN_NEIGHBORS, eliminate

@@ -1,4 +1,4 @@
-"""What Markov chains come to in the long run: stationary distributions, speed of mixing, many steps at once."""
+"""What Markov chains come to in the long run: stationary distributions, time to mix, many steps at once."""
 
 from __future__ import annotations
 
@@ -7,15 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.errors import NotSupported
 from plausible.inference.markov_chains.chain_elimination import censored
 
 __all__ = [
     "SMALL",
     "StationaryVector",
-    "is_balanced",
     "power_of",
-    "second_modulus",
     "stationary_vector",
     "steps_to_mix",
 ]
@@ -28,10 +25,6 @@ SMALL = 1000
 _POWER_STEPS = 3000
 _POWER_TOLERANCE = 1e-14
 _MAX_DOUBLINGS = 60
-#: Flows that differ by no more than this share of themselves are the same.
-_BALANCE = 1e-9
-#: Arnoldi's method gives up after so many restarts.
-_RESTARTS = 60
 
 
 class StationaryVector(NamedTuple):
@@ -64,14 +57,6 @@ def stationary_vector(matrix: Any) -> StationaryVector:
     return StationaryVector(vector, False, _POWER_STEPS, False)
 
 
-def is_balanced(matrix: Any, weights: Floats) -> bool:
-    """Whether the flows π(i) A[i, j] and π(j) A[j, i] are equal, each pair up to its own rounding."""
-    flows = matrix.multiply(weights[:, None]).tocsr()
-    back = flows.T.tocsr()
-    excess = abs(flows - back) - _BALANCE * flows.maximum(back)
-    return bool(excess.nnz == 0 or excess.max() <= 0)
-
-
 def power_of(matrix: Any, exponent: int) -> Any:
     """A^n by repeated squaring, the rows of each product being scaled to one: rounding would double each time."""
     from scipy.sparse import csr_array, eye_array
@@ -95,50 +80,6 @@ def _scaled(matrix: Any) -> Any:
         return matrix / sums[:, None]
     matrix.data /= np.repeat(sums, np.diff(matrix.indptr))
     return matrix
-
-
-def second_modulus(matrix: Any, weights: Floats | None) -> float:
-    """The second largest |λ| of the transition matrix of a chain with one closed class, without a period.
-
-    All eigenvalues of small chains. Of large ones that are in detailed balance with the weights given, the
-    eigenvalues nearest to 1 and to -1, by inverse iteration on the symmetric D^½ A D^-½; else Arnoldi's method.
-    """
-    if matrix.shape[0] == 1:
-        return 0.0
-    if matrix.shape[0] <= SMALL:
-        values = np.linalg.eigvals(matrix.toarray())
-    elif weights is not None and is_balanced(matrix, weights):
-        values = _symmetric_ends(matrix, weights)
-    else:
-        values = _arnoldi(matrix)
-    return float(min(1.0, np.sort(np.abs(values))[-2]))
-
-
-def _symmetric_ends(matrix: Any, weights: Floats) -> Floats:
-    from scipy.sparse import diags_array
-    from scipy.sparse.linalg import eigsh
-
-    roots = np.sqrt(weights)
-    symmetric = (diags_array(roots) @ matrix @ diags_array(1 / roots)).tocsc()
-    symmetric = (symmetric + symmetric.T) / 2
-    start = np.random.default_rng(0).random(len(weights))
-    # Not quite at the ends, where the matrix to invert is singular.
-    ends = [eigsh(symmetric, k=k, sigma=s, v0=start, return_eigenvectors=False) for k, s in ((2, 1.001), (1, -1.001))]
-    return np.concatenate(ends)
-
-
-def _arnoldi(matrix: Any) -> NDArray[np.complex128]:
-    from scipy.sparse.linalg import ArpackNoConvergence, eigs
-
-    start = np.random.default_rng(0).random(matrix.shape[0])
-    try:
-        values = eigs(matrix, k=2, ncv=40, maxiter=_RESTARTS, v0=start, return_eigenvectors=False)
-    except ArpackNoConvergence:
-        raise NotSupported(
-            f"The second eigenvalue of this chain of {matrix.shape[0]} states is too near to others for Arnoldi's "
-            "method: the chain mixes very slowly. See stationary(), which does not need it, or lump states together."
-        ) from None
-    return np.asarray(values)
 
 
 def steps_to_mix(table: Floats, limit: Floats, tolerance: float) -> int | None:

@@ -5,21 +5,29 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from numpy.typing import NDArray
 
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
+from plausible.graphs.dag import DAG
+from plausible.graphs.nodes import is_networkx
 from plausible.inference.info import QueryInfo
 from plausible.inference.markov_chains.chain_limits import SMALL
 from plausible.inference.markov_chains.markov_chain import MarkovChain
 from plausible.variables import State, Variable
 
+if TYPE_CHECKING:
+    import networkx as nx
+
 __all__ = ["SearchEngine", "pagerank"]
 
 Floats = NDArray[np.float64]
+#: Links between pages.
+Links: TypeAlias = "Mapping[State, Iterable[State]] | DAG | nx.Graph[Any] | npt.ArrayLike"
 
 _TOLERANCE = 1e-14
 #: Up to this damping steps are few.
@@ -27,7 +35,7 @@ _FAST = 0.99
 _MAX_STEPS = 10_000
 
 
-def pagerank(links: Mapping[State, Iterable[State]], damping: float = 0.85) -> Factor:
+def pagerank(links: Links, damping: float = 0.85) -> Factor:
     """The long-run share of a surfer's time on each page (Brin & Page 1998).
 
     With probability `damping` the surfer follows a link of the page, each equally likely; else, and from a page that
@@ -36,7 +44,8 @@ def pagerank(links: Mapping[State, Iterable[State]], damping: float = 0.85) -> F
     Parameters
     ----------
     links
-        For each page those that it links to. Links said twice count once.
+        For each page those that it links to; a `DAG`, a networkx graph, or a square array, sparse or not, in which row
+        i links to column j where there is anything but zero. Links said twice, or with a weight, count once.
     damping
         At most one; with one the links alone must make the answer unique.
 
@@ -58,14 +67,46 @@ def pagerank(links: Mapping[State, Iterable[State]], damping: float = 0.85) -> F
     home | 0.393617
     news | 0.303191
     help | 0.303191
+    >>> pagerank([[0, 1, 1], [1, 0, 0], [0, 0, 0]]).flat.round(6)
+    array([0.393617, 0.303191, 0.303191])
     """
     if isinstance(damping, bool) or not isinstance(damping, (int, float, np.number)) or not 0 <= damping <= 1:
         raise InvalidArgument(f"damping={damping!r} is to be a probability.")
-    follow, pages = _follow(links)
+    follow, pages = _follow(_mapping_of(links))
     is_dangling = np.diff(follow.indptr) == 0
     by_elimination = _eliminated(follow, is_dangling, damping) if damping > _FAST or len(pages) <= SMALL else None
     vector, info = by_elimination or _stepped(follow, is_dangling, damping)
     return Factor((Variable("page", pages),), vector).with_info(info)
+
+
+def _mapping_of(links: Any) -> Mapping[State, Iterable[State]]:
+    """For each page those that it links to, from whatever says so."""
+    if isinstance(links, Mapping):
+        return links
+    if isinstance(links, DAG):
+        return {node: links.children(node) for node in links.nodes}
+    if is_networkx(links):
+        return {node: list(targets) for node, targets in links.adjacency()}
+    if hasattr(links, "tocsr") or isinstance(links, (list, tuple, np.ndarray)):
+        return _from_matrix(links)
+    raise InvalidArgument(
+        f"links={links!r} is a {type(links).__name__}. Give a mapping from pages to lists of pages, a DAG, a networkx "
+        "graph or a square array."
+    )
+
+
+def _from_matrix(links: Any) -> dict[State, list[State]]:
+    from scipy.sparse import csr_array
+
+    try:
+        table = csr_array(links if hasattr(links, "tocsr") else np.array(links, dtype=float))
+    except (TypeError, ValueError):
+        raise InvalidArgument("Links in an array are rows of numbers, one for each page.") from None
+    if table.ndim != 2 or table.shape[0] != table.shape[1] or not np.isfinite(table.data).all():
+        raise InvalidArgument(f"Links in an array are finite numbers, as many rows as columns; not {table.shape}.")
+    table.eliminate_zeros()
+    rows = np.split(table.indices, table.indptr[1:-1])
+    return {page: row.tolist() for page, row in zip(range(table.shape[0]), rows, strict=True)}
 
 
 def _follow(links: Mapping[State, Iterable[State]]) -> tuple[Any, list[State]]:
