@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,8 @@ class ExpectedCounts(Mapping[str, Floats]):
     Attributes
     ----------
     info
-        That of the worst row: exact only if all are, `error` the largest for one row of weight one.
+        That of the worst row, as if it counted once: one that did not converge if there is one, else one that is not
+        exact, and of these the one with the largest error, or with none that is known.
     """
 
     __slots__ = ("_tables", "info")
@@ -144,7 +146,7 @@ def expected_counts(
             raise ImpossibleRow(int(distinct.first[row]), str(error)) from None
         for name, joint in zip(asked, joints, strict=True):
             tables[name] += distinct.weights[row] * joint.values
-            info = _worse(info, joint.info)
+            info = max(joint.info, info, key=_badness)
     return ExpectedCounts(tables, info)
 
 
@@ -180,15 +182,6 @@ def _joints(
     return [engine.query(factors, group, evidence) for group in groups]
 
 
-def _worse(first: QueryInfo, second: QueryInfo) -> QueryInfo:
-    """What both together are worth."""
-    errors = [info.error for info in (first, second)]
-    return replace(
-        second,
-        exact=first.exact and second.exact,
-        converged=first.converged and second.converged,
-        error=None if None in errors else max(error for error in errors if error is not None),
-        cost=first.cost + second.cost,
-        iterations=max(first.iterations, second.iterations),
-        advice=first.advice if first.advice and not first.converged else second.advice,
-    )
+def _badness(info: QueryInfo) -> tuple[bool, bool, float]:
+    """What makes one answer worse than another."""
+    return not info.converged, not info.exact, math.inf if info.error is None else info.error

@@ -34,6 +34,9 @@ class Problem:
         Those that some factor has and that are not observed; below they go by their places here.
     factors
         Reduced to the evidence, each over at least one variable, its largest entry one.
+    reduced
+        The same before they were scaled, and those without a variable: for engines that take factors, since scaled
+        ones have no room for entries that lie further apart than floats do. `log_scale` is in them.
     log_scale
         The logarithm of what was taken out of the factors; -inf where the product is zero everywhere.
     scale_rounding
@@ -51,6 +54,7 @@ class Problem:
 
     variables: tuple[Variable, ...]
     factors: tuple[Factor, ...]
+    reduced: tuple[Factor, ...]
     log_scale: float
     scale_rounding: float
     sizes: Ints
@@ -88,6 +92,7 @@ class Problem:
                 Factor.trusted(scope, tables[start:end].reshape(table_shape(scope)))
                 for scope, (start, end) in zip(scopes, pairwise(starts.tolist()), strict=True)
             ),
+            tuple(absorbed),
             float(log_scales.sum()),
             _rounding(log_scales),
             np.array([variable.num_states for variable in variables.values()], dtype=np.int64),

@@ -249,14 +249,15 @@ class MiniBuckets(ApproximateEngine):
             residual=None if math.isinf(side.change) else side.change,
             advice="" if tree.is_exact else f"Raise bound above {self.bound} for tighter bounds.",
         )
-        return marginal_map_bound(best[places], found.lower, side.total + side.slack, info)
+        lower = found.lower - problem.log_scale - scale_slack(problem)
+        return marginal_map_bound(best[places], lower, side.total + side.slack, info)
 
     # --- parts ---
 
     def _given(self, problem: Problem, places: Sequence[int], states: Ints) -> Estimate:
-        """log Σ Π φ, `problem.log_scale` left out, given the states of some variables."""
+        """log Σ Π φ, `problem.log_scale` included, given the states of some variables."""
         hard = {problem.variables[place].name: int(states[place]) for place in places}
-        return self.log_total(problem.factors, Evidence(hard, {}, {}, {}))
+        return self.log_total(problem.reduced, Evidence(hard, {}, {}, {}))
 
     def _run_keeping(self, problem: Problem, group: tuple[int, ...]) -> MiniBucketState:
         num_entries = math.prod(problem.sizes[list(group)].tolist())

@@ -18,6 +18,7 @@ from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
 from plausible.inference.options import read_count
 from plausible.inference.problem import Problem
+from plausible.inference.sampling.chain_diagnostics import UNSEEN, interval_width
 from plausible.inference.sampling.chain_layout import ChainLayout
 from plausible.inference.sampling.chain_starts import possible_states
 from plausible.kernels.chain_arrays import ChainArrays
@@ -101,8 +102,10 @@ class AnnealedImportance(ApproximateEngine):
     then the particle makes a Gibbs sweep. The mean weight is an unbiased estimate of Z over that of the start. A zero
     counts as a small number until the last step, so that particles can walk across it.
 
-    The interval of `estimate` is ± 1.96 relative standard errors of the mean weight: about 95 % where the weights are
-    equal enough; `info` says when they are not. Costs T sweeps of Gibbs sampling for each particle.
+    The interval of `estimate` is that of Student's t for the effective particles, in relative standard errors of the
+    mean weight: about 95 % where the weights are equal enough; `info` says when they are not. Costs T sweeps of Gibbs
+    sampling for each particle. The variance of log weights grows with the number of variables: with thousands, take as
+    many temperatures, or bounds by `MiniBuckets` and `TreeReweightedBP`.
 
     Parameters
     ----------
@@ -224,7 +227,7 @@ class AnnealedImportance(ApproximateEngine):
         if peak == -math.inf:
             return Estimate(-math.inf, info)
         value = peak + math.log(float(np.exp(state.log_weights - peak).mean())) + problem.log_scale
-        width = 1.96 * state.residual
+        width = interval_width(state.effective_size - 1) * state.residual
         return Estimate(value, replace(info, error=width), lower=value - width, upper=value + width)
 
     def beliefs(self, problem: Problem, groups: Sequence[tuple[int, ...]]) -> Beliefs:
@@ -238,7 +241,7 @@ class AnnealedImportance(ApproximateEngine):
         weights = np.exp(state.log_weights - state.log_weights.max())
         weights /= weights.sum()
         tables: list[Floats] = []
-        worst = 0.0
+        worst, width = 0.0, interval_width(state.effective_size - 1)
         for group in groups:
             sizes = problem.sizes[list(group)]
             cell = np.zeros(len(weights), dtype=np.int64)
@@ -249,16 +252,19 @@ class AnnealedImportance(ApproximateEngine):
             # Σ w² (1[x] - p)², the delta method for a ratio of means
             squares = np.bincount(cell, weights**2, minlength=count)
             variance = squares * (1 - 2 * table) + (weights**2).sum() * table**2
-            worst = max(worst, float(np.sqrt(np.maximum(variance, 0.0)).max()))
+            # No particle in a cell is no proof that it is empty: no table is more certain than particles are many.
+            least = UNSEEN / state.effective_size if count > 1 else 0.0
+            worst = max(worst, width * float(np.sqrt(np.maximum(variance, 0.0)).max()), least)
             tables.append(np.asarray(table, dtype=np.float64).reshape(sizes))
-        return Beliefs(tuple(tables), self._info(problem, state, 1.96 * worst))
+        return Beliefs(tuple(tables), self._info(problem, state, min(1.0, worst)))
 
     def _info(self, problem: Problem, state: AnnealingState, error: float | None) -> QueryInfo:
         advice = ""
         if not state.converged:
             advice = (
                 f"The {len(state.log_weights)} weights are worth {state.effective_size:.3g} equal ones. "
-                "Raise num_temperatures first, then num_particles."
+                "Raise num_temperatures of AnnealedImportance() first, then num_particles; MiniBuckets() and "
+                "TreeReweightedBP() have bounds on the total for certain."
             )
         return QueryInfo(
             "annealed importance sampling",

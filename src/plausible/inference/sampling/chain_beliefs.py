@@ -5,17 +5,32 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plausible.errors import TooLarge
-from plausible.inference.sampling.chain_diagnostics import interval_width, monte_carlo_error, r_hat_of_moments
+from plausible.inference.sampling.chain_diagnostics import (
+    ROUNDING,
+    UNSEEN,
+    interval_width,
+    monte_carlo_error,
+    r_hat_of_moments,
+)
 from plausible.inference.sampling.chain_layout import ChainLayout
 from plausible.inference.sampling.collapsing import Collapse
 
-__all__ = ["FEWEST_BATCHES", "Batches", "ChainBeliefs", "beliefs_of", "blocks_across", "check_countable", "worst_r_hat"]
+__all__ = [
+    "FEWEST_BATCHES",
+    "Batches",
+    "ChainBeliefs",
+    "Draws",
+    "beliefs_of",
+    "blocks_across",
+    "check_countable",
+    "worst_r_hat",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -64,10 +79,11 @@ class ChainBeliefs:
     tables
         A table for each group.
     error
-        The half-width of a 95 % interval for the worst number p: standard errors times Student's t for the batches.
+        The half-width of a 95 % interval for the worst number p: standard errors times Student's t for the batches;
+        by the rule of three where a number never varied, though what it depends on could.
     effective_samples
-        p (1 - p) over the square of that standard error: so many independent draws would have the same; all that were
-        made where there is no error.
+        p (1 - p) over the square of that standard error: so many independent draws would have the same; no more than
+        the draws can be worth.
     r_hat
         The worst R-hat.
     num_batches
@@ -81,15 +97,31 @@ class ChainBeliefs:
     num_batches: int
 
 
+class Draws(NamedTuple):
+    """What the draws of a method are.
+
+    Attributes
+    ----------
+    num_independent
+        The most independent ones that they can be worth.
+    are_counted
+        Whether beliefs about a block are frequencies of its draws, not means of its probabilities given the others.
+    """
+
+    num_independent: float
+    are_counted: bool
+
+
 def beliefs_of(
     state: Batches,
     layout: ChainLayout,
     collapse: Collapse,
     names: Sequence[Sequence[str]],
     sampled: Sequence[Sequence[int]],
+    draws: Draws,
 ) -> ChainBeliefs:
     """The joint of each group of names from batch means of that of the sampled variables that it rests on."""
-    tables, numbers, worst = [], [np.zeros((*state.sums.shape[:2], 1))], 1.0
+    tables, numbers, worst, least = [], [np.zeros((*state.sums.shape[:2], 1))], 1.0, 0.0
     touched: set[int] = set()
     for group, places in zip(names, sampled, strict=True):
         touched.update(layout.block_of[list(places)].tolist())
@@ -102,6 +134,7 @@ def beliefs_of(
         means = collapse.expand(group, means.reshape(*means.shape[:2], *layout.sizes[list(places)]))
         tables.append(means.mean(axis=(0, 1)))
         numbers.append(means.reshape(*means.shape[:2], -1))
+        least = max(least, _least_error(numbers[-1], layout, places, draws))
     starts = layout.cell_starts
     spans = [np.arange(starts[block], starts[block + 1], dtype=np.int64) for block in sorted(touched)]
     if spans:
@@ -110,9 +143,20 @@ def beliefs_of(
     errors, degrees = _standard_errors(values)
     place = int(errors.argmax())
     mean, error = float(values[:, :, place].mean()), float(errors[place])
-    num_batches = values.shape[0] * values.shape[1]
-    size = mean * (1 - mean) / error**2 if error > 0 else float(num_batches * state.batch_length)
-    return ChainBeliefs(tuple(tables), interval_width(degrees) * error, size, worst, num_batches)
+    size = draws.num_independent if error <= ROUNDING else min(draws.num_independent, mean * (1 - mean) / error**2)
+    width = min(1.0, max(least, interval_width(degrees) * error))
+    return ChainBeliefs(tuple(tables), width, size, worst, values.shape[0] * values.shape[1])
+
+
+def _least_error(numbers: Floats, layout: ChainLayout, places: Sequence[int], draws: Draws) -> float:
+    """What the error of a group's numbers (chains, batches, numbers) does not fall below, however little they vary."""
+    blocks = {int(layout.block_of[place]) for place in places if layout.sizes[place] > 1}
+    if not blocks:
+        return 0.0
+    is_exact = len(blocks) == 1 and not draws.are_counted and not layout.has_neighbours[blocks.pop()]
+    if is_exact or np.ptp(numbers, axis=(0, 1)).min() > ROUNDING:
+        return ROUNDING
+    return min(1.0, UNSEEN / draws.num_independent)
 
 
 def blocks_across(layout: ChainLayout, places: Sequence[int]) -> list[int]:

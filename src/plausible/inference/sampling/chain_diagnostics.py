@@ -16,6 +16,8 @@ from plausible.errors import InvalidArgument, MissingDependency
 
 __all__ = [
     "MAX_R_HAT",
+    "ROUNDING",
+    "UNSEEN",
     "ChainDiagnostics",
     "bulk_effective_sample_size",
     "diagnose",
@@ -26,12 +28,19 @@ __all__ = [
     "r_hat_of_moments",
     "tail_effective_sample_size",
     "to_arviz",
+    "told_r_hat",
 ]
 
 Floats = NDArray[np.float64]
 
 #: Chains with a larger R-hat have not mixed (Vehtari et al. 2021).
 MAX_R_HAT = 1.01
+
+#: What n draws never showed has, with 95 % confidence, a probability below this over n (rule of three).
+UNSEEN = 3.0
+
+#: Numbers between zero and one that differ by less are equal up to rounding.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +77,7 @@ def diagnose(draws: ArrayLike) -> ChainDiagnostics:
     >>> bool(report.r_hat < 1.01), report.bulk_size > 3000, report.advice
     (True, True, '')
     >>> diagnose(rng.standard_normal((2, 500)) + [[0], [3]]).advice
-    'R-hat is 1.8 (more than 1.01): the chains disagree. Draw more samples, or move dependent variables in blocks.'
+    'R-hat is 1.75, more than 1.01: the chains disagree. Draw more samples, or move dependent variables in blocks.'
     """
     values = _read(draws)
     if values.ndim != 2:
@@ -77,8 +86,7 @@ def diagnose(draws: ArrayLike) -> ChainDiagnostics:
     bulk, tail = float(bulk_effective_sample_size(values)), float(tail_effective_sample_size(values))
     advice = ""
     if ratio > MAX_R_HAT:
-        advice = f"R-hat is {ratio:.2g} (more than {MAX_R_HAT}): the chains disagree. Draw more samples, or move "
-        advice += "dependent variables in blocks."
+        advice = f"{told_r_hat(ratio)}: the chains disagree. Draw more samples, or move dependent variables in blocks."
     elif min(bulk, tail) < 100 * len(values):
         advice = f"The draws are worth {min(bulk, tail):.0f} independent ones, fewer than 100 for each chain. "
         advice += "Draw more samples."
@@ -142,6 +150,16 @@ def monte_carlo_error(draws: ArrayLike) -> Floats:
     """The standard error of the mean of all draws: their standard deviation over √(effective sample size)."""
     values = _read(draws)
     return np.asarray(values.std(axis=(0, 1), ddof=1) / np.sqrt(effective_sample_size(values)))
+
+
+def told_r_hat(value: float) -> str:
+    """That an R-hat is too large, with as many digits as it takes to see that.
+
+    >>> told_r_hat(1.2345), told_r_hat(1.010004)
+    ('R-hat is 1.23, more than 1.01', 'R-hat is 1.010004, more than 1.01')
+    """
+    texts = (f"{value:.{digits}g}" for digits in range(3, 18))
+    return f"R-hat is {next(text for text in texts if float(text) > MAX_R_HAT)}, more than {MAX_R_HAT}"
 
 
 def interval_width(degrees: float) -> float:

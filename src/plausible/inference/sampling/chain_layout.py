@@ -89,6 +89,16 @@ class ChainLayout:
         """The joint states of the block that has most of them; zero where there is none."""
         return int(self.links.block_sizes.max(initial=0))
 
+    @property
+    def has_neighbours(self) -> NDArray[np.bool_]:
+        """For each block whether some factor ties it to another one that has a choice."""
+        links = self.links
+        owners = np.repeat(np.arange(len(self.blocks)), np.diff(links.link_starts))
+        is_choice = links.block_sizes[owners] > 1
+        partners = np.bincount(links.link_factors, is_choice, minlength=len(self.table_starts) - 1)
+        tied = partners[links.link_factors] > is_choice
+        return np.bincount(owners, tied, minlength=len(self.blocks)) > 0
+
     def codes(self, states: Ints) -> Ints:
         """The code of each block for each row of states."""
         if len(self.blocks) == len(self.sizes):

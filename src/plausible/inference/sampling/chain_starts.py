@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,25 +102,31 @@ def num_islands(support: Bools, blocks: Sequence[Sequence[int]]) -> int:
     return int(connected_components(graph, directed=False)[0])
 
 
-def blocking_factor(problem: Problem, layout: ChainLayout) -> str:
+def blocking_factor(problem: Problem, blocks: Sequence[Sequence[int]], free: Collection[int] = ()) -> str:
     """What keeps the moves of blocks from reaching every possible assignment: the names of its variables, or "".
 
-    Small joints are looked at as a whole, so that "" is certain for them. In larger ones each factor is, within
-    `possible_states`: one whose positive entries fall apart divides all of the joint.
+    A move changes one block and, along with it, any of the `free` variables. Small joints are looked at as a whole, so
+    that "" is certain for them. In larger ones each factor is, within `possible_states`: one whose positive entries
+    fall apart divides all of the joint.
     """
     if not (problem.tables == 0).any():
         return ""
     is_small = np.prod(problem.sizes, dtype=np.float64) <= _MAX_JOINT and len(problem.sizes) <= _MAX_AXES
-    if is_small and num_islands(_joint_support(problem), layout.blocks) < 2:
+    if is_small and num_islands(_joint_support(problem), [[*block, *free] for block in blocks]) < 2:
         return ""
     domains = possible_states(problem)
+    block_of = {variable: number for number, block in enumerate(blocks) for variable in block}
     strict = [number for number, factor in enumerate(problem.factors) if factor.min() == 0]
     for number in strict:
+        scope, factor = problem.scope(number), problem.factors[number]
+        unbound = [axis for axis, variable in enumerate(scope) if variable in free]
         axes: dict[int, list[int]] = {}
-        for axis, variable in enumerate(problem.scope(number)):
-            axes.setdefault(int(layout.block_of[variable]), []).append(axis)
-        factor = problem.factors[number]
-        if factor.flat.size <= _MAX_TABLE and num_islands(_support(problem, number, domains), [*axes.values()]) > 1:
+        for axis, variable in enumerate(scope):
+            if variable not in free:
+                axes.setdefault(block_of[variable], [*unbound]).append(axis)
+        if not axes or factor.flat.size > _MAX_TABLE:
+            continue
+        if num_islands(_support(problem, number, domains), [*axes.values()]) > 1:
             return ", ".join(factor.names)
     names = [name for number in strict for name in problem.factors[number].names] if is_small else []
     return ", ".join(dict.fromkeys(names))

@@ -22,9 +22,10 @@ from plausible.inference.info import QueryInfo
 from plausible.inference.options import read_blocks, read_count, read_names
 from plausible.inference.problem import Problem
 from plausible.inference.sampled_jeffrey import likelihoods_of_draws
+from plausible.inference.sampling.chain_advice import ONE_CHAIN, Moves, chain_doubt
 from plausible.inference.sampling.chain_beliefs import (
-    FEWEST_BATCHES,
     ChainBeliefs,
+    Draws,
     beliefs_of,
     blocks_across,
     check_countable,
@@ -33,7 +34,7 @@ from plausible.inference.sampling.chain_beliefs import (
 from plausible.inference.sampling.chain_diagnostics import MAX_R_HAT
 from plausible.inference.sampling.chain_layout import ChainLayout
 from plausible.inference.sampling.chain_rows import effective_rows, spread_rows
-from plausible.inference.sampling.chain_starts import blocking_factor, starting_codes
+from plausible.inference.sampling.chain_starts import starting_codes
 from plausible.inference.sampling.collapsing import Collapse
 from plausible.kernels.chain_arrays import ChainArrays
 from plausible.variables import Evidence
@@ -53,6 +54,9 @@ _FEWEST_UPDATES = 20_000
 #: The draws of a chain are kept as the sums of so many batches, or of about the square root of their number if that is
 #: less, for errors to be read off: batches have to be long for their means not to depend on each other.
 _MAX_BATCHES = 50
+
+#: Totals are estimated with at most so many updates of a variable, but with so many particles at least.
+_MAX_ANNEALED, _FEWEST_PARTICLES = 10_000_000, 50
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,6 +161,9 @@ class ChainEngine(ApproximateEngine):
     #: What its answers say they come from.
     _METHOD = "Markov chains"
 
+    #: Whether moves are decided by logarithms, and beliefs are frequencies of draws.
+    _ON_LOGS, _COUNTS_DRAWS = False, False
+
     @abstractmethod
     def _sweep(self, problem: Problem, layout: ChainLayout, sweeps: Sweeps) -> None:
         """Move all chains on in place and add to their sums."""
@@ -180,6 +187,10 @@ class ChainEngine(ApproximateEngine):
     def _guide(self, problem: Problem) -> Floats:
         """What the state is to keep as `guide`."""
         return np.zeros(0)
+
+    def _start(self, problem: Problem, layout: ChainLayout, generators: NDArray[np.uint64], guide: Floats) -> Ints:
+        """The codes of an assignment of positive probability for each chain."""
+        return starting_codes(problem, layout, generators, self.seed)
 
     def _num_proposals(self, layout: ChainLayout) -> int:
         """How many proposals a sweep makes that may be rejected."""
@@ -263,18 +274,19 @@ class ChainEngine(ApproximateEngine):
         per_chain = -(-self.num_samples // self.num_chains)
         num_batches = 2 * min(_MAX_BATCHES // 2, max(1, round(math.sqrt(per_chain) / 2)))
         length = -(-per_chain // num_batches)
+        guide = self._guide(problem)
         return ChainState(
             0,
             self.burn_in,
             length,
-            starting_codes(problem, layout, generators, self.seed),
+            self._start(problem, layout, generators, guide),
             generators,
             np.zeros((self.num_chains, num_batches, layout.num_cells)),
             np.zeros((self.num_chains, num_batches, layout.num_cells)),
             blocks,
             np.zeros((self.num_chains, num_batches * length, len(blocks)), dtype=np.int32),
             np.zeros(self.num_chains, dtype=np.int64),
-            self._guide(problem),
+            guide,
         )
 
     def _finish(
@@ -328,51 +340,42 @@ class ChainEngine(ApproximateEngine):
         begun = self._init(collapse, layout, [collapse.problem.variables[place].name for place in across])
         check_countable(begun, layout, sampled)
         state = self._finish(collapse.problem, layout, begun)
-        found = beliefs_of(state, layout, collapse, named, sampled)
+        draws = Draws(self._moves(layout, state).num_independent, self._COUNTS_DRAWS)
+        found = beliefs_of(state, layout, collapse, named, sampled, draws)
         return Beliefs(found.tables, self._info(collapse.problem, layout, state, found))
 
-    def _info(self, problem: Problem, layout: ChainLayout, state: ChainState, found: ChainBeliefs) -> QueryInfo:
-        worst = found.r_hat
+    def _moves(self, layout: ChainLayout, state: ChainState) -> Moves:
         proposals = self._num_proposals(layout) * state.iterations * len(state.codes)
-        cut = blocking_factor(problem, layout) if self._moves_blocks else ""
-        advice = ""
-        if cut:
-            advice = (
-                f"Zeros in the factors over {cut} keep the chains from assignments that are possible, since no move "
-                "changes enough variables at once. Give these as one of the blocks=, or sum some out with collapsed=."
-            )
-        elif worst > MAX_R_HAT:
-            advice = (
-                f"R-hat is {worst:.3g}, more than {MAX_R_HAT}: the chains have not mixed. Raise num_samples and "
-                "burn_in, give dependent variables as blocks=, or sum some out with collapsed=."
-            )
-        elif layout.blocks and found.num_batches < FEWEST_BATCHES:
-            advice = (
-                f"The draws make {found.num_batches} batches, fewer than {FEWEST_BATCHES}: too few to tell whether the "
-                "chains have mixed. Raise num_samples."
-            )
-        elif problem.has_lost_digits and layout.blocks and self._METHOD == "Gibbs sampling":
-            advice = (
-                "The entries of some factor lie so far apart that small ones lose their digits. Where these decide, "
-                "take Metropolis() or LoopyBP(), which work on logarithms."
-            )
+        acceptance = float(state.accepted.sum()) / proposals if proposals else None
+        return Moves(self._moves_blocks, self._ON_LOGS, acceptance, state.draws.shape[0] * state.draws.shape[1])
+
+    def _info(self, problem: Problem, layout: ChainLayout, state: ChainState, found: ChainBeliefs) -> QueryInfo:
+        moves = self._moves(layout, state)
+        doubt = chain_doubt(problem, layout, found, moves)
+        is_alone = len(state.codes) == 1 and len(layout.blocks) > 0
         return QueryInfo(
             self._METHOD,
             exact=not layout.blocks,
-            converged=not advice,
+            converged=not doubt,
             error=found.error if layout.blocks else 0.0,
             cost=state.iterations * len(state.codes) * len(layout.blocks),
             largest_table=layout.largest_block,
-            iterations=state.draws.shape[0] * state.draws.shape[1],
-            residual=worst - 1,
+            iterations=moves.num_draws,
+            residual=found.r_hat - 1,
             effective_samples=found.effective_samples if layout.blocks else None,
-            acceptance=float(state.accepted.sum()) / proposals if proposals else None,
-            r_hat=worst if layout.blocks else None,
-            advice=advice,
+            acceptance=moves.acceptance,
+            r_hat=found.r_hat if layout.blocks else None,
+            advice=" ".join(text for text in (doubt, ONE_CHAIN if is_alone else "") if text),
         )
 
     def estimate(self, problem: Problem) -> Estimate:
-        """log Σ Π φ by annealed importance sampling with this seed: draws alone don't tell it."""
+        """log Σ Π φ by annealed importance sampling with this seed: draws alone don't tell it.
+
+        With the usual options, but with fewer particles where there are many variables, so that it takes seconds.
+        """
         from plausible.inference.sampling.annealed_importance import AnnealedImportance
 
-        return AnnealedImportance(seed=self.seed).estimate(problem)
+        usual = AnnealedImportance(seed=self.seed, num_threads=self.num_threads)
+        affordable = _MAX_ANNEALED // (usual.num_temperatures * max(len(problem.variables), 1))
+        num_particles = min(usual.num_particles, max(_FEWEST_PARTICLES, affordable))
+        return replace(usual, num_particles=num_particles).estimate(problem)

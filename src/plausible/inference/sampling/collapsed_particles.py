@@ -18,13 +18,18 @@ from plausible.inference.info import QueryInfo
 from plausible.inference.options import read_count, read_names
 from plausible.inference.problem import Problem
 from plausible.inference.propagation.belief_propagation import LoopyBP
+from plausible.inference.sampling.chain_advice import ONE_CHAIN, cut_text
 from plausible.inference.sampling.chain_diagnostics import (
     MAX_R_HAT,
+    ROUNDING,
+    UNSEEN,
     effective_sample_size,
     interval_width,
     monte_carlo_error,
     r_hat,
+    told_r_hat,
 )
+from plausible.inference.sampling.chain_starts import blocking_factor
 from plausible.variables import Evidence, Variable
 
 __all__ = ["CollapsedGibbs", "CollapsedState"]
@@ -204,42 +209,55 @@ class CollapsedGibbs(ApproximateEngine):
             weights = np.bincount(which.ravel(), minlength=len(rows)) / which.size
             tables.append(np.asarray(np.tensordot(weights, found, 1)))
             cells = found.reshape(len(rows), -1)
-            values.append(cells[which.ravel()].reshape(num_chains, num_draws, -1))
+            if cells.shape[1] > 1:  # a single one is certain
+                values.append(cells[which.ravel()].reshape(num_chains, num_draws, -1))
         return Beliefs(tuple(tables), self._info(particles, state, np.concatenate(values, axis=2)))
 
     def _info(self, particles: _Particles, state: CollapsedState, values: Floats) -> QueryInfo:
-        """What the answer is worth, from the numbers (chains, draws, numbers) that it is the mean of."""
-        errors = monte_carlo_error(values)
-        size = float(effective_sample_size(values[:, :, int(errors.argmax())]))
+        """What the answer is worth, from the numbers (chains, draws, 1 + numbers) that it is the mean of.
+
+        The first is always one, so that there is one where nothing is asked.
+        """
+        errors, count = monte_carlo_error(values), values.shape[0] * values.shape[1]
+        size = min(float(count), float(effective_sample_size(values[:, :, int(errors.argmax())])))
         worst = max(float(r_hat(values).max()), state.residual + 1)
-        advice = particles.doubt
-        if not advice and worst > MAX_R_HAT:
-            advice = f"R-hat is {worst:.3g}, more than {MAX_R_HAT}: the chains have not mixed. Raise num_samples and "
-            advice += "burn_in, or sample other variables."
-        elif not advice and particles.sampled and size < _FEWEST_SAMPLES:
-            advice = f"The draws are worth {size:.3g} independent ones, too few to trust the error. Raise num_samples."
+        doubt = self._doubt(particles, worst, size)
+        is_alone = len(state.states) == 1 and particles.has_choice
+        width = max(interval_width(size - 1) * float(errors.max()), particles.least_error(values[:, :, 1:]))
         return QueryInfo(
             f"collapsed Gibbs sampling with {particles.engine or type(self.inner).__name__}",
             exact=particles.is_exact and not particles.sampled,
-            converged=not advice,
-            error=interval_width(size - 1) * float(errors.max()) if particles.is_exact else None,
+            converged=not doubt,
+            error=min(1.0, width) if particles.is_exact else None,
             cost=particles.num_runs,
-            iterations=state.draws.shape[0] * state.draws.shape[1],
+            iterations=count,
             residual=worst - 1,
             effective_samples=size,
             r_hat=worst,
-            advice=advice,
+            advice=" ".join(text for text in (doubt, ONE_CHAIN if is_alone else "") if text),
         )
+
+    def _doubt(self, particles: _Particles, worst: float, size: float) -> str:
+        """Why the answer is not to be trusted, and what to do; "" where it is."""
+        if cut := particles.cut:
+            return f"{cut_text(cut)} Leave some of these out of sampled=."
+        if particles.doubt:
+            return particles.doubt
+        if worst > MAX_R_HAT:
+            return (
+                f"{told_r_hat(worst)}: the chains have not mixed. Raise num_samples and burn_in, or sample other "
+                "variables."
+            )
+        if particles.sampled and size < _FEWEST_SAMPLES:
+            return f"The draws are worth {size:.3g} independent ones, too few to trust the error. Raise num_samples."
+        return ""
 
     def estimate(self, problem: Problem) -> Estimate:
         """log Σ Π φ by the inner engine, which sums over all: draws alone don't tell it."""
-        value = self.inner.log_total(problem.factors, _NOTHING)
+        value = self.inner.log_total(problem.reduced, _NOTHING)
         if isinstance(value, Estimate):
-            limits = value.lower + problem.log_scale, value.upper + problem.log_scale
-            is_bound, info = value.is_bound, value.info
-        else:
-            limits, is_bound, info = (value + problem.log_scale,) * 2, True, QueryInfo(type(self.inner).__name__)
-        return Estimate(float(value) + problem.log_scale, info, lower=limits[0], upper=limits[1], is_bound=is_bound)
+            return value
+        return Estimate(value, QueryInfo(type(self.inner).__name__), lower=value, upper=value, is_bound=True)
 
 
 class _Particles:
@@ -250,6 +268,30 @@ class _Particles:
         self.is_exact, self.engine, self.doubt, self.num_runs = True, "", "", 0
         self._totals: dict[tuple[int, ...], float] = {}
         self._beliefs: dict[tuple[tuple[int, ...], tuple[str, ...]], Floats] = {}
+
+    @property
+    def has_choice(self) -> bool:
+        """Whether some sampled variable has more than one state."""
+        return any(size > 1 for size in self._sizes)
+
+    @property
+    def cut(self) -> str:
+        """What keeps sampled variables that move one at a time from going everywhere; see `blocking_factor`."""
+        if not self.sampled:
+            return ""
+        moved = self.problem.places(self.sampled)
+        free = set(range(len(self.problem.variables))).difference(moved)
+        return blocking_factor(self.problem, [[place] for place in moved], free)
+
+    def least_error(self, values: Floats) -> float:
+        """What the error of numbers (chains, draws, numbers) does not fall below: a mean of draws is not certain.
+
+        A number that never varied, by the rule of three, may still be another for a share of 3 / n of the particles.
+        """
+        if not self.has_choice or not values.shape[2]:
+            return 0.0
+        is_still = np.ptp(values, axis=(0, 1)).min() <= ROUNDING
+        return UNSEEN / (values.shape[0] * values.shape[1]) if is_still else ROUNDING
 
     def conditional(self, row: Ints, place: int) -> Floats:
         """P(x_place | the other entries of a row), from the totals with each of its states."""
@@ -266,7 +308,7 @@ class _Particles:
         """The joint belief about some variables given the entries of a row that are known, not below zero."""
         key = tuple(row.tolist()), tuple(variable.name for variable in variables)
         if key not in self._beliefs:
-            answer = self.inner.query(self.problem.factors, variables, self._evidence(key[0]))
+            answer = self.inner.query(self.problem.reduced, variables, self._evidence(key[0]))
             if all(state >= 0 for state in key[0]):
                 self._note(answer.info)
             self._beliefs[key] = np.asarray(answer.values)
@@ -275,7 +317,7 @@ class _Particles:
     def _log_total(self, states: tuple[int, ...]) -> float:
         """log Σ Π φ over all that is not sampled."""
         if states not in self._totals:
-            found = self.inner.log_total(self.problem.factors, self._evidence(states))
+            found = self.inner.log_total(self.problem.reduced, self._evidence(states))
             self._note(getattr(found, "info", None))
             self._totals[states] = float(found)
         return self._totals[states]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plausible.errors import TooLarge
-from plausible.factors import Factor, product
+from plausible.factors import Factor
+from plausible.factors.alignment import union_scope
 from plausible.inference.problem import Problem
 from plausible.variables import Evidence, Variable
 
@@ -18,6 +19,9 @@ __all__ = ["Collapse"]
 
 #: No table over a variable that goes and its neighbours may have more entries.
 MAX_ENTRIES = 2**20
+
+#: The logarithms of floats with all their digits lie between minus this and this.
+_LARGEST_LOG = 700.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,10 +42,10 @@ class Collapse:
     @classmethod
     def of(cls, problem: Problem, names: Collection[str]) -> Collapse:
         """Sum out the named variables, those first that leave the smallest tables; unknown names are passed over."""
-        factors, waiting = list(problem.factors), [v for v in problem.variables if v.name in set(names)]
+        waiting = [variable for variable in problem.variables if variable.name in set(names)]
         if not waiting:
             return cls(problem, ())
-        conditionals: list[Factor] = []
+        factors, conditionals, log_scale = list(problem.reduced), [], 0.0
         while waiting:
             entries, place = min((_entries(factors, v), place) for place, v in enumerate(waiting))
             variable = waiting.pop(place)
@@ -51,12 +55,12 @@ class Collapse:
                     f"{MAX_ENTRIES}. Leave it out of collapsed=."
                 )
             touching = [factor for factor in factors if variable.name in factor.names]
-            joint = product(touching)
-            separator = [name for name in joint.names if name != variable.name]
-            factors = [f for f in factors if variable.name not in f.names] + [joint.marginalize(variable.name)]
-            conditionals.append(joint.reorder([*separator, variable.name]).normalize(over=variable.name))
-        rest = Problem.of(factors, Evidence.read({}, {}))
-        return cls(replace(rest, log_scale=rest.log_scale + problem.log_scale), tuple(conditionals))
+            message, conditional, log_shift = _summed_out(touching, variable)
+            factors = [factor for factor in factors if variable.name not in factor.names] + [message]
+            conditionals.append(conditional)
+            log_scale += log_shift
+        rest = Problem.of([*factors, *_scalars(log_scale)], Evidence.read({}, {}))
+        return cls(rest, tuple(conditionals))
 
     def sampled(self, names: Sequence[str]) -> tuple[str, ...]:
         """The variables still there whose joint belief gives that of the named ones."""
@@ -96,6 +100,45 @@ class Collapse:
             levels = generator.random(num_rows) * thresholds[..., -1]
             drawn[name] = (levels[:, None] >= thresholds[..., :-1]).sum(axis=1)
         return drawn
+
+
+def _summed_out(touching: Sequence[Factor], variable: Variable) -> tuple[Factor, Factor, float]:
+    """Σ_x Π φ up to a scale, P(x | the others), x being the last axis, and the logarithm of that scale.
+
+    By logarithms: neither the product nor a factor scaled to a peak of one need have room in floats.
+    """
+    others = [other for other in union_scope([factor.scope for factor in touching]) if other.name != variable.name]
+    scope = (*others, variable)
+    labels = {each.name: label for label, each in enumerate(scope)}
+    logs = np.zeros([each.num_states for each in scope])
+    for factor in touching:
+        order = sorted(range(len(factor.scope)), key=lambda axis: labels[factor.names[axis]])
+        shape = [each.num_states if each.name in factor.names else 1 for each in scope]
+        with np.errstate(divide="ignore"):
+            logs += np.log(np.transpose(factor.values, order)).reshape(shape)
+    peaks = logs.max(axis=-1, keepdims=True)
+    shares = np.exp(logs - np.where(np.isneginf(peaks), 0.0, peaks))
+    totals = shares.sum(axis=-1, keepdims=True)
+    conditional = Factor(scope, shares / np.where(totals > 0, totals, 1.0))
+    with np.errstate(divide="ignore"):
+        log_message = (np.log(totals) + peaks)[..., 0]
+    log_scale = _fitting_scale(log_message)
+    return Factor(others, np.exp(log_message - log_scale)), conditional, log_scale
+
+
+def _fitting_scale(logs: NDArray[np.float64]) -> float:
+    """What to take off logarithms, so that the largest and, if there is room, the smallest are those of floats."""
+    finite = logs[np.isfinite(logs)]
+    if not finite.size:
+        return 0.0
+    above = float(np.clip(finite.max() - finite.min() - _LARGEST_LOG, 0.0, _LARGEST_LOG))
+    return float(finite.max()) - above
+
+
+def _scalars(log_number: float) -> list[Factor]:
+    """Factors without variables whose product has this logarithm, however large it is."""
+    count = math.ceil(abs(log_number) / _LARGEST_LOG)
+    return [Factor.scalar(math.exp(log_number / count))] * count
 
 
 def _entries(factors: Sequence[Factor], variable: Variable) -> float:

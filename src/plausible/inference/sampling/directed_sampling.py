@@ -161,7 +161,7 @@ class DirectedSampler(FactorEngine):
         return states[rows], size, self.info(sums)
 
     def _not_seen(self, sums: SampleSums) -> EvidenceNotSeen:
-        return EvidenceNotSeen(f"None of {sums.num_samples} samples agrees with the evidence. {self.info(sums).advice}")
+        return EvidenceNotSeen(self.info(sums).advice)
 
     def log_total(self, factors: Iterable[Factor], evidence: Evidence) -> Estimate:
         """log P(evidence) by the mean weight, with a 95 % interval.
@@ -264,11 +264,12 @@ class RejectionSampling(DirectedSampler):
     def info(self, sums: SampleSums) -> QueryInfo:
         """The acceptance rate, and a remedy where it is too low."""
         accepted = round(sums.effective_size)
-        few = (
+        seen = (
             f"Only {accepted} of {sums.num_samples} samples agreed with the evidence (acceptance rate "
-            f"{accepted / sums.num_samples:.4g}). Draw more, or use LikelihoodWeighting() or ImportanceSampling()."
+            f"{accepted / sums.num_samples:.4g})."
         )
-        info = sampling_info("rejection sampling", sums, few)
+        few = f"{few_effective(sums) if sums.is_zero else seen} Draw more, or use LikelihoodWeighting() or "
+        info = sampling_info("rejection sampling", sums, f"{few}ImportanceSampling().")
         return replace(info, acceptance=accepted / sums.num_samples)
 
 
@@ -362,6 +363,8 @@ class LikelihoodWeighting(DirectedSampler):
 
 def few_effective(sums: SampleSums) -> str:
     """A sentence for `info.advice`."""
+    if sums.is_zero:
+        return f"None of {sums.num_samples} samples agrees with the evidence."
     return f"The {sums.num_samples} samples are worth only {sums.effective_size:.3g} of equal weight."
 
 

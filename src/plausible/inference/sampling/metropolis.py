@@ -13,6 +13,7 @@ from plausible.errors import InvalidArgument, NotSupported
 from plausible.inference.approximate import ApproximateEngine
 from plausible.inference.problem import Problem
 from plausible.inference.sampling.chain_layout import ChainLayout
+from plausible.inference.sampling.chain_starts import starting_codes
 from plausible.inference.sampling.chains import ChainEngine, Sweeps
 from plausible.inference.sampling.independent_proposal import (
     accepted_places,
@@ -31,6 +32,9 @@ Ints = NDArray[np.int64]
 Proposal: TypeAlias = Callable[[Problem, Ints, np.random.Generator], tuple[Ints, Floats]]
 
 _NAMED = ("single-site uniform", "block")
+
+#: A chain starts from the first of so many draws of its proposal that is possible.
+_START_DRAWS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +84,13 @@ class Metropolis(ChainEngine):
     num_threads: int | None = None
 
     _METHOD = "Metropolis-Hastings sampling"
+    _ON_LOGS, _COUNTS_DRAWS = True, True
 
     def __post_init__(self) -> None:
         self._check()
+        if isinstance(self.proposal, type):
+            name = self.proposal.__name__
+            raise InvalidArgument(f"proposal={name} is a class: write {name}() for an engine with its usual options.")
         if self._moves_blocks and self.proposal not in _NAMED:
             raise InvalidArgument(f"proposal= takes a function, an engine or one of {_NAMED}, not {self.proposal!r}.")
         if (self.proposal == "block") != bool(self.blocks):
@@ -99,6 +107,21 @@ class Metropolis(ChainEngine):
         if not isinstance(self.proposal, ApproximateEngine):
             return np.zeros(0)
         return independent_guide(problem, self.proposal)
+
+    def _start(self, problem: Problem, layout: ChainLayout, generators: NDArray[np.uint64], guide: Floats) -> Ints:
+        """Draws from the guide, where there is one: from elsewhere a chain may long refuse all that it proposes."""
+        if not guide.size:
+            return starting_codes(problem, layout, generators, self.seed)
+        num_chains = len(generators)
+        rng = np.random.default_rng([self.seed, num_chains, 1])
+        drawn = drawn_independently(problem, guide, (num_chains, _START_DRAWS), rng)
+        is_possible = np.isfinite(problem.log_product(drawn.reshape(num_chains * _START_DRAWS, -1)))
+        first = is_possible.reshape(num_chains, _START_DRAWS).argmax(axis=1)
+        codes = layout.codes(drawn[np.arange(num_chains), first])
+        stuck = ~is_possible.reshape(num_chains, _START_DRAWS).any(axis=1)
+        if stuck.any():
+            codes[stuck] = starting_codes(problem, layout, generators, self.seed)[stuck]
+        return codes
 
     def _sweep(self, problem: Problem, layout: ChainLayout, sweeps: Sweeps) -> None:
         if callable(self.proposal):

@@ -12,7 +12,7 @@ from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.factors import Factor
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
-from plausible.inference.sampling.chain_diagnostics import effective_sample_size
+from plausible.inference.sampling.chain_diagnostics import effective_sample_size, interval_width
 from plausible.inference.sampling.weight_tails import MAX_TAIL_SHAPE, tail_shape
 
 __all__ = ["importance_log_partition", "log_partition_ratio"]
@@ -23,14 +23,17 @@ Ints = NDArray[np.int64]
 #: With fewer effective samples the interval is not to be trusted.
 _ENOUGH = 100.0
 
+#: By so much rounding may carry a logarithm of a probability above zero.
+_ROUNDING = 1e-9
+
 
 def importance_log_partition(
     draws: Mapping[str, ArrayLike], log_densities: ArrayLike, factors: Iterable[Factor]
 ) -> Estimate:
     """log Z of Z = Σ Π φ = E_Q[Π φ(X) / Q(X)], from samples of any distribution Q (Koller & Friedman 2009, §20.5.1.3).
 
-    Q must be positive where the product is. The interval is 1.96 standard errors of the mean weight, relative to it;
-    `info.advice` says where the weights are too unequal for that.
+    Q must be positive where the product is. The interval is that of Student's t for the effective samples, in standard
+    errors of the mean weight, relative to it; `info.advice` says where the weights are too unequal for that.
 
     Parameters
     ----------
@@ -38,7 +41,7 @@ def importance_log_partition(
         For each variable of the factors the positions of its states in the samples: arrays of one shape, (draws,) or
         (chains, draws), as `Gibbs().draws(problem)` has them.
     log_densities
-        log Q of each sample, of the same shape.
+        log Q of each sample, of the same shape: finite, since Q drew it, and at most zero.
     factors
         Those whose product is summed.
 
@@ -51,7 +54,8 @@ def importance_log_partition(
     >>> log_z.lower < math.log(7) < log_z.upper < log_z.lower + 0.04
     True
     """
-    return _log_mean(_log_product(draws, factors) - np.asarray(log_densities, dtype=np.float64), "importance sampling")
+    log_products = _log_product(draws, factors)
+    return _log_mean(log_products - _read_densities(log_densities, log_products.shape), "importance sampling")
 
 
 def log_partition_ratio(draws: Mapping[str, ArrayLike], before: Iterable[Factor], after: Iterable[Factor]) -> Estimate:
@@ -84,6 +88,27 @@ def log_partition_ratio(draws: Mapping[str, ArrayLike], before: Iterable[Factor]
     if np.isneginf(start).any():
         raise InvalidArgument("Some draws have probability zero under before=: they are no samples of it.")
     return _log_mean(_log_product(draws, after) - start, "samples of another model")
+
+
+def _read_densities(log_densities: ArrayLike, shape: tuple[int, ...]) -> Floats:
+    """The logarithms of probabilities of samples, if they are that."""
+    try:
+        logs = np.asarray(log_densities, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidArgument("log_densities= takes an array of numbers, one for each sample.") from None
+    if logs.shape != shape:
+        raise InvalidArgument(f"log_densities= has the shape {logs.shape}, the draws have {shape}: give one for each.")
+    if not np.isfinite(logs).all():
+        raise InvalidArgument(
+            f"log_densities= has entries that are no finite numbers, such as {logs[~np.isfinite(logs)][0]}: a sample "
+            "of a distribution has a positive probability under it."
+        )
+    if logs.max() > _ROUNDING:
+        raise InvalidArgument(
+            f"log_densities= has the entry {logs.max():.6g}: logarithms of probabilities are not positive. Give log Q "
+            "of each sample, normalised."
+        )
+    return logs
 
 
 def _log_product(draws: Mapping[str, ArrayLike], factors: Iterable[Factor]) -> Floats:
@@ -130,7 +155,7 @@ def _log_mean(log_weights: Floats, how: str) -> Estimate:
         advice = (
             f"The largest weights have a heavy tail (Pareto k {tail:.2g}): draw from a distribution that is nearer."
         )
-    width, value = 1.96 * spread, peak + math.log(mean)
+    width, value = interval_width(size - 1) * spread, peak + math.log(mean)
     return Estimate(value, _info(how, count, width, size, advice), lower=value - width, upper=value + width)
 
 
