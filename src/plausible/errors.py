@@ -136,6 +136,8 @@ class TooLarge(PlausibleError, MemoryError):
 
     #: What is too large, without what can be done about it; empty where it is told in one.
     reason: str = ""
+    #: Whether time would allow it, so that only memory is short.
+    lacks_memory_only: bool = False
 
 
 class FormatError(PlausibleError, ValueError):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
 import plausible as pb
+from plausible.inference.engine_mistakes import engine_kinds
 
 
 def test_an_engine_and_its_options_answer_a_query(plausible):
@@ -58,10 +60,29 @@ def test_rows_of_an_engine_are_told_on_standard_error(plausible):
         ("loopy-bp:dampin=0.3", "It has schedule, damping"),
         ("loopy-bp:damping", "a value"),
         ("loopy-bp:damping=2", "damping"),
-        ("max-product", "engine= takes an engine"),
+        ("max-product", "MaxProduct looks for best assignments: use mpe(--engine max-product)"),
+        ("collapsed-gibbs:sampled=smoke", 'collapsed-gibbs:sampled=["smoke"]'),
     ],
 )
 def test_mistakes_end_in_a_line_that_helps(plausible, engine, told):
     code, text, errors = plausible("query", "asia", "lung", "--engine", engine)
     assert (code, text, len(errors.splitlines())) == (2, "", 1)
     assert told in errors
+
+
+@pytest.mark.parametrize("command", ["query", "marginals", "mpe", "map", "sample"])
+def test_help_lists_every_engine(plausible, command):
+    _, text, _ = plausible(command, "--help")
+    told = "".join(text.split())  # lines may break after hyphens
+    for name, kind in engine_kinds().items():
+        assert re.sub("(?<=[a-z])(?=[A-Z])", "-", name).lower() in told, kind
+
+
+def test_what_is_too_large_names_options_of_the_command(plausible, tmp_path):
+    path = tmp_path / "grid.uai"
+    pb.save(pb.models.ising(pb.models.grid(40, 40), coupling=-0.2), path)
+    _, _, errors = plausible("query", str(path), "0")
+    assert errors.endswith("raise --budget-seconds or --budget-memory, or approximate with --engine auto.\n")
+    _, _, errors = plausible("sample", str(path))
+    assert errors.endswith("draw by a chain: --engine auto.\n")
+    assert "budget" not in errors

@@ -33,6 +33,7 @@ from plausible.cli import (
     show,
 )
 from plausible.cli import map as best_states
+from plausible.cli.engines import ENGINES
 from plausible.cli.evidence import SYNTAX
 from plausible.cli.output import print_line
 from plausible.errors import PlausibleError
@@ -53,13 +54,15 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+_WITH_ENGINES = (query, marginals, mpe, best_states, sample)
 _INFERENCE = (query, marginals, moments, mpe, best_states, explain, sample, predict)
 
 
 def _epilog(command: ModuleType) -> str:
     """What stands at the end of a command's help; the sign `\\b` keeps the lines of the next paragraph as they are."""
     examples = "\n  ".join(["\b\nFor example:", *command.EXAMPLES])
-    return f"{SYNTAX.strip()}\n\n{examples}" if command in _INFERENCE else examples
+    engines = f"{ENGINES.strip()}\n\n" if command in _WITH_ENGINES else ""
+    return f"{SYNTAX.strip()}\n\n{engines}{examples}" if command in _INFERENCE else examples
 
 
 _LEARNING = (learn, score, discretize)

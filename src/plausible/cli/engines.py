@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import re
 from ast import literal_eval
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields
 from typing import Annotated, Any
 
 import typer
 
-import plausible
 from plausible.cli.output import print_assignment, print_line
-from plausible.errors import InvalidArgument, suggestion
-from plausible.inference.approximate_samples import SamplingEngine
-from plausible.inference.engines import Engine
+from plausible.errors import InvalidArgument, TooLarge, suggestion
+from plausible.inference.engine_mistakes import engine_kinds
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
-from plausible.inference.optimizer import Optimizer
 from plausible.variables import Assignment
 
-__all__ = ["EngineOption", "engine_argument", "info_document", "print_best", "print_quality", "read_engine"]
+__all__ = [
+    "ENGINES",
+    "EngineOption",
+    "engine_argument",
+    "in_shell_words",
+    "info_document",
+    "print_best",
+    "print_quality",
+    "read_engine",
+]
 
 EngineOption = Annotated[
     str | None,
@@ -30,6 +38,43 @@ EngineOption = Annotated[
         show_default=False,
     ),
 ]
+
+
+#: How to write an engine, and the names of all: at the end of the help of commands that take one.
+ENGINES = """
+Engines: auto, or a name with options, such as gibbs:num_samples=20000,seed=1. Lists are written as in Python, in
+quotes for the shell: --engine 'gibbs:blocks=[["tub","lung","either"]]'. For query, marginals and map:
+annealed-importance, cluster-bp, collapsed-gibbs, convex-bp, enumeration, gibbs, importance-sampling, junction-tree,
+likelihood-weighting, loopy-bp, mean-field, metropolis, mini-buckets, pearl, recursive-conditioning, region-bp,
+rejection-sampling, tree-reweighted-bp, variable-elimination. For mpe: alpha-beta-swap, alpha-expansion,
+branch-and-bound, dual-decomposition, graph-cut, linear-relaxation, local-search, max-product, mini-bucket-max. For
+sample: gibbs, importance-sampling, junction-tree, likelihood-weighting, metropolis, rejection-sampling.
+"""
+
+
+@contextmanager
+def in_shell_words(*, has_budget: bool) -> Iterator[None]:
+    """Let errors in here name the options of the command line where the library names arguments."""
+    try:
+        yield
+    except (TooLarge, InvalidArgument) as error:
+        raise type(error)(_shell_words(str(error), has_budget=has_budget)) from None
+
+
+def _shell_words(text: str, *, has_budget: bool) -> str:
+    """The text with options for arguments.
+
+    >>> _shell_words('Raise the budget=, or approximate with engine="auto".', has_budget=True)
+    'Raise --budget-seconds or --budget-memory, or approximate with --engine auto.'
+    """
+    names = {kind.__name__: name for name, kind in _engines().items()}
+    text = re.sub(r'\bengine="auto"', "--engine auto", text)
+    text = re.sub(r"\bengine=(?=\w+\()", "--engine ", text)
+    text = re.sub(r"\b(\w+)\(\)", lambda found: names.get(found[1], found[0]), text)
+    text = text.replace("engine= takes", "--engine takes").replace("leave engine= out", "leave --engine out")
+    if has_budget:
+        return text.replace("the budget=", "--budget-seconds or --budget-memory")
+    return re.sub(r"[Rr]aise the budget=, (\w)", lambda found: found[1].upper(), text, count=1)
 
 
 def read_engine(text: str) -> Any:
@@ -59,13 +104,8 @@ def engine_argument(text: str | None) -> dict[str, Any]:
 
 
 def _engines() -> dict[str, Any]:
-    """Name -> class of each engine at the top level."""
-    kinds = ((name, getattr(plausible, name)) for name in plausible.__all__)
-    return {_hyphenated(name): kind for name, kind in kinds if _is_engine(kind)}
-
-
-def _is_engine(kind: object) -> bool:
-    return isinstance(kind, type) and is_dataclass(kind) and issubclass(kind, (Engine, Optimizer, SamplingEngine))
+    """Name as on the command line -> class of each engine."""
+    return {_hyphenated(name): kind for name, kind in engine_kinds().items()}
 
 
 def _hyphenated(name: str) -> str:
@@ -90,6 +130,11 @@ def _made(name: str, kind: Any, options: str) -> Any:
         return kind(**given)
     except TypeError:
         raise InvalidArgument(f"{name} does not take {options!r}: a value is of the wrong kind.") from None
+    except InvalidArgument as error:
+        option = next((option for option, value in given.items() if isinstance(value, str)), "")
+        if not option or "sequence" not in str(error):
+            raise
+        raise InvalidArgument(f"{error} Write --engine '{name}:{option}=[\"{given[option]}\"]'.") from None
 
 
 def _parts(options: str) -> list[str]:

@@ -27,7 +27,7 @@ def run(folder: Folder, names: Names = None, as_json: AsJson = False) -> None:
     """Denoise and segment pictures by several engines; write PNGs of truth, noise and results, and tell their worth."""
     for name in names or ():
         if name not in COMPARISONS:
-            raise UnknownExample(f"{name!r} is not one of {', '.join(COMPARISONS)}.{suggestion(name, COMPARISONS)}")
+            raise UnknownExample(f"{name!r} is no comparison of pictures.{suggestion(name, COMPARISONS)}")
     found: dict[str, Any] = {}
     for name in names or COMPARISONS:
         comparison = COMPARISONS[name]()

@@ -12,7 +12,7 @@ import typer
 
 from plausible.cli.chunks import ColumnKind, kind_of, rows_in_chunk
 from plausible.cli.csv_tables import CSVWriter
-from plausible.cli.engines import EngineOption, engine_argument, print_quality
+from plausible.cli.engines import EngineOption, engine_argument, in_shell_words, print_quality
 from plausible.cli.evidence import Do, EvidenceTexts, asked
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.progress import ShowProgress, progress_bar
@@ -28,6 +28,7 @@ __all__ = ["EXAMPLES", "NAME", "run"]
 NAME = "sample"
 EXAMPLES = (
     "plausible sample asia -n 5 --seed 1 --evidence dysp=yes",
+    "plausible sample asia -n 5 --evidence dysp=yes --engine gibbs",
     "plausible sample asia -n 10000 --do smoke=no --output rows.parquet",
 )
 
@@ -48,9 +49,10 @@ def run(
     progress: ShowProgress = None,
     as_json: AsJson = False,
 ) -> None:
-    """Draw independent rows from the exact distribution given the evidence; as CSV, or into a file.
+    """Draw rows from the distribution given the evidence; as CSV, or into a file.
 
-    With an engine that draws, its rows: how many independent ones they are worth stands on standard error.
+    They are independent, and exactly from it, unless --engine names another way to draw: how many independent rows
+    those are worth then stands on standard error.
     """
     found = read_model(model)
     given = {**asked(evidence, do, found), **engine_argument(engine)}
@@ -72,7 +74,8 @@ def _samples(model: Model, num_rows: int, seed: int | None, given: Mapping[str, 
     generator = np.random.default_rng(seed)
     size = rows_in_chunk(len(model.variables))
     for start in range(0, max(num_rows, 1), size):
-        frame = model.sample(min(size, num_rows - start), seed=generator, **given)
+        with in_shell_words(has_budget=False):
+            frame = model.sample(min(size, num_rows - start), seed=generator, **given)
         if not start and "info" in frame.attrs:
             print_quality(frame.attrs["info"], error=True)
         yield frame

@@ -9,7 +9,7 @@ from plausible.inference.marginal_map import MarginalMap, marginal_map
 from plausible.inference.posterior import posterior
 
 if TYPE_CHECKING:
-    from plausible.inference.approximate import ApproximateEngine, Beliefs
+    from plausible.inference.approximate import ApproximateEngine, Beliefs, FactorEngine, ResumableEngine
     from plausible.inference.approximate_counts import ExpectedCounts, ImpossibleRow, expected_counts
     from plausible.inference.approximate_samples import DrawnStates, SamplingEngine
     from plausible.inference.buckets.mini_bucket_max import MiniBucketMax, MiniBucketMaxState
@@ -151,6 +151,7 @@ __all__ = [
     "EvidenceNotSeen",
     "ExpectedCounts",
     "ExponentialCooling",
+    "FactorEngine",
     "FindingImpact",
     "FirstAscent",
     "Flip",
@@ -197,6 +198,7 @@ __all__ = [
     "RegionGraph",
     "RegionState",
     "RejectionSampling",
+    "ResumableEngine",
     "SampleSums",
     "SamplingEngine",
     "SearchEngine",
@@ -258,7 +260,7 @@ __all__ = [
 
 #: File -> the names that it is loaded for, when one of them is first asked for.
 _FILES = {
-    "approximate": "ApproximateEngine Beliefs",
+    "approximate": "ApproximateEngine Beliefs FactorEngine ResumableEngine",
     "approximate_counts": "ExpectedCounts ImpossibleRow expected_counts",
     "approximate_samples": "DrawnStates SamplingEngine",
     "buckets.mini_bucket_max": "MiniBucketMax MiniBucketMaxState",

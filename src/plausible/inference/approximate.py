@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from plausible.inference.problem import Problem
 from plausible.inference.sampled_jeffrey import joints_of_draws
 from plausible.variables import Evidence, Variable
 
-__all__ = ["ApproximateEngine", "Beliefs", "FactorEngine", "with_observed"]
+__all__ = ["ApproximateEngine", "Beliefs", "FactorEngine", "ResumableEngine", "with_observed"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,6 +127,34 @@ class ApproximateEngine(FactorEngine):
             info = QueryInfo("a factor that is zero")
             return Estimate(-math.inf, info, lower=-math.inf, upper=-math.inf, is_bound=True)
         return self.estimate(problem)
+
+
+class ResumableEngine(ApproximateEngine):
+    """An engine whose state, at any time of a run, has an answer.
+
+    Examples
+    --------
+    >>> from plausible.inference.propagation.belief_propagation import LoopyBP
+    >>> ring = [Factor({a: 2, b: 2}, [[3, 1], [1, 2]]) for a, b in ("AB", "BC", "CA")]
+    >>> problem, engine = Problem.of(ring, Evidence.read({}, {})), LoopyBP()
+    >>> begun = engine.step(problem, engine.init(problem))
+    >>> [engine.marginals_of(problem, state)["A"].info.converged for state in (begun, engine.run(problem, begun))]
+    [False, True]
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def beliefs_from(self, problem: Problem, state: Any, groups: Sequence[tuple[int, ...]]) -> Beliefs:
+        """`beliefs`, as a state of a run on the problem has them."""
+
+    def marginals_of(self, problem: Problem, state: Any) -> dict[str, Factor]:
+        """P(X | evidence) of each variable of the problem, as a state has it; `.info` says what that is worth."""
+        found = self.beliefs_from(problem, state, [(place,) for place in range(len(problem.variables))])
+        return {
+            variable.name: Factor((variable,), table).with_info(found.info)
+            for variable, table in zip(problem.variables, found.tables, strict=True)
+        }
 
 
 def with_observed(group: Sequence[Variable], evidence: Evidence, belief: Factor) -> Factor:

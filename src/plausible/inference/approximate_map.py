@@ -11,14 +11,16 @@ from typing import TypeAlias
 
 import numpy as np
 
-from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
+from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors import Factor
+from plausible.inference.engine_mistakes import mistaken_engine
 from plausible.inference.engines import Engine, check_known
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
 from plausible.inference.marginal_map import MarginalMap
 from plausible.inference.optimization.flips import Flip, States
 from plausible.inference.optimizer import Optimizer
+from plausible.inference.options import check_seconds
 from plausible.inference.search.local_search import SearchMethod, SearchProblem
 from plausible.inference.search.restarts import PerturbationRestarts
 from plausible.variables import Assignment, Evidence, Variable
@@ -40,9 +42,7 @@ _SEARCH = PerturbationRestarts(num=4, length=2, growth=1.5)
 def check_map_engine(engine: object) -> None:
     """Refuse what neither sums nor maximises; `None` will do."""
     if engine is not None and (isinstance(engine, type) or not isinstance(engine, Engine | Optimizer)):
-        raise InvalidArgument(
-            f"engine= takes an engine, such as LoopyBP(), or MaxProduct() where nothing is summed out; not {engine!r}."
-        )
+        raise mistaken_engine(engine, "both")
 
 
 def approximate_map(
@@ -76,7 +76,8 @@ def approximate_map(
     search
         How to go from one assignment to the next.
     time_limit
-        Seconds after which the search ends with the best assignment so far.
+        Seconds after which the search ends with the best assignment so far; what an engine is in the midst of is
+        waited for.
 
     Returns
     -------
@@ -100,21 +101,22 @@ def approximate_map(
     """
     if evidence.jeffrey:
         raise NotSupported("A marginal MAP takes states and likelihoods as evidence, not jeffrey(...).")
+    check_seconds("time_limit", time_limit)
     listed = list(factors)
     check_known(listed, targets, evidence)
     if isinstance(engine, Optimizer):
         return _maximized(listed, targets, evidence, engine)
+    deadline = math.inf if time_limit is None else monotonic() + time_limit
     free = [variable for variable in targets if variable.name not in evidence.hard]
     scores = _Scores(tuple(listed), tuple(free), evidence, engine)
     if scores.log_evidence == -math.inf:
         raise ImpossibleEvidence.outright()
     own = getattr(engine, "bound_marginal_map", None)
     hint, limit = (None, math.inf) if own is None else own(listed, free, evidence)
-    best = _all_tried(scores) if _is_small(free) else None
+    best = _all_tried(scores, deadline) if _is_small(free) else None
     is_complete = best is not None
     if best is None:
-        deadline = math.inf if time_limit is None else monotonic() + time_limit
-        start = _greedy(scores) if hint is None else hint
+        start = _greedy(scores, deadline) if hint is None else hint
         best = search.run(scores, start, progress=lambda state: monotonic() > deadline).best
     value = scores.value(best)
     if value == -math.inf:
@@ -122,7 +124,7 @@ def approximate_map(
             f"No assignment to the targets that was tried has a positive value, as {type(engine).__name__} sums it. "
             "Give it more samples, or take another engine."
         )
-    return _answer(scores, targets, best, is_complete, min(limit, _bound(scores, is_complete)))
+    return _answer(scores, targets, best, is_complete, min(limit, _bound(scores, is_complete, deadline)))
 
 
 # --- what is scored ---
@@ -193,12 +195,20 @@ def _assignments(variables: Sequence[Variable]) -> Iterator[States]:
     return cartesian(*(range(variable.num_states) for variable in variables))
 
 
-def _all_tried(scores: _Scores) -> States:
+def _all_tried(scores: _Scores, deadline: float) -> States | None:
+    """The best of all assignments, or nothing where time is up before all were tried."""
+    for state in _assignments(scores.free):
+        scores.value(state)
+        if monotonic() > deadline:
+            return None
     return max(_assignments(scores.free), key=scores.value)
 
 
-def _greedy(scores: _Scores) -> States:
-    """The targets one by one, the surest first, each in its most probable state given those before."""
+def _greedy(scores: _Scores, deadline: float) -> States:
+    """The targets one by one, the surest first, each in its most probable state given those before.
+
+    Once time is up the rest of them are settled at once, from the beliefs at hand.
+    """
     chosen: dict[int, int] = {}
     waiting = list(range(len(scores.free)))
     while waiting:
@@ -210,6 +220,9 @@ def _greedy(scores: _Scores) -> States:
         place = max(waiting, key=lambda place: float(beliefs[scores.free[place].name].max()))
         chosen[place] = int(beliefs[scores.free[place].name].values.argmax())
         waiting.remove(place)
+        if monotonic() > deadline:
+            chosen |= {place: int(beliefs[scores.free[place].name].values.argmax()) for place in waiting}
+            break
     return tuple(chosen[place] for place in range(len(scores.free)))
 
 
@@ -231,21 +244,19 @@ def _answer(scores: _Scores, targets: Sequence[Variable], best: States, is_compl
     )
     positions = {**scores.evidence.hard, **{v.name: state for v, state in zip(scores.free, best, strict=True)}}
     states = {variable.name: variable.states[positions[variable.name]] for variable in targets}
-    return MarginalMap(
-        Assignment(states, log_probability=value), value, max(bound, float(value)), len(scores.known), info
-    )
+    return MarginalMap(Assignment(states, log_product=value), value, max(bound, float(value)), len(scores.known), info)
 
 
-def _bound(scores: _Scores, is_complete: bool) -> float:
+def _bound(scores: _Scores, is_complete: bool, deadline: float) -> float:
     """No assignment has a larger value, for certain; infinite where nothing is known."""
     bounds = [_limits(scores.log_evidence)[1]]
     if is_complete:
         bounds.append(max(_limits(scores.value(state))[1] for state in _assignments(scores.free)))
     elif bounds[0] < math.inf:
-        bounds += [
-            max(_limits(scores.total({place: state}))[1] for state in range(variable.num_states))
-            for place, variable in enumerate(scores.free)
-        ]
+        for place, variable in enumerate(scores.free):
+            if monotonic() > deadline:
+                break
+            bounds.append(max(_limits(scores.total({place: state}))[1] for state in range(variable.num_states)))
     return min(bounds)
 
 
@@ -283,4 +294,4 @@ def _maximized(
     value = best.log_probability or 0.0
     states = {v.name: v.states[evidence.hard[v.name]] if v.name in evidence.hard else best[v.name] for v in targets}
     gap = math.inf if best.info.error is None else best.info.error
-    return MarginalMap(Assignment(states, log_probability=value), value, value + gap, 1, best.info)
+    return MarginalMap(Assignment(states, log_product=value), value, value + gap, 1, best.info)

@@ -9,9 +9,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.graphs.seeds import Seed, generator_of
+from plausible.inference.engine_mistakes import mistaken_engine
 from plausible.inference.info import QueryInfo
 from plausible.variables import Evidence, Variable
 
@@ -19,9 +19,6 @@ __all__ = ["DrawnStates", "SamplingEngine", "check_sampling_engine", "resampled_
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-#: The engines that draw, for errors.
-_SAMPLERS = "Gibbs(), Metropolis(), LikelihoodWeighting(), ImportanceSampling(), RejectionSampling() or JunctionTree()"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +62,7 @@ class SamplingEngine(Protocol):
 def check_sampling_engine(engine: object) -> None:
     """Refuse what does not draw samples."""
     if isinstance(engine, type) or not isinstance(engine, SamplingEngine):
-        raise InvalidArgument(f"sample takes an engine that draws: {_SAMPLERS}; not {engine!r}.")
+        raise mistaken_engine(engine, "rows")
 
 
 def reseeded(engine: SamplingEngine, seed: Seed) -> SamplingEngine:

@@ -10,7 +10,7 @@ from plausible.engine.program import Program
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.factors.alignment import MAX_ENTRIES
 
-__all__ = ["Budget", "advising", "read_budget"]
+__all__ = ["APPROXIMATE", "LESS_MEMORY", "Budget", "advising", "read_budget", "refusal"]
 
 #: What an entry of an answer costs beyond its clique's: it is added up by strides, normalised and brought into order.
 _SECONDS_PER_ANSWER = 1e-7
@@ -21,14 +21,20 @@ _AMPLE_BYTES = 2**24
 
 #: What always helps; see `advising` for what else a question can do.
 _REMEDY = "Raise the budget=."
+#: What helps where a question takes engines, as the end of its advice.
+APPROXIMATE = 'approximate with engine="auto".'
+#: What may help if time is not short as well; a part of the advice of questions that take engines which sum.
+LESS_MEMORY = "trade time for memory with engine=RecursiveConditioning(), "
 
 
 @contextmanager
 def advising(advice: str) -> Iterator[None]:
     """Let refusals in here end with what can be done about them in the question at hand; also a decorator.
 
+    `LESS_MEMORY` is left out of the advice where time is short too.
+
     >>> with advising("Ask less."):
-    ...     raise _refusal("It is too much.", "Raise the budget=.")
+    ...     raise refusal("It is too much.", "Raise the budget=.")
     Traceback (most recent call last):
         ...
     plausible.errors.TooLarge: It is too much. Ask less.
@@ -38,12 +44,14 @@ def advising(advice: str) -> Iterator[None]:
     except TooLarge as error:
         if not error.reason:
             raise
-        raise _refusal(error.reason, advice) from None
+        fitting = advice if error.lacks_memory_only else advice.replace(LESS_MEMORY, "")
+        raise refusal(error.reason, fitting, lacks_memory_only=error.lacks_memory_only) from None
 
 
-def _refusal(reason: str, advice: str) -> TooLarge:
+def refusal(reason: str, advice: str, *, lacks_memory_only: bool = False) -> TooLarge:
+    """An error whose advice `advising` can replace."""
     error = TooLarge(f"{reason} {advice}")
-    error.reason = reason
+    error.reason, error.lacks_memory_only = reason, lacks_memory_only
     return error
 
 
@@ -82,7 +90,7 @@ class Budget:
         if not self.allows(program, answer_entries):
             entries = program.entries
             seconds, num_bytes = cost_of(program, answer_entries)
-            raise too_large(
+            error = too_large(
                 float(entries.sum()),
                 program.clique(program.largest),
                 float(entries.max()),
@@ -90,6 +98,8 @@ class Budget:
                 f" It would take about {seconds:.2g} s and, as only messages are held, {num_bytes / 2**30:.2g} GiB; "
                 f"the budget is {self.seconds:g} s and {self.bytes / 2**30:.3g} GiB.",
             )
+            error.lacks_memory_only = seconds <= self.seconds
+            raise error
 
     @property
     def is_ample(self) -> bool:
@@ -139,7 +149,7 @@ def too_large(
 ) -> TooLarge:
     """The error that names the largest clique, its size and the remedies."""
     shown = ", ".join(names[number] for number in clique[:8]) + (", ..." if len(clique) > 8 else "")
-    return _refusal(
+    return refusal(
         f"The clique tree would have {_short(entries)} entries.{cost} Its largest clique, ({shown}), has "
         f"{len(clique)} variables and {_short(clique_entries)} entries.",
         _REMEDY,

@@ -8,7 +8,9 @@ question                                               tables fit           they
 query, marginals, log_probability, log_partition,      exact                `LoopyBP(damping=0.3)`
 expected_counts
 query for a joint that no factor has                   exact                `Gibbs()`
-mpe                                                    exact                `MaxProduct()`
+mpe                                                    exact                `GraphCut()`, exact, for pairs of binary
+                                                                            variables that like to agree, else
+                                                                            `MaxProduct()`
 map                                                    exact                a search with `LoopyBP(damping=0.3)`
 sample                                                 independent rows     `Gibbs()`
 ====================================================== ==================== ==========================================
@@ -17,15 +19,20 @@ sample                                                 independent rows     `Gib
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Literal, TypeAlias, TypeVar
 
 from plausible.errors import InvalidArgument
+from plausible.factors import Factor
 from plausible.inference.budget import Budget
 from plausible.inference.engines import Engine
+from plausible.inference.optimization.graph_cuts import GraphCut, has_cut
 from plausible.inference.optimizer import Optimizer
+from plausible.inference.problem import Problem
 from plausible.inference.propagation.belief_maximum import MaxProduct
 from plausible.inference.propagation.belief_propagation import LoopyBP
 from plausible.inference.sampling.gibbs import Gibbs
+from plausible.variables import Evidence
 
 __all__ = [
     "BELIEFS",
@@ -35,6 +42,7 @@ __all__ = [
     "MapChoice",
     "OptimizerChoice",
     "beliefs_about",
+    "best_about",
     "chosen",
     "chosen_for_map",
 ]
@@ -94,11 +102,21 @@ def chosen_for_map(engine: MapChoice, budget: Budget | None, fits: Callable[[], 
 
 
 def _refuse_both(engine: object, budget: Budget | None) -> None:
-    if engine is not None and budget is not None:
+    if not (engine is None or budget is None or isinstance(engine, str | type)):
         raise InvalidArgument(
             f"budget= limits exact answers, but {type(engine).__name__} has options of its own for that. Leave one of "
             'engine= and budget= out, or use engine="auto".'
         )
+
+
+def best_about(factors: Iterable[Factor], evidence: Evidence) -> Optimizer:
+    """The choice for best assignments: a cut where that is exact, which takes a look at each factor to know.
+
+    >>> agree, differ = Factor({"A": 2, "B": 2}, [[2, 1], [1, 2]]), Factor({"A": 2, "B": 2}, [[1, 2], [2, 1]])
+    >>> [type(best_about([factor], Evidence({}, {}, {}, {}))).__name__ for factor in (agree, differ)]
+    ['GraphCut', 'MaxProduct']
+    """
+    return GraphCut() if has_cut(Problem.of(factors, replace(evidence, jeffrey={}))) else BEST
 
 
 def beliefs_about(names: Iterable[str], scopes: Iterable[Iterable[str]]) -> Engine:

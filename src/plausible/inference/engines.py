@@ -20,6 +20,7 @@ from plausible.inference.approximate_samples import DrawnStates, told_size
 from plausible.inference.compiled import CompiledFactors, compile_factors
 from plausible.inference.conditioning import MAX_CACHE_ENTRIES, MAX_COST, MAX_TABLE_ENTRIES, conditioned_sum
 from plausible.inference.elimination import SumProduct, absorb, sum_product
+from plausible.inference.engine_mistakes import mistaken_engine
 from plausible.inference.enumeration import enumerate_sum
 from plausible.inference.jeffrey import without_jeffrey
 from plausible.inference.polytree import polytree_sum
@@ -77,7 +78,7 @@ def check_engine(engine: object, names: Collection[str]) -> None:
     from a wrong name.
     """
     if engine is not None and (isinstance(engine, type) or not isinstance(engine, Engine)):
-        raise InvalidArgument(f"engine= takes an engine, such as VariableElimination() or Pearl(), not {engine!r}.")
+        raise mistaken_engine(engine, "sums")
     check_mentioned(engine, names)
 
 

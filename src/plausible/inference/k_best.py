@@ -12,9 +12,10 @@ from time import monotonic
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge
+from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES, union_scope
+from plausible.inference.budget import refusal
 from plausible.inference.elimination import absorb
 from plausible.inference.info import QueryInfo
 from plausible.inference.map_orders import constrained_order
@@ -99,7 +100,7 @@ def best_assignments(
     if order.cost > max_entries and order.sums:
         best, info = _searched(logs, free, k, max_entries, time_limit)
     else:
-        alone = "" if k == 1 else ", or ask for the best one alone (mpe): it holds no tables, and may fit"
+        alone = "" if k == 1 else ', or ask for the best one alone: mpe() may fit, and mpe(engine="auto") does'
         order.check(max_entries, f"Give more evidence{alone}.")
         run = max_tables(logs, order)
         best, info = list(islice(_descending(run), k)), run.info
@@ -124,9 +125,10 @@ def _searched(
         if not found.info.exact:
             raise TimeUpError
     except TimeUpError:
-        raise TooLarge(
+        raise refusal(
             f"A search for the best assignments did not come to its end within {time_limit:g} s: tables that would "
-            f"answer at once have more than {max_entries:.3g} entries."
+            f"answer at once have more than {max_entries:.3g} entries.",
+            "Raise these limits.",
         ) from None
     return found.best, found.info
 

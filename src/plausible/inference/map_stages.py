@@ -10,6 +10,7 @@ from time import monotonic
 from plausible.errors import TooLarge
 from plausible.factors import Factor
 from plausible.factors.alignment import table_shape, union_scope, wide
+from plausible.inference.budget import refusal
 from plausible.inference.info import QueryInfo
 from plausible.inference.map_bounds import LogTable, bound_tree
 from plausible.inference.map_plan import BoundPlan, TimeUpError, plan_bound
@@ -136,10 +137,10 @@ def _too_large(plan: BoundPlan, variables: Sequence[Variable], max_entries: int)
     """Why a plan is refused before any table is built: copies of targets can't split hidden variables."""
     shown = [variables[number].name for number in sorted(plan.largest)]
     names = ", ".join(shown[:8]) + (", ..." if len(shown) > 8 else "")
-    return TooLarge(
+    return refusal(
         f"Summing out what is not asked for needs a table over {len(plan.largest)} variables ({names}) with "
         f"{plan.num_largest:.3g} entries ({plan.num_largest * 8 / 2**30:.3g} GiB), too many for "
-        f"max_entries={max_entries}; without it no answer has a value, so that no time_limit= brings a first one. Pass "
-        f"max_entries=2**{(plan.num_largest - 1).bit_length()} if there is memory for several such tables, ask for "
-        "more variables, or give more evidence."
+        f"max_entries={max_entries}; without it no answer has a value, so that no time_limit= brings a first one. With "
+        f"memory for several such tables, max_entries=2**{(plan.num_largest - 1).bit_length()} would do.",
+        "Ask for more variables, or give more evidence.",
     )

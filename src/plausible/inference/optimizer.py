@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
+from plausible.errors import ImpossibleEvidence, NotSupported
 from plausible.factors import Factor
+from plausible.inference.engine_mistakes import mistaken_engine
 from plausible.inference.info import QueryInfo
 from plausible.inference.problem import Problem
 from plausible.variables import Assignment, Evidence
@@ -84,7 +85,7 @@ class Optimizer(ABC):
 def check_optimizer(engine: object) -> None:
     """Refuse what does not look for best assignments; `None` will do."""
     if engine is not None and not isinstance(engine, Optimizer):
-        raise InvalidArgument(f"engine= takes an engine for best assignments, such as MaxProduct(), not {engine!r}.")
+        raise mistaken_engine(engine, "best assignments")
 
 
 def _judged(found: Optimum, value: float) -> QueryInfo:

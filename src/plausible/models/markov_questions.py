@@ -22,12 +22,12 @@ from plausible.inference.approximate_map import approximate_map, check_map_engin
 from plausible.inference.budget import Budget, advising, read_budget
 from plausible.inference.choice import (
     BELIEFS,
-    BEST,
     DRAWS,
     EngineChoice,
     MapChoice,
     OptimizerChoice,
     beliefs_about,
+    best_about,
     chosen,
     chosen_for_map,
 )
@@ -48,10 +48,14 @@ from plausible.models.evidence_analyses import EvidenceAnalyses
 from plausible.models.exact_engine import ExactEngine, checked_count
 from plausible.models.maxima import k_best_of, map_fits, map_limits
 from plausible.models.tree_questions import (
+    BEST_REMEDIES,
     COMPILE_REMEDIES,
+    K_BEST_REMEDIES,
     LARGE_TREE,
+    MAP_REMEDIES,
     MARGINALS_REMEDIES,
     SAMPLE_REMEDIES,
+    SUM_REMEDIES,
     query_remedies,
 )
 from plausible.variables import Assignment, Evidence, EvidenceLike, Variable
@@ -77,7 +81,7 @@ class MarkovQuestions(EvidenceAnalyses):
     def factors(self) -> tuple[Factor, ...]:
         """The factors, in the order given."""
 
-    @advising("Raise the budget=, or trade time for memory with engine=RecursiveConditioning().")
+    @advising(SUM_REMEDIES)
     def log_partition(
         self, evidence: EvidenceLike | None = None, *, engine: EngineChoice = None, budget: Budget | None = None
     ) -> float:
@@ -264,7 +268,7 @@ class MarkovQuestions(EvidenceAnalyses):
         answers = compiled.marginals(found)
         return {variable.name: answers[variable.name] for variable in wanted}
 
-    @advising("Raise the budget=, or give an approximate engine= for best assignments.")
+    @advising(BEST_REMEDIES)
     def mpe(
         self,
         evidence: EvidenceLike | None = None,
@@ -277,13 +281,14 @@ class MarkovQuestions(EvidenceAnalyses):
         An `engine` such as `GraphCut()` or `MaxProduct()` looks for one without a clique tree. As there may be none for
         log Z either, there is no `.log_probability` then, only the logarithm of the product of the factors;
         `.info.error` says how much larger that of a better assignment can be. "auto" is exact where the clique tree is
-        within the budget, else `MaxProduct()`.
+        within the budget, else `GraphCut()` where that is exact, else `MaxProduct()`.
         """
         found = Evidence.read(evidence, self.variables, "this network")
-        named = chosen(engine, budget, lambda: self.explain(budget=budget).fits, lambda: BEST)
+        factors = self._all_factors()
+        named = chosen(engine, budget, lambda: self.explain(budget=budget).fits, lambda: best_about(factors, found))
         check_optimizer(named)
         if named is not None:
-            best = self._explained(evidence, lambda: named.best(self._all_factors(), found))
+            best = self._explained(evidence, lambda: named.best(factors, found))
             states = {name: best[name] for name in self.variables}
             return Assignment(states, log_product=best.log_probability, info=best.info)
         return self.compile(budget=budget).mpe(evidence)
@@ -303,6 +308,7 @@ class MarkovQuestions(EvidenceAnalyses):
         compiled = compile_factors(self._all_factors(), self.variables.values(), together=groups, budget=budget)
         return self._explained(evidence, lambda: compiled.expectation(listed, found))
 
+    @advising(K_BEST_REMEDIES)
     def k_best(self, k: int, evidence: EvidenceLike | None = None, *, budget: Budget | None = None) -> list[Assignment]:
         """The k most probable assignments to all variables given the evidence, best first; fewer where fewer can be."""
         found = Evidence.read(evidence, self.variables, "this network")
@@ -311,6 +317,7 @@ class MarkovQuestions(EvidenceAnalyses):
         shift = self.log_partition(budget=budget)
         return [Assignment(one, log_probability=(one.log_probability or 0.0) - shift, info=one.info) for one in best]
 
+    @advising(MAP_REMEDIES)
     def map(
         self,
         names: str | Iterable[str],
@@ -386,7 +393,7 @@ class MarkovQuestions(EvidenceAnalyses):
         plan = self.explain(budget=budget)
         return plan.fits and read_budget(budget).holds(plan.entries)
 
-    @advising(MARGINALS_REMEDIES)
+    @advising(SUM_REMEDIES)
     def expected_counts(
         self,
         frame: IntoDataFrame | Mapping[str, Sequence[Any]],

@@ -11,16 +11,18 @@ from plausible.cpds import CPD
 from plausible.errors import TooLarge
 from plausible.factors import Factor
 from plausible.inference.budget import Budget, read_budget
+from plausible.inference.choice import best_about
 from plausible.inference.compiled import compile_factors
 from plausible.inference.elimination import absorb
 from plausible.inference.k_best import best_assignments
 from plausible.inference.map_orders import constrained_order
 from plausible.inference.marginal_map import marginal_map
 from plausible.inference.optimizer import Optimizer
+from plausible.inference.options import check_seconds
 from plausible.models.lowering import Lowered, lower
 from plausible.variables import Assignment, Evidence, Variable
 
-__all__ = ["MapLimits", "best_by", "best_of", "k_best_of", "map_fits", "map_limits"]
+__all__ = ["MapLimits", "best_by", "best_engine", "best_of", "k_best_of", "map_fits", "map_limits"]
 
 #: Distributions are written out up to so many entries: then no search is needed.
 _LARGEST_TABLE = 2**18
@@ -98,6 +100,12 @@ def best_by(engine: Optimizer, cpds: Sequence[CPD], variables: Sequence[Variable
     return _shifted(engine.best(lowered.factors, replace(evidence, values={})), lowered)
 
 
+def best_engine(cpds: Sequence[CPD], variables: Sequence[Variable], evidence: Evidence) -> Optimizer:
+    """What "auto" stands for where the tables of `best_of` don't fit."""
+    lowered = lower(cpds, _names(variables), evidence.values, evidence.hard, tables_up_to=_LARGEST_TABLE)
+    return best_about(lowered.factors, replace(evidence, values={}))
+
+
 def k_best_of(
     k: int,
     cpds: Sequence[CPD],
@@ -118,7 +126,7 @@ def k_best_of(
     except TooLarge as error:
         if not is_searched:
             raise
-        raise _refusal(str(error), cpds, _MORE_TIME) from None
+        raise _refusal(error.reason or str(error), cpds, _MORE_TIME) from None
     return [_shifted(one, lowered) for one in best]
 
 
@@ -135,6 +143,7 @@ def map_limits(budget: Budget | None, max_entries: int, time_limit: float | None
     >>> map_limits(Budget(seconds=5.0, bytes=2**20), max_entries=2**22, time_limit=None)
     {'max_entries': 32768, 'time_limit': 5.0}
     """
+    check_seconds("time_limit", time_limit)
     if budget is None:
         return {"max_entries": max_entries, "time_limit": time_limit}
     limit = read_budget(budget)

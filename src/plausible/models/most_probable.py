@@ -11,7 +11,7 @@ from plausible.cpds import CPD
 from plausible.errors import ImpossibleEvidence
 from plausible.inference.approximate_map import MapEngine, approximate_map, check_map_engine
 from plausible.inference.budget import Budget, advising
-from plausible.inference.choice import BEST, MapChoice, OptimizerChoice, chosen, chosen_for_map
+from plausible.inference.choice import MapChoice, OptimizerChoice, chosen, chosen_for_map
 from plausible.inference.engines import check_mentioned
 from plausible.inference.map_search import SearchProgress
 from plausible.inference.marginal_map import marginal_map
@@ -21,9 +21,9 @@ from plausible.models.hybrid_questions import hybrid_mpe, hybrid_table, refuse_n
 from plausible.models.hybrid_states import hybrid_k_best
 from plausible.models.interventions import has_hidden_numbers
 from plausible.models.lowering import lower, plain_factors
-from plausible.models.maxima import MapLimits, best_by, best_of, k_best_of, map_fits, map_limits
+from plausible.models.maxima import MapLimits, best_by, best_engine, best_of, k_best_of, map_fits, map_limits
 from plausible.models.questions import NetworkQuestions
-from plausible.models.tree_questions import refuse_engine
+from plausible.models.tree_questions import BEST_REMEDIES, K_BEST_REMEDIES, MAP_REMEDIES, refuse_engine
 from plausible.variables import Assignment, Evidence, EvidenceLike, State, Variable
 from plausible.variables.evidence import findings_of
 
@@ -35,7 +35,7 @@ class MostProbable(NetworkQuestions):
 
     __slots__ = ()
 
-    @advising("Add evidence, raise the budget=, or give an approximate engine= for best assignments.")
+    @advising(BEST_REMEDIES)
     def mpe(
         self,
         evidence: EvidenceLike | None = None,
@@ -55,7 +55,7 @@ class MostProbable(NetworkQuestions):
 
         An `engine` such as `MaxProduct()` looks for a good assignment where a clique tree would be too large; how much
         better another could be stands in `.info.error`, as a difference of logarithms. "auto" is exact where the clique
-        tree is within the budget, else `MaxProduct()`.
+        tree is within the budget, else `GraphCut()` where that is exact, else `MaxProduct()`.
 
         >>> from plausible import BayesianNetwork, TableCPD
         >>> net = BayesianNetwork(TableCPD("A", [0.6, 0.4]), TableCPD("B", [[0.7, 0.3], [0.2, 0.8]], parents=["A"]))
@@ -65,13 +65,18 @@ class MostProbable(NetworkQuestions):
         network, findings = self._given(evidence, do)
         found = Evidence.read(findings, network.variables, "this network")
         is_hybrid = any(v.is_continuous and name not in found.values for name, v in network.variables.items())
-        named = chosen(engine, budget, lambda: is_hybrid or network._fits(findings, None, budget), lambda: BEST)
+        wanted = [variable for variable in network.variables.values() if not variable.is_continuous]
+        relevant = network._relevant([*found.names, *(variable.name for variable in wanted)], found)
+        named = chosen(
+            engine,
+            budget,
+            lambda: is_hybrid or network._fits(findings, None, budget),
+            lambda: best_engine(relevant, wanted, found),
+        )
         check_optimizer(named)
         if is_hybrid:
             refuse_engine(named, network.cpds.values(), found)
             return hybrid_mpe(network.cpds, network.variables, findings, budget)
-        wanted = [variable for variable in network.variables.values() if not variable.is_continuous]
-        relevant = network._relevant([*found.names, *(variable.name for variable in wanted)], found)
         try:
             if named is None:
                 best = best_of(relevant, (), wanted, budget, found)
@@ -82,6 +87,7 @@ class MostProbable(NetworkQuestions):
         states = {name: found.values.get(name, best.get(name)) for name in self.variables}
         return Assignment(states, log_probability=best.log_probability, info=best.info)
 
+    @advising(K_BEST_REMEDIES)
     def k_best(
         self,
         k: int,
@@ -112,6 +118,7 @@ class MostProbable(NetworkQuestions):
         except ImpossibleEvidence as error:
             raise network._contradiction(findings_of(findings)) or error from None
 
+    @advising(MAP_REMEDIES)
     def map(
         self,
         names: str | Iterable[str],

@@ -15,7 +15,7 @@ from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.factors import Factor, product
 from plausible.factors.alignment import MAX_ENTRIES, check_size
 from plausible.inference.approximate_counts import ExpectedCounts
-from plausible.inference.budget import Budget, advising
+from plausible.inference.budget import APPROXIMATE, Budget, advising
 from plausible.inference.choice import BELIEFS, EngineChoice, beliefs_about, chosen
 from plausible.inference.compiled import compile_factors
 from plausible.inference.engines import check_engine
@@ -32,7 +32,7 @@ from plausible.models.hybrid_questions import (
 from plausible.models.hybrid_states import hybrid_expectation, hybrid_plan
 from plausible.models.interventions import has_hidden_numbers, settings_of
 from plausible.models.lowering import lower, plain_factors
-from plausible.models.tree_questions import TreeQuestions, query_remedies, refuse_engine
+from plausible.models.tree_questions import SUM_REMEDIES, TreeQuestions, query_remedies, refuse_engine
 from plausible.models.uncertainty import ParameterUncertainty, with_error_bars
 from plausible.variables import Evidence, EvidenceLike, State
 from plausible.variables.evidence import findings_of
@@ -127,7 +127,7 @@ class NetworkQuestions(TreeQuestions):
         except ImpossibleEvidence as error:
             raise network._contradiction(findings_of(findings)) or error from None
 
-    @advising("Raise the budget=, or trade time for memory with engine=RecursiveConditioning().")
+    @advising(SUM_REMEDIES)
     def log_probability(
         self,
         evidence: EvidenceLike,
@@ -265,7 +265,7 @@ class NetworkQuestions(TreeQuestions):
             total += cpd.log_probability(columns)
         return total
 
-    @advising("Count fewer families (families=), raise the budget=, or give an approximate engine=.")
+    @advising(f"Count fewer families (families=), raise the budget=, or {APPROXIMATE}")
     def expected_counts(
         self,
         frame: IntoDataFrame | Mapping[str, Sequence[Any]],
@@ -294,7 +294,8 @@ class NetworkQuestions(TreeQuestions):
         Returns
         -------
         ExpectedCounts
-            Name -> array; its `.info` says how they were got.
+            Name -> array; its `.info` is that of the worst row. `.info.error` is for one row of weight one: the error
+            of a count can be as large as that times the weights together.
 
         Examples
         --------

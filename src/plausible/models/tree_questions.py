@@ -16,7 +16,7 @@ from plausible.errors import ImpossibleEvidence, NotSupported, TooLarge
 from plausible.factors import Factor
 from plausible.factors.alignment import num_entries
 from plausible.graphs.seeds import Seed, generator_of
-from plausible.inference.budget import Budget, advising, read_budget
+from plausible.inference.budget import APPROXIMATE, LESS_MEMORY, Budget, advising, read_budget
 from plausible.inference.choice import BELIEFS, DRAWS, EngineChoice, chosen
 from plausible.inference.compiled import compile_factors
 from plausible.inference.engines import Engine, check_engine
@@ -42,10 +42,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "BEST_REMEDIES",
     "COMPILE_REMEDIES",
+    "K_BEST_REMEDIES",
     "LARGE_TREE",
+    "MAP_REMEDIES",
     "MARGINALS_REMEDIES",
     "SAMPLE_REMEDIES",
+    "SUM_REMEDIES",
     "TreeQuestions",
     "query_remedies",
     "refuse_engine",
@@ -53,14 +57,18 @@ __all__ = [
 
 #: What can be done where a clique tree for any evidence, or for the evidence at hand, costs too much.
 COMPILE_REMEDIES = (
-    "Keep to fewer variables (targets=), raise the budget=, or ask query(...) with the evidence, which may cost less."
+    "Keep to fewer variables (targets=), raise the budget=, ask query(...) with the evidence, which may cost less, or "
+    'approximate: query(..., engine="auto").'
 )
+SUM_REMEDIES = f"Raise the budget=, {LESS_MEMORY}or {APPROXIMATE}"
 MARGINALS_REMEDIES = (
-    "Ask for fewer variables (targets=), add evidence, raise the budget=, or trade time for memory with "
-    "query(..., engine=RecursiveConditioning())."
+    f"Ask for fewer variables (targets=), add evidence, raise the budget=, {LESS_MEMORY}or {APPROXIMATE}"
 )
+BEST_REMEDIES = f"Add evidence, raise the budget=, or {APPROXIMATE}"
+K_BEST_REMEDIES = 'Add evidence, raise the budget=, or ask for one good assignment: mpe(engine="auto").'
+MAP_REMEDIES = f"Ask for more variables, give more evidence, or {APPROXIMATE}"
 SAMPLE_REMEDIES = (
-    "Raise the budget=, keep to fewer variables: compile(targets=...).sample(...), or draw by engine=Gibbs()."
+    'Raise the budget=, keep to fewer variables: compile(targets=...).sample(...), or draw by a chain: engine="auto".'
 )
 
 #: From so many entries on, a clique tree for the evidence at hand may be much smaller.
@@ -364,4 +372,4 @@ def refuse_engine(engine: object, cpds: Iterable[CPD], found: Evidence) -> None:
 def query_remedies(targets: Sequence[Variable]) -> str:
     """What can be done where a query about these targets costs too much."""
     fewer = "Ask for fewer variables at a time, add" if len(targets) > 1 else "Add"
-    return f"{fewer} evidence, raise the budget=, or trade time for memory with engine=RecursiveConditioning()."
+    return f"{fewer} evidence, raise the budget=, {LESS_MEMORY}or {APPROXIMATE}"

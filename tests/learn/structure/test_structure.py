@@ -89,7 +89,7 @@ def test_shuffled_columns_and_rows_give_the_same_graph(method):
         assert found.graph.nodes == tuple(shuffled)
 
 
-@pytest.mark.parametrize("method", [name for name in METHODS if name not in {"chow-liu", "forest", "tan"}])
+@pytest.mark.parametrize("method", [name for name in METHODS if name not in {"chow-liu", "forest", "tan", "ges"}])
 def test_what_is_known_holds_of_the_graph(method):
     graph = learn_structure(_data(3), method, "log-likelihood", KNOWN, **OPTIONS.get(method, {})).graph
     tier = {"q": 0, "r": 1, "t": 1}
@@ -97,6 +97,11 @@ def test_what_is_known_holds_of_the_graph(method):
     assert not graph.has_edge("r", "s")
     assert all(tier[parent] <= tier[child] for parent, child in graph.edges if {parent, child} <= set(tier))
     assert max(len(graph.parents(name)) for name in NAMES) == 2  # the likelihood would have more
+
+
+def test_equivalence_classes_take_no_knowledge_of_directions():
+    with pytest.raises(pb.PlausibleError, match="direct"):
+        learn_structure(_data(3), "ges", knowledge=KNOWN)
 
 
 @pytest.mark.parametrize("method", METHODS)

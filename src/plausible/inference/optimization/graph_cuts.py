@@ -18,7 +18,7 @@ from plausible.inference.optimization.pairwise_energy import (
 from plausible.inference.optimizer import Optimizer, Optimum
 from plausible.inference.problem import Problem
 
-__all__ = ["GraphCut"]
+__all__ = ["GraphCut", "has_cut"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,24 @@ class GraphCut(Optimizer):
         if value == np.inf:
             raise ImpossibleEvidence.outright()
         return Optimum(energy.states(problem, found.labels), found.gap - value, info)
+
+
+def has_cut(problem: Problem) -> bool:
+    """Whether `GraphCut` takes a problem: pairs of binary variables that like to agree, or nothing to choose.
+
+    >>> from plausible.factors import Factor
+    >>> from plausible.variables import Evidence
+    >>> differ = Factor({"A": 2, "B": 2}, [[1.0, 2.0], [2.0, 1.0]])
+    >>> has_cut(Problem.of([differ], Evidence.read({}, {})))
+    False
+    """
+    if problem.is_impossible or problem.sizes.max(initial=1) > 2:
+        return False
+    try:
+        energy = PairwiseEnergy.of(problem, "A graph cut")
+    except NotSupported:
+        return False
+    return energy.num_labels < 2 or not (submodularity_excess(energy.pairwise) > ROUNDING).any()
 
 
 def _check_submodular(problem: Problem, energy: PairwiseEnergy) -> None:

@@ -28,7 +28,9 @@ class AlphaExpansion(LabelMoves):
     With energies E = -log φ, each pair must satisfy E(a,b) + E(α,α) ≤ E(a,α) + E(α,b) for all labels: metrics do, such
     as Potts' [a ≠ b] and truncated distances min(|a - b|, k); truncated squares don't. For a metric the energy is at
     most 2c times the least one, c being the largest ratio of two energies of different labels of a pair; the bound
-    in `.info.error` follows from that. One cut for each label and sweep; a few sweeps are enough in practice.
+    in `.info.error` follows from that. With two labels the condition is that of `GraphCut`, and what no expansion
+    improves is best: E(x ∧ x*) + E(x ∨ x*) ≤ E(x) + E(x*), and both of these are expansions of x. One cut for each
+    label and sweep; a few sweeps are enough in practice.
 
     Parameters
     ----------
@@ -73,7 +75,12 @@ class AlphaExpansion(LabelMoves):
         return best_choice(energy, labels, np.arange(len(labels)), choices, np.arange(len(energy.pairs)))
 
     def _proved(self, energy: PairwiseEnergy, state: LabelState) -> float:
-        """E(x) ≤ U(x*) + 2c P(x*) at a local minimum x of a metric, split into single labels U and pairs P."""
+        """E(x) ≤ U(x*) + 2c P(x*) at a local minimum x of a metric, split into single labels U and pairs P.
+
+        With two labels x is a best one.
+        """
+        if energy.num_labels == 2 and state.converged and np.isfinite(state.energy):
+            return state.energy - 2 * state.residual
         ratio = _metric_ratio(energy.tables)
         if not state.converged or not np.isfinite(state.energy) or not np.isfinite(ratio):
             return -np.inf

@@ -10,6 +10,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.inference.optimization.graph_cuts import has_cut
 from plausible.inference.optimizer import Optimizer, Optimum
 from plausible.inference.problem import Problem
 from plausible.inference.propagation.belief_energy import reparametrise
@@ -137,17 +138,20 @@ class MaxProduct(ReweightedEngine, Optimizer):
     def optimize(self, problem: Problem) -> Optimum:
         """The best assignment that the messages made on their way."""
         state = cast(MaxProductState, self._settled(problem))
-        info = self._info(problem, state, _NAME, self._advice)
+        info = self._info(problem, state, _NAME, "")
         if info.exact:
             return Optimum(state.states, float(problem.log_product(state.states[None, :])[0]), info)
         is_proved = state.upper - state.value <= self._PROOF
         has_settled = is_proved or state.residual <= self.tolerance
         return Optimum(
-            state.states, state.upper, replace(info, converged=has_settled, advice="" if is_proved else self._advice)
+            state.states,
+            state.upper,
+            replace(info, converged=has_settled, advice="" if is_proved else self._advice(problem)),
         )
 
-    @property
-    def _advice(self) -> str:
+    def _advice(self, problem: Problem) -> str:
+        if has_cut(problem):
+            return "There may be a better assignment. GraphCut() finds a best one of these factors, and proves it."
         damped = "" if self.damping >= 0.5 else "damping=0.5, "
         other = "reweighted=False" if self.reweighted else "reweighted=True"
         return f"There may be a better assignment. Try {damped}{other}, more max_iterations or DualDecomposition()."

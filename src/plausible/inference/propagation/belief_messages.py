@@ -86,7 +86,7 @@ class MessageEngine(ABC):
 
     def __post_init__(self) -> None:
         if self.schedule not in _SCHEDULES:
-            raise InvalidArgument(f"schedule is one of {', '.join(map(repr, _SCHEDULES))}, not {self.schedule!r}.")
+            raise InvalidArgument(f"schedule={self.schedule!r} must be one of {', '.join(map(repr, _SCHEDULES))}.")
         check_number("damping", self.damping, least=0, below=1)
         check_number("tolerance", self.tolerance, least=0)
         check_count("max_iterations", self.max_iterations, 1)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.errors import ImpossibleEvidence, NotSupported
-from plausible.inference.approximate import ApproximateEngine, Beliefs
+from plausible.inference.approximate import Beliefs, ResumableEngine
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
 from plausible.inference.problem import Problem
@@ -26,9 +26,12 @@ Floats = NDArray[np.float64]
 _LOOPY = "loopy belief propagation"
 _REWEIGHTED = "tree-reweighted belief propagation"
 
+#: What else there is where messages don't settle: larger clusters, bounds from both sides, samples.
+_OTHERS = "ClusterBP(bound=8), MiniBuckets() or Gibbs()"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoopyBP(MessageEngine, ApproximateEngine):
+class LoopyBP(MessageEngine, ResumableEngine):
     r"""Sum-product messages on the Bethe cluster graph, exact on trees (Koller & Friedman 2009, §11.3).
 
     There is one cluster for each factor φ_f and one for each variable. Messages start at one and are renewed until
@@ -81,7 +84,12 @@ class LoopyBP(MessageEngine, ApproximateEngine):
 
     def beliefs(self, problem: Problem, groups: Sequence[tuple[int, ...]]) -> Beliefs:
         """The belief about each group: of one variable, or of several within the scope of a factor."""
-        state = self._settled(problem)
+        return self.beliefs_from(problem, self.run(problem), groups)
+
+    def beliefs_from(self, problem: Problem, state: MessageState, groups: Sequence[tuple[int, ...]]) -> Beliefs:
+        """`beliefs`, as the messages of a state have them; refuses a product that they find to be zero."""
+        if state.is_contradictory:
+            raise ImpossibleEvidence.outright()
         return Beliefs(_tables(problem, state, groups), self._info(problem, state, _LOOPY, self._advice))
 
     def estimate(self, problem: Problem) -> Estimate:
@@ -94,11 +102,11 @@ class LoopyBP(MessageEngine, ApproximateEngine):
     def _advice(self) -> str:
         damped = "" if self.damping >= 0.5 else "damping=0.5, "
         other = "" if self.schedule == "residual" else "schedule='residual', "
-        return f"The messages have not settled. Try {damped}{other}more max_iterations, or TreeReweightedBP()."
+        return f"The messages have not settled. Try {damped}{other}more max_iterations, TreeReweightedBP(), {_OTHERS}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TreeReweightedBP(ReweightedEngine, ApproximateEngine):
+class TreeReweightedBP(ReweightedEngine, ResumableEngine):
     r"""Belief propagation with factors counted as often as random trees have them: log Z at most its estimate.
 
     Let ρ_f be the share of some sets of factors, none with a cycle, that factor f is in. Messages are those of
@@ -140,7 +148,12 @@ class TreeReweightedBP(ReweightedEngine, ApproximateEngine):
 
     def beliefs(self, problem: Problem, groups: Sequence[tuple[int, ...]]) -> Beliefs:
         """The belief about each group: of one variable, or of several within the scope of a factor."""
-        state = self._settled(problem)
+        return self.beliefs_from(problem, self.run(problem), groups)
+
+    def beliefs_from(self, problem: Problem, state: MessageState, groups: Sequence[tuple[int, ...]]) -> Beliefs:
+        """`beliefs`, as the messages of a state have them; refuses a product that they find to be zero."""
+        if state.is_contradictory:
+            raise ImpossibleEvidence.outright()
         return Beliefs(_tables(problem, state, groups), self._info(problem, state, _REWEIGHTED, self._advice))
 
     def estimate(self, problem: Problem) -> Estimate:
@@ -157,8 +170,10 @@ class TreeReweightedBP(ReweightedEngine, ApproximateEngine):
 
     @property
     def _advice(self) -> str:
-        damped = "" if self.damping >= 0.5 else "damping=0.5 or "
-        return f"The messages have not settled, so the bound could be tighter. Try {damped}more max_iterations."
+        damped = "" if self.damping >= 0.5 else "damping=0.5, "
+        return (
+            f"The messages have not settled, so the bound could be tighter. Try {damped}more max_iterations, {_OTHERS}."
+        )
 
 
 # --- from messages to log Z ---

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.errors import ImpossibleEvidence, InvalidArgument
+from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.factors import Factor
-from plausible.inference.approximate import ApproximateEngine, Beliefs
+from plausible.inference.approximate import Beliefs, ResumableEngine
 from plausible.inference.approximate_samples import DrawnStates, told_size
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
@@ -126,6 +126,17 @@ class ChainState:
             array.setflags(write=False)
         return self
 
+    def filled(self) -> ChainState:
+        """The same without the batches that are not full yet; refuses a state that has no other."""
+        number = self.num_filled
+        if not number:
+            raise InvalidArgument(
+                f"No batch of this state is full after {self.iterations} sweeps, {self.burn_in} of which are burn-in. "
+                "Take more steps."
+            )
+        draws = self.draws[:, : number * self.batch_length]
+        return replace(self, sums=self.sums[:, :number], squares=self.squares[:, :number], draws=draws)
+
     def _arrays(self) -> dict[str, NDArray[Any]]:
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
@@ -143,7 +154,7 @@ class Sweeps(NamedTuple):
     guide: Floats
 
 
-class ChainEngine(ApproximateEngine):
+class ChainEngine(ResumableEngine):
     """An engine that runs several chains; subclasses are frozen, hold these options, and make the sweeps."""
 
     __slots__ = ()
@@ -333,16 +344,28 @@ class ChainEngine(ApproximateEngine):
     def beliefs(self, problem: Problem, groups: Sequence[tuple[int, ...]]) -> Beliefs:
         """The joint of each group, as a mean over draws; of what one block holds, over its exact conditionals."""
         collapse, layout = self._prepare(problem)
-        named = [[problem.variables[place].name for place in group] for group in groups]
-        numbers = {variable.name: place for place, variable in enumerate(collapse.problem.variables)}
-        sampled = [[numbers[name] for name in collapse.sampled(names)] for names in named]
+        _, sampled = _read_groups(problem, collapse, groups)
         across = [place for group in sampled if blocks_across(layout, group) for place in group]
         begun = self._init(collapse, layout, [collapse.problem.variables[place].name for place in across])
         check_countable(begun, layout, sampled)
-        state = self._finish(collapse.problem, layout, begun)
-        draws = Draws(self._moves(layout, state).num_independent, self._COUNTS_DRAWS)
-        found = beliefs_of(state, layout, collapse, named, sampled, draws)
-        return Beliefs(found.tables, self._info(collapse.problem, layout, state, found))
+        return self.beliefs_from(problem, self._finish(collapse.problem, layout, begun), groups)
+
+    def beliefs_from(self, problem: Problem, state: ChainState, groups: Sequence[tuple[int, ...]]) -> Beliefs:
+        """`beliefs`, from the batches that are full; of several blocks where `init` was told to watch them."""
+        collapse, layout = self._prepare(problem)
+        named, sampled = _read_groups(problem, collapse, groups)
+        across = {block for group in sampled for block in blocks_across(layout, group)}
+        if not across.issubset(state.watched.tolist()):
+            names = sorted({name for group in named if len(group) > 1 for name in group})
+            raise NotSupported(
+                f"The draws of these variables were not kept. Begin with init(problem, watched={names}), or ask for "
+                "one variable at a time."
+            )
+        full = state.filled()
+        check_countable(full, layout, sampled)
+        draws = Draws(self._moves(layout, full).num_independent, self._COUNTS_DRAWS)
+        found = beliefs_of(full, layout, collapse, named, sampled, draws)
+        return Beliefs(found.tables, self._info(collapse.problem, layout, full, found))
 
     def _moves(self, layout: ChainLayout, state: ChainState) -> Moves:
         proposals = self._num_proposals(layout) * state.iterations * len(state.codes)
@@ -379,3 +402,12 @@ class ChainEngine(ApproximateEngine):
         affordable = _MAX_ANNEALED // (usual.num_temperatures * max(len(problem.variables), 1))
         num_particles = min(usual.num_particles, max(_FEWEST_PARTICLES, affordable))
         return replace(usual, num_particles=num_particles).estimate(problem)
+
+
+def _read_groups(
+    problem: Problem, collapse: Collapse, groups: Sequence[tuple[int, ...]]
+) -> tuple[list[list[str]], list[list[int]]]:
+    """The names of each group, and the places of the variables that are sampled for it once others are summed out."""
+    named = [[problem.variables[place].name for place in group] for group in groups]
+    numbers = {variable.name: place for place, variable in enumerate(collapse.problem.variables)}
+    return named, [[numbers[name] for name in collapse.sampled(names)] for names in named]

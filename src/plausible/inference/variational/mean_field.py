@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from plausible.engine.run import Semiring, Workspace
 from plausible.errors import ImpossibleEvidence
 from plausible.factors import Factor
-from plausible.inference.approximate import ApproximateEngine, Beliefs
+from plausible.inference.approximate import Beliefs, ResumableEngine
 from plausible.inference.compiled import compile_factors
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
@@ -22,6 +22,7 @@ from plausible.inference.options import check_number, read_blocks, read_count
 from plausible.inference.problem import Problem
 from plausible.inference.variational.mean_field_plan import Group, MeanFieldPlan, plan_mean_field
 from plausible.inference.variational.mean_field_start import first_beliefs
+from plausible.inference.variational.mean_field_zeros import tied_by_zeros
 from plausible.variables import Evidence, Variable
 
 __all__ = ["MeanField", "MeanFieldState"]
@@ -72,7 +73,7 @@ class MeanFieldState:
 
 
 @dataclass(frozen=True, slots=True)
-class MeanField(ApproximateEngine):
+class MeanField(ResumableEngine):
     """Naive and structured mean field, by coordinate ascent (Koller & Friedman 2009, §11.5; Saul & Jordan 1996).
 
     Of all q = Π_B q_B over blocks of variables, look for the one with the largest energy functional
@@ -210,7 +211,10 @@ class MeanField(ApproximateEngine):
 
     def beliefs(self, problem: Problem, groups: Sequence[tuple[int, ...]]) -> Beliefs:
         """The product of what the blocks believe of their variables in each group."""
-        state = self.run(problem)
+        return self.beliefs_from(problem, self.run(problem), groups)
+
+    def beliefs_from(self, problem: Problem, state: MeanFieldState, groups: Sequence[tuple[int, ...]]) -> Beliefs:
+        """`beliefs`, as a state has them."""
         plan = state.plan
         owners = {place: number for number, block in enumerate(plan.groups) for place in block.variables}
         parts = [_by_owner(group, owners) for group in groups]
@@ -224,7 +228,7 @@ class MeanField(ApproximateEngine):
             for part, table in zip(some, _block_joints(problem, plan, state, owner, some), strict=True)
         }
         tables = [_outer(group, cut, known) for group, cut in zip(groups, parts, strict=True)]
-        return Beliefs(tuple(tables), self._info(plan, state))
+        return Beliefs(tuple(tables), self._info(problem, state))
 
     def estimate(self, problem: Problem) -> Estimate:
         """The energy functional, a lower bound on log Z."""
@@ -235,15 +239,26 @@ class MeanField(ApproximateEngine):
             return Estimate(-math.inf, info, lower=-math.inf, upper=-math.inf, is_bound=True)
         plan, value, margin = state.plan, state.energy + problem.log_scale, state.rounding + problem.scale_rounding
         upper = value + margin if plan.is_exact else math.inf
-        return Estimate(value, self._info(plan, state), lower=value - margin, upper=upper, is_bound=True)
+        return Estimate(value, self._info(problem, state), lower=value - margin, upper=upper, is_bound=True)
 
     def _plan(self, problem: Problem) -> MeanFieldPlan:
         return plan_mean_field(problem, tuple(tuple(block) for block in self.blocks or ()))
 
-    def _info(self, plan: MeanFieldPlan, state: MeanFieldState) -> QueryInfo:
-        advice = "" if plan.is_exact else "Put strongly tied variables together with blocks=, or raise restarts=."
-        if not (state.converged or plan.is_exact):
-            advice = f"Raise max_iterations={self.max_iterations}: beliefs still change by {state.residual:.1g} a step."
+    def _advice(self, problem: Problem, state: MeanFieldState) -> str:
+        if state.plan.is_exact:
+            return ""
+        if not state.converged:
+            return f"Raise max_iterations={self.max_iterations}: beliefs still change by {state.residual:.1g} a step."
+        if certain := tied_by_zeros(problem, state.plan, state.beliefs):
+            return (
+                f"Zeros in the factor over {certain.scope} leave beliefs that treat these variables as independent no "
+                f"choice but to be certain of some states. Keep them together: blocks={certain.blocks}."
+            )
+        blocks = "Put more variables into the blocks=" if self.blocks else "Put strongly tied variables into blocks="
+        return f"{blocks}, or raise restarts=; TreeReweightedBP() bounds log Z from the other side."
+
+    def _info(self, problem: Problem, state: MeanFieldState) -> QueryInfo:
+        plan = state.plan
         return QueryInfo(
             _name(plan),
             exact=plan.is_exact,
@@ -253,7 +268,7 @@ class MeanField(ApproximateEngine):
             largest_table=int(max([0, *plan.links[:, 1], *(group.program.entries.max() for group in plan.groups)])),
             iterations=state.iterations,
             residual=state.residual,
-            advice=advice,
+            advice=self._advice(problem, state),
         )
 
 

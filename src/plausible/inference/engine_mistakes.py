@@ -1,0 +1,119 @@
+"""What to say of an `engine=` that can't answer: a text, a class, or an engine for other questions."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, fields, is_dataclass
+from difflib import get_close_matches
+from typing import Any, Literal, TypeAlias
+
+import plausible.inference
+from plausible.errors import InvalidArgument
+
+__all__ = ["Role", "engine_kinds", "mistaken_engine"]
+
+Role: TypeAlias = Literal["sums", "best assignments", "both", "rows"]
+
+#: What `engine=` of the questions of each role takes, with examples.
+_TAKEN: dict[Role, str] = {
+    "sums": "an engine, such as LoopyBP()",
+    "best assignments": "an engine for best assignments, such as MaxProduct()",
+    "both": "an engine, such as LoopyBP(), or MaxProduct() where nothing is summed out",
+    "rows": "an engine that draws: Gibbs(), Metropolis(), LikelihoodWeighting(), ImportanceSampling(), "
+    "RejectionSampling() or JunctionTree()",
+}
+
+#: Engines that sum, and those that maximise in the same way.
+_COUNTERPARTS = {
+    "LoopyBP": "MaxProduct",
+    "TreeReweightedBP": "MaxProduct",
+    "MiniBuckets": "MiniBucketMax",
+    "Gibbs": "LocalSearch",
+    "Metropolis": "LocalSearch",
+}
+_EXACT = ("Enumeration", "JunctionTree", "Pearl", "RecursiveConditioning", "VariableElimination")
+
+
+def engine_kinds() -> dict[str, Any]:
+    """Name -> class of every engine.
+
+    >>> sorted(name for name in engine_kinds() if name.startswith("Alpha"))
+    ['AlphaBetaSwap', 'AlphaExpansion']
+    """
+    names = plausible.inference.__all__
+    return {name: kind for name in names if _is_engine(kind := getattr(plausible.inference, name))}
+
+
+def mistaken_engine(engine: object, role: Role) -> InvalidArgument:
+    """The error for what a question does not take as its engine, with what was meant as far as that can be told.
+
+    Parameters
+    ----------
+    engine
+        What was given.
+    role
+        What the question asks of an engine.
+
+    Examples
+    --------
+    >>> print(mistaken_engine("loopy-bp", "sums"))
+    engine= takes an engine, such as LoopyBP(), or "auto", the only text; not 'loopy-bp': write LoopyBP().
+    >>> print(mistaken_engine(plausible.inference.GraphCut(), "sums"))
+    GraphCut looks for best assignments: use mpe(engine=GraphCut()), or an engine that sums, such as LoopyBP().
+    """
+    if isinstance(engine, str):
+        return InvalidArgument(
+            f'engine= takes {_TAKEN[role]}, or "auto", the only text; not {engine!r}{_meant(engine)}.'
+        )
+    if _is_engine(engine):
+        kind: Any = engine
+        return InvalidArgument(
+            f"engine= takes {_TAKEN[role]}; you passed the class {kind.__name__}: write {_call(kind)}."
+        )
+    name = type(engine).__name__
+    if role == "sums" and isinstance(engine, plausible.inference.Optimizer):
+        return InvalidArgument(
+            f"{name} looks for best assignments: use mpe(engine={_call(type(engine))}), or an engine that sums, such "
+            f"as {_summing(name)}()."
+        )
+    if role == "best assignments" and isinstance(engine, plausible.inference.Engine):
+        return InvalidArgument(f"{name} sums and does not maximise: {_maximising(name)}.")
+    return InvalidArgument(f"engine= takes {_TAKEN[role]}; not {engine!r}.")
+
+
+def _is_engine(kind: object) -> bool:
+    roles = plausible.inference.Engine, plausible.inference.Optimizer, plausible.inference.SamplingEngine
+    return isinstance(kind, type) and is_dataclass(kind) and issubclass(kind, roles)
+
+
+def _call(kind: Any) -> str:
+    """How an engine is made: with nothing in the parentheses unless it has options that must be given."""
+    is_bare = all(field.default is not MISSING or field.default_factory is not MISSING for field in fields(kind))
+    return f"{kind.__name__}({'' if is_bare else '...'})"
+
+
+def _meant(text: str) -> str:
+    """What a text stands for, as the end of a sentence; nothing where it resembles no name."""
+    plain = _folded(text.partition("(")[0])
+    if plain == "auto":
+        return ': write "auto"'
+    kinds = {_folded(name): kind for name, kind in engine_kinds().items()}
+    if plain in kinds:
+        return f": write {_call(kinds[plain])}"
+    near = [_call(kinds[name]) for name in get_close_matches(plain, kinds, n=3)]
+    return f" (did you mean {' or '.join(near)}?)" if near else ""
+
+
+def _folded(name: str) -> str:
+    return "".join(sign for sign in name.casefold() if sign.isalnum())
+
+
+def _summing(name: str) -> str:
+    return next((sums for sums, best in _COUNTERPARTS.items() if best == name), "LoopyBP")
+
+
+def _maximising(name: str) -> str:
+    if name in _EXACT:
+        return "leave engine= out for an exact answer, or take MaxProduct()"
+    if name in _COUNTERPARTS:
+        return f"{_COUNTERPARTS[name]}() is its counterpart for best assignments"
+    return "MaxProduct() looks for best assignments"
