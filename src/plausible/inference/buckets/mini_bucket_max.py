@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,6 +14,7 @@ from plausible.inference.buckets.bucket_problem import free_order, log_tables, t
 from plausible.inference.buckets.bucket_sweeps import Side, begun, improved, untouched
 from plausible.inference.buckets.bucket_tree import BucketTree, Limits
 from plausible.inference.info import QueryInfo
+from plausible.inference.iteration import IterativeEngine
 from plausible.inference.optimizer import Optimizer, Optimum
 from plausible.inference.options import check_count, check_number
 from plausible.inference.problem import Problem
@@ -69,7 +69,7 @@ class MiniBucketMaxState:
 
 
 @dataclass(frozen=True, slots=True)
-class MiniBucketMax(Optimizer):
+class MiniBucketMax(IterativeEngine[MiniBucketMaxState], Optimizer):
     """An upper bound on the best assignment, and an assignment decoded from it (Dechter & Rish 2003).
 
     Elimination gives a variable whose table would be too large copies that need not agree, which can only raise the
@@ -124,20 +124,6 @@ class MiniBucketMax(Optimizer):
             return state
         side = improved(state.tree, state.side)
         return self._decoded(problem, replace(state, side=side, iterations=state.iterations + 1))
-
-    def run(
-        self,
-        problem: Problem,
-        state: MiniBucketMaxState | None = None,
-        progress: Callable[[MiniBucketMaxState], None] | None = None,
-    ) -> MiniBucketMaxState:
-        """Sweeps until the bound is met or stops, or `max_iterations` of them are over, those before `state` too."""
-        state = self.init(problem) if state is None else state
-        while not state.converged and state.iterations < self.max_iterations:
-            state = self.step(problem, state)
-            if progress is not None:
-                progress(state)
-        return state
 
     def optimize(self, problem: Problem) -> Optimum:
         """The best assignment that was met, with the best bound."""

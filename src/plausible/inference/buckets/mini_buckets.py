@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,6 +20,7 @@ from plausible.inference.buckets.marginal_map_bound import MarginalMapBound, mar
 from plausible.inference.buckets.probability_bounds import ProbabilityBounds, probability_bounds
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
+from plausible.inference.iteration import IterativeEngine
 from plausible.inference.optimization.map_local_search import LocalSearch
 from plausible.inference.options import check_count, check_flag, check_number
 from plausible.inference.problem import Problem
@@ -67,7 +68,7 @@ class MiniBucketState:
 
 
 @dataclass(frozen=True, slots=True)
-class MiniBuckets(ApproximateEngine):
+class MiniBuckets(IterativeEngine[MiniBucketState], ApproximateEngine):
     """Bounds on log Σ Π φ from above and below that hold for certain, by weighted mini-buckets (Liu & Ihler 2011).
 
     Elimination gives a variable whose table would be too large several copies, which are summed out one by one, each
@@ -140,30 +141,6 @@ class MiniBuckets(ApproximateEngine):
         upper, lower = improved(state.tree, state.upper), improved(state.tree, state.lower)
         is_over = max(upper.change, lower.change) <= self.tolerance
         return MiniBucketState(state.tree, upper, lower, state.iterations + 1, is_over)
-
-    def run(
-        self,
-        problem: Problem,
-        state: MiniBucketState | None = None,
-        progress: Callable[[MiniBucketState], None] | None = None,
-    ) -> MiniBucketState:
-        """Sweeps until the bounds settle or `max_iterations` of them are over, those before `state` counted in.
-
-        Parameters
-        ----------
-        problem
-            The factors, on arrays.
-        state
-            Where to go on from; by default `init(problem)`.
-        progress
-            Called with the state after each sweep.
-        """
-        state = self.init(problem) if state is None else state
-        while not state.converged and state.iterations < self.max_iterations:
-            state = self.step(problem, state)
-            if progress is not None:
-                progress(state)
-        return state
 
     # --- answers ---
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.inference.info import QueryInfo
+from plausible.inference.iteration import IterativeEngine
 from plausible.inference.options import check_count, check_number
 from plausible.inference.problem import Problem
 from plausible.inference.propagation.belief_graph import (
@@ -76,7 +76,7 @@ class MessageState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MessageEngine(ABC):
+class MessageEngine(IterativeEngine[MessageState]):
     """Options and rounds of message passing on the factor graph."""
 
     schedule: str = "sequential"
@@ -160,30 +160,6 @@ class MessageEngine(ABC):
 
         # A small change of a small number may be the whole truth on a forest: there logarithms have to settle.
         return Rule(float(self.damping), self._is_max, self._in_logs or state.is_forest)
-
-    def run(
-        self,
-        problem: Problem,
-        state: MessageState | None = None,
-        progress: Callable[[MessageState], None] | None = None,
-    ) -> MessageState:
-        """Rounds until the messages settle or `max_iterations` of them are over, those before `state` counted in.
-
-        Parameters
-        ----------
-        problem
-            The factors, on arrays.
-        state
-            Where to go on from; by default `init(problem)`.
-        progress
-            Called with the state after each round.
-        """
-        state = self.init(problem) if state is None else state
-        while not state.converged and state.iterations < self.max_iterations:
-            state = self.step(problem, state)
-            if progress is not None:
-                progress(state)
-        return state
 
     # --- what the messages say ---
 

@@ -13,6 +13,7 @@ from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.inference.approximate import ApproximateEngine, Beliefs
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
+from plausible.inference.iteration import IterativeEngine
 from plausible.inference.options import check_count, check_number
 from plausible.inference.problem import Problem
 from plausible.inference.regions.convex_layout import ConvexLayout, Turn, lay_out_convex, log_sums
@@ -66,7 +67,7 @@ class ConvexState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConvexBP(ApproximateEngine):
+class ConvexBP(IterativeEngine[ConvexState], ApproximateEngine):
     r"""Block ascent on the dual of a convex free energy: it tends to the same beliefs from any start.
 
     Beliefs minimise -Σ ⟨log φ_f⟩ - Σ c_f H(b_f) - Σ c_v H(b_v) among those that agree on variables. Where the counting
@@ -140,30 +141,6 @@ class ConvexBP(ApproximateEngine):
             converged=residual <= self.tolerance,
             is_contradictory=residual < 0,
         )
-
-    def run(
-        self,
-        problem: Problem,
-        state: ConvexState | None = None,
-        progress: Callable[[ConvexState], None] | None = None,
-    ) -> ConvexState:
-        """Rounds until the beliefs settle or `max_iterations` of them are over, those before `state` counted in.
-
-        Parameters
-        ----------
-        problem
-            The factors, on arrays.
-        state
-            Where to go on from; by default `init(problem)`.
-        progress
-            Called with the state after each round.
-        """
-        state = self.init(problem) if state is None else state
-        while not state.converged and state.iterations < self.max_iterations:
-            state = self.step(problem, state)
-            if progress is not None:
-                progress(state)
-        return state
 
     # --- what they say ---
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -15,6 +15,7 @@ from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.inference.approximate import ApproximateEngine, Beliefs
 from plausible.inference.estimate import Estimate
 from plausible.inference.info import QueryInfo
+from plausible.inference.iteration import IterativeEngine
 from plausible.inference.options import check_count, check_number
 from plausible.inference.problem import Problem
 from plausible.inference.regions.region_energy import edge_sums, forest_total, negative_energy, region_tables
@@ -60,7 +61,7 @@ class RegionState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RegionEngine(ApproximateEngine):
+class RegionEngine(IterativeEngine[RegionState], ApproximateEngine):
     r"""Options and rounds of message passing between outer regions γ and what they share, inner regions β.
 
     The belief of an outer region is the product of its factors and of the messages λ from the n inner regions within
@@ -125,30 +126,6 @@ class RegionEngine(ApproximateEngine):
             converged=residual <= target,
             is_contradictory=residual < 0,
         )
-
-    def run(
-        self,
-        problem: Problem,
-        state: RegionState | None = None,
-        progress: Callable[[RegionState], None] | None = None,
-    ) -> RegionState:
-        """Rounds until the messages settle or `max_iterations` of them are over, those before `state` counted in.
-
-        Parameters
-        ----------
-        problem
-            The factors, on arrays.
-        state
-            Where to go on from; by default `init(problem)`.
-        progress
-            Called with the state after each round.
-        """
-        state = self.init(problem) if state is None else state
-        while not state.converged and state.iterations < self.max_iterations:
-            state = self.step(problem, state)
-            if progress is not None:
-                progress(state)
-        return state
 
     # --- what the messages say ---
 
