@@ -6,7 +6,17 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-ALL = ("importing", "reading", "separation", "inference", "batches", "compact", "approximate", "structure", "constraint_based")
+ALL = (
+    "importing",
+    "reading",
+    "separation",
+    "inference",
+    "batches",
+    "compact",
+    "approximate",
+    "structure",
+    "constraint_based",
+)
 RESULTS = Path(__file__).parent / "results"
 
 
