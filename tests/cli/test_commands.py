@@ -338,7 +338,8 @@ def test_help_ends_with_examples_that_run(plausible, tmp_path, monkeypatch, name
         program, *arguments = shlex.split(line)
         assert program == "plausible"
         code, text, errors = plausible(*arguments)
-        assert (code, errors) == (0, "")
+        assert code == 0
+        assert errors == "" or (name == "sample" and errors.startswith("by ") and "--engine" in arguments)
         assert text
 
 

@@ -28,7 +28,7 @@ __all__ = ["EXAMPLES", "NAME", "run"]
 NAME = "sample"
 EXAMPLES = (
     "plausible sample asia -n 5 --seed 1 --evidence dysp=yes",
-    "plausible sample asia -n 5 --evidence dysp=yes --engine gibbs",
+    "plausible sample asia -n 5 --evidence dysp=yes --engine likelihood-weighting",
     "plausible sample asia -n 10000 --do smoke=no --output rows.parquet",
 )
 
