@@ -194,3 +194,12 @@ def test_too_few_sweeps_are_reported():
     assert "max_sweeps" in info.advice
     with pytest.raises(InvalidArgument, match="max_sweeps"):
         AlphaExpansion(max_sweeps=0)
+
+
+@pytest.mark.parametrize("moves", [AlphaExpansion(), AlphaBetaSwap()], ids=repr)
+def test_factors_of_one_pair_are_judged_by_their_product(moves):
+    """One of them alone would be refused."""
+    factors = [Factor({"X": 2, "Y": 2}, [[1, 2], [2, 1]]), Factor({"X": 2, "Y": 2}, [[9, 1], [1, 9]])]
+    best = moves.best(factors, NO_EVIDENCE)
+    assert best["X"] == best["Y"]
+    assert best.log_probability == pytest.approx(math.log(9))

@@ -364,3 +364,27 @@ def test_groups_that_no_region_holds_and_bad_options_are_refused():
     wide = [Factor({f"w{i}": 3, f"w{j}": 3}, np.ones((3, 3))) for i in range(20) for j in range(i)]
     with pytest.raises(TooLarge, match="lower bound"):
         ClusterBP(bound=20).log_total(wide, NONE)
+
+
+@pytest.mark.parametrize(
+    ("size", "engine"),
+    [
+        (6, RegionBP(schedule="synchronous", damping=0.0)),
+        (6, RegionBP()),
+        (5, RegionBP(damping=0.0)),
+        (4, RegionBP(schedule="synchronous", damping=0.0, max_iterations=4000)),
+    ],
+    ids=repr,
+)
+def test_messages_that_grow_for_ever_prove_nothing(size, engine):
+    """Positive factors have a positive sum; messages that overflow must not say otherwise, nor claim to have settled."""
+    table = np.exp([[1.0, -1.0], [-1.0, 1.2]])
+    factors = [Factor({f"x{i}": 2, f"x{j}": 2}, table) for i in range(size) for j in range(i)]
+    total = engine.log_total(factors, Evidence.read({}, {}))
+    assert np.isfinite(total)
+    assert (total.info.exact, total.is_bound) == (False, False)
+    belief = engine.query(factors, factors[0].scope[:1], Evidence.read({}, {}))
+    assert (belief.values > 0).all()
+    if engine.run(Problem.of(factors, Evidence.read({}, {}))).has_diverged:
+        assert not belief.info.converged
+        assert belief.info.advice

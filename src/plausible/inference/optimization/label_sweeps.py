@@ -194,7 +194,7 @@ def best_choice(energy: PairwiseEnergy, labels: Ints, moving: Ints, choices: Int
 def check_tables(energy: PairwiseEnergy, excess: Callable[[Floats], Floats]) -> tuple[int, tuple[int, ...]] | None:
     """A factor whose table has a positive excess, and where; each different table is looked at once, some at a time."""
     num_blocks = max(1, energy.tables.size // _BLOCK)
-    for block in np.array_split(np.arange(len(energy.tables)), num_blocks):
+    for block in np.array_split(np.unique(energy.which), num_blocks):  # factors of one pair are one table by now
         for table, *place in np.argwhere(excess(energy.tables[block]) > ROUNDING)[:1].tolist():
             pair = int(np.flatnonzero(energy.which == block[table])[0])
             return int(energy.sources[pair]), tuple(place)

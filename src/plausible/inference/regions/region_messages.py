@@ -50,6 +50,8 @@ class RegionState:
         Whether that was too little to go on.
     is_contradictory
         Whether the messages leave some region no state, which proves that the product is zero everywhere.
+    has_diverged
+        Whether the messages have grown beyond all that the factors can say; they are those of the round before.
     """
 
     layout: RegionLayout
@@ -58,6 +60,7 @@ class RegionState:
     residual: float = math.inf
     converged: bool = False
     is_contradictory: bool = False
+    has_diverged: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +110,8 @@ class RegionEngine(IterativeEngine[RegionState], ApproximateEngine):
 
     def step(self, problem: Problem, state: RegionState) -> RegionState:
         """One round: the waves of messages forth and back, or all messages at once."""
+        if state.has_diverged:
+            return replace(state, iterations=state.iterations + 1)
         waves, messages = state.layout.waves, state.messages.copy()
         # On a forest the messages are final after some rounds, up to rounding: nothing less is exact.
         target = min(self.tolerance, _ROUNDING) if state.layout.is_exact else self.tolerance
@@ -118,6 +123,8 @@ class RegionEngine(IterativeEngine[RegionState], ApproximateEngine):
                 residual = -1.0
                 break
             residual = max(residual, change)
+        if residual >= 0 and not state.layout.is_exact and _is_beyond(messages, state.layout.logs):
+            return replace(state, iterations=state.iterations + 1, residual=math.inf, has_diverged=True)
         return replace(
             state,
             messages=messages,
@@ -201,6 +208,13 @@ class RegionEngine(IterativeEngine[RegionState], ApproximateEngine):
 
 
 # --- all messages of a wave ---
+
+
+def _is_beyond(messages: Floats, logs: Floats) -> bool:
+    """Whether a message says far more than all factors together; it would overflow to zeros that no factor has."""
+    live, spans = messages[np.isfinite(messages)], logs[np.isfinite(logs)]
+    most = 100.0 * (1.0 + float(np.abs(spans).sum()))
+    return bool(np.isnan(messages).any() or (live.size and float(-live.min()) > most))
 
 
 def _renew(wave: Wave, messages: Floats, damping: float) -> float:

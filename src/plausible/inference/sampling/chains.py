@@ -356,10 +356,10 @@ class ChainEngine(ResumableEngine):
         named, sampled = _read_groups(problem, collapse, groups)
         across = {block for group in sampled for block in blocks_across(layout, group)}
         if not across.issubset(state.watched.tolist()):
-            names = sorted({name for group in named if len(group) > 1 for name in group})
+            wanted = [place for group in sampled if blocks_across(layout, group) for place in group]
+            names = sorted({collapse.problem.variables[place].name for place in wanted})
             raise NotSupported(
-                f"The draws of these variables were not kept. Begin with init(problem, watched={names}), or ask for "
-                "one variable at a time."
+                f"The draws of these variables were not kept. Begin with init(problem, watched={names})."
             )
         full = state.filled()
         check_countable(full, layout, sampled)
