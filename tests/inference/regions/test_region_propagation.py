@@ -377,7 +377,7 @@ def test_groups_that_no_region_holds_and_bad_options_are_refused():
     ids=repr,
 )
 def test_messages_that_grow_for_ever_prove_nothing(size, engine):
-    """Positive factors have a positive sum; messages that overflow must not say otherwise, nor claim to have settled."""
+    """Positive factors have a positive sum; messages that overflow must neither deny it nor claim to have settled."""
     table = np.exp([[1.0, -1.0], [-1.0, 1.2]])
     factors = [Factor({f"x{i}": 2, f"x{j}": 2}, table) for i in range(size) for j in range(i)]
     total = engine.log_total(factors, Evidence.read({}, {}))

@@ -123,7 +123,7 @@ class RegionEngine(IterativeEngine[RegionState], ApproximateEngine):
                 residual = -1.0
                 break
             residual = max(residual, change)
-        if residual >= 0 and not state.layout.is_exact and _is_beyond(messages, state.layout.logs):
+        if residual >= 0 and not state.layout.is_exact and _is_beyond(messages, problem):
             return replace(state, iterations=state.iterations + 1, residual=math.inf, has_diverged=True)
         return replace(
             state,
@@ -210,10 +210,11 @@ class RegionEngine(IterativeEngine[RegionState], ApproximateEngine):
 # --- all messages of a wave ---
 
 
-def _is_beyond(messages: Floats, logs: Floats) -> bool:
+def _is_beyond(messages: Floats, problem: Problem) -> bool:
     """Whether a message says far more than all factors together; it would overflow to zeros that no factor has."""
-    live, spans = messages[np.isfinite(messages)], logs[np.isfinite(logs)]
-    most = 100.0 * (1.0 + float(np.abs(spans).sum()))
+    logs = np.where(np.isfinite(problem.logs), problem.logs, 0.0)
+    most = 10.0 * (1.0 - float(np.minimum.reduceat(logs, problem.table_starts[:-1]).sum()))
+    live = messages[np.isfinite(messages)]
     return bool(np.isnan(messages).any() or (live.size and float(-live.min()) > most))
 
 
