@@ -17,21 +17,7 @@ from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.posterior import parameter_posterior
 from plausible.learn.estimation.priors import K2, BDeu, Dirichlet
 from plausible.variables import Variable
-
-
-def _rows_of(net, rng, num_rows):
-    """Random rows over the variables of a network, whatever it says: each state equally likely."""
-    columns = {name: rng.integers(v.num_states, size=num_rows) for name, v in net.variables.items()}
-    return Table.read(columns, net.variables)
-
-
-def _loop_counts(table, cpd):
-    counts = np.zeros([v.num_states for v in cpd.scope])
-    rows = [table.codes[table.discrete.index(v.name)] for v in cpd.scope]
-    for row in range(table.num_rows):
-        counts[tuple(codes[row] for codes in rows)] += 1.0 if table.weights is None else table.weights[row]
-    return counts
-
+from row_oracle import loop_counts, rows_of
 
 # --- posteriors ---
 
@@ -82,7 +68,7 @@ def test_predictives_of_rows_one_by_one_multiply_to_the_marginal_likelihood(seed
     net = random_network(rng, num_variables=3)
     shapes = {name: cpd.values.shape for name, cpd in net.cpds.items()}
     alike = [[a, b] for a in shapes for b in shapes if a < b and shapes[a] == shapes[b]][:1]
-    table = _rows_of(net, rng, 8)
+    table = rows_of(net, rng, 8)
     knowledge = ParameterKnowledge(tied=alike)
     empty = table.take(np.zeros(8, dtype=bool))
     posterior = parameter_posterior(net, empty, BDeu(2), knowledge=knowledge)
@@ -118,7 +104,7 @@ def test_the_map_estimate_maximises_the_posterior_density():
 def test_rows_in_parts_give_the_posterior_of_all_rows_and_forgetting_is_exponential():
     rng = np.random.default_rng(5)
     net = random_network(rng, num_variables=4)
-    table = _rows_of(net, rng, 50)
+    table = rows_of(net, rng, 50)
     parts = [table.take(np.arange(start, start + 10)) for start in range(0, 50, 10)]
     empty = table.take(np.arange(0))
     for decay in (1.0, 0.9):
@@ -129,7 +115,7 @@ def test_rows_in_parts_give_the_posterior_of_all_rows_and_forgetting_is_exponent
         weighted = parameter_posterior(net, table.weighted(decay**ages), BDeu(1))
         for name, cpd in net.cpds.items():
             np.testing.assert_allclose(streamed[name].counts, weighted[name].counts, atol=1e-12)
-            np.testing.assert_allclose(streamed[name].counts, _loop_counts(table.weighted(decay**ages), cpd))
+            np.testing.assert_allclose(streamed[name].counts, loop_counts(table.weighted(decay**ages), cpd))
 
 
 def test_statistics_will_do_in_place_of_rows():

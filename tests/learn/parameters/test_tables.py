@@ -18,7 +18,6 @@ from plausible.learn.estimation.fit import UnidentifiedParameters, fit_parameter
 from plausible.learn.estimation.fragmentation import data_fragmentation
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.likelihood import (
-    conditional_entropy,
     empirical_divergence,
     empirical_entropy,
     graph_log_likelihood,
@@ -26,26 +25,14 @@ from plausible.learn.estimation.likelihood import (
 )
 from plausible.learn.estimation.posterior import parameter_posterior
 from plausible.learn.estimation.priors import K2, BDe, BDeu, Dirichlet
+from plausible.learn.scores.information import conditional_entropy
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
+from row_oracle import loop_counts, rows_of
 
 CASES = ["TFT", "TFT", "FTF", "FFT", "TFF", "TFT", "FFF", "TFT", "TFT", "FFT", "TFT", "TTT", "TFT", "TTT", "TFT", "TFT"]
 HEALTH = {name: [case[place] == "T" for case in CASES] for place, name in enumerate("HSE")}
 HEALTH_GRAPH = "H -> S; H -> E"
-
-
-def _rows_of(net, rng, num_rows):
-    """Random rows over the variables of a network, whatever it says: each state equally likely."""
-    columns = {name: rng.integers(v.num_states, size=num_rows) for name, v in net.variables.items()}
-    return Table.read(columns, net.variables)
-
-
-def _loop_counts(table, cpd):
-    counts = np.zeros([v.num_states for v in cpd.scope])
-    rows = [table.codes[table.discrete.index(v.name)] for v in cpd.scope]
-    for row in range(table.num_rows):
-        counts[tuple(codes[row] for codes in rows)] += 1.0 if table.weights is None else table.weights[row]
-    return counts
 
 
 # --- worked numbers ---
@@ -90,12 +77,12 @@ def test_empirical_joint_of_the_health_example():
 def test_tables_are_frequencies_and_rows_without_cases_are_flagged_and_uniform(seed):
     rng = np.random.default_rng(seed)
     net = random_network(rng)
-    table = _rows_of(net, rng, int(rng.integers(0, 30)))
+    table = rows_of(net, rng, int(rng.integers(0, 30)))
     if rng.random() < 0.5:
         table = table.weighted(rng.integers(0, 3, size=table.num_rows))
     fit = fit_parameters(net, table)
     for name, cpd in net.cpds.items():
-        counts = _loop_counts(table, cpd)
+        counts = loop_counts(table, cpd)
         totals = counts.sum(axis=-1)
         learned = fit.network.cpd(name)
         assert learned.parent_names == cpd.parent_names
@@ -114,7 +101,7 @@ def test_likelihood_by_cases_by_entropies_and_by_divergence_agree(seed):
     """LL(ML) = -N Σ H(X | U), and LL(θ) = -N [H(P_D) + KL(P_D, P_θ)] for any θ."""
     rng = np.random.default_rng(seed)
     other = random_network(rng, zeros=0.0)
-    table = _rows_of(other, rng, int(rng.integers(1, 40))).weighted(None)
+    table = rows_of(other, rng, int(rng.integers(1, 40))).weighted(None)
     best = learn_parameters(other, table, unseen="uniform")
     assert log_likelihood(best, table) == pytest.approx(graph_log_likelihood(other, table), abs=1e-8)
     for net in (best, other):

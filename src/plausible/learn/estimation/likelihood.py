@@ -7,21 +7,18 @@ LL = -N Σ_families H_D(X | U), where P_D is the empirical distribution. Natural
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.data.statistics import Statistics
 from plausible.data.table import Table, TableLike
-from plausible.data.table_statistics import TableStatistics
 from plausible.errors import NotSupported
 from plausible.learn.estimation.families import DataLike, read_families
 from plausible.models import BayesianNetwork
 
 __all__ = [
-    "conditional_entropy",
     "empirical_divergence",
     "empirical_entropy",
     "graph_log_likelihood",
@@ -60,18 +57,6 @@ def log_likelihood(network: BayesianNetwork, data: TableLike) -> float:
         logs = np.broadcast_to(cpd.log_probability(columns), counting.shape)
         total += float(weights[counting] @ logs[counting])
     return total
-
-
-def conditional_entropy(data: DataLike, child: str, parents: Sequence[str] = ()) -> float:
-    """H_D(X | U) = -Σ P_D(x, u) log P_D(x | u) of the empirical distribution; zero without data.
-
-    >>> round(conditional_entropy({"X": [0, 0, 1, 1], "Y": [0, 0, 0, 1]}, "Y", ["X"]) / math.log(2), 6)
-    0.5
-    """
-    statistics = data if isinstance(data, Statistics) else TableStatistics(data)
-    counts = np.asarray(statistics.counts(child, parents), dtype=np.float64)
-    total = counts.sum()
-    return float((_entropy_terms(counts) - _entropy_terms(counts.sum(axis=-1))) / total) if total else 0.0
 
 
 def graph_log_likelihood(graph: object, data: DataLike) -> float:

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from plausible.data.statistics import Statistics
+from plausible.data.table import TableLike
+from plausible.data.table_statistics import TableStatistics
 from plausible.learn.scores.penalized import LogLikelihood
 
 __all__ = ["conditional_entropy", "mutual_information"]
 
 
-def conditional_entropy(statistics: Statistics, variable: str, given: Sequence[str] = ()) -> float:
+def conditional_entropy(data: Statistics | TableLike, variable: str, given: Sequence[str] = ()) -> float:
     """H(X | U) = -Σ P(x, u) ln P(x | u) of the empirical distribution; 0 without rows.
 
     Parameters
     ----------
-    statistics
-        The counts of the data.
+    data
+        Complete rows of discrete variables, or statistics of them.
     variable
         X.
     given
@@ -24,11 +26,11 @@ def conditional_entropy(statistics: Statistics, variable: str, given: Sequence[s
 
     Examples
     --------
-    >>> from plausible.data.table_statistics import TableStatistics
-    >>> statistics = TableStatistics({"rain": ["no", "yes", "no"], "grass": ["dry", "wet", "wet"]})
-    >>> round(conditional_entropy(statistics, "grass", ["rain"]), 4)
+    >>> data = {"rain": ["no", "yes", "no"], "grass": ["dry", "wet", "wet"]}
+    >>> round(conditional_entropy(data, "grass", ["rain"]), 4)
     0.4621
     """
+    statistics = data if isinstance(data, Statistics) else TableStatistics(data)
     counts = statistics.counts(variable, given)
     total = float(counts.sum())
     if total <= 0:
