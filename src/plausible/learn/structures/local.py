@@ -25,7 +25,7 @@ __all__ = ["LOCAL_METHODS", "search_in_stages"]
 #: Steps of a walk within an equivalence class: enough to change the neighbours, few enough to score them soon.
 _WALK = 20
 #: Tabu searches remember half as many moves as there are variables, and wait for as many, within these limits.
-_TABU, _PATIENCE = (10, 200), (100, 400)
+_TABU = (10, 200)
 
 
 def search_in_stages(task: StructureTask, stages: Sequence[SearchMethod]) -> Found:
@@ -61,7 +61,7 @@ def _start(task: StructureTask, problem: GraphSearch) -> Families:
 # --- methods by name ---
 
 
-def _hill_climbing(task: StructureTask, *, escapes: int = 10, max_steps: int | None = None) -> Found:
+def _hill_climbing(task: StructureTask, *, escapes: int = 3, max_steps: int | None = None) -> Found:
     """Steepest ascent; then walks to graphs of the same class, each with a tabu search; then to the very top.
 
     `escapes` is the number of walks, 0 for steepest ascent alone; `max_steps` limits each of the three.
@@ -69,7 +69,8 @@ def _hill_climbing(task: StructureTask, *, escapes: int = 10, max_steps: int | N
     climb, num = GreedyAscent(max_steps=max_steps), len(task.scores.names)
     if not escapes:
         return search_in_stages(task, [climb])
-    inner = TabuSearch(length=int(np.clip(num // 2, *_TABU)), patience=int(np.clip(num, *_PATIENCE)))
+    length = int(np.clip(num // 2, *_TABU))
+    inner = TabuSearch(length=length, patience=length)
     walks = ClassWalks(inner=inner, num=escapes, length=_WALK, max_steps=max_steps)
     return search_in_stages(task, [climb, walks, climb])
 
