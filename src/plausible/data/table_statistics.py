@@ -50,6 +50,7 @@ class TableStatistics(Statistics):
     """
 
     __slots__ = (
+        "_all_rows",
         "_bits",
         "_cache",
         "_cached",
@@ -70,6 +71,7 @@ class TableStatistics(Statistics):
         self._firsts = np.cumsum(self._sizes) - self._sizes
         num_words = -(-self.table.num_rows // 64)
         self._bits = np.zeros((int(self._sizes.sum()), num_words), dtype=np.uint64)
+        self._all_rows = np.full(num_words, np.iinfo(np.uint64).max)
         self._is_packed = np.zeros(len(self._names), dtype=np.bool_)
         self._cache: OrderedDict[tuple[str | None, tuple[int, ...]], Counts] = OrderedDict()
         self._cached = 0
@@ -181,10 +183,9 @@ class TableStatistics(Statistics):
 
     def _counting_rows(self, child: str) -> NDArray[np.uint64]:
         """The set of the rows that say something about a child."""
-        num_words = self._bits.shape[1]
         if child not in self.table.interventions:
-            return np.full(num_words, np.iinfo(np.uint64).max)
-        return _packed(~self.table.interventions[child], num_words)
+            return self._all_rows
+        return _packed(~self.table.interventions[child], self._bits.shape[1])
 
     def _pack(self, places: Sequence[int]) -> None:
         """Make the sets of the states of some variables, if they are not there yet."""

@@ -65,8 +65,7 @@ class TermScore(CountScore):
 
         def of_counts(counts: NDArray[Any], total: float) -> Floats:
             def sums(chosen: NDArray[Any], sort: int) -> Floats:
-                key = (sort, counts.shape[2], total)
-                return tables.sums(chosen, terms(*key), key)
+                return tables.sums(chosen, terms(sort, counts.shape[2], total), int(total))
 
             return self._by_sort(counts, sums)
 
@@ -82,9 +81,6 @@ class TermScore(CountScore):
             chosen = num_rows == sort
             scores[chosen] = sums(counts[chosen], sort)
         return scores
-
-
-_Key = tuple[int, int, float]
 
 
 def n_log_n(counts: Any) -> Floats:
@@ -107,23 +103,29 @@ class _Tables:
     def __init__(self) -> None:
         self._entries = 0
         self._found: dict[tuple[Term, int], Floats] = {}
-        self._spent: dict[_Key, int] = {}
+        self._spent: dict[tuple[Term, int], int] = {}
 
-    def sums(self, counts: NDArray[Any], terms: Terms, key: _Key) -> Floats:
+    def sums(self, counts: NDArray[Any], terms: Terms, total: int) -> Floats:
         """The sums of terms of families, by table once that is worth it."""
-        spent = self._spent[key] = self._spent.get(key, 0) + counts.size
-        total = key[2]
-        if counts.dtype.kind not in "iu" or spent < total or not self._make(terms, int(total)):
+        if counts.dtype.kind not in "iu" or not self._has(terms, total, counts.size):
             return _direct(counts, terms)
         from plausible.kernels.family_terms import sum_family_terms
 
         sums = np.empty(len(counts))
         whole = np.ascontiguousarray(counts, dtype=np.int64)
-        sum_family_terms(whole, self._found[terms.cell, int(total)], self._found[terms.row, int(total)], sums)
+        sum_family_terms(whole, self._found[terms.cell, total], self._found[terms.row, total], sums)
         return sums + terms.constant
 
+    def _has(self, terms: Terms, total: int, size: int) -> bool:
+        """Whether there are tables of these terms: made once as many terms were wanted as a table has."""
+        key = (terms.cell, total)
+        if key in self._found and (terms.row, total) in self._found:
+            return True
+        self._spent[key] = self._spent.get(key, 0) + size
+        return self._spent[key] >= total and self._make(terms, total)
+
     def _make(self, terms: Terms, total: int) -> bool:
-        """Whether there are tables of these terms; made if there is room."""
+        """Whether there was room for tables of these terms."""
         for term in (terms.cell, terms.row):
             if (term, total) not in self._found:
                 if self._entries + total + 1 > _MAX_TABLED:
