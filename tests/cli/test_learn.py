@@ -51,16 +51,27 @@ def test_bootstrap_gives_shares_and_the_seed_decides(plausible, rows, tmp_path):
 
 
 def test_what_is_known_and_what_is_given_holds(plausible, rows, tmp_path):
-    """Required and forbidden edges; a graph that is given is kept as it is."""
+    """Required and forbidden edges, and tiers; a graph that is given is kept as it is."""
     target, source = tmp_path / "net.json", str(tmp_path / "data.csv")
     plausible("learn", source, "-o", str(target), "--required", "xray -> asia", "--forbidden", "lung -> either")
     edges = pb.load(target).graph.edges
     assert ("xray", "asia") in edges
     assert ("lung", "either") not in edges
+    plausible("learn", source, "-o", str(target), "--method", "mmhc", "--tiers", "xray, dysp | asia smoke lung")
+    early, late = {"xray", "dysp"}, {"asia", "smoke", "lung"}
+    assert not [edge for edge in pb.load(target).graph.edges if edge[0] in late and edge[1] in early]
     plausible("learn", source, "-o", str(target), "--graph", "smoke -> lung", "--prior", "none")
     share = (rows["smoke"] == "yes").mean()
     assert pb.load(target).graph == pb.DAG("smoke -> lung")
     assert pb.load(target).query("smoke")["yes"] == pytest.approx(share)
+
+
+def test_progress_tells_of_steps_and_scores(plausible, rows, tmp_path):
+    """On standard error, without a time limit too."""
+    target, source = tmp_path / "net.json", str(tmp_path / "data.csv")
+    code, _, errors = plausible("learn", source, "-o", str(target), "--progress")
+    assert code == 0
+    assert "learning from data.csv: step " in errors
 
 
 def test_score_is_the_sum_of_logarithms(plausible, rows, tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from functools import partial
@@ -17,6 +16,7 @@ from plausible.cli.progress import ShowProgress, progress_bar
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, suggestion
 from plausible.graphs import DAG
+from plausible.inference.search.search_state import SearchState
 from plausible.io import save
 from plausible.learn.confidence.bootstrap import bootstrap as bootstrap_graphs
 from plausible.learn.confidence.edge_strengths import EdgeStrengths
@@ -32,6 +32,7 @@ EXAMPLES = (
     "plausible sample asia -n 1000 --seed 1 -o data.csv",
     "plausible learn data.csv -o net.json",
     "plausible learn data.csv -o net.bif --method tabu --score bdeu --prior bdeu:10 --required 'smoke -> lung'",
+    "plausible learn data.csv -o net.json --method mmhc --tiers 'asia smoke | tub lung bronc'",
     "plausible learn data.csv -o net.json --bootstrap 10",
     "plausible learn data.csv -o net.json --graph 'smoke -> lung -> xray' --prior k2",
 )
@@ -52,6 +53,9 @@ def run(
     ] = None,
     required: Annotated[str, typer.Option(help="Edges that the graph must have: 'A -> B; A -> C'.")] = "",
     forbidden: Annotated[str, typer.Option(help="Edges that it must not have.")] = "",
+    tiers: Annotated[
+        str, typer.Option(help="Causes before effects: 'A B | C D' has no edge from C or D to A or B.")
+    ] = "",
     max_parents: Annotated[int | None, typer.Option(min=0, help="No variable has more.", show_default=False)] = None,
     bootstrap: Annotated[
         int, typer.Option(min=0, help="Learn again from so many samples of the rows: how sure is each edge?")
@@ -70,18 +74,15 @@ def run(
     """
     table, read_prior = read_data(data), _prior(prior)
     if graph is None:
-        knowledge = Knowledge(required, forbidden, max_parents=max_parents)
+        knowledge = Knowledge(required, forbidden, _tiers(tiers), max_parents)
         learn = partial(
             learn_structure, method=method, score=score, knowledge=knowledge, seed=seed, time_limit=time_limit
         )
-        with progress_bar(f"learning from {data}", progress) as advance:
-            limit = time.monotonic(), time_limit or math.inf
-            result = learn(
-                table, progress=lambda _: advance((time.monotonic() - limit[0]) / limit[1] / (1 + bootstrap))
-            )
+        with progress_bar(f"learning from {Path(data).name}", progress) as advance:
+            result = learn(table, progress=_reporter(advance, time_limit, 1 + bootstrap))
             strengths = _strengths(table, learn, bootstrap, seed, advance)
         found, value, text = result.graph, result.score, str(result)
-    elif bootstrap or required or forbidden or max_parents is not None:
+    elif bootstrap or required or forbidden or tiers or max_parents is not None:
         raise InvalidArgument("--graph gives the graph, so that --bootstrap and limits of a search have no effect.")
     else:
         found, value, text, strengths = DAG(graph), None, "graph given", None
@@ -99,6 +100,24 @@ def _prior(text: str) -> Prior | None:
         return _PRIORS[name](float(number or 1))
     except ValueError:
         raise InvalidArgument(f"--prior {text!r}: a number of cases above zero stands after the colon.") from None
+
+
+def _tiers(text: str) -> list[list[str]]:
+    """Groups of names between bars, names between spaces or commas."""
+    return [tier.replace(",", " ").split() for tier in text.split("|")] if text.strip() else []
+
+
+def _reporter(
+    advance: Callable[..., None], time_limit: float | None, num_searches: int
+) -> Callable[[SearchState[Any]], None]:
+    """Tells of the steps and the best score; of the time that is left where there is a limit."""
+    began = time.monotonic()
+
+    def report(state: SearchState[Any]) -> None:
+        fraction = None if time_limit is None else min(1.0, (time.monotonic() - began) / time_limit) / num_searches
+        advance(fraction, f": step {state.steps}, best score {state.best_score:.6g}")
+
+    return report
 
 
 def _strengths(

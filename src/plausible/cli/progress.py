@@ -24,8 +24,10 @@ ShowProgress = Annotated[
 
 
 @contextmanager
-def progress_bar(title: str, shown: bool | None) -> Iterator[Callable[[float], None]]:
-    """A bar while the work goes on, gone afterwards; call what it gives with the fraction done.
+def progress_bar(title: str, shown: bool | None) -> Iterator[Callable[..., None]]:
+    """A bar while the work goes on, gone afterwards; call what it gives with the fraction done and a note.
+
+    A fraction of `None` makes the bar pulse: nobody knows how much is left.
 
     Parameters
     ----------
@@ -38,5 +40,11 @@ def progress_bar(title: str, shown: bool | None) -> Iterator[Callable[[float], N
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     is_off = not console.is_terminal if shown is None else not shown
     with Progress(*columns, console=console, transient=True, disable=is_off) as bar:
-        task = bar.add_task(title.replace("[", r"\["), total=1.0)
-        yield lambda fraction: bar.update(task, completed=fraction)
+        named = title.replace("[", r"\[")
+        task = bar.add_task(named, total=1.0)
+
+        def advance(fraction: float | None, note: str = "") -> None:
+            known = {"total": None} if fraction is None else {"total": 1.0, "completed": fraction}
+            bar.update(task, description=f"{named}{note}", **known)
+
+        yield advance

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from plausible.learn.confidence.structure_chain import sample_structures
     from plausible.learn.confidence.weighted_graphs import WeightedGraphs
     from plausible.learn.constraint_based.blanket_structure import structure_from_blankets
-    from plausible.learn.constraint_based.hybrid import HybridResult, max_min_hill_climbing
     from plausible.learn.constraint_based.markov_blankets import BlanketResult, markov_blanket
     from plausible.learn.constraint_based.orientation import Conflict
     from plausible.learn.constraint_based.parents_and_children import parents_and_children
@@ -139,7 +138,6 @@ __all__ = [
     "GTest",
     "GaussianLearner",
     "GaussianLikelihood",
-    "HybridResult",
     "IncompleteRows",
     "IndependenceResult",
     "IndependenceTest",
@@ -191,7 +189,6 @@ __all__ = [
     "learning_curve",
     "log_likelihood",
     "markov_blanket",
-    "max_min_hill_climbing",
     "mean_loss",
     "mutual_information",
     "optimal_along_order",
@@ -236,7 +233,6 @@ _FILES = {
     "evaluation.losses": "mean_loss row_losses",
     "evaluation.recovery": "Recovery recovery recovery_curve",
     "constraint_based.blanket_structure": "structure_from_blankets",
-    "constraint_based.hybrid": "HybridResult max_min_hill_climbing",
     "constraint_based.markov_blankets": "BlanketResult markov_blanket",
     "constraint_based.orientation": "Conflict",
     "constraint_based.parents_and_children": "parents_and_children",

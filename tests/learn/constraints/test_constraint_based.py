@@ -1,25 +1,28 @@
 """Learners that ask for independence: right with an oracle, and consistent without."""
 
 import math
+from functools import partial
 from itertools import combinations
 
 import numpy as np
 import pytest
 
-from plausible.errors import InvalidArgument, UnknownVariable
-from plausible.graphs import DAG, essential_graph
+from plausible.errors import InvalidArgument, InvalidGraph, UnknownVariable
+from plausible.graphs import DAG, PDAG, essential_graph
 from plausible.graphs.random import erdos_renyi_dag
 from plausible.learn.constraint_based.blanket_structure import structure_from_blankets
 from plausible.learn.constraint_based.false_discoveries import largest_accepted
-from plausible.learn.constraint_based.hybrid import max_min_hill_climbing
 from plausible.learn.constraint_based.markov_blankets import markov_blanket
 from plausible.learn.constraint_based.parents_and_children import parents_and_children
-from plausible.learn.constraint_based.pc import pc
+from plausible.learn.constraint_based.pc import ConstraintResult, pc
+from plausible.learn.estimation.fit import learn_parameters
+from plausible.learn.estimation.priors import BDeu
 from plausible.learn.independence.count_tests import GTest
 from plausible.learn.independence.independence_test import FunctionTest
 from plausible.learn.independence.oracle import DSeparationOracle
 from plausible.learn.scores.score import CountScore
 from plausible.learn.structures.knowledge import Knowledge
+from plausible.learn.structures.structure import learn_structure
 
 VARIANTS = ["stable", "original", "majority", "conservative"]
 METHODS = ["grow-shrink", "iamb", "inter-iamb"]
@@ -61,6 +64,22 @@ def test_pc_with_an_oracle_finds_the_essential_graph(variant):
             assert dag.d_separated(*pair, given=given)
         non_edges = {pair for pair in map(frozenset, combinations(dag.nodes, 2)) if not dag.is_adjacent(*pair)}
         assert set(found.separating_sets) == non_edges
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_pc_with_an_oracle_finds_the_essential_graphs_of_thousands_of_graphs(variant):
+    for seed in range(3000):
+        dag = erdos_renyi_dag(2 + seed % 9, 0.1 + 0.1 * (seed % 4), seed=seed)
+        assert pc(DSeparationOracle(dag), variant=variant).graph == essential_graph(dag), seed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", METHODS)
+def test_blankets_with_an_oracle_give_the_essential_graphs_of_thousands_of_graphs(method):
+    for seed in range(2000):
+        dag = erdos_renyi_dag(2 + seed % 8, 0.1 + 0.1 * (seed % 4), seed=seed)
+        assert structure_from_blankets(DSeparationOracle(dag), method=method).graph == essential_graph(dag), seed
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -266,11 +285,26 @@ def test_blankets_on_many_rows_are_those_of_the_graph(method):
 
 def test_max_min_hill_climbing_joins_candidates_only_and_keeps_required_edges():
     columns = _sample(GRAPH, 20_000, seed=1)
-    found = max_min_hill_climbing(columns, _BIC(), alpha=0.001)
+    climb = partial(learn_structure, method="mmhc", score=_BIC(), alpha=0.001)
+    found = climb(columns)
     assert found.graph.skeleton() == GRAPH.skeleton()
-    assert found.score == pytest.approx(found.trace[-1][1])
     shuffled = {name: columns[name] for name in "GDBACEF"}
-    assert max_min_hill_climbing(shuffled, _BIC(), alpha=0.001).graph == found.graph
-    forced = max_min_hill_climbing(columns, _BIC(), alpha=0.001, knowledge=Knowledge(required="A -> G"))
+    assert climb(shuffled).graph == found.graph
+    forced = climb(columns, knowledge=Knowledge(required="A -> G"))
     assert ("A", "G") in forced.graph.edges
-    assert all(b in forced.candidates[a] for a, b in forced.graph.edges if (a, b) != ("A", "G"))
+    candidates = {name: parents_and_children(columns, name, alpha=0.001).neighbors for name in GRAPH.nodes}
+    assert all(b in candidates[a] for a, b in forced.graph.edges if (a, b) != ("A", "G"))
+
+
+def test_a_result_of_tests_becomes_a_network_of_its_class():
+    columns = _sample(GRAPH, 20_000, seed=1)
+    found = pc(columns, alpha=0.001)
+    net = found.network(columns, prior=BDeu(1))
+    assert essential_graph(net.graph) == found.graph
+    assert net == learn_parameters(net.graph, columns, BDeu(1))
+
+
+def test_tests_that_contradict_each_other_have_no_graph_and_say_so():
+    cycle = ConstraintResult(PDAG("A - B - C - D - A"), {}, {}, (0,))
+    with pytest.raises(InvalidGraph, match=r"variant='majority'"):
+        cycle.dag()

@@ -19,7 +19,12 @@ from plausible.learn.structures.structure import METHODS, learn_structure
 
 NAMES = ["p", "q", "r", "s", "t"]
 SMALL = ExponentialCooling(start=5.0, stop=0.5, factor=0.5, every=50)
-OPTIONS = {"annealing": {"schedule": SMALL}, "tan": {"class_variable": "q"}, "k2": {"order": ["q", "p", "r", "t", "s"]}}
+OPTIONS = {
+    "mmhc": {"alpha": 0.999, "max_given": 0},
+    "annealing": {"schedule": SMALL},
+    "tan": {"class_variable": "q"},
+    "k2": {"order": ["q", "p", "r", "t", "s"]},
+}
 LOCAL = ["hill-climbing", "first-ascent", "beam", "random-restarts", "annealing"]
 KNOWN = Knowledge(required="q -> p", forbidden=[("r", "s")], tiers=[["q"], ["r", "t"]], max_parents=2)
 

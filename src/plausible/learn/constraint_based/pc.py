@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import chain, combinations
-from typing import Literal, TypeAlias, Unpack
+from typing import Any, Literal, TypeAlias, Unpack
 
 import numpy as np
 
 from plausible.data.table import TableLike
-from plausible.errors import InvalidArgument, suggestion
-from plausible.graphs import PDAG
+from plausible.errors import InvalidArgument, InvalidGraph, suggestion
+from plausible.graphs import DAG, PDAG
+from plausible.graphs.consistent_extension import consistent_extension
 from plausible.learn.constraint_based.orientation import Conflict, Triple, orient, unshielded_triples
 from plausible.learn.constraint_based.skeleton import Pair, Skeleton, SkeletonOptions, SkeletonSearch, find_skeleton
+from plausible.learn.estimation.fit import learn_parameters
+from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.independence.choice import TestName, read_test
 from plausible.learn.independence.independence_test import IndependenceTest, Question
 from plausible.learn.structures.knowledge import Constraints, Knowledge
+from plausible.models import BayesianNetwork
 
 __all__ = ["ConstraintResult", "Variant", "pc", "read_knowledge"]
 
@@ -55,6 +59,20 @@ class ConstraintResult:
     conflicts: tuple[Conflict, ...] = ()
     ambiguous: tuple[Triple, ...] = ()
     stopped: Literal["", "time limit", "interrupted"] = ""
+
+    def dag(self) -> DAG:
+        """One graph of the class: data can't tell it from the others."""
+        try:
+            return consistent_extension(self.graph)
+        except InvalidGraph as error:
+            raise InvalidGraph(
+                f"{error} The tests contradict each other ({len(self.conflicts)} conflicts): try variant='majority', "
+                "another alpha=, or more knowledge=; or a search by a score, which always finds a graph."
+            ) from None
+
+    def network(self, data: TableLike, prior: PriorLike = None, **options: Any) -> BayesianNetwork:
+        """One graph of the class with parameters learned from data; see `learn_parameters` for the options."""
+        return learn_parameters(self.dag(), data, prior, **options)
 
 
 def pc(
@@ -106,6 +124,8 @@ def pc(
     >>> found = pc(DSeparationOracle("D -> G <- I -> S; G -> L"))
     >>> found.graph
     PDAG('D -> G; G -> L; I -> G; I - S')
+    >>> found.dag().parents("S")
+    ('I',)
     >>> found.separating_sets[frozenset(("D", "L"))], found.num_tests
     (('G',), (10, 18, 3))
     """

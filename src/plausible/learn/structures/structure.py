@@ -16,6 +16,7 @@ from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, suggestion
 from plausible.graphs import DAG
 from plausible.inference.search.local_search import SearchMethod
+from plausible.learn.constraint_based.hybrid import learn_max_min
 from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import Score
 from plausible.learn.structures.greedy import learn_buntine, learn_k2
@@ -37,9 +38,19 @@ METHODS: Mapping[str, Callable[..., Found]] = MappingProxyType(
         "tan": learn_tan,
         "k2": learn_k2,
         "buntine": learn_buntine,
+        "mmhc": learn_max_min,
         **OVERALL_METHODS,
     }
 )
+
+#: Names that people look for here -> the functions that learn classes of graphs.
+_CONSTRAINT_BASED = {
+    "pc": "pc",
+    "pc-stable": "pc",
+    "grow-shrink": "structure_from_blankets",
+    "gs": "structure_from_blankets",
+    "iamb": "structure_from_blankets",
+}
 
 #: Those whose usual score is the log-likelihood: their graphs can't have too many edges.
 _BY_LIKELIHOOD = ("chow-liu", "tan")
@@ -78,6 +89,8 @@ def learn_structure(
     "tan"                    tree-augmented naive Bayes (class_variable, root, is_forest)
     "k2"                     greedy parents along an `order`: K2, or K3 with a score of description length
     "buntine"                greedy edges, never taken back (max_steps)
+    "mmhc"                   hill climbing among the neighbours that tests leave: max-min hill climbing (test, alpha,
+                             max_given, escapes)
     "exact"                  the best graph of all, by dynamic programming: up to some 25 variables (max_bytes)
     "a-star"                 the best graph of all, or a good one with a `gap` when time is up (max_nodes)
     "orders"                 local search over orders of the variables
@@ -156,6 +169,11 @@ def learn_structure(
 def _learner(method: str | SearchMethod) -> Callable[..., Found]:
     if isinstance(method, SearchMethod):
         return lambda task: search_in_stages(task, [method])
+    if method.lower() in _CONSTRAINT_BASED:
+        raise InvalidArgument(
+            f"{method!r} finds no single graph, but a class of graphs by tests: call plausible.learn."
+            f"{_CONSTRAINT_BASED[method.lower()]}, whose result has a .network(data)."
+        )
     if method not in METHODS:
         raise InvalidArgument(f"{method!r} is no method.{suggestion(method, METHODS)} There are {', '.join(METHODS)}.")
     return METHODS[method]
