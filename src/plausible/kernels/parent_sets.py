@@ -33,13 +33,13 @@ def find_fitting(masks: Words, firsts: Ints, children: Ints, allowed: Words, fou
 
 
 @kernel
-def best_of_subsets(masks: Ints, scores: Floats, firsts: Ints, values: Floats) -> None:
+def best_of_subsets(masks: Ints, scores: Floats, firsts: Ints, values: Floats, start: int, end: int) -> None:
     """The score of the best graph on each set of variables, which is the number of its place in `values`.
 
-    Each has a sink v: value(S) = max over v of value(S - v) + the score of the first set of v within S - v.
+    Each has a sink v: value(S) = max over v of value(S - v) + the score of the first set of v within S - v. Those from
+    `start` to before `end` are found; all before them, and 0 for the empty set, are there.
     """
-    values[0] = 0.0
-    for chosen in range(1, values.size):
+    for chosen in range(start, end):
         best = -np.inf
         for v in range(firsts.size - 1):
             if chosen >> v & 1:

@@ -114,10 +114,22 @@ def test_kept_parent_sets_are_those_better_than_all_their_subsets():
         assert (np.diff(sets.scores[sets.firsts[v] : sets.firsts[v + 1]]) <= 0).all()
 
 
+@pytest.mark.parametrize("options", [{"time_limit": 0.0}, {"progress": lambda fraction: True}])
+def test_subsets_that_are_stopped_give_a_graph_and_an_honest_bound(options):
+    for seed in range(20):
+        scores, known = RandomScores(5, seed), Knowledge(required=[("v2", "v0")], max_parents=2)
+        best = optimal_by_subsets(scores, known)
+        stopped = optimal_by_subsets(scores, known, **options)
+        assert stopped.stopped == ("time limit" if "time_limit" in options else "interrupted")
+        assert stopped.score <= best.score <= stopped.bound
+        assert stopped.graph.has_edge("v2", "v0")
+
+
 def test_compiled_loops_equal_their_twins():
     sets = find_parent_sets(RandomScores(5, 3))
-    values = np.empty(32)
-    best_of_subsets(sets.masks[:, 0].astype(np.int64), sets.scores, sets.firsts, values)
+    values = np.zeros(32)
+    for start, end in ((1, 7), (7, 32)):
+        best_of_subsets(sets.masks[:, 0].astype(np.int64), sets.scores, sets.firsts, values, start, end)
     lists = [range(sets.firsts[v], sets.firsts[v + 1]) for v in range(5)]
 
     def first(v, allowed):

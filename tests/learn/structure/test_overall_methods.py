@@ -42,3 +42,12 @@ def test_equivalence_search_starts_where_it_is_told(frame):
     assert found.score >= found.scores.graph(start) - 1e-9
     with pytest.raises(pb.PlausibleError, match="equivalence classes"):
         pb.learn.structure(frame, "ges", "bic", start="tree")
+
+
+@pytest.mark.parametrize("method", ["exact", "orders", "ges"])
+def test_all_methods_tell_of_progress_and_can_be_stopped(frame, method):
+    told = []
+    found = pb.learn.structure(frame, method, progress=lambda state: told.append(state.steps) or True)
+    assert told
+    assert found.stopped == "interrupted"
+    assert found.score <= pb.learn.structure(frame, "exact").score + 1e-6

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -9,6 +10,7 @@ from types import MappingProxyType
 from plausible.data.statistics import Statistics
 from plausible.errors import InvalidArgument
 from plausible.graphs import DAG
+from plausible.inference.search.search_state import SearchState
 from plausible.learn.scores.dirichlet import BDeuScore, BDsScore, K2Score
 from plausible.learn.scores.penalized import AIC, BIC, PenalizedLikelihood
 from plausible.learn.scores.score import Score
@@ -18,6 +20,7 @@ from plausible.learn.structures.exact.order_graph import optimal_by_orders
 from plausible.learn.structures.exact.orders import search_orders
 from plausible.learn.structures.exact.result import BoundedResult
 from plausible.learn.structures.exact.superset_bounds import DirichletBound, PenaltyBound, SupersetBound
+from plausible.learn.structures.search_graph import Families
 from plausible.learn.structures.task import Found, StructureTask
 
 __all__ = ["OVERALL_METHODS", "bound_for"]
@@ -37,13 +40,28 @@ def bound_for(score: Score | None, statistics: Statistics | None) -> SupersetBou
 
 
 def _exact(task: StructureTask, *, max_bytes: float = 2**30) -> Found:
-    bound = bound_for(task.score, task.statistics)
-    return _found(optimal_by_subsets(task.scores, task.knowledge, bound=bound, max_bytes=max_bytes))
+    bound, num_sets = bound_for(task.score, task.statistics), 2.0 ** len(task.scores.names)
+    found = optimal_by_subsets(
+        task.scores,
+        task.knowledge,
+        bound=bound,
+        max_bytes=max_bytes,
+        time_limit=_seconds_left(task),
+        progress=lambda fraction: _is_told(task, round(fraction * num_sets), -math.inf),
+    )
+    return _found(found)
 
 
 def _a_star(task: StructureTask, *, max_nodes: int = 2_000_000) -> Found:
     bound, seconds = bound_for(task.score, task.statistics), _seconds_left(task)
-    found = optimal_by_orders(task.scores, task.knowledge, bound=bound, max_nodes=max_nodes, time_limit=seconds)
+    found = optimal_by_orders(
+        task.scores,
+        task.knowledge,
+        bound=bound,
+        max_nodes=max_nodes,
+        time_limit=seconds,
+        progress=lambda score, _: _is_told(task, 0, score),
+    )
     return _found(found)
 
 
@@ -60,7 +78,20 @@ def _classes(task: StructureTask) -> Found:
         raise InvalidArgument(
             f"start={task.start!r}: a search over equivalence classes starts from a DAG, or from none."
         )
-    return _found(search_classes(task.scores, task.knowledge, start=task.start, time_limit=_seconds_left(task)))
+    found = search_classes(
+        task.scores,
+        task.knowledge,
+        start=task.start,
+        time_limit=_seconds_left(task),
+        progress=lambda steps, score: _is_told(task, steps, score),
+    )
+    return _found(found)
+
+
+def _is_told(task: StructureTask, steps: int, score: float) -> bool:
+    """Tell of steps and of the best score, -inf where there is none yet; whether to stop."""
+    state: SearchState[Families] = SearchState((), score, (), score, steps)
+    return task.progress is not None and bool(task.progress(state))
 
 
 def _seconds_left(task: StructureTask) -> float | None:

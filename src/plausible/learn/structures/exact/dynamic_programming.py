@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plausible.errors import InvalidArgument, TooLarge
+from plausible.inference.options import check_seconds
 from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structures.exact.parent_sets import ParentSets, find_parent_sets
 from plausible.learn.structures.exact.result import BoundedResult, Outcome, bounded_result, tolerance
@@ -14,6 +18,9 @@ from plausible.learn.structures.exact.superset_bounds import SupersetBound
 from plausible.learn.structures.knowledge import Knowledge
 
 __all__ = ["optimal_by_subsets"]
+
+#: Sets between two looks at the clock.
+_AT_A_TIME = 2**18
 
 
 def optimal_by_subsets(
@@ -23,6 +30,8 @@ def optimal_by_subsets(
     bound: SupersetBound | None = None,
     parent_sets: ParentSets | None = None,
     max_bytes: float = 2**30,
+    time_limit: float | None = None,
+    progress: Callable[[float], object] | None = None,
 ) -> BoundedResult:
     """The graph with the largest score, by dynamic programming over sets of variables.
 
@@ -42,6 +51,10 @@ def optimal_by_subsets(
         Found before, with the same scores and knowledge; they are then not found again.
     max_bytes
         Refuse to take more memory.
+    time_limit
+        After so many seconds a graph along a greedy order is the answer, with a bound.
+    progress
+        Told the fraction of sets that were looked at; an answer that is true stops it in the same way.
 
     Raises
     ------
@@ -61,30 +74,59 @@ def optimal_by_subsets(
     >>> found.graph.edges, found.score, found.is_optimal
     ((('A', 'B'), ('A', 'C')), -1.0, True)
     """
-    from plausible.kernels.parent_sets import best_of_subsets
-
     began = time.monotonic()
+    check_seconds("time_limit", time_limit)
+    deadline = math.inf if time_limit is None else began + time_limit
     num = len(scores.names)
     if 8.0 * 2.0**num > max_bytes:
         raise TooLarge(
             f"The best graphs on all sets of {num} variables would take {8.0 * 2.0**num / 2**30:.3g} GiB. Search the "
             "order graph with a time limit instead, which says how far from the best it is, or raise max_bytes=."
         )
-    sets = parent_sets or find_parent_sets(scores, knowledge, bound=bound)
-    values = np.empty(1 << num)
-    masks = np.ascontiguousarray(sets.masks[:, 0]).view(np.int64)
-    best_of_subsets(masks, sets.scores, sets.firsts, values)
+    sets = parent_sets or find_parent_sets(scores, knowledge, bound=bound, time_limit=time_limit)
+    values, stopped = _values(sets, deadline, progress)
     if values[-1] == -np.inf:
         raise InvalidArgument("No acyclic graph that agrees with what is known has a finite score.")
-    is_best = sets.is_complete
+    is_best = sets.is_complete and not stopped
     outcome = Outcome(
-        sets.families(_order(sets, values)),
+        sets.families(_greedy_order(sets) if stopped else _order(sets, values)),
         float(values[-1]) if is_best else sets.bound,
-        "optimal" if is_best else "time limit",
+        "optimal" if is_best else stopped or "time limit",
         1 << num,
         time.monotonic() - began,
     )
     return bounded_result(scores, sets.names, sets.constraints, outcome)
+
+
+def _values(
+    sets: ParentSets, deadline: float, progress: Callable[[float], object] | None
+) -> tuple[NDArray[np.float64], str]:
+    """The score of the best graph on each set of variables, and what stopped the work; NaN where it did not come."""
+    from plausible.kernels.parent_sets import best_of_subsets
+
+    values = np.full(1 << len(sets.names), np.nan)
+    values[0] = 0.0
+    masks = np.ascontiguousarray(sets.masks[:, 0]).view(np.int64)
+    for start in range(1, len(values), _AT_A_TIME):
+        if time.monotonic() >= deadline:
+            return values, "time limit"
+        if progress is not None and progress(start / len(values)):
+            return values, "interrupted"
+        end = min(start + _AT_A_TIME, len(values))
+        best_of_subsets(masks, sets.scores, sets.firsts, values, start, end)
+    return values, ""
+
+
+def _greedy_order(sets: ParentSets) -> list[int]:
+    """An order that goes on with the variable that loses least by having no parents but those before it."""
+    order: list[int] = []
+    placed, best = 0, sets.scores[sets.firsts[:-1]]
+    while len(order) < len(sets.names):
+        left = [v for v in range(len(sets.names)) if not placed >> v & 1]
+        losses = best[left] - sets.best(left, sets.words([placed] * len(left)))[1]
+        order.append(left[int(np.argmin(losses))])
+        placed |= 1 << order[-1]
+    return order
 
 
 def _order(sets: ParentSets, values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[int]:
