@@ -14,6 +14,7 @@ ALL = (
     "batches",
     "compact",
     "approximate",
+    "counting",
     "structure",
     "constraint_based",
 )

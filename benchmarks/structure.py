@@ -73,9 +73,9 @@ def _by_rows() -> str:
 def _by_variables() -> str:
     rows = []
     for num in SCALING_VARIABLES:
-        found = learn_structure(_random_data(num, 10_000), escapes=0)
+        found = learn_structure(_random_data(num, 10_000))
         rows.append([num, found.seconds, found.steps, found.graph.num_edges])
-    return table(["variables, 10,000 rows", "ascent s", "steps", "edges"], rows)
+    return table(["variables, 10,000 rows", "default s", "steps", "edges"], rows)
 
 
 def _random_data(num_variables: int, num_rows: int) -> dict[str, Any]:
