@@ -1,0 +1,129 @@
+"""Parameters of conditional distributions as points without constraints, and gradients pulled back to them.
+
+The chain rule dℓ/dλ = Σ_{x,u} dℓ/dP(x|u) · dP(x|u)/dλ carries the gradient of the entries of a table over to the
+parameters that the table is made of (Koller & Friedman 2009, section 19.2.1.1).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.cpds import CPD, TableCPD, TreeCPD
+from plausible.learn.gradients.observed import Floats
+
+__all__ = ["CPDCoordinates", "RowCoordinates", "parent_columns", "row_places"]
+
+
+class CPDCoordinates(ABC):
+    """The free parameters of one distribution, on a scale on which every number is allowed."""
+
+    __slots__ = ()
+
+    #: The distribution from which the coordinates were made.
+    origin: CPD
+
+    @classmethod
+    @abstractmethod
+    def of(cls, cpd: CPD) -> Self:
+        """The coordinates of a kind of distribution; parameters at the edge of their range are held there."""
+
+    @property
+    @abstractmethod
+    def start(self) -> Floats:
+        """The point that stands for the origin."""
+
+    @abstractmethod
+    def cpd(self, point: Floats) -> CPD:
+        """The distribution at a point."""
+
+    @abstractmethod
+    def pull(self, cpd: CPD, entries: Floats) -> Floats:
+        """The gradient at the point of a distribution, from the gradient of the entries of its table."""
+
+    @abstractmethod
+    def parameters(self, cpd: CPD, entries: Floats) -> dict[str, Floats]:
+        """The gradient of the parameters as the distribution names them, constraints not regarded."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowCoordinates(CPDCoordinates):
+    """Rows of a table or leaves of a tree as θ_x = exp λ_x / Σ_y exp λ_y; entries that are zero stay zero.
+
+    dℓ/dλ_x = M[x] - θ_x Σ_y M[y], where M[x] = θ_x dℓ/dθ_x are expected counts.
+    """
+
+    origin: CPD
+    #: The rows at the origin: shape (rows, states).
+    rows: Floats
+    #: For each joint state of the parents, the row that holds.
+    places: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, cpd: CPD) -> RowCoordinates:
+        """The coordinates of a table or a tree."""
+        rows, places = row_places(cpd)
+        return cls(cpd, rows, places)
+
+    @property
+    def start(self) -> Floats:
+        """Logarithms of the entries that are not zero."""
+        return np.log(self.rows[self.rows > 0])
+
+    def rows_at(self, point: Floats) -> Floats:
+        """θ at a point."""
+        logs = np.full(self.rows.shape, -np.inf)
+        logs[self.rows > 0] = point
+        weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+    def cpd(self, point: Floats) -> CPD:
+        """The table or tree at a point."""
+        variable, parents, rows = self.origin.variable, self.origin.parents, self.rows_at(point)
+        if isinstance(self.origin, TableCPD):
+            return TableCPD(variable, rows.reshape([v.num_states for v in (*parents, variable)]), parents)
+        leaves = iter(rows.tolist())
+        nodes = [
+            {"probabilities": next(leaves)} if "probabilities" in node else node
+            for node in self.origin.to_record()["tree"]
+        ]
+        return TreeCPD.from_record(variable, parents, {"tree": nodes})
+
+    def pull(self, cpd: CPD, entries: Floats) -> Floats:
+        """dℓ/dλ of the entries that are not held."""
+        rows = row_places(cpd)[0]
+        counts = rows * self.gathered(entries)
+        return np.asarray((counts - rows * counts.sum(axis=1, keepdims=True))[self.rows > 0])
+
+    def gathered(self, entries: Floats) -> Floats:
+        """Numbers of a table's entries, summed over those that are one parameter: shape (rows, states)."""
+        sums = np.zeros(self.rows.shape)
+        np.add.at(sums, self.places, np.reshape(entries, (-1, self.rows.shape[1])))
+        return sums
+
+    def parameters(self, cpd: CPD, entries: Floats) -> dict[str, Floats]:
+        """dℓ/dθ of the rows, in the shape of a table, or one row for each leaf."""
+        is_table = isinstance(self.origin, TableCPD)
+        return {"rows": np.asarray(entries) if is_table else self.gathered(entries)}
+
+
+def row_places(cpd: CPD) -> tuple[Floats, NDArray[np.intp]]:
+    """The rows of a table or the leaves of a tree, and which one holds at each joint state of the parents."""
+    if isinstance(cpd, TreeCPD):
+        return cpd.rows, np.ravel(cpd.context_index(parent_columns(cpd)))
+    values = cpd.to_factor().values.reshape(-1, cpd.variable.num_states)
+    return values, np.arange(len(values))
+
+
+def parent_columns(cpd: CPD) -> Mapping[str, NDArray[np.intp]]:
+    """Parent -> its position at each joint state of all parents, the last changing fastest."""
+    sizes = [parent.num_states for parent in cpd.parents]
+    if not sizes:
+        return {}
+    places = np.unravel_index(np.arange(int(np.prod(sizes))), sizes)
+    return dict(zip(cpd.parent_names, places, strict=True))

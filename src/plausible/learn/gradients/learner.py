@@ -1,0 +1,241 @@
+"""Learning parameters from incomplete data by climbing the likelihood along its gradient."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from plausible.data.table import TableLike
+from plausible.errors import InvalidArgument
+from plausible.graphs.seeds import Seed, generator_of
+from plausible.learn.estimation.knowledge import ParameterKnowledge
+from plausible.learn.estimation.priors import PriorLike
+from plausible.learn.gradients.ascent import AscentState, MethodLike, ascent_step, init_ascent, read_method
+from plausible.learn.gradients.objective import Objective
+from plausible.learn.gradients.observed import Floats, ObservedLikelihood
+from plausible.learn.gradients.space import ParameterSpace
+from plausible.models import BayesianNetwork
+
+__all__ = ["GradientFit", "GradientOptions", "Progress", "climb", "learn_by_gradient"]
+
+#: Told the state after each step; a true answer stops the climb.
+Progress: TypeAlias = Callable[[AscentState], object]
+#: Why a climb ended.
+Stopped: TypeAlias = Literal["converged", "stuck", "step limit", "time limit", "interrupted"]
+
+
+@dataclass(frozen=True, slots=True)
+class GradientOptions:
+    """How to climb, and when to stop.
+
+    Parameters
+    ----------
+    method
+        "l-bfgs", "conjugate-gradient", "steepest", or one of these with its numbers, such as
+        `SteepestAscent(learning_rate=0.1)`.
+    max_steps
+        At most so many steps from each start.
+    tolerance
+        A climb has converged where no derivative exceeds this times the number of cases.
+    restarts
+        How many more starts, drawn at random: softmax coordinates from N(0, 1), so that no two states are alike.
+    seed
+        A number or a generator for the starts.
+    time_limit
+        Seconds for all climbs together.
+    """
+
+    method: MethodLike = "l-bfgs"
+    max_steps: int = 1000
+    tolerance: float = 1e-7
+    restarts: int = 0
+    seed: Seed = None
+    time_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        read_method(self.method)
+        if not (self.max_steps >= 0 and self.restarts >= 0 and self.tolerance >= 0):
+            raise InvalidArgument("max_steps=, restarts= and tolerance= of a climb are not negative.")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GradientFit:
+    """A network whose parameters were learned by climbing, and how the climb went.
+
+    Attributes
+    ----------
+    network
+        The network of the best climb.
+    log_likelihood
+        What the data say of it: ℓ, or the conditional log-likelihood, without the prior.
+    objective
+        What was climbed: the same, and the log-density of the prior but for a constant.
+    trace
+        The objective at the start and after each step.
+    converged
+        Whether the gradient vanished.
+    stopped
+        Why the climb ended: "converged", "stuck" (no step leads higher: numbers are exhausted), "step limit",
+        "time limit" or "interrupted".
+    steps
+        How many steps were made.
+    state
+        The last state, from which `resume=` goes on.
+    run_objectives
+        The final objective from each start, the given one first.
+    """
+
+    network: BayesianNetwork
+    log_likelihood: float
+    objective: float
+    trace: tuple[float, ...]
+    converged: bool
+    stopped: Stopped
+    steps: int
+    state: AscentState
+    run_objectives: tuple[float, ...]
+
+    def __repr__(self) -> str:
+        return f"<GradientFit: log-likelihood {self.log_likelihood:.6g}, {self.stopped} after {self.steps} steps>"
+
+
+def learn_by_gradient(
+    start: BayesianNetwork,
+    data: TableLike,
+    prior: PriorLike = None,
+    *,
+    weights: Iterable[float] | None = None,
+    knowledge: ParameterKnowledge | None = None,
+    options: GradientOptions | None = None,
+    progress: Progress | None = None,
+    resume: AscentState | None = None,
+) -> GradientFit:
+    """The parameters at a local maximum of ℓ(θ) = Σ_m w_m log P(o[m] | θ), or of ℓ(θ) + log P(θ).
+
+    Rows of tables are climbed in the coordinates θ_x = exp λ_x / Σ_y exp λ_y, which have no constraints; noisy-or and
+    logistic distributions and trees in their own parameters, by the chain rule (Koller & Friedman 2009, section
+    19.2.1). What EM does fast at first, these methods do fast at the end: start from the network of a short EM run.
+    Entries that are zero at the start stay zero. Cost of a step: one or two passes of the different rows.
+
+    Parameters
+    ----------
+    start
+        A discrete network: the graph, the states, and where to climb from. States of a hidden variable that are alike
+        there stay alike: see `GradientOptions(restarts=...)`.
+    data
+        Rows with cells missing, or whole columns.
+    prior
+        For tables and trees, with pseudo-counts of at least one: MAP instead of maximum likelihood. A tree's leaf has
+        those of all the rows that it stands for.
+    weights
+        How often each row counts; as the table says where left out.
+    knowledge
+        Fixed CPDs, tied tables, starts.
+    options
+        How to climb, and when to stop.
+    progress
+        Told the state after each step; a true answer stops the climb.
+    resume
+        The state of an earlier fit, to go on from.
+
+    Examples
+    --------
+    >>> from plausible.cpds import TableCPD
+    >>> net = BayesianNetwork(TableCPD("A", [0.5, 0.5]), TableCPD("B", [[0.6, 0.4], [0.3, 0.7]], ["A"]))
+    >>> fit = learn_by_gradient(net, {"A": [0, 0, 1, None], "B": [0, None, 1, 0]})
+    >>> fit.stopped, fit.network.cpd("A").values.round(4)
+    ('converged', array([0.75, 0.25]))
+    """
+    space = ParameterSpace.of(start, knowledge)
+    likelihood = ObservedLikelihood.of(space.network, data, weights)
+    objective = Objective(space, ((1.0, likelihood),), space.log_prior_weights(prior))
+    return climb(objective, options or GradientOptions(), progress, resume)
+
+
+class _Run(NamedTuple):
+    state: AscentState
+    trace: tuple[float, ...]
+    stopped: Stopped
+
+
+def climb(
+    objective: Objective, options: GradientOptions, progress: Progress | None = None, resume: AscentState | None = None
+) -> GradientFit:
+    """Climb from the start of the objective's space, and from others at random; the best climb is told.
+
+    Parameters
+    ----------
+    objective
+        What to climb.
+    options
+        How.
+    progress
+        Told the state after each step; a true answer stops it all.
+    resume
+        A state to go on from, instead of the first start.
+    """
+    deadline = None if options.time_limit is None else time.monotonic() + options.time_limit
+    first = resume or init_ascent(objective.at, objective.space.start)
+    if not np.isfinite(first.value):
+        _explain_impossible(objective, first.point)
+    runs = [_run(objective, first, options, progress, deadline)]
+    for point in _starts(objective, options):
+        if runs[-1].stopped in ("interrupted", "time limit"):
+            break
+        runs.append(_run(objective, init_ascent(objective.at, point), options, progress, deadline))
+    best = max(runs, key=lambda run: run.state.value)
+    return GradientFit(
+        objective.space.network_at(best.state.point),
+        objective.log_likelihood(best.state.point),
+        best.state.value,
+        best.trace,
+        best.stopped == "converged",
+        best.stopped,
+        best.state.step,
+        best.state,
+        tuple(run.state.value for run in runs),
+    )
+
+
+def _starts(objective: Objective, options: GradientOptions) -> list[Floats]:
+    generator = generator_of(options.seed)
+    return [generator.normal(size=objective.space.start.size) for _ in range(options.restarts)]
+
+
+def _run(
+    objective: Objective,
+    state: AscentState,
+    options: GradientOptions,
+    progress: Progress | None,
+    deadline: float | None,
+) -> _Run:
+    method = read_method(options.method)
+    enough = options.tolerance * max(objective.total, 1.0)
+    trace, last = [state.value], state.step + options.max_steps
+    while True:
+        stopped: Stopped | None = None
+        if np.abs(state.gradient).max(initial=0.0) <= enough and np.isfinite(state.value):
+            stopped = "converged"
+        elif state.is_stuck:
+            stopped = "stuck"
+        elif state.step >= last:
+            stopped = "step limit"
+        elif deadline is not None and time.monotonic() >= deadline:
+            stopped = "time limit"
+        elif len(trace) > 1 and progress is not None and progress(state):
+            stopped = "interrupted"
+        if stopped:
+            return _Run(state, tuple(trace), stopped)
+        state = ascent_step(objective.at, state, method)
+        trace.append(state.value)
+
+
+def _explain_impossible(objective: Objective, point: Floats) -> None:
+    """Name the row of the data that can't happen under the start."""
+    for _, likelihood in objective.terms:
+        likelihood.refuse_impossible(likelihood.log_rows(objective.tables(point)))
+    raise InvalidArgument("The prior rules the start out: an entry is zero whose pseudo-count exceeds one.")
