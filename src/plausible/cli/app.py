@@ -19,6 +19,7 @@ from plausible.cli import (
     discretize,
     dsep,
     explain,
+    impute,
     independencies,
     info,
     learn,
@@ -65,7 +66,7 @@ def _epilog(command: ModuleType) -> str:
     return f"{SYNTAX.strip()}\n\n{engines}{examples}" if command in _INFERENCE else examples
 
 
-_LEARNING = (learn, score, discretize)
+_LEARNING = (learn, score, discretize, impute)
 
 for command in (info, show, *_INFERENCE, *_LEARNING, dsep, independencies, compare, convert, demo, pictures):
     app.command(name=command.NAME, epilog=_epilog(command))(command.run)

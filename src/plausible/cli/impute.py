@@ -1,0 +1,141 @@
+"""`plausible impute`: fill the missing cells of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, cast, get_args
+
+import numpy as np
+import typer
+
+from plausible.cli.chunks import ColumnKind
+from plausible.cli.data import DataFile, read_data
+from plausible.cli.output import AsJson, print_json, print_line
+from plausible.cli.source import read_model
+from plausible.cli.tables import check_ending, new_table, open_table
+from plausible.data.table import Table
+from plausible.errors import InvalidArgument, suggestion
+from plausible.learn.missingness.cells import table_cells
+from plausible.learn.missingness.imputation import ImputationMethod, impute
+from plausible.learn.missingness.multiple_imputation import multiple_imputation
+from plausible.learn.missingness.state_columns import state_columns
+from plausible.models import BayesianNetwork
+
+__all__ = ["EXAMPLES", "NAME", "run"]
+
+NAME = "impute"
+EXAMPLES = (
+    "plausible impute rows.csv -o out.csv --method most-frequent",
+    "plausible impute rows.csv -o out.csv --network asia --method most-probable",
+    "plausible impute rows.csv -o out.csv --network learned.bif --copies 5 --seed 1",
+)
+_DRAWING = ("random", "uniform", "hot-deck", "draw")
+
+
+def run(
+    data: DataFile,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The CSV or Parquet file to write; with --copies, out-1.csv ...")
+    ],
+    network: Annotated[
+        str | None, typer.Option(help="A network of the columns: a file, or an example's name.", show_default=False)
+    ] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            help="most-frequent, median, random, uniform, hot-deck, default; with --network most-probable, "
+            "most-probable-completion, draw.",
+            show_default="most-probable with --network, else most-frequent; draw for --copies",
+        ),
+    ] = None,
+    value: Annotated[str | None, typer.Option(help="What --method default fills in.", show_default=False)] = None,
+    copies: Annotated[int, typer.Option(min=1, help="So many files, which differ in what they were filled with.")] = 1,
+    keep_parameters: Annotated[
+        bool, typer.Option(help="Draw copies from the network as it is, not with parameters drawn anew from the data.")
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0, help="A whole number: the same one gives the same cells.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Fill the empty cells of a table; all other cells, and the columns, stay as they are.
+
+    A table filled once looks surer than it is. Several copies from a network show how much missing cells leave open:
+    ask each, and pool the answers.
+    """
+    check_ending(output)
+    files = [output] if copies == 1 else [output.with_stem(f"{output.stem}-{n}") for n in range(1, copies + 1)]
+    if any(data.exists() and file.exists() and file.samefile(data) for file in files):
+        raise InvalidArgument(f"{output} is the file to read: name another one, so that it is kept.")
+    model = None if network is None else _network(network)
+    table = read_data(data, None if model is None else list(model.variables.values()))
+    chosen = _method(method, model, copies)
+    kinds, cells = _as_written(data)
+    num_filled = 0
+    for file, filled in zip(files, _filled(table, model, chosen, (copies, keep_parameters, seed, value)), strict=True):
+        num_filled = _write(file, table, filled, kinds, cells)
+    if as_json:
+        names = [str(file) for file in files]
+        print_json({"output": names, "rows": table.num_rows, "filled": num_filled, "method": chosen})
+        return
+    for file in files:
+        print_line(f"{file}: {table.num_rows} rows written, {num_filled} cells filled ({chosen})")
+
+
+def _network(source: str) -> BayesianNetwork:
+    model = read_model(source)
+    if not isinstance(model, BayesianNetwork):
+        raise InvalidArgument(f"--network {source!r} is no Bayesian network; cells are filled by one.")
+    return model
+
+
+def _method(method: str | None, model: BayesianNetwork | None, copies: int) -> ImputationMethod:
+    known = get_args(ImputationMethod)
+    usual = "draw" if copies > 1 else "most-probable"
+    chosen = method or ("most-frequent" if model is None else usual)
+    if chosen not in known:
+        raise InvalidArgument(f"--method {chosen!r} is no way to fill cells.{suggestion(chosen, known)}")
+    if copies > 1 and chosen not in _DRAWING:
+        raise InvalidArgument(f"--copies would all be the same by {chosen}: choose one of {', '.join(_DRAWING)}.")
+    return cast("ImputationMethod", chosen)
+
+
+def _filled(
+    table: Table, model: BayesianNetwork | None, method: ImputationMethod, options: tuple[int, bool, int, str | None]
+) -> Iterator[Table]:
+    """The completed tables; options: copies, whether parameters are kept, seed, default value."""
+    copies, keep_parameters, seed, value = options
+    if copies > 1 and method == "draw" and model is not None:
+        made = multiple_imputation(table, model, copies, keep_parameters=keep_parameters, seed=seed)
+        yield from made.copies
+        return
+    generator = np.random.default_rng(seed)
+    for _ in range(copies):
+        yield impute(table, method, network=model, values=value, seed=generator).data
+
+
+def _as_written(path: Path) -> tuple[Mapping[str, ColumnKind], dict[str, list[Any]]]:
+    """The columns of a file with their kinds, cells as they stand."""
+    with open_table(path) as reader:
+        cells: dict[str, list[Any]] = {name: [] for name in reader.columns}
+        for chunk in reader.chunks():
+            for name, column in chunk.columns.items():
+                cells[name] += column.to_pylist() if hasattr(column, "to_pylist") else column
+        return reader.columns, cells
+
+
+def _write(
+    file: Path, before: Table, filled: Table, kinds: Mapping[str, ColumnKind], cells: Mapping[str, Sequence[Any]]
+) -> int:
+    """Write the cells as they stood, and new ones where there were none; gives the number of these."""
+    missing, values = table_cells(before), state_columns(filled)
+    still = table_cells(filled)
+    written: dict[str, list[Any]] = {}
+    for name, column in cells.items():
+        merged = np.empty(len(column), dtype=object)
+        merged[:] = column
+        places = missing[name] & ~still[name]
+        merged[places] = values[name][places].tolist()
+        written[name] = merged.tolist()
+    with new_table(file, kinds) as writer:
+        writer.write(written)
+    return sum(int((missing[name] & ~still[name]).sum()) for name in missing)

@@ -1,0 +1,140 @@
+"""Filling cells from their own column: baselines that know nothing of the row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.data.table import Table
+from plausible.errors import InvalidArgument
+from plausible.learn.missingness.column_cells import Mask
+
+__all__ = ["by_default", "by_hot_deck", "by_mean", "by_median", "by_uniform", "from_column"]
+
+Floats = NDArray[np.float64]
+#: From the observed values of a column and the number of missing ones: values for these.
+Filler = Callable[[NDArray[Any], int], Any]
+
+#: Rows are compared with donors in blocks of at most so many pairs.
+_MAX_PAIRS = 2**22
+
+
+def by_default(table: Table, values: Any) -> Table:
+    """One value for all cells, or name -> value; cells of variables that have none stay missing."""
+    codes, numbers = table.codes.copy(), table.numbers.copy()
+    for name, variable in table.variables.items():
+        if isinstance(values, Mapping) and name not in values:
+            continue
+        value = values[name] if isinstance(values, Mapping) else values
+        if variable.is_continuous:
+            row = numbers[table.continuous.index(name)]
+            row[np.isnan(row)] = _number(name, value)
+        else:
+            codes[table.discrete.index(name), table.codes[table.discrete.index(name)] < 0] = variable.index(value)
+    return replace(table, codes=codes, numbers=numbers)
+
+
+def by_mean(table: Table) -> Table:
+    """The mean of numbers; the most frequent state, the first of several."""
+    return _filled(table, _mode, lambda known, num: np.full(num, known.mean()))
+
+
+def by_median(table: Table) -> Table:
+    """The median of numbers; the most frequent state."""
+    return _filled(table, _mode, lambda known, num: np.full(num, np.median(known)))
+
+
+def from_column(table: Table, generator: np.random.Generator) -> Table:
+    """A value that some row has, drawn at random."""
+
+    def draw(known: NDArray[Any], num: int) -> NDArray[Any]:
+        return known[generator.integers(len(known), size=num)]
+
+    return _filled(table, lambda _: draw, draw)
+
+
+def by_uniform(table: Table, generator: np.random.Generator) -> Table:
+    """Any state with the same probability; for numbers, any from the smallest to the largest."""
+
+    def of_states(num_states: int) -> Filler:
+        return lambda _, num: generator.integers(num_states, size=num)
+
+    return _filled(
+        table, of_states, lambda known, num: generator.uniform(known.min(), known.max(), size=num), needs_states=False
+    )
+
+
+def by_hot_deck(table: Table, generator: np.random.Generator) -> Table:
+    """The cells of a donor: of the complete rows that agree best with what the row has, one at random.
+
+    Rows differ by one for each state that differs, and by the distance of numbers in standard deviations.
+    """
+    missing = np.concatenate([table.codes < 0, np.isnan(table.numbers)])
+    incomplete, donors = np.flatnonzero(missing.any(axis=0)), np.flatnonzero(~missing.any(axis=0))
+    if not len(incomplete):
+        return table
+    if not len(donors):
+        raise InvalidArgument("A hot deck needs rows without a missing cell, of which there are none.")
+    scale = np.std(table.numbers[:, donors], axis=1)
+    numbers = table.numbers / np.where(scale > 0, scale, 1.0)[:, None]
+    chosen = np.empty(len(incomplete), dtype=np.intp)
+    step = max(1, _MAX_PAIRS // len(donors))
+    for start in range(0, len(incomplete), step):
+        rows = incomplete[start : start + step]
+        distance = _distances(table.codes, numbers, rows, donors)
+        ties = distance <= distance.min(axis=1, keepdims=True) + 1e-12
+        chosen[start : start + step] = donors[np.argmax(ties * generator.random(ties.shape), axis=1)]
+    codes, filled = table.codes.copy(), table.numbers.copy()
+    codes[:, incomplete] = np.where(codes[:, incomplete] < 0, codes[:, chosen], codes[:, incomplete])
+    filled[:, incomplete] = np.where(np.isnan(filled[:, incomplete]), filled[:, chosen], filled[:, incomplete])
+    return replace(table, codes=codes, numbers=filled)
+
+
+def _distances(codes: NDArray[Any], numbers: Floats, rows: NDArray[np.intp], donors: NDArray[np.intp]) -> Floats:
+    distance = np.zeros((len(rows), len(donors)))
+    for column in codes:
+        distance += (column[rows, None] != column[None, donors]) & (column[rows, None] >= 0)
+    for column in numbers:
+        distance += np.nan_to_num(np.abs(column[rows, None] - column[None, donors]))
+    return distance
+
+
+def _mode(num_states: int) -> Filler:
+    return lambda known, num: np.full(num, np.bincount(known, minlength=num_states).argmax())
+
+
+def _filled(
+    table: Table, of_states: Callable[[int], Filler], of_numbers: Filler, *, needs_states: bool = True
+) -> Table:
+    """The table with each column filled; columns in the order of names, so that draws don't depend on their order."""
+    codes, numbers = table.codes.copy(), table.numbers.copy()
+    for name in sorted(table.variables):
+        variable = table.variables[name]
+        if variable.is_continuous:
+            row = numbers[table.continuous.index(name)]
+            _fill(name, row, np.isnan(row), of_numbers)
+        else:
+            row = codes[table.discrete.index(name)]
+            _fill(name, row, row < 0, of_states(variable.num_states), needs_known=needs_states)
+    return replace(table, codes=codes, numbers=numbers)
+
+
+def _fill(name: str, row: NDArray[Any], missing: Mask, fill: Filler, *, needs_known: bool = True) -> None:
+    if not missing.any():
+        return
+    if missing.all() and needs_known:
+        raise InvalidArgument(
+            f"{name!r} is never observed, so that its column says nothing: fill it from a network, or leave it out."
+        )
+    row[missing] = fill(row[~missing], int(missing.sum()))
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise InvalidArgument(f"The default of {name!r} must be a number, not {value!r}.") from None

@@ -1,0 +1,154 @@
+"""What is missing in a table: per variable, per pattern, per pair."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from plausible.data.table import TableLike
+from plausible.errors import InvalidArgument
+from plausible.inference.gaussian_rows import same_rows
+from plausible.learn.missingness.cells import missing_cells
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["MissingnessReport", "Pattern", "VariableReport", "diagnose_missing"]
+
+Status: TypeAlias = Literal["observed", "partly", "hidden"]
+
+
+class VariableReport(NamedTuple):
+    """How much of a variable is missing: in no row ("observed"), some ("partly"), or all ("hidden")."""
+
+    status: Status
+    num_observed: int
+    num_missing: int
+
+
+class Pattern(NamedTuple):
+    """Rows in which exactly these variables are missing."""
+
+    missing: tuple[str, ...]
+    num_rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class MissingnessReport:
+    """What is missing in a table.
+
+    Attributes
+    ----------
+    num_rows
+        How many rows there are.
+    variables
+        Name -> how much of it is missing.
+    patterns
+        The sets of variables that are missing together, the most frequent first.
+    never_together
+        Pairs of which no row has both, though each is observed in some: nothing but a model tells how they depend.
+    """
+
+    num_rows: int
+    variables: Mapping[str, VariableReport]
+    patterns: tuple[Pattern, ...]
+    never_together: tuple[tuple[str, str], ...]
+
+    @property
+    def num_complete(self) -> int:
+        """How many rows lack nothing."""
+        return sum(pattern.num_rows for pattern in self.patterns if not pattern.missing)
+
+    @property
+    def num_missing(self) -> int:
+        """How many cells are missing."""
+        return sum(report.num_missing for report in self.variables.values())
+
+    def frequent_patterns(self, num_patterns: int = 10) -> tuple[Pattern, ...]:
+        """The most frequent patterns."""
+        return self.patterns[:num_patterns]
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each pattern: whether each variable is missing, and the number of rows in `num_rows`."""
+        import pandas as pd
+
+        flags = [[name in set(pattern.missing) for name in self.variables] for pattern in self.patterns]
+        frame = pd.DataFrame(flags, columns=list(self.variables), dtype=bool)
+        return frame.assign(num_rows=[pattern.num_rows for pattern in self.patterns])
+
+    def __str__(self) -> str:
+        lines = [f"{self.num_complete} of {self.num_rows} rows are complete, {self.num_missing} cells are missing"]
+        lines += [
+            f"  {name}: {report.status}, missing in {report.num_missing} rows"
+            for name, report in self.variables.items()
+            if report.num_missing
+        ]
+        lines += [f"  {a} and {b} are never observed together" for a, b in self.never_together]
+        lines += [
+            f"  {pattern.num_rows} rows lack {', '.join(pattern.missing) or 'nothing'}"
+            for pattern in self.frequent_patterns(5)
+        ]
+        return "\n".join(lines)
+
+
+def diagnose_missing(data: TableLike) -> MissingnessReport:
+    """Count what is missing in a table.
+
+    Parameters
+    ----------
+    data
+        A frame, columns, a file or a `Table`.
+
+    Notes
+    -----
+    Takes time in the order of rows x variables, and, for pairs, the square of the number of incomplete variables.
+
+    Examples
+    --------
+    >>> print(diagnose_missing({"x": ["a", None, None], "y": [None, "b", "c"], "z": [1, 2, 3]}))
+    0 of 3 rows are complete, 3 cells are missing
+      x: partly, missing in 2 rows
+      y: partly, missing in 1 rows
+      x and y are never observed together
+      2 rows lack x
+      1 rows lack y
+    """
+    masks = missing_cells(data)
+    if any(not isinstance(name, str) for name in masks):
+        raise InvalidArgument("Columns need names that are text: frame.rename(columns=str).")
+    names = list(masks)
+    num_rows = len(next(iter(masks.values()), ()))
+    missing = np.array(list(masks.values()), dtype=np.bool_).reshape(len(names), num_rows)
+    reports = {
+        name: VariableReport(_status(count, num_rows), num_rows - count, count)
+        for name, count in zip(names, missing.sum(axis=1).tolist(), strict=True)
+    }
+    first, places = same_rows(np.ascontiguousarray(missing.T))
+    counts = np.bincount(places, minlength=len(first)).tolist()
+    patterns = [
+        Pattern(tuple(names[i] for i in np.flatnonzero(missing[:, row])), count)
+        for row, count in zip(first.tolist(), counts, strict=True)
+    ]
+    patterns.sort(key=lambda pattern: (-pattern.num_rows, len(pattern.missing), pattern.missing))
+    return MissingnessReport(num_rows, MappingProxyType(reports), tuple(patterns), _apart(names, ~missing))
+
+
+def _status(num_missing: int, num_rows: int) -> Status:
+    if not num_missing:
+        return "observed"
+    return "hidden" if num_missing == num_rows else "partly"
+
+
+def _apart(names: list[str], observed: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> tuple[tuple[str, str], ...]:
+    """Pairs that are each observed, but never together."""
+    partly = np.flatnonzero(observed.any(axis=1) & ~observed.all(axis=1)).tolist()
+    numbers = observed[partly].astype(np.float32)
+    together = numbers @ numbers.T
+    return tuple(
+        (names[partly[i]], names[partly[j]]) for i, j in combinations(range(len(partly)), 2) if together[i, j] == 0
+    )

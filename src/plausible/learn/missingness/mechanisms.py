@@ -1,0 +1,289 @@
+"""How cells come to be missing: mechanisms that hide cells of complete data, and the account of what they hid."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.data.table import Table, TableLike
+from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.graphs.seeds import Seed, generator_of
+from plausible.learn.missingness.cells import hide_cells, table_cells
+from plausible.learn.missingness.column_cells import Mask
+from plausible.learn.missingness.state_columns import state_columns
+from plausible.variables import State, Variable
+
+__all__ = [
+    "AtRandom",
+    "CompletelyAtRandom",
+    "HiddenCells",
+    "Mechanism",
+    "MissingnessKind",
+    "NotAtRandom",
+    "WholeVariables",
+    "hide",
+]
+
+Floats: TypeAlias = NDArray[np.float64]
+#: Missing completely at random, at random, or not at random (Rubin 1976).
+MissingnessKind: TypeAlias = Literal["MCAR", "MAR", "MNAR"]
+#: How probable it is that a cell is hidden: by state (or tuple of states), or a function of the columns looked at.
+HidingProbability: TypeAlias = "Mapping[Any, float] | Callable[..., NDArray[Any]]"
+
+
+class Mechanism(ABC):
+    """Says how probable it is that a cell is hidden, given the complete row; cells are hidden independently."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def probabilities(self, table: Table) -> dict[str, Floats]:
+        """Name -> for each row the probability that its cell is hidden; variables that are left alone are not in it."""
+
+    @property
+    def looks_at(self) -> tuple[str, ...]:
+        """The variables whose values the probabilities depend on."""
+        return ()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CompletelyAtRandom(Mechanism):
+    """Each cell is hidden with the same probability, whatever the row holds: MCAR.
+
+    Attributes
+    ----------
+    fraction
+        The probability for all variables, or name -> probability.
+
+    Examples
+    --------
+    >>> hide({"x": [1, 2, 3, 4], "y": [5, 6, 7, 8]}, CompletelyAtRandom({"x": 0.5}), seed=1).data
+    {'x': [None, None, 3, None], 'y': [5, 6, 7, 8]}
+    """
+
+    fraction: float | Mapping[str, float]
+
+    def probabilities(self, table: Table) -> dict[str, Floats]:
+        """The fraction, for each row."""
+        by_name = self.fraction if isinstance(self.fraction, Mapping) else dict.fromkeys(table.variables, self.fraction)
+        return {name: np.full(table.num_rows, _checked(name, fraction)) for name, fraction in by_name.items()}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class WholeVariables(Mechanism):
+    """Some variables are never observed: hidden variables.
+
+    Attributes
+    ----------
+    names
+        Their names.
+    """
+
+    names: Sequence[str]
+
+    def probabilities(self, table: Table) -> dict[str, Floats]:
+        """One, for each row."""
+        listed = [self.names] if isinstance(self.names, str) else self.names
+        return {name: np.ones(table.num_rows) for name in listed}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class AtRandom(Mechanism):
+    """A variable is hidden with a probability that depends on others, which stay observed: MAR.
+
+    Attributes
+    ----------
+    target
+        The variable that is hidden.
+    on
+        The variables that decide.
+    hidden
+        State of `on` (a tuple of states for several) -> probability, zero for those left out; or a function of their
+        columns, given in order: numbers as numbers, states as an array of them.
+
+    Examples
+    --------
+    >>> rows = {"smokes": ["no", "yes", "no", "yes"], "weight": [61.0, 70.5, 80.1, 58.8]}
+    >>> hide(rows, AtRandom("weight", ["smokes"], {"yes": 1.0})).data["weight"]
+    [61.0, None, 80.1, None]
+    """
+
+    target: str
+    on: Sequence[str]
+    hidden: HidingProbability
+
+    @property
+    def looks_at(self) -> tuple[str, ...]:
+        """The variables that decide."""
+        return (self.on,) if isinstance(self.on, str) else tuple(self.on)
+
+    def probabilities(self, table: Table) -> dict[str, Floats]:
+        """As `hidden` says, by the row's values of `on`."""
+        if self.target in self.looks_at:
+            raise InvalidArgument(
+                f"{self.target!r} would be hidden by its own value, which is not at random: use NotAtRandom."
+            )
+        return {self.target: _by_values(table, self.target, self.looks_at, self.hidden)}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class NotAtRandom(Mechanism):
+    """A variable is hidden with a probability that depends on its own value: MNAR.
+
+    Attributes
+    ----------
+    target
+        The variable that is hidden.
+    hidden
+        State -> probability, or a function of the column; with `on`, of these and, last, the variable itself.
+    on
+        Other variables that decide with it.
+
+    Examples
+    --------
+    >>> hide({"income": ["low", "high", "low"]}, NotAtRandom("income", {"high": 1.0})).data
+    {'income': ['low', None, 'low']}
+    """
+
+    target: str
+    hidden: HidingProbability
+    on: Sequence[str] = ()
+
+    @property
+    def looks_at(self) -> tuple[str, ...]:
+        """The variables that decide, and the one that is hidden."""
+        return (*((self.on,) if isinstance(self.on, str) else self.on), self.target)
+
+    def probabilities(self, table: Table) -> dict[str, Floats]:
+        """As `hidden` says, by the row's values."""
+        return {self.target: _by_values(table, self.target, self.looks_at, self.hidden)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HiddenCells:
+    """Data with cells hidden, and which these are.
+
+    Attributes
+    ----------
+    data
+        The same kind of table as was given.
+    hidden
+        Name -> the cells that were observed and are now missing; variables of which none was hidden are left out.
+    kind
+        "MCAR", "MAR" or "MNAR": what the mechanisms are together, given what they hide and what they look at.
+    """
+
+    data: Any
+    hidden: Mapping[str, Mask]
+    kind: MissingnessKind
+
+    @property
+    def num_hidden(self) -> int:
+        """How many cells were hidden."""
+        return sum(int(mask.sum()) for mask in self.hidden.values())
+
+    def __repr__(self) -> str:
+        return f"<HiddenCells: {self.num_hidden} cells of {len(self.hidden)} variables, {self.kind}>"
+
+
+def hide(
+    data: TableLike,
+    mechanism: Mechanism | Iterable[Mechanism],
+    seed: Seed = None,
+    *,
+    variables: Mapping[str, Variable] | Iterable[Variable] | None = None,
+) -> HiddenCells:
+    """Hide cells of data, as a mechanism says; several look at the same rows, and each hides what it hides.
+
+    Parameters
+    ----------
+    data
+        A frame, columns, or a `Table`; the same kind comes back. Cells that are missing already stay so.
+    mechanism
+        One or several.
+    seed
+        A whole number or a generator; the cells do not depend on the order of the columns.
+    variables
+        As for `Table.read`, where states are not to be read off the columns.
+
+    Examples
+    --------
+    >>> found = hide({"x": [0, 1] * 50}, CompletelyAtRandom(0.2), seed=3)
+    >>> found, found.data["x"].count(None)
+    (<HiddenCells: 17 cells of 1 variables, MCAR>, 17)
+    """
+    table = Table.read(data, variables)
+    mechanisms = [mechanism] if isinstance(mechanism, Mechanism) else list(mechanism)
+    kept: dict[str, Floats] = {}
+    for each in mechanisms:
+        for name, probability in each.probabilities(table).items():
+            if name not in table.variables:
+                raise UnknownVariable.named(name, table.variables, "the data, though a mechanism hides it")
+            kept[name] = kept.get(name, 1.0) * (1.0 - probability)
+    generator, missing = generator_of(seed), table_cells(table)
+    # In the order of names, so that the order of columns does not matter.
+    drawn = {name: (generator.random(table.num_rows) >= kept[name]) & ~missing[name] for name in sorted(kept)}
+    hidden = {name: drawn[name] for name in table.variables if name in drawn and drawn[name].any()}
+    for mask in hidden.values():
+        mask.setflags(write=False)
+    return HiddenCells(hide_cells(data, hidden), MappingProxyType(hidden), _kind(mechanisms, kept, missing))
+
+
+def _kind(mechanisms: Sequence[Mechanism], kept: Mapping[str, Floats], missing: Mapping[str, Mask]) -> MissingnessKind:
+    seen = {name for mechanism in mechanisms for name in mechanism.looks_at}
+    if not seen:
+        return "MCAR"
+    unseen = {name for name, left in kept.items() if (left < 1).any()} | {n for n, m in missing.items() if m.any()}
+    return "MNAR" if seen & unseen else "MAR"
+
+
+def _checked(name: str, fraction: float) -> float:
+    if not 0 <= fraction <= 1:
+        raise InvalidArgument(f"The fraction of {name!r} to hide is between 0 and 1, not {fraction!r}.")
+    return float(fraction)
+
+
+def _by_values(table: Table, target: str, on: Sequence[str], hidden: HidingProbability) -> Floats:
+    """For each row the probability that belongs to its values of `on`."""
+    missing = table_cells(table)
+    for name in on:
+        if name not in table.variables:
+            raise UnknownVariable.named(name, table.variables, f"the data, though the hiding of {target!r} looks at it")
+    unknown = np.any([missing[name] for name in on], axis=0) if on else np.zeros(table.num_rows, dtype=np.bool_)
+    known = table.take(~unknown)
+    found = _looked_up(known, target, on, hidden) if isinstance(hidden, Mapping) else _called(known, on, hidden)
+    if found.shape != (known.num_rows,) or not np.all((found >= 0) & (found <= 1)):
+        raise InvalidArgument(f"The probability that {target!r} is hidden must be a number from 0 to 1 for each row.")
+    # Where a cell that decides is missing already, nothing more is hidden.
+    probabilities = np.zeros(table.num_rows)
+    probabilities[~unknown] = found
+    return probabilities
+
+
+def _looked_up(table: Table, target: str, on: Sequence[str], hidden: Mapping[Any, float]) -> Floats:
+    variables = [table.variables[name] for name in on]
+    for variable in variables:
+        if variable.is_continuous:
+            raise InvalidArgument(f"{variable.name!r} is a number: give a function for how {target!r} is hidden.")
+    array = np.zeros([variable.num_states for variable in variables])
+    for states, probability in hidden.items():
+        listed: tuple[State, ...] = (states,) if len(on) == 1 else tuple(states)
+        array[tuple(v.index(state) for v, state in zip(variables, listed, strict=True))] = probability
+    codes = dict(zip(table.discrete, table.codes, strict=True))
+    found: Floats = array[tuple(codes[name] for name in on)]
+    return np.broadcast_to(found, (table.num_rows,))
+
+
+def _called(table: Table, on: Sequence[str], hidden: Callable[..., NDArray[Any]]) -> Floats:
+    columns = state_columns(table)
+    return np.asarray(hidden(*(columns[name] for name in on)), dtype=np.float64)

@@ -1,0 +1,172 @@
+"""Graphs that say what hides what: variables, and for each that may be missing an indicator R_x with its causes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from plausible.data.table import Table, TableLike
+from plausible.errors import InvalidArgument, InvalidGraph, NotSupported, UnknownVariable
+from plausible.graphs import CausalGraph
+from plausible.learn.missingness.indicators import INDICATOR
+from plausible.learn.missingness.mechanisms import MissingnessKind
+from plausible.learn.missingness.recoverability import Recoverability, recover_conditional, recover_joint
+from plausible.learn.missingness.reweighting import reweighted
+
+__all__ = ["Ignorability", "MissingnessGraph"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ignorability:
+    """Whether learning may ignore how cells came to be missing.
+
+    Attributes
+    ----------
+    kind
+        "MCAR", "MAR" or "MNAR".
+    licensed
+        Whether maximum likelihood, EM and Bayesian learning from the observed cells are right without a model of the
+        mechanism (its parameters being others than those of the variables).
+    reason
+        The separation that says so, or a trail that speaks against it.
+    """
+
+    kind: MissingnessKind
+    licensed: bool
+    reason: str
+
+    def __str__(self) -> str:
+        verdict = "may be ignored" if self.licensed else "may not be ignored"
+        return f"{self.kind}: the mechanism {verdict} for likelihood inference. {self.reason}"
+
+
+class MissingnessGraph:
+    """A causal graph with indicators: R_x is 1 where x is observed.
+
+    Parameters
+    ----------
+    graph
+        A `CausalGraph` or what makes one, such as arrow text; `<->` is a latent common cause. Nodes R_x are indicators,
+        which have no effects other than on indicators.
+    partially_observed
+        The variables that may be missing: where left out, those with an indicator in the graph. One without has an
+        indicator that nothing causes.
+    latent
+        Variables that are never observed.
+
+    References
+    ----------
+    Mohan, Pearl & Tian (2013), Graphical models for inference with missing data. Mohan & Pearl (2021), Graphical models
+    for processing missing data.
+
+    Examples
+    --------
+    >>> graph = MissingnessGraph("smokes -> weight; smokes -> R_weight")
+    >>> print(graph.ignorability())
+    MAR: the mechanism may be ignored for likelihood inference. R_weight ⟂ weight | smokes.
+    >>> print(graph.recover_joint())
+    P(smokes, weight) = P(smokes) P(weight | smokes, R_weight=1), by MAR
+    >>> MissingnessGraph("income -> R_income").kind
+    'MNAR'
+    """
+
+    __slots__ = ("graph", "latent", "partial", "variables")
+
+    #: The graph with all indicators.
+    graph: CausalGraph
+    #: Variables that are not latent, and those of them that may be missing, in the order of the graph.
+    variables: tuple[str, ...]
+    partial: tuple[str, ...]
+    latent: tuple[str, ...]
+
+    def __init__(self, graph: Any, partially_observed: Iterable[str] | None = None, latent: Iterable[str] = ()) -> None:
+        read = graph if isinstance(graph, CausalGraph) else CausalGraph(graph)
+        names = [str(node) for node in read.nodes]
+        marked = [name for name in names if _is_indicator(name, names)]
+        wanted = [name.removeprefix(INDICATOR) for name in marked]
+        if partially_observed is not None:
+            listed = [partially_observed] if isinstance(partially_observed, str) else list(partially_observed)
+            for name in [*listed, *wanted]:
+                if name not in names:
+                    raise UnknownVariable.named(name, names, "this graph")
+                if name not in listed:
+                    raise InvalidGraph(f"{INDICATOR + name!r} is in the graph, so that {name!r} is partially observed.")
+            wanted = listed
+        self.latent = tuple([latent] if isinstance(latent, str) else latent)
+        for name in self.latent:
+            if name not in names:
+                raise UnknownVariable.named(name, names, "this graph, though it is said to be latent")
+            if name in wanted:
+                raise InvalidArgument(f"{name!r} is latent or partially observed, not both.")
+        self.graph = CausalGraph(read, nodes=[*names, *(INDICATOR + name for name in wanted)])
+        indicators = {INDICATOR + name for name in wanted}
+        self.variables = tuple(name for name in names if name not in indicators and name not in self.latent)
+        self.partial = tuple(name for name in self.variables if name in wanted)
+        for name in self.indicators:
+            for child in self.graph.children(name):
+                if child not in indicators:
+                    raise InvalidGraph(f"{name!r} says what is observed; it can't be a cause of {child!r}.")
+
+    @property
+    def indicators(self) -> tuple[str, ...]:
+        """R_x of each variable that may be missing."""
+        return tuple(INDICATOR + name for name in self.partial)
+
+    @property
+    def complete(self) -> tuple[str, ...]:
+        """The variables that are always observed."""
+        return tuple(name for name in self.variables if name not in self.partial)
+
+    @property
+    def kind(self) -> MissingnessKind:
+        """MCAR where R ⟂ all variables, MAR where R ⟂ what may be missing | what is always observed, else MNAR."""
+        unseen = (*self.partial, *self.latent)
+        if not self.partial or self.graph.m_separated(self.indicators, (*self.complete, *unseen)):
+            return "MCAR"
+        return "MAR" if self.graph.m_separated(self.indicators, unseen, given=self.complete) else "MNAR"
+
+    def ignorability(self) -> Ignorability:
+        """Whether learning may ignore the mechanism, and why."""
+        kind, unseen = self.kind, (*self.partial, *self.latent)
+        marks = ", ".join(self.indicators) or "nothing"
+        if kind == "MCAR":
+            return Ignorability(kind, True, f"{marks} ⟂ {', '.join((*self.complete, *unseen))}.")
+        if kind == "MAR":
+            return Ignorability(kind, True, f"{marks} ⟂ {', '.join(unseen)} | {', '.join(self.complete)}.")
+        trail = self.graph.explain_separation(self.indicators, unseen, given=self.complete)
+        return Ignorability(kind, False, f"{trail}")
+
+    def recover_joint(self) -> Recoverability:
+        """Whether P(all variables) can be had from endless data with missing cells, by which criterion and formula."""
+        return recover_joint(self)
+
+    def recover(self, target: str | Iterable[str], given: str | Iterable[str] = ()) -> Recoverability:
+        """Whether P(target | given) can be had, by which criterion and formula."""
+        return recover_conditional(self, _names(target), _names(given))
+
+    def reweight(self, data: TableLike) -> Table:
+        """The complete rows, weighted so that they stand for all: for any learner or estimate that takes weights.
+
+        Raises
+        ------
+        NotSupported
+            Where no criterion shows that the joint distribution can be recovered.
+        """
+        recovery = self.recover_joint()
+        if not recovery.recoverable:
+            raise NotSupported(f"There are no weights that are known to be right. {recovery}")
+        return reweighted(Table.read(data), recovery, self.variables)
+
+    def __repr__(self) -> str:
+        return (
+            f"<MissingnessGraph: {len(self.variables)} variables, {len(self.partial)} of them incomplete, {self.kind}>"
+        )
+
+
+def _is_indicator(name: str, names: Iterable[str]) -> bool:
+    return name.startswith(INDICATOR) and name.removeprefix(INDICATOR) in names
+
+
+def _names(given: str | Iterable[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)

@@ -1,0 +1,159 @@
+"""Filling cells from a network, given what is observed in their row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.data.sources import columns_of
+from plausible.data.table import Table, TableLike
+from plausible.errors import ImpossibleEvidence, InvalidArgument, suggestion
+from plausible.inference.contradiction import impossible_evidence
+from plausible.inference.gaussian_rows import same_rows
+from plausible.learn.missingness.state_columns import state_columns
+from plausible.models import BayesianNetwork
+from plausible.models.exact_engine import ExactEngine, impossible_row
+from plausible.models.hybrid_engine import HybridEngine
+
+__all__ = ["by_best_completion", "by_draw", "by_most_probable", "network_table"]
+
+Engine: TypeAlias = ExactEngine | HybridEngine
+Floats: TypeAlias = NDArray[np.float64]
+
+
+def network_table(data: TableLike, network: BayesianNetwork) -> Table:
+    """The rows as the network reads them: a variable without a column is missing in all; other columns are left out."""
+    there: Mapping[Any, Any] = data.variables if isinstance(data, Table) else columns_of(data, list(network.variables))
+    known = {name: variable for name, variable in network.variables.items() if name in there}
+    if not known:
+        raise InvalidArgument(
+            f"No column is a variable of the network.{suggestion(next(iter(there), ''), network.variables)}"
+        )
+    if isinstance(data, Table):
+        table = data.select(known)
+        if dict(table.variables) != known:
+            raise InvalidArgument("The states of the table are not those of the network: read it with its variables=.")
+    else:
+        table = Table.read({name: there[name] for name in known}, known)
+    codes = dict(zip(table.discrete, table.codes, strict=True))
+    numbers = dict(zip(table.continuous, table.numbers, strict=True))
+    nothing = np.full(table.num_rows, -1, dtype=np.int32)
+    variables = network.variables
+    return replace(
+        table,
+        variables=variables,
+        codes=_stacked([codes.get(n, nothing) for n, v in variables.items() if not v.is_continuous], table.num_rows),
+        numbers=_stacked(
+            [numbers.get(n, nothing * np.nan) for n, v in variables.items() if v.is_continuous], table.num_rows
+        ),
+    )
+
+
+def _stacked(columns: list[NDArray[Any]], num_rows: int) -> NDArray[Any]:
+    return np.array(columns).reshape(len(columns), num_rows)
+
+
+def by_most_probable(table: Table, network: BayesianNetwork) -> Table:
+    """Each cell's most probable state, or mean, given the observed cells of its row; cells are filled one by one."""
+    engine = network.compile()
+    codes, numbers = table.codes.copy(), table.numbers.copy()
+    for name, rows in _missing(table, network):
+        known = table.take(rows)
+        if table.variables[name].is_continuous:
+            numbers[table.continuous.index(name), rows] = _moments(engine, known, name)[0]
+        else:
+            codes[table.discrete.index(name), rows] = _posteriors(engine, known, name, rows).argmax(axis=1)
+    return replace(table, codes=codes, numbers=numbers)
+
+
+def by_draw(table: Table, network: BayesianNetwork, generator: np.random.Generator) -> Table:
+    """A draw from the joint distribution of all missing cells of a row, given its observed ones.
+
+    By the chain rule: P(h_1 | o) P(h_2 | o, h_1) ..., a variable at a time, all of its rows together. States come
+    before numbers, which are Gaussian once all states are known; so the draws are exact.
+    """
+    engine, filled = network.compile(), table
+    for name, rows in _missing(table, network):
+        known, uniform = filled.take(rows), generator.random(len(rows))
+        codes, numbers = filled.codes.copy(), filled.numbers.copy()
+        if table.variables[name].is_continuous:
+            mean, variance = _moments(engine, known, name)
+            noise = generator.standard_normal(len(rows))
+            numbers[table.continuous.index(name), rows] = mean + np.sqrt(np.maximum(variance, 0.0)) * noise
+        else:
+            summed = np.cumsum(_posteriors(engine, known, name, rows), axis=1)
+            drawn = (uniform[:, None] * summed[:, -1:] >= summed).sum(axis=1)
+            codes[table.discrete.index(name), rows] = drawn
+        filled = replace(filled, codes=codes, numbers=numbers)
+    return filled
+
+
+def by_best_completion(table: Table, network: BayesianNetwork) -> Table:
+    """For each row its most probable completion, all missing cells together; equal rows are answered once."""
+    engine, names = network.compile(), list(table.variables)
+    missing = np.concatenate([table.codes < 0, np.isnan(table.numbers)]).any(axis=0)
+    rows = np.flatnonzero(missing)
+    keys = np.concatenate([table.codes[:, rows].T, table.numbers[:, rows].T], axis=1)
+    first, places = same_rows(keys.astype(np.float64))
+    codes, numbers = table.codes.copy(), table.numbers.copy()
+    columns = state_columns(table.take(rows[first]))
+    for group in range(len(first)):
+        alike = rows[places == group]
+        findings = _findings(columns, group)
+        try:
+            best: Mapping[str, Any] = engine.mpe(findings)
+        except ImpossibleEvidence as error:
+            raise impossible_row(int(alike[0]), error) from None
+        for name in (name for name in names if name not in findings):
+            variable = table.variables[name]
+            if variable.is_continuous:
+                numbers[table.continuous.index(name), alike] = best[name]
+            else:
+                codes[table.discrete.index(name), alike] = variable.index(best[name])
+    return replace(table, codes=codes, numbers=numbers)
+
+
+def _missing(table: Table, network: BayesianNetwork) -> Iterator[tuple[str, NDArray[np.intp]]]:
+    """Each variable with the rows that lack it, states before numbers, in the order of the network."""
+    ordered = sorted(network.variables.values(), key=lambda variable: variable.is_continuous)
+    for variable in ordered:
+        if variable.is_continuous:
+            rows = np.flatnonzero(np.isnan(table.numbers[table.continuous.index(variable.name)]))
+        else:
+            rows = np.flatnonzero(table.codes[table.discrete.index(variable.name)] < 0)
+        if len(rows):
+            yield variable.name, rows
+
+
+def _posteriors(engine: Engine, known: Table, name: str, rows: NDArray[np.intp]) -> Floats:
+    """P(name | row) of each row; a row that can't happen is an error with its number in the whole table."""
+    if isinstance(engine, HybridEngine):
+        found: Floats = engine.predict_proba(state_columns(known), name).to_numpy()
+        return found
+    places = [known.discrete.index(each) for each in engine.variables]
+    codes = np.ascontiguousarray(known.codes[places].T, dtype=np.int32)
+    answers = engine.sums.answer_rows(codes, name)
+    impossible = np.isneginf(answers.log_totals)
+    if impossible.any():
+        row = int(np.argmax(impossible))
+        findings = _findings(state_columns(known.take(np.array([row]))), 0)
+        contradiction = impossible_evidence(findings, lambda some: engine.log_probability(some) > -np.inf)
+        raise impossible_row(int(rows[row]), contradiction)
+    assert answers.marginals is not None
+    return answers.marginals
+
+
+def _moments(engine: Engine, known: Table, name: str) -> tuple[Floats, Floats]:
+    assert isinstance(engine, HybridEngine)
+    moments = engine.predict_moments(state_columns(known), name)
+    return moments["mean"].to_numpy(), moments["variance"].to_numpy()
+
+
+def _findings(columns: Mapping[str, NDArray[Any]], row: int) -> dict[str, Any]:
+    """What is observed in one row."""
+    cells = {name: column[row] for name, column in columns.items()}
+    return {name: cell for name, cell in cells.items() if cell is not None and cell == cell}

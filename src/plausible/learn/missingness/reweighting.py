@@ -1,0 +1,99 @@
+"""Weights under which the complete rows have the distribution of all rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.data.table import Table
+from plausible.errors import InvalidArgument, NotSupported
+from plausible.learn.missingness.cells import table_cells
+from plausible.learn.missingness.indicators import INDICATOR
+from plausible.learn.missingness.recoverability import Factor, Recoverability
+
+__all__ = ["reweighted"]
+
+Floats = NDArray[np.float64]
+
+
+def reweighted(table: Table, recovery: Recoverability, names: Sequence[str]) -> Table:
+    """The complete rows with weights that make frequencies estimates of the joint distribution.
+
+    For separate indicators w = 1 / Π P(R_x=1 | causes), with frequencies of the rows that show the causes; else the
+    ratio of the formula to the share of the complete rows, w = Π P(factor) / P(row | R=1). Weights sum to the number of
+    rows.
+
+    Parameters
+    ----------
+    table
+        Rows with missing cells of variables with states.
+    recovery
+        A formula of the joint distribution.
+    names
+        The variables that must be complete.
+    """
+    for name in names:
+        if name not in table.variables:
+            raise InvalidArgument(f"The data has no column {name!r}, which the graph has as observed.")
+        if table.variables[name].is_continuous:
+            raise NotSupported(f"{name!r} is a number: weights are counted by states. Cut it by Discretizer first.")
+    missing = table_cells(table)
+    complete = np.flatnonzero(~np.any([missing[name] for name in names], axis=0))
+    if not len(complete):
+        raise InvalidArgument("No row is complete, so that there is nothing to weigh.")
+    own = np.ones(table.num_rows) if table.weights is None else table.weights
+    counted = _Counted(table, own)
+    if recovery.criterion == "separate indicators":
+        weights = 1.0 / math.prod([counted.propensity(factor)[complete] for factor in recovery.factors])
+    else:
+        here = counted.ratio(Factor(tuple(names), (), tuple(names)))[complete]
+        weights = math.prod([counted.ratio(factor)[complete] for factor in recovery.factors]) / here
+    weights = weights * own[complete]
+    kept = table.take(complete)
+    return kept.weighted(weights * (own.sum() / weights.sum()))
+
+
+class _Counted:
+    """Frequencies of the states that each row has."""
+
+    def __init__(self, table: Table, weights: Floats) -> None:
+        self.codes = dict(zip(table.discrete, table.codes.astype(np.int64), strict=True))
+        self.sizes = {name: table.variables[name].num_states for name in table.discrete}
+        self.weights = weights
+
+    def _cells(self, names: Sequence[str]) -> NDArray[np.int64]:
+        """For each row one number for its states of several variables; wrong where one is missing."""
+        cells = np.zeros(len(self.weights), dtype=np.int64)
+        for name in names:
+            # Numbered anew at each step, so that the numbers stay below that of the rows.
+            both = cells * self.sizes[name] + np.maximum(self.codes[name], 0)
+            cells = np.unique(both, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        return cells
+
+    def _sums(self, names: Sequence[str], rows: NDArray[np.bool_]) -> Floats:
+        """For each row how much those of `rows` weigh that have its states of some variables."""
+        cells = self._cells(names)
+        sums = np.bincount(cells, weights=np.where(rows, self.weights, 0.0))
+        return np.asarray(sums[cells], dtype=np.float64)
+
+    def _observed(self, names: Sequence[str]) -> NDArray[np.bool_]:
+        observed = np.ones(len(self.weights), dtype=np.bool_)
+        for name in names:
+            observed &= self.codes[name] >= 0
+        return observed
+
+    def ratio(self, factor: Factor) -> Floats:
+        """P(targets | given) of each row's states, by frequencies where these are observed; NaN where none are."""
+        rows = self._observed((*factor.targets, *factor.given))
+        with np.errstate(invalid="ignore"):
+            return self._sums((*factor.targets, *factor.given), rows) / self._sums(factor.given, rows)
+
+    def propensity(self, factor: Factor) -> Floats:
+        """P(R=1 | causes) of each row's states, by frequencies where the causes are observed; NaN where none are."""
+        seen = self._observed(factor.given)
+        about = self._observed([factor.targets[0].removeprefix(INDICATOR)])
+        with np.errstate(invalid="ignore"):
+            return self._sums(factor.given, seen & about) / self._sums(factor.given, seen)
