@@ -17,6 +17,7 @@ ALL = (
     "counting",
     "structure",
     "constraint_based",
+    "mixtures",
 )
 RESULTS = Path(__file__).parent / "results"
 

@@ -13,6 +13,7 @@ import typer
 
 from plausible import __version__
 from plausible.cli import (
+    cluster,
     compare,
     convert,
     demo,
@@ -66,7 +67,7 @@ def _epilog(command: ModuleType) -> str:
     return f"{SYNTAX.strip()}\n\n{engines}{examples}" if command in _INFERENCE else examples
 
 
-_LEARNING = (learn, score, discretize, impute)
+_LEARNING = (learn, score, discretize, impute, cluster)
 
 for command in (info, show, *_INFERENCE, *_LEARNING, dsep, independencies, compare, convert, demo, pictures):
     app.command(name=command.NAME, epilog=_epilog(command))(command.run)

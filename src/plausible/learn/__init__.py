@@ -129,8 +129,35 @@ if TYPE_CHECKING:
     from plausible.learn.structures.result import StructureResult
     from plausible.learn.structures.structure import METHODS
     from plausible.learn.structures.structure import learn_structure as structure
+    from plausible.learn.mixtures.clustering import MixtureClustering, EmptyClusters
+    from plausible.learn.mixtures.options import MixturePrior
+    from plausible.learn.mixtures.starts import SymmetricStart, equal_clusters
+    from plausible.learn.mixtures.em import MixtureState
+    from plausible.learn.mixtures.choice import choose_clusters, ClusterChoice, ClusterScore
+    from plausible.learn.mixtures.comparison import ClusteringComparison, MixtureComparison, compare_clusterings, compare_mixtures
+    from plausible.learn.mixtures.reports import cluster_profiles, feature_information, irrelevant_features, predict_feature, item_probabilities, ClusterProfile, ClusterFeature
 
 __all__ = [
+    "cluster_profiles",
+    "feature_information",
+    "irrelevant_features",
+    "predict_feature",
+    "item_probabilities",
+    "ClusterProfile",
+    "ClusterFeature",
+    "ClusteringComparison",
+    "MixtureComparison",
+    "compare_clusterings",
+    "compare_mixtures",
+    "choose_clusters",
+    "ClusterChoice",
+    "ClusterScore",
+    "MixtureState",
+    "SymmetricStart",
+    "equal_clusters",
+    "MixturePrior",
+    "MixtureClustering",
+    "EmptyClusters",
     "AIC",
     "BIC",
     "K2",
@@ -357,9 +384,17 @@ _FILES = {
     "missingness.mcar_tests": "IndicatorTests LittleTest indicator_tests little_test",
     "missingness.mechanisms": "AtRandom CompletelyAtRandom HiddenCells Mechanism NotAtRandom WholeVariables hide",
     "missingness.missingness_graph": "Ignorability MissingnessGraph",
-    "missingness.multiple_imputation": "AugmentationState MultipleImputation augmentation_init augmentation_step multiple_imputation",
+    "missingness.multiple_imputation": "AugmentationState MultipleImputation augmentation_init augmentation_step "
     "missingness.pooling": "PooledEstimate pool_estimates",
     "missingness.recoverability": "Recoverability",
+    "mixtures.choice": "ClusterChoice ClusterScore choose_clusters",
+    "mixtures.clustering": "EmptyClusters MixtureClustering",
+    "mixtures.comparison": "ClusteringComparison MixtureComparison compare_clusterings compare_mixtures",
+    "mixtures.em": "MixtureState",
+    "mixtures.options": "MixturePrior",
+    "mixtures.reports": "ClusterFeature ClusterProfile cluster_profiles feature_information irrelevant_features item_probabilities predict_feature",
+    "mixtures.starts": "SymmetricStart equal_clusters",
+    "multiple_imputation",
     "scores.bge": "BGe",
     "scores.conditional_gaussian": "ConditionalGaussian",
     "scores.custom": "CountFunction FamilyFunction",

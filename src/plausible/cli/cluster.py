@@ -1,0 +1,123 @@
+"""`plausible cluster`: rows of a file by clusters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from plausible.cli.data import DataFile, read_data
+from plausible.cli.output import AsJson, print_json, print_line
+from plausible.cli.progress import ShowProgress, progress_bar
+from plausible.cli.tables import check_ending, new_table
+from plausible.errors import InvalidArgument
+from plausible.io import save
+from plausible.learn.mixtures.choice import ClusterChoice, choose_clusters
+from plausible.learn.mixtures.clustering import MixtureClustering
+from plausible.learn.mixtures.reports import cluster_profiles
+
+__all__ = ["EXAMPLES", "NAME", "run"]
+
+NAME = "cluster"
+EXAMPLES = (
+    "plausible sample gaussian-chain -n 300 --seed 1 -o data.csv",
+    "plausible cluster data.csv -k 3 -o assignments.csv",
+    "plausible cluster data.csv --choose 1:5 --criterion bic --covariance diagonal --network mixture.json",
+)
+
+
+def run(
+    data: DataFile,
+    clusters: Annotated[int | None, typer.Option("-k", "--clusters", min=1, help="How many clusters.")] = None,
+    choose: Annotated[
+        str | None, typer.Option(help="Choose their number in a range, both ends included: 1:10.")
+    ] = None,
+    criterion: Annotated[
+        str, typer.Option(help="By which it is chosen: bic, icl, aic, holdout, or cheeseman-stutz.")
+    ] = "bic",
+    covariance: Annotated[
+        str, typer.Option(help="Of numbers within a cluster: full, tied, diagonal, spherical, or unit.")
+    ] = "full",
+    hard: Annotated[bool, typer.Option("--hard", help="Each row counts in one cluster only, as in k-means.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A CSV or Parquet file for the cluster of each row.")
+    ] = None,
+    network: Annotated[
+        Path | None, typer.Option(help="Write the mixture as a network; the ending is the format.")
+    ] = None,
+    restarts: Annotated[int, typer.Option(min=1, help="Runs from different starts.")] = 3,
+    seed: Annotated[int, typer.Option(min=0, help="A whole number: the same one gives the same answer.")] = 0,
+    top: Annotated[int, typer.Option(min=0, help="How many features are told of each cluster.")] = 5,
+    progress: ShowProgress = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find clusters of rows, whatever cells are missing, and tell what sets them apart.
+
+    Columns of fractional numbers are Gaussian in each cluster; all others have the states that occur.
+    """
+    if (clusters is None) == (choose is None):
+        raise InvalidArgument("Say how many clusters with -k 3, or in which range to choose with --choose 1:10.")
+    if output is not None:
+        check_ending(output)
+        if data.exists() and output.exists() and output.samefile(data):
+            raise InvalidArgument(
+                f"{output} is the file to read: name another one for the clusters, so that it is kept."
+            )
+    table = read_data(data)
+    options: dict[str, Any] = {"covariance": covariance, "assignment": "hard" if hard else "soft"}
+    options |= {"restarts": restarts, "seed": seed}
+    with progress_bar(f"clusters of {data}", progress) as advance:
+        if choose is None:
+            choice, found = None, MixtureClustering(clusters or 1, **options).fit(table)
+        else:
+            numbers = _range(choose)
+            choice = choose_clusters(
+                table, numbers, criterion, progress=lambda s: advance(s.num_clusters / numbers[-1]), **options
+            )
+            found = choice.clustering
+    if output is not None:
+        shares = found.predict_proba(table).max(axis=1)
+        with new_table(output, {"cluster": int, "probability": float}) as writer:
+            writer.write({"cluster": found.labels_.tolist(), "probability": shares.tolist()})
+    if network is not None:
+        save(found.to_network(), network)
+    _tell(found, choice, top, as_json=as_json)
+
+
+def _range(text: str) -> range:
+    low, _, high = text.partition(":")
+    try:
+        numbers = range(int(low), int(high) + 1)
+    except ValueError:
+        numbers = range(0)
+    if not numbers or numbers[0] < 1:
+        raise InvalidArgument(f"--choose {text!r}: expected two whole numbers such as 1:10, the first at least 1.")
+    return numbers
+
+
+def _tell(found: MixtureClustering, choice: ClusterChoice | None, top: int, *, as_json: bool) -> None:
+    profiles = cluster_profiles(found, top)
+    if as_json:
+        facts: dict[str, Any] = {
+            "rows": len(found.labels_),
+            "clusters": [
+                {"weight": p.weight, "features": [feature._asdict() for feature in p.features]} for p in profiles
+            ],
+            "log_likelihood": found.log_likelihood_,
+            "converged": found.converged_,
+        }
+        if choice is not None:
+            facts |= {"criterion": choice.criterion, "best": choice.best, "close": choice.close}
+            facts["scores"] = [score._asdict() for score in choice.scores]
+        print_json(facts)
+        return
+    if choice is not None:
+        print_line(str(choice))
+        if len(choice.close) > 1:
+            print_line(f"about as good: {', '.join(str(number) for number in choice.close)} clusters")
+    ending = "converged" if found.converged_ else "not converged"
+    size = f"{found.n_clusters} clusters of {len(found.labels_)} rows"
+    print_line(f"{size}, log-likelihood {found.log_likelihood_:.6g}, {ending}")
+    for profile in profiles:
+        print_line(f"  {profile}")

@@ -1,0 +1,151 @@
+"""EM for mixtures: start, step, run; restarts around them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.errors import InvalidArgument
+from plausible.learn.mixtures.expectation import Expectation, expect, log_joint, log_prior
+from plausible.learn.mixtures.maximization import maximize
+from plausible.learn.mixtures.options import MixtureKind, MixtureParameters
+from plausible.learn.mixtures.rows import MixtureRows, MixtureSpace
+from plausible.learn.mixtures.starts import start
+
+__all__ = ["MixtureProblem", "MixtureState", "MixtureStops", "best_run", "run", "step"]
+
+Floats = NDArray[np.float64]
+
+
+class MixtureProblem(NamedTuple):
+    """Rows, their features, and the kind of mixture."""
+
+    rows: MixtureRows
+    space: MixtureSpace
+    kind: MixtureKind
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MixtureState:
+    """What the next step needs, and the way so far; a run can be resumed from it.
+
+    Attributes
+    ----------
+    parameters
+        The present ones.
+    trace
+        The objective of the parameters before each step: log-likelihood and logarithm of the prior's density, in the
+        units of the space; for hard assignments, that of rows and clusters together.
+    converged
+        Whether the last step gained less than the tolerance.
+    moved
+        Clusters that had become empty and were moved to the row farthest from its own mean.
+    restart
+        Which of several runs this is.
+    """
+
+    parameters: MixtureParameters
+    trace: tuple[float, ...] = ()
+    converged: bool = False
+    moved: int = 0
+    restart: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MixtureStops:
+    """When EM stops.
+
+    Parameters
+    ----------
+    tolerance
+        Least gain of the objective, for each case, that is worth another step.
+    max_iterations
+        Steps of a run.
+    time_limit
+        Seconds for all runs; `None` for no limit.
+    progress
+        Told the state after each step; a true answer stops everything.
+    """
+
+    tolerance: float = 1e-5
+    max_iterations: int = 500
+    time_limit: float | None = None
+    progress: Callable[[MixtureState], object] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.tolerance >= 0 or self.max_iterations < 1:
+            raise InvalidArgument("tolerance= can't be negative, and max_iterations= is at least 1.")
+
+
+def step(problem: MixtureProblem, state: MixtureState, tolerance: float = 0.0) -> MixtureState:
+    """One E-step and one M-step; the objective never falls (Dempster, Laird & Rubin 1977)."""
+    rows, space, kind = problem
+    expected = expect(rows, state.parameters, kind)
+    value = expected.log_likelihood + log_prior(state.parameters, kind)
+    parameters = maximize(expected, state.parameters, kind, space)
+    moved = 0
+    if kind.is_hard and kind.covariance == "unit":
+        parameters, moved = _with_empty_moved(problem, expected, parameters)
+    gain = value - state.trace[-1] if state.trace else np.inf
+    converged = not moved and abs(gain) <= tolerance * float(rows.weights.sum())
+    return replace(
+        state, parameters=parameters, trace=(*state.trace, value), converged=converged, moved=state.moved + moved
+    )
+
+
+def run(
+    problem: MixtureProblem, state: MixtureState, stops: MixtureStops, deadline: float = np.inf
+) -> tuple[MixtureState, bool]:
+    """Steps until one gains too little; also whether the caller or the clock stopped it."""
+    for _ in range(stops.max_iterations):
+        state = step(problem, state, stops.tolerance)
+        if stops.progress is not None and stops.progress(state):
+            return state, True
+        if state.converged:
+            break
+        if time.monotonic() > deadline:
+            return state, True
+    return state, False
+
+
+def best_run(
+    problem: MixtureProblem, num_clusters: int, shares: str | Floats, restarts: int, seed: int, stops: MixtureStops
+) -> tuple[MixtureState, tuple[float, ...]]:
+    """The run with the greatest objective, and the last objectives of all runs."""
+    deadline = np.inf if stops.time_limit is None else time.monotonic() + stops.time_limit
+    best, finals = None, list[float]()
+    generators = np.random.default_rng(seed).spawn(restarts)
+    for number, rng in enumerate(generators if isinstance(shares, str) else generators[:1]):
+        first = start(problem.rows, problem.space, problem.kind, num_clusters, shares, rng)
+        state, is_stopped = run(problem, MixtureState(first, restart=number), stops, deadline)
+        finals.append(state.trace[-1])
+        if best is None or finals[-1] > best.trace[-1]:
+            best = state
+        if is_stopped:
+            break
+    if best is None:
+        raise InvalidArgument(f"restarts={restarts}: at least one run is needed.")
+    return best, tuple(finals)
+
+
+def _with_empty_moved(
+    problem: MixtureProblem, expected: Expectation, parameters: MixtureParameters
+) -> tuple[MixtureParameters, int]:
+    """Empty clusters of k-means take the rows farthest from their own means, which lowers the sum of distances."""
+    empty = np.flatnonzero(expected.sizes == 0)
+    if not len(empty) or not len(parameters.means.T):
+        return parameters, 0
+    rows = problem.rows
+    joint = log_joint(rows, parameters, problem.kind)
+    # The density that a row would have at its own mean, less that which it has.
+    fall = -0.5 * np.log(2 * np.pi) * rows.known.sum(axis=1) - joint.max(axis=0) - np.log(len(parameters.weights))
+    far = np.argsort(-fall, kind="stable")[: len(empty)]
+    far = far[fall[far] > 1e-9 * (1 + (rows.numbers**2).sum(axis=1).max())]  # what is more than rounding
+    means = parameters.means.copy()
+    means[empty[: len(far)]] = np.where(rows.known[far], rows.numbers[far], means[empty[: len(far)]])
+    return parameters._replace(means=means), len(far)

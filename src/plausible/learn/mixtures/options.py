@@ -1,0 +1,123 @@
+"""What kind of mixture is fitted, and what is believed of its parameters beforehand."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.errors import InvalidArgument, suggestion
+
+__all__ = ["COVARIANCES", "MixtureKind", "MixtureParameters", "MixturePrior"]
+
+Floats = NDArray[np.float64]
+
+#: How the variances of numbers are restricted.
+COVARIANCES = ("full", "tied", "diagonal", "spherical", "unit")
+
+
+@dataclass(frozen=True, slots=True)
+class MixturePrior:
+    """Pseudo-counts whose posterior mode EM climbs to; all zero for the greatest likelihood.
+
+    Dirichlet distributions of parameters 1 + pseudo-count, and the normal-Wishart kernel
+    |Σ|^(-s/2) exp(-s tr(Σ⁻¹ V)/2 - κ (μ - m)ᵀ Σ⁻¹ (μ - m)/2), m and V the means and variances of the whole columns.
+
+    Parameters
+    ----------
+    weights
+        Cases added to each cluster.
+    cells
+        Cases added to each state of each discrete feature, in each cluster.
+    means
+        κ: cases at the mean of the column.
+    variances
+        s: cases that are spread as the column is.
+
+    Examples
+    --------
+    >>> MixturePrior(cells=1.0)
+    MixturePrior(weights=0.0, cells=1.0, means=0.0, variances=0.0)
+    """
+
+    weights: float = 0.0
+    cells: float = 0.0
+    means: float = 0.0
+    variances: float = 0.0
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not 0 <= value < math.inf:
+                raise InvalidArgument(f"MixturePrior: {field.name}={value!r} is a number of cases, zero or more.")
+
+
+class MixtureParameters(NamedTuple):
+    """All parameters of K clusters; numbers in the units of `MixtureSpace`.
+
+    `tables[k]` has P(state | k) for the states of all discrete features, one feature after the other;
+    `covariances` has the shape (K, d, d), or (K, d) where the features are independent given the cluster.
+    """
+
+    weights: Floats
+    tables: Floats
+    means: Floats
+    covariances: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class MixtureKind:
+    """The model and the objective: covariances, assignments, prior.
+
+    Parameters
+    ----------
+    covariance
+        One of `COVARIANCES`.
+    is_hard
+        Whether each row belongs wholly to its most probable cluster.
+    has_equal_weights
+        Whether all clusters weigh the same, rather than as much as their rows.
+    variance_floor
+        No variance, and no eigenvalue of a covariance, is less, in the units of `MixtureSpace`.
+    prior
+        What is believed beforehand.
+    """
+
+    covariance: str = "full"
+    is_hard: bool = False
+    has_equal_weights: bool = False
+    variance_floor: float = 1e-6
+    prior: MixturePrior = MixturePrior()
+
+    def __post_init__(self) -> None:
+        if self.covariance not in COVARIANCES:
+            raise InvalidArgument(
+                f"covariance= is one of {', '.join(COVARIANCES)}, not {self.covariance!r}."
+                f"{suggestion(self.covariance, COVARIANCES)}"
+            )
+        if not 0 < self.variance_floor < math.inf:
+            raise InvalidArgument(
+                f"variance_floor={self.variance_floor!r} must be above zero: without it the likelihood has no bound."
+            )
+
+    @property
+    def has_matrices(self) -> bool:
+        """Whether numbers may depend on each other within a cluster."""
+        return self.covariance in ("full", "tied")
+
+    def num_parameters(self, num_clusters: int, num_states: NDArray[np.intp], num_numbers: int) -> int:
+        """How many numbers are free: the dimension that BIC and AIC count."""
+        weights = 0 if self.has_equal_weights else num_clusters - 1
+        tables = num_clusters * int((num_states - 1).sum())
+        matrix = num_numbers * (num_numbers + 1) // 2
+        variances = {
+            "full": num_clusters * matrix,
+            "tied": matrix,
+            "diagonal": num_clusters * num_numbers,
+            "spherical": num_clusters if num_numbers else 0,
+            "unit": 0,
+        }
+        return weights + tables + num_clusters * num_numbers + variances[self.covariance]
