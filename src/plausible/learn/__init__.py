@@ -102,6 +102,74 @@ if TYPE_CHECKING:
     )
     from plausible.learn.missingness.pooling import PooledEstimate, pool_estimates
     from plausible.learn.missingness.recoverability import Recoverability
+    from plausible.learn.mixtures.choice import ClusterChoice, ClusterScore, choose_clusters
+    from plausible.learn.mixtures.clustering import EmptyClusters, MixtureClustering
+    from plausible.learn.mixtures.comparison import (
+        ClusteringComparison,
+        MixtureComparison,
+        compare_clusterings,
+        compare_mixtures,
+    )
+    from plausible.learn.mixtures.em import MixtureState
+    from plausible.learn.mixtures.options import MixturePrior
+    from plausible.learn.mixtures.reports import (
+        ClusterFeature,
+        ClusterProfile,
+        cluster_profiles,
+        feature_information,
+        irrelevant_features,
+        item_probabilities,
+        predict_feature,
+    )
+    from plausible.learn.mixtures.starts import SymmetricStart, equal_clusters
+    from plausible.learn.partitions.base_measures import (
+        DirichletStates,
+        NormalInverseWishart,
+        normal_inverse_gamma,
+    )
+    from plausible.learn.partitions.dirichlet_draws import (
+        sample_dirichlet,
+    )
+    from plausible.learn.partitions.dirichlet_process_mixture import (
+        DirichletProcessMixture,
+    )
+    from plausible.learn.partitions.partition_chain import (
+        GammaPrior,
+        PartitionModel,
+        PartitionMoves,
+        PartitionState,
+        partition_init,
+        partition_step,
+    )
+    from plausible.learn.partitions.partition_distances import (
+        pair_distance,
+        variation_of_information,
+    )
+    from plausible.learn.partitions.partition_posterior import (
+        PartitionPosterior,
+    )
+    from plausible.learn.partitions.partition_predictive import (
+        cluster_posteriors,
+    )
+    from plausible.learn.partitions.partition_priors import (
+        ChineseRestaurant,
+        FiniteDirichlet,
+    )
+    from plausible.learn.partitions.partition_problem import (
+        PartitionProblem,
+    )
+    from plausible.learn.partitions.partition_sampling import (
+        PartitionProgress,
+        sample_partitions,
+    )
+    from plausible.learn.partitions.product_base import (
+        BaseMeasure,
+        default_base,
+    )
+    from plausible.learn.partitions.stick_breaking import (
+        break_sticks,
+        sticks_needed,
+    )
     from plausible.learn.scores.bge import BGe
     from plausible.learn.scores.conditional_gaussian import ConditionalGaussian
     from plausible.learn.scores.custom import CountFunction, FamilyFunction
@@ -129,35 +197,8 @@ if TYPE_CHECKING:
     from plausible.learn.structures.result import StructureResult
     from plausible.learn.structures.structure import METHODS
     from plausible.learn.structures.structure import learn_structure as structure
-    from plausible.learn.mixtures.clustering import MixtureClustering, EmptyClusters
-    from plausible.learn.mixtures.options import MixturePrior
-    from plausible.learn.mixtures.starts import SymmetricStart, equal_clusters
-    from plausible.learn.mixtures.em import MixtureState
-    from plausible.learn.mixtures.choice import choose_clusters, ClusterChoice, ClusterScore
-    from plausible.learn.mixtures.comparison import ClusteringComparison, MixtureComparison, compare_clusterings, compare_mixtures
-    from plausible.learn.mixtures.reports import cluster_profiles, feature_information, irrelevant_features, predict_feature, item_probabilities, ClusterProfile, ClusterFeature
 
 __all__ = [
-    "cluster_profiles",
-    "feature_information",
-    "irrelevant_features",
-    "predict_feature",
-    "item_probabilities",
-    "ClusterProfile",
-    "ClusterFeature",
-    "ClusteringComparison",
-    "MixtureComparison",
-    "compare_clusterings",
-    "compare_mixtures",
-    "choose_clusters",
-    "ClusterChoice",
-    "ClusterScore",
-    "MixtureState",
-    "SymmetricStart",
-    "equal_clusters",
-    "MixturePrior",
-    "MixtureClustering",
-    "EmptyClusters",
     "AIC",
     "BIC",
     "K2",
@@ -172,13 +213,20 @@ __all__ = [
     "BDeuScore",
     "BDsScore",
     "BGe",
+    "BaseMeasure",
     "BayesianNetworkClassifier",
     "BlanketResult",
     "BoundedResult",
     "CPDLearner",
     "ChainLengths",
     "ChiSquareTest",
+    "ChineseRestaurant",
     "ClassWalks",
+    "ClusterChoice",
+    "ClusterFeature",
+    "ClusterProfile",
+    "ClusterScore",
+    "ClusteringComparison",
     "CompletelyAtRandom",
     "ConditionalGaussian",
     "ConditionalGaussianTest",
@@ -192,20 +240,25 @@ __all__ = [
     "DescriptionLength",
     "Dirichlet",
     "DirichletBound",
+    "DirichletProcessMixture",
     "DirichletScore",
+    "DirichletStates",
     "EdgeLogOdds",
     "EdgePenalty",
     "EdgeStrengths",
+    "EmptyClusters",
     "ExactPosterior",
     "ExpectedParents",
     "FactorizedNML",
     "FamilyFunction",
     "FamilyPosterior",
     "FamilyScores",
+    "FiniteDirichlet",
     "FisherZ",
     "Fragmentation",
     "FunctionTest",
     "GTest",
+    "GammaPrior",
     "GaussianGradient",
     "GaussianLearner",
     "GaussianLikelihood",
@@ -233,10 +286,15 @@ __all__ = [
     "Mechanism",
     "MissingnessGraph",
     "MissingnessReport",
+    "MixtureClustering",
+    "MixtureComparison",
+    "MixturePrior",
+    "MixtureState",
     "ModelAverage",
     "MultipleImputation",
     "NaiveBayesClassifier",
     "NoisyOrLearner",
+    "NormalInverseWishart",
     "NotAtRandom",
     "NotFitted",
     "ObservedInformation",
@@ -244,6 +302,12 @@ __all__ = [
     "ParameterFit",
     "ParameterKnowledge",
     "ParameterPosterior",
+    "PartitionModel",
+    "PartitionMoves",
+    "PartitionPosterior",
+    "PartitionProblem",
+    "PartitionProgress",
+    "PartitionState",
     "PenalizedLikelihood",
     "PenaltyBound",
     "PermutationTest",
@@ -258,6 +322,7 @@ __all__ = [
     "StandardBayesian",
     "SteepestAscent",
     "StructureResult",
+    "SymmetricStart",
     "TANClassifier",
     "TreeLearner",
     "UnidentifiedParameters",
@@ -267,17 +332,26 @@ __all__ = [
     "augmentation_init",
     "augmentation_step",
     "bootstrap",
+    "break_sticks",
+    "choose_clusters",
+    "cluster_posteriors",
+    "cluster_profiles",
+    "compare_clusterings",
     "compare_generative_discriminative",
     "compare_learners",
+    "compare_mixtures",
     "conditional_entropy",
     "cross_validate",
     "data_fragmentation",
+    "default_base",
     "diagnose_missing",
     "edge_posterior",
     "empirical_divergence",
     "empirical_entropy",
     "enumerate_posterior",
+    "equal_clusters",
     "estimate_threshold",
+    "feature_information",
     "find_parent_sets",
     "fit_parameters",
     "gaussian_likelihood_gradient",
@@ -288,6 +362,8 @@ __all__ = [
     "impute",
     "indicator_tests",
     "indicators",
+    "irrelevant_features",
+    "item_probabilities",
     "learn_conditional",
     "learning_curve",
     "little_test",
@@ -298,6 +374,7 @@ __all__ = [
     "mean_loss",
     "multiple_imputation",
     "mutual_information",
+    "normal_inverse_gamma",
     "observation_log_likelihood",
     "observation_network",
     "observed_information",
@@ -307,24 +384,32 @@ __all__ = [
     "optimal_by_subsets",
     "optimal_parents",
     "order_posterior",
+    "pair_distance",
     "parameter_posterior",
     "parameters",
     "parents_and_children",
+    "partition_init",
+    "partition_step",
     "pc",
     "pool_estimates",
+    "predict_feature",
     "proportion_bounds",
     "recovery",
     "recovery_curve",
     "row_log_likelihoods",
     "row_losses",
+    "sample_dirichlet",
     "sample_orders",
+    "sample_partitions",
     "sample_structures",
     "score",
     "score_sensitivity",
     "search_classes",
     "search_orders",
+    "sticks_needed",
     "structure",
     "structure_from_blankets",
+    "variation_of_information",
 ]
 
 #: File -> the names that it is loaded for, when one of them is first asked for.
@@ -384,7 +469,9 @@ _FILES = {
     "missingness.mcar_tests": "IndicatorTests LittleTest indicator_tests little_test",
     "missingness.mechanisms": "AtRandom CompletelyAtRandom HiddenCells Mechanism NotAtRandom WholeVariables hide",
     "missingness.missingness_graph": "Ignorability MissingnessGraph",
-    "missingness.multiple_imputation": "AugmentationState MultipleImputation augmentation_init augmentation_step "
+    "missingness.multiple_imputation": (
+        "AugmentationState MultipleImputation augmentation_init augmentation_step multiple_imputation"
+    ),
     "missingness.pooling": "PooledEstimate pool_estimates",
     "missingness.recoverability": "Recoverability",
     "mixtures.choice": "ClusterChoice ClusterScore choose_clusters",
@@ -392,9 +479,25 @@ _FILES = {
     "mixtures.comparison": "ClusteringComparison MixtureComparison compare_clusterings compare_mixtures",
     "mixtures.em": "MixtureState",
     "mixtures.options": "MixturePrior",
-    "mixtures.reports": "ClusterFeature ClusterProfile cluster_profiles feature_information irrelevant_features item_probabilities predict_feature",
+    "mixtures.reports": (
+        "ClusterFeature ClusterProfile cluster_profiles feature_information irrelevant_features "
+        "item_probabilities predict_feature"
+    ),
     "mixtures.starts": "SymmetricStart equal_clusters",
-    "multiple_imputation",
+    "partitions.base_measures": "DirichletStates NormalInverseWishart normal_inverse_gamma",
+    "partitions.dirichlet_draws": "sample_dirichlet",
+    "partitions.dirichlet_process_mixture": "DirichletProcessMixture",
+    "partitions.partition_chain": (
+        "GammaPrior PartitionModel PartitionMoves PartitionState partition_init partition_step"
+    ),
+    "partitions.partition_distances": "pair_distance variation_of_information",
+    "partitions.partition_posterior": "PartitionPosterior",
+    "partitions.partition_predictive": "cluster_posteriors",
+    "partitions.partition_priors": "ChineseRestaurant FiniteDirichlet",
+    "partitions.partition_problem": "PartitionProblem",
+    "partitions.partition_sampling": "PartitionProgress sample_partitions",
+    "partitions.product_base": "BaseMeasure default_base",
+    "partitions.stick_breaking": "break_sticks sticks_needed",
     "scores.bge": "BGe",
     "scores.conditional_gaussian": "ConditionalGaussian",
     "scores.custom": "CountFunction FamilyFunction",

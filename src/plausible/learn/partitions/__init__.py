@@ -1,0 +1,1 @@
+"""Bayesian clustering over partitions of the rows: Dirichlet processes and finite mixtures."""
