@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import partial
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from plausible.kernels.row_plan import RowPlan
     from plausible.kernels.rows import RowRun
 
-__all__ = ["GroupedRows", "RowAnswers", "answer_rows"]
+__all__ = ["PreparedRows", "RowAnswers", "answer_rows"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -32,6 +32,8 @@ _FEWEST_ROWS = 512
 _MOST_MESSAGES = 2**24
 #: Rows run on slices of tables that are kept, where these have no more entries than this in all; else on blocks.
 _KEPT_ENTRIES = 2**23
+#: The groups of prepared rows are kept from run to run, where rows times nodes are no more than this.
+_KEPT_GROUPS = 2**26
 #: Tables whose entries may have smaller logarithms, or overflow, are not kept.
 _LOWEST_LOG = -690.0
 
@@ -79,18 +81,7 @@ def answer_rows(
     threads
         At most this many; one for each core where left out.
     """
-    job = _Job(program, sources, np.ascontiguousarray(rows), target, weights)
-    grouped = GroupedRows.of(program, sources, job.rows, target)
-    run = job.one_by_one if grouped is None else partial(job.by_groups, grouped)
-    slices = _parts(len(rows), len(rows) if grouped is None else grouped.most_rows)
-    totals = None if weights is None else np.zeros(program.num_entries)
-    width = max(1, min(threads or os.cpu_count() or 1, len(slices)))
-    with ThreadPoolExecutor(width) as pool:
-        for first in range(0, len(slices), width):  # no more sums at a time than threads: they are as large as tables
-            for part_totals in pool.map(run, slices[first : first + width]):
-                if totals is not None:
-                    totals += part_totals
-    return RowAnswers(job.log_totals, None if target is None else job.marginals, totals)
+    return PreparedRows.of(program, rows, target).answer(sources, weights, threads)
 
 
 def _parts(num_rows: int, most: int) -> list[slice]:
@@ -101,93 +92,156 @@ def _parts(num_rows: int, most: int) -> list[slice]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GroupedRows:
-    """Tables that are kept, and the plan by which groups of rows go through slices of them.
+class PreparedRows:
+    """Rows to be answered again and again, each time for other numbers of the same factors; made by `of`.
 
     Attributes
     ----------
+    program
+        What to run.
+    rows
+        For each row and variable the position of the observed state, -1 where it is not observed.
+    target
+        The variable whose marginals are wanted, or None.
     plan
-        The nodes that messages go through.
-    tables, peaks
-        The clique tables with the factors multiplied in, then a number one; the largest entry of each node's table.
+        The nodes that messages go through, where tables are kept; None where they are too large.
+    parts
+        Ranges of rows that go together.
     """
 
-    plan: RowPlan
-    tables: Floats
-    peaks: Floats
+    program: Program
+    rows: Codes
+    target: int | None
+    plan: RowPlan | None
+    parts: tuple[slice, ...]
+    _groups: dict[int, Groups] = field(default_factory=dict, repr=False)  # by the first row of a part
 
     @classmethod
-    def of(cls, program: Program, sources: Floats, rows: Codes, target: int | None) -> GroupedRows | None:
-        """The tables and the plan for some rows; `None` where tables are too large or their entries too small."""
+    def of(cls, program: Program, rows: Codes, target: int | None = None) -> PreparedRows:
+        """Plan how rows go through the program."""
         from plausible.kernels.row_plan import plan_rows
+
+        rows = np.ascontiguousarray(rows)
+        if program.num_entries > _KEPT_ENTRIES:
+            return cls(program, rows, target, None, tuple(_parts(len(rows), len(rows))))
+        observed = np.count_nonzero(rows >= 0, axis=0) / max(1, len(rows))
+        plan = plan_rows(program.layout, -1 if target is None else target, observed)
+        most = _MOST_MESSAGES // int(plan.message_sizes.sum())
+        return cls(program, rows, target, plan, tuple(_parts(len(rows), most)))
+
+    def answer(self, sources: Floats, weights: Floats | None = None, threads: int | None = None) -> RowAnswers:
+        """Run the program for each row; see `answer_rows`."""
+        job = _Job(self, sources, weights, self._tables(sources))
+        totals = None if weights is None else np.zeros(self.program.num_entries)
+        width = max(1, min(threads or os.cpu_count() or 1, len(self.parts)))
+        with ExitStack() as stack:
+            run_all = map if width == 1 else stack.enter_context(ThreadPoolExecutor(width)).map
+            for first in range(0, len(self.parts), width):  # no more sums at a time than threads: they are large
+                for part_totals in run_all(job.run, self.parts[first : first + width]):
+                    if totals is not None:
+                        totals += part_totals
+        return RowAnswers(job.log_totals, None if self.target is None else job.marginals, totals)
+
+    def _tables(self, sources: Floats) -> KeptTables | None:
+        """The clique tables with the factors multiplied in; `None` where they are too large, or entries too small."""
         from plausible.kernels.tables import load
 
-        if program.num_entries > _KEPT_ENTRIES:
+        if self.plan is None:
             return None
+        program = self.program
         tables, floors = np.ones(program.num_entries + 1), np.empty(program.num_cliques)
         load(program.layout, Workspace.of(program, sources).buffers, tables[:-1], floors)
         if floors.min(initial=0.0) <= _LOWEST_LOG:
             return None
-        observed = np.count_nonzero(rows >= 0, axis=0) / max(1, len(rows))
-        plan = plan_rows(program.layout, -1 if target is None else target, observed)
         starts = np.append(program.layout.cliques["table"], program.num_entries)
-        return cls(plan, tables, np.maximum.reduceat(tables, starts)[np.searchsorted(starts, plan.tables)])
+        return KeptTables(tables, np.maximum.reduceat(tables, starts)[np.searchsorted(starts, self.plan.tables)])
 
-    @property
-    def most_rows(self) -> int:
-        """How many rows may go together."""
-        return _MOST_MESSAGES // int(self.plan.message_sizes.sum())
-
-    def collected(self, rows: Codes) -> RowRun:
-        """The messages of all groups of the rows."""
+    def groups(self, part: slice) -> Groups:
+        """The groups of the rows of a part; kept, where all together are not too many."""
         from plausible.kernels.row_groups import group_rows
-        from plausible.kernels.rows import RowRun, collect_rows
 
-        groups, group_starts, firsts = group_rows(self.plan, rows)
-        message_ends = np.cumsum(np.diff(group_starts) * self.plan.message_sizes)
-        run = RowRun(
-            tables=self.tables,
-            peaks=self.peaks,
-            rows=rows,
-            groups=groups,
-            group_starts=group_starts,
-            firsts=firsts,
-            message_starts=np.concatenate([[0], message_ends]),
-            messages=np.zeros(int(message_ends[-1])),
-            scales=np.empty(len(firsts)),
-            log_scales=np.empty(len(firsts)),
-            losses=np.empty(len(firsts)),
-        )
-        collect_rows(self.plan, run)
-        return run
+        assert self.plan is not None
+        found = self._groups.get(part.start)
+        if found is None:
+            found = Groups(*group_rows(self.plan, self.rows[part]))
+            if len(self.rows) * len(self.plan.parents) <= _KEPT_GROUPS:
+                self._groups[part.start] = found
+        return found
+
+
+class KeptTables(NamedTuple):
+    """The clique tables, then a number one; and the largest entry of each node's table."""
+
+    tables: Floats
+    peaks: Floats
+
+
+class Groups(NamedTuple):
+    """What `group_rows` found: the group of each row at each node, where groups begin, their first rows."""
+
+    groups: Codes
+    starts: NDArray[np.int64]
+    firsts: Codes
 
 
 class _Job:
     """Rows to answer, and where the answers go: threads write to the places of different rows."""
 
     def __init__(
-        self, program: Program, sources: Floats, rows: Codes, target: int | None, weights: Floats | None
+        self, prepared: PreparedRows, sources: Floats, weights: Floats | None, kept: KeptTables | None
     ) -> None:
-        self.program, self.sources, self.rows, self.target, self.weights = program, sources, rows, target, weights
-        self.log_totals = np.zeros(len(rows))
-        self.marginals = np.zeros((len(rows), int(program.sizes[target]) if target is not None else 0))
+        self.prepared, self.sources, self.weights, self.kept = prepared, sources, weights, kept
+        self.program, self.rows, self.target = prepared.program, prepared.rows, prepared.target
+        self.log_totals = np.zeros(len(self.rows))
+        self.marginals = np.zeros((len(self.rows), 0 if self.target is None else int(self.program.sizes[self.target])))
 
-    def by_groups(self, grouped: GroupedRows, part: slice) -> Floats:
-        """Run some rows on slices of kept tables; returns the sum of their beliefs."""
+    def run(self, part: slice) -> Floats:
+        """Run some rows; returns the sum of their beliefs."""
+        return self._one_by_one(part) if self.kept is None else self._by_groups(part, self.kept)
+
+    def _by_groups(self, part: slice, kept: KeptTables) -> Floats:
+        """Run some rows on slices of kept tables."""
         from plausible.kernels.rows import distribute_rows, read_rows
 
-        run = grouped.collected(self.rows[part])
+        plan = self.prepared.plan
+        assert plan is not None
+        run = self._collected(plan, part, kept)
         risky = np.empty(part.stop - part.start, dtype=np.uint8)
-        read_rows(grouped.plan, run, self.log_totals[part], risky, self.marginals[part])
+        read_rows(plan, run, self.log_totals[part], risky, self.marginals[part])
         totals = self._no_totals(1)
         if self.weights is not None:
             is_counted = (risky == 0) & (self.log_totals[part] > -np.inf)
-            distribute_rows(grouped.plan, run, np.where(is_counted, self.weights[part], 0.0), totals)
+            distribute_rows(plan, run, np.where(is_counted, self.weights[part], 0.0), totals)
         self._run(part.start + np.flatnonzero(risky), Semiring.LOG_SUM, totals[:-1])
         return totals[:-1]
 
-    def one_by_one(self, part: slice) -> Floats:
-        """Run some rows on blocks; returns the sum of their beliefs."""
+    def _collected(self, plan: RowPlan, part: slice, kept: KeptTables) -> RowRun:
+        """The messages of all groups of the rows of a part."""
+        from plausible.kernels.rows import RowRun, collect_rows
+
+        groups, starts, firsts = self.prepared.groups(part)
+        ends = np.cumsum(np.diff(starts) * plan.message_sizes)
+        messages = np.zeros(int(ends[-1]) + 1)
+        messages[-1] = 1.0
+        run = RowRun(
+            tables=kept.tables,
+            peaks=kept.peaks,
+            rows=self.rows[part],
+            groups=groups,
+            group_starts=starts,
+            firsts=firsts,
+            message_starts=np.concatenate([[0], ends]),
+            messages=messages,
+            entries=np.empty(len(firsts), dtype=np.int64),
+            scales=np.empty(len(firsts)),
+            log_scales=np.empty(len(firsts)),
+            losses=np.empty(len(firsts)),
+        )
+        collect_rows(plan, run)
+        return run
+
+    def _one_by_one(self, part: slice) -> Floats:
+        """Run some rows on blocks."""
         totals = self._no_totals(0)
         risky = self._run(np.arange(part.start, part.stop), Semiring.SUM, totals)
         self._run(risky, Semiring.LOG_SUM, totals)

@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.engine.batch import RowAnswers, answer_rows
+from plausible.engine.batch import PreparedRows, RowAnswers
 from plausible.engine.compilation import TreeTooLarge, compile_program
 from plausible.engine.program import Program
 from plausible.engine.run import Semiring, Workspace
@@ -185,12 +185,15 @@ class CompiledFactors:
         self, rows: NDArray[np.int32], target: str | None = None, weights: NDArray[np.float64] | None = None
     ) -> RowAnswers:
         """The same questions for many rows of states, -1 where not observed; see `engine.batch`."""
-        wider = np.full((len(rows), len(self.variables)), -1, dtype=np.int32)
-        wider[:, : rows.shape[1]] = rows
-        number = None if target is None else self._numbers[target]
         if weights is not None:
             self.budget.check_tables(self.program.num_entries)
-        return answer_rows(self.program, self.sources, wider, target=number, weights=weights)
+        return self.prepared_rows(rows, target).answer(self.sources, weights)
+
+    def prepared_rows(self, rows: NDArray[np.int32], target: str | None = None) -> PreparedRows:
+        """Rows that can be answered again and again, also with other numbers of the same factors (see `sources`)."""
+        wider = np.full((len(rows), len(self.variables)), -1, dtype=np.int32)
+        wider[:, : rows.shape[1]] = rows
+        return PreparedRows.of(self.program, wider, None if target is None else self._numbers[target])
 
     def family_cliques(self, families: Mapping[str, tuple[Variable, ...]]) -> dict[str, int]:
         """The smallest clique that has a whole family, for each family that is in one."""

@@ -1,7 +1,9 @@
 """Rows that send the same message: it is computed once for all of them.
 
 What a clique says to its parent depends on the observed states of its own variables and on what its children say. Rows
-that agree in these form a group. Near the leaves there are few groups, however many rows there are.
+that agree in these form a group. Where a row has all variables of a message observed, the message is one number, which
+goes to the row's total and not to the parent: the tree of that row is cut there, so that rows with few missing cells
+form few groups, however many rows there are.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from numpy.typing import NDArray
 from plausible.kernels.jit import inlined_kernel, kernel
 from plausible.kernels.row_plan import RowPlan
 
-__all__ = ["group_rows"]
+__all__ = ["group_rows", "is_cut"]
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
@@ -26,6 +28,17 @@ def _mixed(hashed: np.uint64, number: int) -> np.uint64:
 
 
 @kernel
+def is_cut(plan: RowPlan, rows: Codes, p: int, r: int) -> bool:
+    """Whether a node's message is one number for a row: all of its variables are observed. A root's is, too."""
+    if plan.parents[p] < 0:
+        return True
+    for i in range(plan.axis_starts[p], plan.axis_starts[p] + plan.num_kept[p]):
+        if rows[r, plan.axes[i]] < 0 and plan.sizes[plan.axes[i]] > 1:
+            return False
+    return True
+
+
+@kernel
 def group_rows(plan: RowPlan, rows: Codes) -> tuple[Codes, Ints, Codes]:
     """The group of each row at each clique; where each clique's groups begin among all; the first row of each group."""
     num_rows, num = rows.shape[0], plan.parents.size
@@ -35,6 +48,7 @@ def group_rows(plan: RowPlan, rows: Codes) -> tuple[Codes, Ints, Codes]:
             if rows[r, v] >= 0:
                 is_ever_observed[v] = True
     groups = np.zeros((num, num_rows), dtype=np.int32)
+    said = np.zeros((num, num_rows), dtype=np.int32)  # the group, as far as the parent can tell
     firsts = np.zeros(num * num_rows, dtype=np.int32)
     starts = np.zeros(num + 1, dtype=np.int64)
     capacity = 16
@@ -55,9 +69,11 @@ def group_rows(plan: RowPlan, rows: Codes) -> tuple[Codes, Ints, Codes]:
                 children[num_children] = child
                 num_children += 1
         count = _group(
-            rows, groups, p, columns[:num_columns], children[:num_children], slots, mask, firsts[starts[p] :]
+            rows, groups, said, p, columns[:num_columns], children[:num_children], slots, mask, firsts[starts[p] :]
         )
         starts[p + 1] = starts[p] + count
+        for r in range(num_rows):
+            said[p, r] = -1 if is_cut(plan, rows, p, r) else groups[p, r]
     return groups, starts, firsts[: starts[num]]
 
 
@@ -65,6 +81,7 @@ def group_rows(plan: RowPlan, rows: Codes) -> tuple[Codes, Ints, Codes]:
 def _group(
     rows: Codes,
     groups: Codes,
+    said: Codes,
     p: int,
     columns: Ints,
     children: Ints,
@@ -82,9 +99,9 @@ def _group(
         for v in columns:
             hashed = _mixed(hashed, rows[r, v])
         for child in children:
-            hashed = _mixed(hashed, groups[child, r])
+            hashed = _mixed(hashed, said[child, r])
         slot = (hashed ^ (hashed >> np.uint64(32))) & mask
-        while slots[slot] >= 0 and not _agree(rows, groups, columns, children, r, firsts[slots[slot]]):
+        while slots[slot] >= 0 and not _agree(rows, said, columns, children, r, firsts[slots[slot]]):
             slot = (slot + np.uint64(1)) & mask
         if slots[slot] < 0:
             slots[slot] = count
@@ -95,10 +112,10 @@ def _group(
 
 
 @inlined_kernel
-def _agree(rows: Codes, groups: Codes, columns: Ints, children: Ints, r: int, other: int) -> bool:
+def _agree(rows: Codes, said: Codes, columns: Ints, children: Ints, r: int, other: int) -> bool:
     """Whether two rows are in one group."""
     for child in children:
-        if groups[child, r] != groups[child, other]:
+        if said[child, r] != said[child, other]:
             return False
     for v in columns:  # noqa: SIM110  (a kernel)
         if rows[r, v] != rows[other, v]:

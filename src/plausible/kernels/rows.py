@@ -2,7 +2,8 @@
 
 The product of the factors in each clique is a plain table, made once. For a group of rows, the axes of observed
 variables are fixed, so that a clique costs as many steps as its free variables have assignments. Only those entries of
-a message are written and read that agree with the rows.
+a message are written and read that agree with the rows. A message whose variables are all observed is cut off: its
+number counts for the row, and its parent reads a number one, the last of all messages.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.kernels.jit import inlined_kernel, kernel
+from plausible.kernels.row_groups import is_cut
 from plausible.kernels.row_plan import RowPlan
 from plausible.kernels.views import largest_of, total_of
 
@@ -43,7 +45,9 @@ class RowRun(NamedTuple):
     groups, group_starts, firsts
         What `group_rows` found. All that follows is by group.
     message_starts, messages
-        Where the messages of each clique begin, and all messages.
+        Where the messages of each clique begin, and all messages, then a number one.
+    entries
+        Where the one entry of a message that is cut off lies; -1 for others.
     scales, log_scales
         What each message was divided by, and the logarithm of that, with those of its children's messages.
     losses
@@ -58,6 +62,7 @@ class RowRun(NamedTuple):
     firsts: Codes
     message_starts: Ints
     messages: Floats
+    entries: Ints
     scales: Floats
     log_scales: Floats
     losses: Floats
@@ -121,6 +126,10 @@ def _open(plan: RowPlan, run: RowRun, odometer: _Odometer, p: int, g: int) -> tu
                 odometer.steps[num_free * width + k] = plan.steps[steps + k]
             num_free += 1
         steps += width
+    for k in range(1, width - 1):
+        child = plan.children[first + k]
+        if run.entries[run.group_starts[child] + run.groups[child, r]] >= 0:
+            odometer.offsets[k] = run.messages.size - 1  # the strides of free variables are zero there
     if num_free:
         return num_free - 1, (num_free - 1) * width, odometer.sizes[num_free - 1]
     for k in range(width):
@@ -175,6 +184,7 @@ def _send(plan: RowPlan, run: RowRun, odometer: _Odometer, p: int, g: int) -> No
     """Add up the entries of a node in its message, which is scaled where it is small; a root's to a distribution."""
     width = plan.operand_starts[p + 1] - plan.operand_starts[p]
     num_outer, last, length = _open(plan, run, odometer, p, g)
+    run.entries[g] = odometer.offsets[width - 1] if is_cut(plan, run.rows, p, run.firsts[g]) else -1
     line = odometer.line
     own_step = odometer.steps[last + width - 1]
     total, place, num_lines, has_vanished = 0.0, odometer.offsets[width - 1], 0, False
@@ -204,7 +214,7 @@ def _scale(plan: RowPlan, run: RowRun, p: int, g: int, loss: float, num_entries:
     start = run.message_starts[p] + (g - run.group_starts[p]) * plan.message_sizes[p]
     message = run.messages[start : start + plan.message_sizes[p]]  # entries that agree with no row are zeros
     scale, log_scale, loss_by_scaling = 1.0, 0.0, 0.0
-    if plan.parents[p] < 0:
+    if run.entries[g] >= 0:
         scale = total_of(message)
     else:
         peak = largest_of(message)
@@ -220,8 +230,9 @@ def _scale(plan: RowPlan, run: RowRun, p: int, g: int, loss: float, num_entries:
     for k in range(plan.operand_starts[p] + 1, plan.operand_starts[p + 1] - 1):
         child = plan.children[k]
         below = run.group_starts[child] + run.groups[child, run.firsts[g]]
-        log_scale += run.log_scales[below]
-        loss += run.losses[below]
+        if run.entries[below] < 0:
+            log_scale += run.log_scales[below]
+            loss += run.losses[below]
     if loss > 0.0:
         loss *= num_entries * run.peaks[p] / scale
     run.scales[g], run.log_scales[g], run.losses[g] = scale, log_scale, loss + loss_by_scaling
@@ -245,9 +256,9 @@ def read_rows(plan: RowPlan, run: RowRun, log_totals: Floats, risky: Flags, marg
     log_totals[:] = 0.0
     risky[:] = 0
     for p in range(plan.parents.size):
-        if plan.parents[p] < 0:
-            for r in range(run.rows.shape[0]):
-                g = run.group_starts[p] + run.groups[p, r]
+        for r in range(run.rows.shape[0]):
+            g = run.group_starts[p] + run.groups[p, r]
+            if run.entries[g] >= 0:
                 log_totals[r] += run.log_scales[g]
                 risky[r] |= run.losses[g] > _SPARE
     if plan.home >= 0:
@@ -301,9 +312,10 @@ def distribute_rows(plan: RowPlan, run: RowRun, weights: Floats, totals: Floats)
     odometer = _odometer(plan)
     answers = np.zeros(run.messages.size)
     for p in range(plan.parents.size):
-        if plan.parents[p] < 0:
-            for r in range(run.rows.shape[0]):
-                answers[run.message_starts[p] + run.groups[p, r]] += weights[r]
+        for r in range(run.rows.shape[0]):
+            entry = run.entries[run.group_starts[p] + run.groups[p, r]]
+            if entry >= 0:
+                answers[entry] += weights[r]
     for p in range(plan.parents.size - 1, -1, -1):
         for g in range(run.group_starts[p], run.group_starts[p + 1]):
             _answer(plan, run, odometer, answers, p, g, totals)

@@ -130,6 +130,6 @@ def _is_countable(families: Families, scope: Sequence[str]) -> bool:
 def _refuse_missing(table: Table) -> None:
     for name, number in table.missing.items():
         raise InvalidArgument(
-            f"{name!r} is missing in {number} of {table.num_rows} rows; closed forms need complete columns. "
-            "Leave these rows out, or learn with expected counts: plausible.learn.em."
+            f"{name!r} is missing in {number} of {table.num_rows} rows. Missing states are completed where all "
+            "variables of the graph have states; discretise the continuous ones, or leave these rows out."
         )

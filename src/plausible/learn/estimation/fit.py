@@ -1,4 +1,4 @@
-"""Learning the parameters of a network from complete data: the front door."""
+"""Learning the parameters of a network from data: the front door."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from plausible.cpds import CPD
 from plausible.cpds.rows import place_text
+from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported, PlausibleWarning, UnknownVariable, suggestion
 from plausible.learn.estimation.families import DataLike, Families, read_families
 from plausible.learn.estimation.family_posterior import Estimate
@@ -27,7 +28,7 @@ from plausible.learn.estimation.tree import TreeLearner
 from plausible.models import BayesianNetwork
 from plausible.variables import State
 
-__all__ = ["ParameterFit", "UnidentifiedParameters", "Unseen", "fit_parameters", "learn_parameters"]
+__all__ = ["ParameterFit", "UnidentifiedParameters", "Unseen", "find_learners", "fit_parameters", "learn_parameters"]
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -101,16 +102,18 @@ def learn_parameters(
     kinds: Mapping[str, str | CPDLearner] | None = None,
     knowledge: ParameterKnowledge | None = None,
 ) -> BayesianNetwork:
-    """A network with the given graph and parameters from complete data; `fit_parameters` tells more about them.
+    """A network with the given graph and parameters from data; `fit_parameters` tells more about them.
 
-    Warns with `UnidentifiedParameters` where the data leave parameters open and `unseen` does not say what to do.
+    Where states are missing, they are completed by expectation maximisation (`learn_em`, which has more options, such
+    as hidden variables and restarts): right where cells are missing at random. Missing numbers are refused. Warns with
+    `UnidentifiedParameters` where the data leave parameters open and `unseen` does not say what to do.
 
     Parameters
     ----------
     graph
         A DAG, arrow text, or a network, which also says which states its variables have.
     data
-        Complete rows (a frame, columns, a file, a matrix, a `Table`), or statistics of them.
+        Rows (a frame, columns, a file, a matrix, a `Table`), also with missing states, or statistics of them.
     prior
         For tables and trees: one for all, or name -> prior.
     estimate
@@ -161,14 +164,16 @@ def fit_parameters(
     """As `learn_parameters`, with the posterior, and a list of what the data leave open.
 
     The likelihood is a product over families, so that each is learned on its own: a table by θ_{x|u} =
-    (α_xu + N_xu) / (α_u + N_u), by its mode, or by N_xu / N_u.
+    (α_xu + N_xu) / (α_u + N_u), by its mode, or by N_xu / N_u. Where states are missing, N are the counts expected
+    under the network that expectation maximisation finds; the posterior then takes them for counted ones, which makes
+    it somewhat too narrow.
 
     Parameters
     ----------
     graph
         A DAG, arrow text, or a network, which also says which states its variables have.
     data
-        Complete rows, or statistics of them.
+        Rows, also with missing states, or statistics of them.
     prior
         For tables and trees: one for all, or name -> prior.
     estimate
@@ -195,7 +200,8 @@ def fit_parameters(
     families, known = read_families(graph, data), knowledge or ParameterKnowledge()
     check_knowledge(known, families.parents)
     refuse_unknown(prior, list(families.variables))
-    learners = _learners(families, kinds or {}, known)
+    families = _completed(graph, families, prior, estimate, kinds, known)
+    learners = find_learners(families, kinds or {}, known)
     others, unidentified = _fit_others(families, prior, known, learners)
     given = ParameterKnowledge((*known.fixed_cpds.values(), *others.values()), known.tied)
     posterior = posterior_of(families, prior, given, list(families.variables))
@@ -207,7 +213,32 @@ def fit_parameters(
     return ParameterFit(posterior.network_of(tables), posterior, MappingProxyType(unidentified))
 
 
-def _learners(
+def _completed(
+    graph: object,
+    families: Families,
+    prior: PriorLike,
+    estimate: Estimate | None,
+    kinds: Mapping[str, str | CPDLearner] | None,
+    knowledge: ParameterKnowledge,
+) -> Families:
+    """The families with expected counts, where states are missing: those under the network that EM finds."""
+    if any(variable.is_continuous for variable in families.variables.values()):
+        return families
+    if not isinstance(families.statistics, TableStatistics):
+        return families
+    if not any(name in families.variables for name in families.statistics.table.missing):
+        return families
+    from plausible.learn.incomplete.em import learn_em  # which is built on this module's neighbours
+    from plausible.learn.incomplete.expectations import FamilyCounts
+
+    fit = learn_em(
+        graph, families.statistics.table, prior, estimate=estimate, kinds=kinds, knowledge=knowledge, tolerance=1e-8
+    )
+    counts = FamilyCounts(families.variables, families.parents, fit.expectations.counts, fit.cases.total)
+    return Families(families.variables, families.parents, counts)
+
+
+def find_learners(
     families: Families, kinds: Mapping[str, str | CPDLearner], knowledge: ParameterKnowledge
 ) -> dict[str, CPDLearner]:
     """Name -> what learns its distribution, for all that are neither tables nor fixed."""

@@ -1,0 +1,1 @@
+"""Learning from rows with missing cells and from variables that were never seen."""

@@ -1,0 +1,210 @@
+"""The different rows of an incomplete table, and how much each weighs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.data.sources import columns_of
+from plausible.data.table import Table, TableLike
+from plausible.errors import InvalidArgument, NotSupported
+from plausible.variables import Variable
+
+__all__ = ["Cases", "Visibility"]
+
+#: How much of a variable is in the data: all of its cells, some, or none.
+Visibility: TypeAlias = Literal["observed", "partly", "hidden"]
+
+
+@dataclass(frozen=True, eq=False)
+class Cases:
+    """The different rows of a table over some variables; made by `Cases.of`.
+
+    Rows that weigh nothing are left out. Rows in which other variables were set from outside are different cases.
+
+    Attributes
+    ----------
+    variables
+        Name -> discrete variable; the columns of `codes` in order.
+    codes
+        A row for each case: positions of states, -1 where missing.
+    weights
+        How much the rows of each case weigh together.
+    case_of_row
+        The case of each row of the table; -1 for a row that weighs nothing.
+    settings
+        For each case which of `setting_names` it has: the place of the set of variables set from outside.
+    setting_names
+        The sets of variables that were set from outside, each in the order of the variables; the first one is empty.
+
+    Examples
+    --------
+    >>> cases = Cases.of([Variable("rain", 2), Variable("mood", 2)], {"rain": [0, 1, 0, None]})
+    >>> cases.codes.tolist(), cases.weights.tolist(), cases.case_of_row.tolist()
+    ([[-1, -1], [0, -1], [1, -1]], [1.0, 2.0, 1.0], [1, 2, 1, 0])
+    >>> cases.visibility
+    {'rain': 'partly', 'mood': 'hidden'}
+    """
+
+    variables: Mapping[str, Variable]
+    codes: NDArray[np.int32]
+    weights: NDArray[np.float64]
+    case_of_row: NDArray[np.int64]
+    settings: NDArray[np.int64]
+    setting_names: tuple[tuple[str, ...], ...]
+
+    @classmethod
+    def of(cls, variables: Mapping[str, Variable] | Any, data: TableLike | Cases) -> Cases:
+        """Encode data over given variables; those without a column are hidden, columns of others are not looked at.
+
+        Parameters
+        ----------
+        variables
+            Discrete variables, by name or in a list.
+        data
+            A `Table`, or what `Table.read` takes; cases over the same variables are returned as they are.
+        """
+        known = dict(variables) if isinstance(variables, Mapping) else {v.name: v for v in variables}
+        for variable in known.values():
+            if variable.is_continuous:
+                raise NotSupported(
+                    f"{variable.name!r} is continuous: expected counts are those of discrete variables. Discretise it."
+                )
+        if isinstance(data, Cases):
+            return _same_variables(data, known)
+        table = _read(data, known)
+        codes = np.full((table.num_rows, len(known)), -1, dtype=np.int32)
+        places = {name: place for place, name in enumerate(table.discrete)}
+        for column, name in enumerate(known):
+            if name in places:
+                codes[:, column] = table.codes[places[name]]
+        return _distinct(known, codes, table)
+
+    @property
+    def num_cases(self) -> int:
+        """How many different cases there are."""
+        return len(self.weights)
+
+    @property
+    def total(self) -> float:
+        """How much all rows weigh."""
+        return float(self.weights.sum())
+
+    @cached_property
+    def visibility(self) -> dict[str, Visibility]:
+        """Name -> "observed" in all cases, "partly", or "hidden" in all."""
+        seen = (self.codes >= 0).sum(axis=0).tolist()
+        return {
+            name: "hidden" if not count else "observed" if count == self.num_cases else "partly"
+            for name, count in zip(self.variables, seen, strict=True)
+        }
+
+    @property
+    def hidden(self) -> list[str]:
+        """The variables that no case observes."""
+        return [name for name, kind in self.visibility.items() if kind == "hidden"]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no cell is missing."""
+        return bool((self.codes >= 0).all())
+
+    @cached_property
+    def num_completions(self) -> float:
+        """How many complete rows agree with the cases, all together."""
+        sizes = np.array([variable.num_states for variable in self.variables.values()], dtype=np.float64)
+        return float(np.where(self.codes < 0, sizes, 1.0).prod(axis=1).sum())
+
+    def findings(self, case: int) -> dict[str, Any]:
+        """Name -> observed state of one case."""
+        cells = zip(self.variables.values(), self.codes[case].tolist(), strict=True)
+        return {variable.name: variable.states[code] for variable, code in cells if code >= 0}
+
+    def first_row(self, case: int) -> int:
+        """The first row of the table that has the case."""
+        return int(np.argmax(self.case_of_row == case))
+
+    def with_weights(self, weights: NDArray[np.float64]) -> Cases:
+        """The same cases, each with another weight."""
+        return Cases(self.variables, self.codes, weights, self.case_of_row, self.settings, self.setting_names)
+
+    def __repr__(self) -> str:
+        return f"<Cases: {self.num_cases} different of {len(self.case_of_row)} rows, {len(self.variables)} variables>"
+
+
+def _same_variables(cases: Cases, known: Mapping[str, Variable]) -> Cases:
+    if list(cases.variables.values()) != list(known.values()):
+        raise InvalidArgument("These cases are of other variables, or in another order. Make them anew: Cases.of.")
+    return cases
+
+
+def _read(data: TableLike, known: Mapping[str, Variable]) -> Table:
+    """The table, its columns read as the known variables."""
+    if not isinstance(data, Table):
+        there = dict(columns_of(data, list(known)))
+        return Table.read(
+            {name: there[name] for name in known if name in there}, [known[n] for n in known if n in there]
+        )
+    for name, variable in known.items():
+        found = data.variables.get(name, variable)
+        if found != variable:
+            raise InvalidArgument(
+                f"{name!r} has the states {list(found.states)} in the data, but {list(variable.states)} in the "
+                "network. Read the table with variables=network.variables."
+            )
+    return data
+
+
+def _distinct(known: Mapping[str, Variable], codes: NDArray[np.int32], table: Table) -> Cases:
+    weights = np.ones(table.num_rows) if table.weights is None else table.weights
+    masks = {name: table.interventions[name] for name in known if name in table.interventions}
+    is_set = np.column_stack([*masks.values()]) if masks else np.zeros((table.num_rows, 0), dtype=np.bool_)
+    _refuse_unset(list(masks), is_set, codes, list(known))
+    sets, setting_of_row = np.unique(
+        np.vstack([np.zeros((1, len(masks)), dtype=np.bool_), is_set]), axis=0, return_inverse=True
+    )
+    counted = np.flatnonzero(weights > 0)
+    keys = np.column_stack([setting_of_row.ravel()[1:], codes]).astype(np.int32)[counted]
+    distinct, case = _distinct_rows(keys)
+    case_of_row = np.full(table.num_rows, -1, dtype=np.int64)
+    case_of_row[counted] = case
+    summed = np.bincount(case, weights[counted], len(distinct)).astype(np.float64)
+    names = tuple(tuple(name for name, flag in zip(masks, row, strict=True) if flag) for row in sets.tolist())
+    cases = Cases(
+        dict(known),
+        np.ascontiguousarray(distinct[:, 1:]),
+        summed,
+        case_of_row,
+        distinct[:, 0].astype(np.int64),
+        names,
+    )
+    for array in (cases.codes, cases.weights, cases.case_of_row, cases.settings):
+        array.setflags(write=False)
+    return cases
+
+
+def _distinct_rows(rows: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The different rows, sorted, and which of them each row is."""
+    if not len(rows):
+        return rows, np.zeros(0, dtype=np.int64)
+    order = np.lexsort(rows.T[::-1])
+    ordered = rows[order]
+    is_new = np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))
+    case = np.empty(len(rows), dtype=np.int64)
+    case[order] = np.cumsum(is_new) - 1
+    return ordered[is_new], case
+
+
+def _refuse_unset(names: list[str], is_set: NDArray[np.bool_], codes: NDArray[np.int32], known: list[str]) -> None:
+    for place, name in enumerate(names):
+        lost = is_set[:, place] & (codes[:, known.index(name)] < 0)
+        if lost.any():
+            raise InvalidArgument(
+                f"{name!r} was set from outside in row {int(np.argmax(lost))}, but its state there is missing. Fill it "
+                "in, or leave the row out."
+            )

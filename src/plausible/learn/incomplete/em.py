@@ -1,0 +1,368 @@
+"""Expectation maximisation: the parameters of a network from rows with missing cells (Lauritzen 1995)."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.data.table import TableLike
+from plausible.errors import InvalidArgument, suggestion
+from plausible.graphs.seeds import Seed, generator_of
+from plausible.learn.estimation.family_posterior import Estimate
+from plausible.learn.estimation.knowledge import ParameterKnowledge
+from plausible.learn.estimation.priors import PriorLike
+from plausible.learn.estimation.task import CPDLearner
+from plausible.learn.incomplete.cases import Cases
+from plausible.learn.incomplete.expectations import ExactExpectations, Expectations, ExpectationStep
+from plausible.learn.incomplete.maximization import Maximization
+from plausible.learn.incomplete.problem import EMProblem, read_problem
+from plausible.learn.incomplete.starts import StartLike, SymmetricStart, start_network, symmetric_hidden
+from plausible.learn.incomplete.stopping import STOPPING, Stopping, largest_change
+from plausible.models import BayesianNetwork
+from plausible.variables import Variable
+
+__all__ = ["EMFit", "EMRules", "EMRun", "EMState", "em_init", "em_run", "em_step", "learn_em"]
+
+Masks: TypeAlias = Mapping[str, NDArray[np.bool_]]
+
+#: Told the state after each step; a true answer ends the run.
+EMProgress: TypeAlias = "Callable[[EMState], object]"
+
+#: Final objectives that differ by less than this, relatively, are taken for the same optimum.
+_SAME_OPTIMUM = 1e-4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EMState:
+    """What the next step needs: a network, what it expects, and how it came there.
+
+    Attributes
+    ----------
+    network
+        The parameters so far.
+    expectations
+        The expectations under them.
+    trace
+        The objective at the start and after each step: the log-likelihood, and the log-prior where there is one.
+    kept_rows
+        Name -> rows of its table of which nothing is expected, and which therefore stay as they were.
+    """
+
+    network: BayesianNetwork
+    expectations: Expectations
+    trace: tuple[float, ...]
+    kept_rows: Masks
+
+    @property
+    def objective(self) -> float:
+        """What EM does not lower."""
+        return self.trace[-1]
+
+    @property
+    def num_steps(self) -> int:
+        """How many steps were made."""
+        return len(self.trace) - 1
+
+
+def em_init(step: ExpectationStep, maximization: Maximization, network: BayesianNetwork) -> EMState:
+    """The state before the first step."""
+    found = step.at(network)
+    return EMState(network, found, (found.log_likelihood + maximization.log_prior(network),), {})
+
+
+def em_step(step: ExpectationStep, maximization: Maximization, state: EMState) -> EMState:
+    """One M-step, then one E-step: the objective does not fall."""
+    network, kept = maximization.network(state.expectations.counts, state.network)
+    found = step.at(network)
+    objective = found.log_likelihood + maximization.log_prior(network)
+    return EMState(network, found, (*state.trace, objective), kept)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EMRules:
+    """When a run ends.
+
+    Attributes
+    ----------
+    stopping, tolerance
+        The rule, and the number that it compares with; see `learn_em`.
+    max_steps
+        At most so many steps.
+    deadline
+        Not after this time of `time.perf_counter`.
+    validation
+        The E-step on data that the network is not fitted to.
+    progress
+        Told the state after each step; a true answer ends the run.
+    """
+
+    stopping: Stopping = "likelihood"
+    tolerance: float = 1e-6
+    max_steps: int = 1000
+    deadline: float = float("inf")
+    validation: ExpectationStep | None = None
+    progress: EMProgress | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EMRun:
+    """One run of EM: its last state (the best on the validation data, where there are), and why it ended.
+
+    `stopped` is "converged", "validation", "step limit", "time limit" or "interrupted".
+    """
+
+    state: EMState
+    stopped: str
+    validation_trace: tuple[float, ...] = ()
+
+    @property
+    def network(self) -> BayesianNetwork:
+        """The network learned."""
+        return self.state.network
+
+    @property
+    def objective(self) -> float:
+        """The log-likelihood, and the log-prior where there is one."""
+        return self.state.objective
+
+    @property
+    def log_likelihood(self) -> float:
+        """That of the observed cells."""
+        return self.state.expectations.log_likelihood
+
+
+def em_run(step: ExpectationStep, maximization: Maximization, state: EMState, rules: EMRules) -> EMRun:
+    """Steps from a state until a rule ends them; the last state can be given again to go on."""
+    held = () if rules.validation is None else (rules.validation.at(state.network).log_likelihood,)
+    for _ in range(rules.max_steps):
+        if time.perf_counter() >= rules.deadline:
+            return EMRun(state, "time limit", held)
+        before, state = state, em_step(step, maximization, state)
+        if rules.validation is not None:
+            held = (*held, rules.validation.at(state.network).log_likelihood)
+        if rules.progress is not None and rules.progress(state):
+            return EMRun(state, "interrupted", held)
+        if rules.stopping == "parameters":
+            if largest_change(before.network, state.network) <= rules.tolerance:
+                return EMRun(state, "converged", held)
+        elif rules.stopping == "validation":
+            if STOPPING["validation"](held, rules.tolerance):
+                return EMRun(before, "validation", held)
+        elif STOPPING[rules.stopping](state.trace, rules.tolerance):
+            return EMRun(state, "converged", held)
+    return EMRun(state, "step limit", held)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EMFit:
+    """A network learned by EM; made by `learn_em`.
+
+    Attributes
+    ----------
+    best
+        The run with the largest objective.
+    runs
+        All runs, the best first.
+    hidden
+        The variables that no row observes; their states are interchangeable.
+    cases
+        The data.
+    seconds
+        How long it took.
+    """
+
+    best: EMRun
+    runs: tuple[EMRun, ...]
+    hidden: tuple[str, ...]
+    cases: Cases
+    seconds: float
+
+    @property
+    def network(self) -> BayesianNetwork:
+        """The network learned."""
+        return self.best.network
+
+    @property
+    def log_likelihood(self) -> float:
+        """Σ log P(observed cells)."""
+        return self.best.log_likelihood
+
+    @property
+    def objective(self) -> float:
+        """The log-likelihood, and Σ e log θ of the prior where there is one."""
+        return self.best.objective
+
+    @property
+    def trace(self) -> tuple[float, ...]:
+        """The objective at the start and after each step."""
+        return self.best.state.trace
+
+    @property
+    def steps(self) -> int:
+        """The number of steps of the best run."""
+        return self.best.state.num_steps
+
+    @property
+    def stopped(self) -> str:
+        """Why the best run ended: "converged", "validation", "step limit", "time limit" or "interrupted"."""
+        return self.best.stopped
+
+    @property
+    def converged(self) -> bool:
+        """Whether the best run ended by its own rule."""
+        return self.stopped in ("converged", "validation")
+
+    @property
+    def expectations(self) -> Expectations:
+        """What the network expects of its families, given the data."""
+        return self.best.state.expectations
+
+    @property
+    def unidentified(self) -> Masks:
+        """Name -> rows of its table of which nothing is expected, and which are as they were at the start."""
+        return self.best.state.kept_rows
+
+    def poorly_determined(self, num_cases: float = 1.0) -> dict[str, NDArray[np.bool_]]:
+        """Name -> rows u of its table with an expected number of cases M̄[u] below a limit: little is known of them."""
+        masks = {name: counts.sum(axis=-1) < num_cases for name, counts in self.expectations.counts.items()}
+        return {name: mask for name, mask in masks.items() if mask.any()}
+
+    @property
+    def num_optima(self) -> int:
+        """How many different optima the runs found, by their objectives; states of hidden variables may be permuted."""
+        found = sorted(run.objective for run in self.runs)
+        gaps = np.diff(found) > _SAME_OPTIMUM * (1.0 + abs(found[-1]))
+        return 1 + int(gaps.sum())
+
+    def __repr__(self) -> str:
+        return f"<EMFit: log-likelihood {self.log_likelihood:.6g}, {self.steps} steps, {self.stopped}>"
+
+
+def learn_em(
+    graph: object,
+    data: TableLike,
+    prior: PriorLike = None,
+    *,
+    estimate: Estimate | None = None,
+    start: StartLike = None,
+    restarts: int = 0,
+    seed: Seed = 0,
+    tolerance: float = 1e-6,
+    max_steps: int = 1000,
+    stopping: Stopping = "likelihood",
+    validation: TableLike | None = None,
+    kinds: Mapping[str, str | CPDLearner] | None = None,
+    knowledge: ParameterKnowledge | None = None,
+    hidden: Mapping[str, int] | Iterable[Variable] = (),
+    progress: EMProgress | None = None,
+    time_limit: float | None = None,
+) -> EMFit:
+    """Learn the parameters of a network from rows with missing cells, by expectation maximisation.
+
+    An E-step finds the expected counts M̄[x, u] = Σ_rows P(x, u | row, θ), an M-step the parameters of greatest
+    likelihood for them. The log-likelihood of what was observed, with the log-prior where there is one, never falls;
+    the fixed points are its stationary points, usually local maxima. Right where cells are missing at random: whether
+    one is missing may depend on what is observed, and not on what it would have been (Rubin 1976).
+
+    Parameters
+    ----------
+    graph
+        A DAG, arrow text, or a network, which says which states its variables have.
+    data
+        Rows with missing cells (None, NaN).
+    prior
+        For tables and trees: one for all, or name -> prior.
+    estimate
+        The "mean" of Dirichlet posteriors, which is also their mode in the coordinates log θ, their mode in θ ("map"),
+        or "mle". The mean where there is a prior, else maximum likelihood.
+    start
+        A network; "available" (rows in which a family is complete), "random", "prior" or "uniform" tables; or a
+        `Table` of completed rows. By default families with hidden variables are random, and others "available".
+    restarts
+        So many more runs from random tables; all are kept, the best one is the answer.
+    seed
+        Of random starts: a whole number or a generator.
+    tolerance, stopping
+        "likelihood" (the objective gains at most tolerance · |objective|), "parameters" (no probability changes by
+        more), "extrapolated" (the distance to the limit, by the linear rate of the last gains, is at most tolerance ·
+        |objective|), or "validation" (the log-likelihood of `validation` does not rise; the network before is taken).
+    max_steps
+        At most so many steps a run.
+    validation
+        Rows to judge by with stopping="validation".
+    kinds
+        Name -> kind of its distribution, where it is no table, or a learner; see `learn_parameters`. A tree that
+        `knowledge` has a start for keeps its splits.
+    knowledge
+        Fixed CPDs, tied tables, starts.
+    hidden
+        Variables of the graph that the data lack: name -> number of states, or variables.
+    progress
+        Told an `EMState` after each step; a true answer ends the run.
+    time_limit
+        In seconds, for all runs together.
+
+    Warns
+    -----
+    SymmetricStart
+        Where the states of a hidden variable are all alike at the start, as with "uniform": they stay so.
+
+    Notes
+    -----
+    A step costs one pass over the clique tree for each group of cases that agree in what a clique can tell. EM
+    converges linearly, the slower the more is missing.
+
+    Examples
+    --------
+    >>> rows = {"rain": ["no", "yes", None, "no"], "grass": ["dry", "wet", "wet", None]}
+    >>> fit = learn_em("rain -> grass", rows)
+    >>> fit.converged, round(fit.log_likelihood, 4)
+    (True, -2.7726)
+    """
+    began = time.perf_counter()
+    problem = read_problem(graph, data, hidden, prior, estimate, kinds, knowledge)
+    if stopping not in (*STOPPING, "parameters"):
+        raise InvalidArgument(
+            f"stopping={stopping!r} is no rule.{suggestion(str(stopping), (*STOPPING, 'parameters'))}"
+        )
+    if (stopping == "validation") != (validation is not None):
+        raise InvalidArgument("stopping='validation' and validation=rows go together: rows that are not learned from.")
+    held = None if validation is None else ExactExpectations(Cases.of(problem.cases.variables, validation))
+    deadline = float("inf") if time_limit is None else began + time_limit
+    rules = EMRules(stopping, tolerance, max_steps, deadline, held, progress)
+    runs = _runs(problem, start, restarts, generator_of(seed), rules)
+    ranked = tuple(sorted(runs, key=lambda run: -run.objective))
+    return EMFit(ranked[0], ranked, tuple(problem.cases.hidden), problem.cases, time.perf_counter() - began)
+
+
+def _runs(
+    problem: EMProblem, start: StartLike, restarts: int, generator: np.random.Generator, rules: EMRules
+) -> list[EMRun]:
+    """The run from the start, and those from random tables."""
+    step, maximization = ExactExpectations(problem.cases), problem.maximization
+    more: list[StartLike] = ["random"] * restarts
+    starts: Sequence[StartLike] = [start, *more]
+    runs: list[EMRun] = []
+    for wanted in starts:
+        if runs and (runs[-1].stopped == "interrupted" or time.perf_counter() >= rules.deadline):
+            break
+        network = start_network(maximization, problem.cases, wanted, generator)
+        _warn_of_symmetry(network, problem.cases)
+        runs.append(em_run(step, maximization, em_init(step, maximization, network), rules))
+    return runs
+
+
+def _warn_of_symmetry(network: BayesianNetwork, cases: Cases) -> None:
+    for name in symmetric_hidden(network, cases):
+        warnings.warn(
+            f"All states of the hidden variable {name!r} are alike at the start, and will stay so: it will explain "
+            "nothing. Start from random tables: start='random'.",
+            SymmetricStart,
+            stacklevel=4,
+        )

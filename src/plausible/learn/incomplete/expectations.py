@@ -1,0 +1,256 @@
+"""The E-step: what is expected of the families of a network, given cases with missing cells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.cpds import TableCPD
+from plausible.data.statistics import Counts, Statistics
+from plausible.engine.batch import PreparedRows
+from plausible.errors import ImpossibleEvidence, NotSupported, UnknownVariable
+from plausible.inference.compiled import CompiledFactors, compile_factors
+from plausible.inference.contradiction import impossible_evidence
+from plausible.learn.incomplete.cases import Cases
+from plausible.models import BayesianNetwork
+from plausible.models.exact_engine import impossible_row, refuse_large_families
+from plausible.variables import Variable
+
+__all__ = ["ExactExpectations", "ExpectationStep", "Expectations", "FamilyCounts"]
+
+Floats: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Expectations:
+    """What a network expects of its families, given all cases.
+
+    Attributes
+    ----------
+    log_likelihood
+        Σ weight · log P(case); a bound of it, or an estimate, where `is_exact` is false.
+    case_log_likelihoods
+        log P(case) of each.
+    counts
+        Name -> Σ weight · P(child, parents | case), with axes (parents..., child); cases in which the child was set
+        from outside are left out.
+    num_impossible
+        How many cases the network rules out; they count for nothing.
+    is_exact
+        Whether all of this is exact.
+    """
+
+    log_likelihood: float
+    case_log_likelihoods: Floats
+    counts: Mapping[str, Floats]
+    num_impossible: int = 0
+    is_exact: bool = True
+
+
+@runtime_checkable
+class ExpectationStep(Protocol):
+    """Anything that completes cases under a network: exactly, or by an approximate engine."""
+
+    @property
+    def cases(self) -> Cases:
+        """What is completed."""
+
+    def at(self, network: BayesianNetwork) -> Expectations:
+        """The expectations under a network with these variables."""
+
+
+class FamilyCounts(Statistics):
+    """Statistics of the families of one graph, and of no others.
+
+    Parameters
+    ----------
+    variables, parents
+        Name -> variable; name -> the names of its parents, in the order of the axes.
+    family_counts
+        Name -> counts with axes (parents..., child).
+    total
+        How much all cases weigh.
+    """
+
+    __slots__ = ("_counts", "_parents", "_total", "_variables")
+
+    def __init__(
+        self,
+        variables: Mapping[str, Variable],
+        parents: Mapping[str, tuple[str, ...]],
+        family_counts: Mapping[str, Floats],
+        total: float,
+    ) -> None:
+        self._variables, self._parents, self._counts, self._total = variables, parents, family_counts, total
+
+    @property
+    def variables(self) -> Mapping[str, Variable]:
+        """Name -> variable."""
+        return self._variables
+
+    @property
+    def total(self) -> float:
+        """How much all cases weigh."""
+        return self._total
+
+    def counts(self, child: str, parents: Sequence[str] = ()) -> Counts:
+        """How often each joint state of a family is expected."""
+        if child not in self._counts:
+            raise UnknownVariable.named(child, self._counts, "these statistics")
+        known = self._parents[child]
+        if set(parents) != set(known):
+            raise NotSupported(
+                f"These are the counts of {child!r} with the parents {list(known)}, not {list(parents)}. See "
+                "ExpectedStatistics for those of any family."
+            )
+        order = [known.index(parent) for parent in parents]
+        return self._counts[child].transpose([*order, len(known)])
+
+
+class _Reading(NamedTuple):
+    """Where the counts of a family are among the summed beliefs of all cliques."""
+
+    name: str
+    part: slice
+    shape: tuple[int, ...]
+    summed: tuple[int, ...]
+    order: tuple[int, ...]
+
+    def counts(self, totals: Floats) -> Floats:
+        return np.asarray(totals[self.part].reshape(self.shape).sum(axis=self.summed).transpose(self.order))
+
+
+class _Compiled(NamedTuple):
+    """A clique tree for one graph, the rows of each setting made ready for it, and how to read it."""
+
+    tree: CompiledFactors
+    rows: tuple[tuple[NDArray[np.intp], PreparedRows], ...]
+    readings: tuple[_Reading, ...]
+    scopes: tuple[tuple[Variable, ...], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ExactExpectations:
+    """Exact expectations by a clique tree that is laid out once; other parameters only change its numbers.
+
+    Every distribution is a table here, as the counts of its family are one. Cost of a step: one pass up and down the
+    tree for each group of cases that agree in what a clique can tell; families whose variables are all observed cost a
+    look-up.
+
+    Parameters
+    ----------
+    cases
+        What is completed.
+
+    Examples
+    --------
+    >>> coin = BayesianNetwork(TableCPD("coin", [0.5, 0.5]), TableCPD("call", [[0.9, 0.1], [0.2, 0.8]], ["coin"]))
+    >>> step = ExactExpectations(Cases.of(coin.variables, {"coin": [0, None], "call": [0, 1]}))
+    >>> step.at(coin).counts["coin"].round(4)
+    array([1.1111, 0.8889])
+    """
+
+    cases: Cases
+    _kept: dict[str, _Compiled] = field(default_factory=dict, repr=False)
+
+    def at(self, network: BayesianNetwork) -> Expectations:
+        """The expectations under a network; a case that it rules out is an error that names a row."""
+        compiled = self._compiled(network)
+        tables = [cpd.values if isinstance(cpd, TableCPD) else cpd.to_factor().values for cpd in network.cpds.values()]
+        logs, counts = _answers(compiled, tables, list(network.cpds), self.cases)
+        self._refuse_impossible(network, logs)
+        return Expectations(float(self.cases.weights @ logs), logs, counts)
+
+    def _compiled(self, network: BayesianNetwork) -> _Compiled:
+        scopes = tuple(cpd.scope for cpd in network.cpds.values())
+        known = self._kept.get("last")
+        if known is None or known.scopes != scopes:
+            known = self._kept["last"] = compile_cases(network, self.cases)
+        return known
+
+    def _refuse_impossible(self, network: BayesianNetwork, logs: Floats) -> None:
+        impossible = np.flatnonzero(np.isneginf(logs))
+        if len(impossible):
+            rows = [self.cases.first_row(case) for case in impossible.tolist()]
+            raise impossible_case(network, self.cases, int(impossible[np.argmin(rows)]))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle the cases alone."""
+        return ExactExpectations, (self.cases,)
+
+
+def compile_cases(network: BayesianNetwork, cases: Cases, together: Sequence[Sequence[Variable]] = ()) -> _Compiled:
+    """Lay out a clique tree that has all families, and more groups of variables, and make the cases ready for it."""
+    scopes = {name: cpd.scope for name, cpd in network.cpds.items()}
+    refuse_large_families(scopes)
+    factors = [cpd.to_factor() for cpd in network.cpds.values()]
+    groups = [[variable.name for variable in group] for group in together]
+    tree = compile_factors(factors, cases.variables.values(), together=groups)
+    settings = [np.flatnonzero(cases.settings == place) for place in range(len(cases.setting_names))]
+    rows = tuple((places, tree.prepared_rows(cases.codes[places])) for places in settings)
+    wanted = scopes | {str(place): tuple(group) for place, group in enumerate(together)} if together else scopes
+    return _Compiled(tree, rows, tuple(_readings(tree, wanted)), tuple(scopes.values()))
+
+
+def _readings(tree: CompiledFactors, families: Mapping[str, tuple[Variable, ...]]) -> list[_Reading]:
+    variables = list(tree.variables.values())
+    readings = []
+    for name, clique in tree.family_cliques(families).items():
+        start = int(tree.program.layout.cliques["table"][clique])
+        scope = [variables[number] for number in tree.program.clique(clique)]
+        shape = tuple(variable.num_states for variable in scope)
+        family = [variable.name for variable in families[name]]
+        kept = [variable.name for variable in scope if variable.name in family]
+        summed = tuple(axis for axis, variable in enumerate(scope) if variable.name not in family)
+        order = tuple(kept.index(other) for other in family)
+        readings.append(_Reading(name, slice(start, start + math.prod(shape)), shape, summed, order))
+    return readings
+
+
+def _answers(
+    compiled: _Compiled, tables: Sequence[Floats], names: Sequence[str], cases: Cases
+) -> tuple[Floats, dict[str, Floats]]:
+    """log P of each case, and the counts of all families; where a variable was set, its own table is all ones."""
+    logs = np.zeros(cases.num_cases)
+    counts: dict[str, Floats] = {}
+    for set_names, (places, rows) in zip(cases.setting_names, compiled.rows, strict=True):
+        flat = [
+            np.ones(table.size) if name in set_names else table.ravel()
+            for name, table in zip(names, tables, strict=True)
+        ]
+        answers = rows.answer(np.concatenate(flat) if flat else np.empty(0), cases.weights[places])
+        logs[places] = answers.log_totals
+        assert answers.totals is not None
+        for reading in compiled.readings:
+            if reading.name not in counts:
+                counts[reading.name] = np.zeros([reading.shape[axis] for axis in _axes(reading)])
+            if reading.name not in set_names:
+                counts[reading.name] = counts[reading.name] + reading.counts(answers.totals)
+    return logs, counts
+
+
+def _axes(reading: _Reading) -> list[int]:
+    """The axes of the clique that are those of the family, in the family's order."""
+    kept = [axis for axis in range(len(reading.shape)) if axis not in reading.summed]
+    return [kept[place] for place in reading.order]
+
+
+def impossible_case(network: BayesianNetwork, cases: Cases, case: int) -> ImpossibleEvidence:
+    """The error that names the first row with a case, and the cells of it that contradict each other."""
+    mutilated = network
+    for name in cases.setting_names[int(cases.settings[case])]:
+        mutilated = mutilated.with_cpd(TableCPD.uniform(network.variables[name]))
+    engine = mutilated.compile()
+    found = impossible_evidence(cases.findings(case), lambda some: engine.log_probability(some) > -math.inf)
+    return impossible_row(cases.first_row(case), found)
+
+
+def factor_counts(compiled: _Compiled, network: BayesianNetwork, cases: Cases) -> dict[str, Floats]:
+    """The counts of all that a tree was laid out for, under a network."""
+    tables = [cpd.to_factor().values for cpd in network.cpds.values()]
+    return _answers(compiled, tables, list(network.cpds), cases)[1]

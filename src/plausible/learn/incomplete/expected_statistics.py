@@ -1,0 +1,180 @@
+"""Expected counts of any family: an incomplete table under a model is a source of statistics like any other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.data.statistics import Counts, Statistics
+from plausible.data.table import Table, TableLike
+from plausible.data.table_statistics import TableStatistics
+from plausible.errors import InvalidArgument, TooLarge, UnknownVariable
+from plausible.learn.incomplete.cases import Cases
+from plausible.learn.incomplete.expectations import compile_cases, factor_counts, impossible_case
+from plausible.models import BayesianNetwork
+from plausible.variables import Variable
+
+__all__ = ["ExpectedStatistics", "completed_table"]
+
+#: Up to so many completions of all cases are listed; else families are counted by inference, one after the other.
+_MOST_COMPLETIONS = 2**20
+
+
+def completed_table(network: BayesianNetwork, data: TableLike | Cases, max_rows: int = _MOST_COMPLETIONS) -> Table:
+    """All completions of incomplete rows, each with the weight of its row times P(missing | observed).
+
+    Cost: the number of completions times the number of variables. Completions that can't happen are left out.
+
+    Parameters
+    ----------
+    network
+        What completes.
+    data
+        Rows with missing cells; variables without a column are hidden.
+    max_rows
+        More completions are refused.
+
+    Examples
+    --------
+    >>> from plausible.cpds import TableCPD
+    >>> net = BayesianNetwork(TableCPD("coin", [0.5, 0.5]), TableCPD("call", [[0.9, 0.1], [0.2, 0.8]], ["coin"]))
+    >>> table = completed_table(net, {"coin": [0, None], "call": [0, 1]})
+    >>> table.codes.tolist(), table.weights.round(3).tolist()
+    ([[0, 1, 0], [1, 1, 0]], [0.111, 0.889, 1.0])
+    """
+    cases = Cases.of(network.variables, data)
+    if cases.num_completions > max_rows:
+        raise TooLarge(
+            f"The rows have {cases.num_completions:.3g} completions; up to {max_rows} are listed. Ask for counts by "
+            "inference: ExpectedStatistics."
+        )
+    case, codes = _completions(cases)
+    logs = _log_joint(network, cases, case, codes)
+    peaks = np.full(cases.num_cases, -np.inf)
+    np.maximum.at(peaks, case, logs)
+    if np.isneginf(peaks).any():
+        raise impossible_case(network, cases, int(np.argmax(np.isneginf(peaks))))
+    chances = np.exp(logs - peaks[case])
+    weights = chances * (cases.weights / np.bincount(case, chances, cases.num_cases))[case]
+    live = weights > 0
+    setting = cases.settings[case[live]]
+    masks = {
+        name: np.array([name in names for names in cases.setting_names])[setting]
+        for name in {name for names in cases.setting_names for name in names}
+    }
+    columns = np.ascontiguousarray(codes[live].T)
+    return Table(cases.variables, columns, np.empty((0, len(setting))), weights[live], MappingProxyType(masks))
+
+
+def _completions(cases: Cases) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The case of each completion, and its codes; the cases in order."""
+    sizes = np.array([variable.num_states for variable in cases.variables.values()], dtype=np.int64)
+    missing = cases.codes < 0
+    numbers = np.where(missing, sizes, 1).prod(axis=1) if len(sizes) else np.ones(cases.num_cases, dtype=np.int64)
+    case = np.repeat(np.arange(cases.num_cases), numbers)
+    codes = cases.codes[case]
+    rest = np.arange(len(case)) - np.repeat(np.cumsum(numbers) - numbers, numbers)  # which completion of its case
+    for column in range(len(sizes) - 1, -1, -1):
+        free = missing[case, column]
+        codes[free, column] = rest[free] % sizes[column]
+        rest[free] //= sizes[column]
+    return case, codes
+
+
+def _log_joint(
+    network: BayesianNetwork, cases: Cases, case: NDArray[np.int64], codes: NDArray[np.int32]
+) -> NDArray[np.float64]:
+    """log P of each completion; the distributions of variables that were set from outside do not count."""
+    places = {name: place for place, name in enumerate(cases.variables)}
+    logs = np.zeros(len(case))
+    for name, cpd in network.cpds.items():
+        columns = {v.name: codes[:, places[v.name]].astype(np.intp) for v in cpd.scope}
+        is_free = np.array([name not in names for names in cases.setting_names])[cases.settings[case]]
+        logs += np.where(is_free, cpd.log_probability(columns), 0.0)
+    return logs
+
+
+class ExpectedStatistics(Statistics):
+    """M̄[x, u] = Σ weight · P(x, u | row) of any family of variables, under a network.
+
+    Where the rows have few completions these are listed once and counted; else a clique tree is made in which the
+    family lies, and counts are remembered. They sum to the weight of all rows (without those in which the child was
+    set), and are those of a `TableStatistics` where no cell is missing.
+
+    Parameters
+    ----------
+    network
+        What completes.
+    data
+        Rows with missing cells; variables without a column are hidden.
+    max_completions
+        Up to so many are listed.
+
+    Examples
+    --------
+    >>> from plausible.cpds import TableCPD
+    >>> net = BayesianNetwork(TableCPD("A", [0.5, 0.5]), TableCPD("B", [[0.9, 0.1], [0.2, 0.8]], ["A"]))
+    >>> ExpectedStatistics(net, {"B": [1, 0, 1]}).counts("A", ["B"]).round(3)
+    array([[0.818, 0.182],
+           [0.222, 1.778]])
+    """
+
+    __slots__ = ("_cases", "_completed", "_kept", "_network")
+
+    def __init__(
+        self, network: BayesianNetwork, data: TableLike | Cases, *, max_completions: int = _MOST_COMPLETIONS
+    ) -> None:
+        self._network = network
+        self._cases = Cases.of(network.variables, data)
+        self._kept: dict[tuple[str | None, tuple[str, ...]], NDArray[np.float64]] = {}
+        few = self._cases.num_completions <= max_completions
+        self._completed = TableStatistics(completed_table(network, self._cases, max_completions)) if few else None
+
+    @property
+    def network(self) -> BayesianNetwork:
+        """What completes the rows."""
+        return self._network
+
+    @property
+    def cases(self) -> Cases:
+        """What is completed."""
+        return self._cases
+
+    @property
+    def variables(self) -> Mapping[str, Variable]:
+        """Name -> variable."""
+        return self._cases.variables
+
+    @property
+    def total(self) -> float:
+        """How much all rows weigh."""
+        return self._cases.total
+
+    def counts(self, child: str, parents: Sequence[str] = ()) -> Counts:
+        """How often each joint state is expected: an axis for each parent, in the order given, then the child's."""
+        if self._completed is not None:
+            return self._completed.counts(child, parents)
+        family = (*parents, child)
+        if len(set(family)) < len(family):
+            raise InvalidArgument(f"Each variable counts once, but {', '.join(map(repr, family))} has one twice.")
+        for name in family:
+            if name not in self.variables:
+                raise UnknownVariable.named(name, self.variables, "this data")
+        names = tuple(sorted(family))
+        key = (child if any(child in setting for setting in self._cases.setting_names) else None, names)
+        if key not in self._kept:
+            self._kept[key] = self._by_inference(child, names)
+        return self._kept[key].transpose([names.index(name) for name in family])
+
+    def _by_inference(self, child: str, names: tuple[str, ...]) -> NDArray[np.float64]:
+        """The counts of some variables, in the order given, without cases in which the child was set."""
+        is_counted = np.array([child not in setting for setting in self._cases.setting_names])[self._cases.settings]
+        cases = self._cases.with_weights(np.where(is_counted, self._cases.weights, 0.0))
+        group = [self.variables[name] for name in names]
+        compiled = compile_cases(self._network, cases, [group])
+        found: Any = factor_counts(compiled, self._network, cases)
+        return np.asarray(found["0"])

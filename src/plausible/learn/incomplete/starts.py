@@ -1,0 +1,151 @@
+"""Where EM sets out from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.cpds import CPD, TableCPD
+from plausible.data.table import Table
+from plausible.errors import InvalidArgument, PlausibleWarning, suggestion
+from plausible.learn.estimation.priors import pseudo_counts
+from plausible.learn.incomplete.cases import Cases
+from plausible.learn.incomplete.expectations import ExactExpectations
+from plausible.learn.incomplete.maximization import Maximization
+from plausible.models import BayesianNetwork
+
+__all__ = ["StartLike", "SymmetricStart", "start_network", "symmetric_hidden"]
+
+Floats: TypeAlias = NDArray[np.float64]
+
+#: A network; a table of completed rows (an M-step comes first); or how to make up tables.
+StartLike: TypeAlias = "BayesianNetwork | Table | Literal['random', 'available', 'prior', 'uniform'] | None"
+
+_WORDS = ("random", "available", "prior", "uniform")
+
+
+class SymmetricStart(PlausibleWarning):
+    """All states of a hidden variable are alike at the start, and EM will never tell them apart."""
+
+
+def start_network(
+    maximization: Maximization, cases: Cases, start: StartLike, generator: np.random.Generator
+) -> BayesianNetwork:
+    """The network of a start.
+
+    "available" counts the rows in which a family is complete, with one case more for each row of its table; "random"
+    draws each row uniformly from all distributions; "prior" takes the means of the prior. By default families with a
+    hidden variable are random, others "available".
+    """
+    if isinstance(start, BayesianNetwork):
+        return _given(maximization, start)
+    if isinstance(start, Table):
+        return _of_completion(maximization, cases, start)
+    if start is not None and start not in _WORDS:
+        raise InvalidArgument(f"start= is a network, a completed table, or a word.{suggestion(str(start), _WORDS)}")
+    hidden = set(cases.hidden)
+    tables: dict[str, Floats] = {}
+    for name in sorted(maximization.variables):  # so that the order of columns does not matter
+        family = (*maximization.parents[name], name)
+        kind = start or ("random" if hidden & set(family) else "available")
+        owner = maximization.knowledge.owners.get(name)
+        tables[name] = tables[owner] if owner in tables else _table(maximization, cases, name, kind, generator)
+    for name, owner in maximization.knowledge.owners.items():
+        tables[name] = tables[owner]
+    return _with_kinds(maximization, tables)
+
+
+def symmetric_hidden(network: BayesianNetwork, cases: Cases) -> list[str]:
+    """The hidden variables whose states no child can tell apart: EM keeps them alike for ever.
+
+    Where P(X | u, h) is the same for all h, the posterior of h given a row does not depend on X, so that the expected
+    counts of all h are proportional, and the next tables are the same for all h again.
+    """
+    found = []
+    for name in cases.hidden:
+        children = [cpd for cpd in network.cpds.values() if name in cpd.parent_names]
+        if network.variables[name].num_states > 1 and children and all(_ignores(cpd, name) for cpd in children):
+            found.append(name)
+    return found
+
+
+def _ignores(cpd: CPD, parent: str) -> bool:
+    table = cpd.to_factor().values.reshape([variable.num_states for variable in cpd.scope])
+    axis = cpd.parent_names.index(parent)
+    return bool(np.ptp(table, axis=axis).max(initial=0.0) < 1e-12)
+
+
+def _table(maximization: Maximization, cases: Cases, name: str, kind: str, generator: np.random.Generator) -> Floats:
+    child = maximization.variables[name]
+    parents = [maximization.variables[parent] for parent in maximization.parents[name]]
+    shape = [variable.num_states for variable in (*parents, child)]
+    if kind == "random":
+        weights = generator.standard_exponential(shape)
+    elif kind == "available":
+        weights = _available(cases, [*maximization.parents[name], name], shape) + 1.0 / child.num_states
+    elif kind == "prior":
+        weights = pseudo_counts(maximization.prior, child, parents) + 0.0
+        weights[weights.sum(axis=-1) <= 0] = 1.0
+    else:
+        weights = np.ones(shape)
+    return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
+
+
+def _available(cases: Cases, family: list[str], shape: list[int]) -> Floats:
+    """The counts of the cases in which all of a family is observed, without those in which the child was set."""
+    names = list(cases.variables)
+    codes = cases.codes[:, [names.index(name) for name in family]]
+    is_free = np.array([family[-1] not in names for names in cases.setting_names])[cases.settings]
+    whole = (codes >= 0).all(axis=1) & is_free
+    places = np.ravel_multi_index(tuple(codes[whole].T.astype(np.intp)), shape)
+    return np.bincount(places, cases.weights[whole], int(np.prod(shape))).astype(np.float64).reshape(shape)
+
+
+def _with_kinds(maximization: Maximization, tables: Mapping[str, Floats]) -> BayesianNetwork:
+    """The network of tables; other kinds are fitted to theirs, all states of the parents counting alike."""
+    variables, parents = maximization.variables, maximization.parents
+    cpds: dict[str, CPD] = {}
+    for name, table in tables.items():
+        family = tuple(variables[parent] for parent in parents[name])
+        cpds[name] = TableCPD.from_rows(variables[name], family, table)[0]
+    cpds |= maximization.knowledge.fixed_cpds
+    start = maximization.knowledge.start_cpds
+    for name in maximization.learners:
+        cpds[name] = start[name].bind(variables) if name in start else cpds[name]
+    drawn = BayesianNetwork([cpds[name] for name in variables])
+    lacking = [name for name in maximization.learners if name not in start]
+    counts = {name: 100.0 * tables[name] for name in lacking}
+    learned = {n: maximization.learned(n, maximization.learners[n], counts, drawn.cpd(n)) for n in lacking}
+    return BayesianNetwork([learned.get(name, cpd) for name, cpd in drawn.cpds.items()])
+
+
+def _given(maximization: Maximization, network: BayesianNetwork) -> BayesianNetwork:
+    """The given parameters, as tables where tables are learned."""
+    cpds: list[CPD] = []
+    for name, variable in maximization.variables.items():
+        wanted = maximization.parents[name]
+        if network.variables.get(name) != variable or set(network.cpd(name).parent_names) != set(wanted):
+            raise InvalidArgument(
+                f"The network of start= has another variable {name!r}, or other parents of it, than the graph, where "
+                f"its states are {list(variable.states)} and its parents {list(wanted)}."
+            )
+        cpd = network.cpd(name)
+        if name in maximization.knowledge.fixed_cpds:
+            cpd = maximization.knowledge.fixed_cpds[name]
+        elif name not in maximization.learners:
+            family = [maximization.variables[parent] for parent in wanted]
+            cpd = TableCPD(variable, cpd.to_factor().reorder([*wanted, name]).values, family)
+        cpds.append(cpd)
+    return BayesianNetwork(cpds)
+
+
+def _of_completion(maximization: Maximization, cases: Cases, table: Table) -> BayesianNetwork:
+    """The parameters of completed rows."""
+    completion = Cases.of(maximization.variables, table)
+    if not completion.is_complete:
+        raise InvalidArgument("The table of start= has missing cells: a completion has none.")
+    uniform = start_network(maximization, cases, "uniform", np.random.default_rng(0))
+    return maximization.network(ExactExpectations(completion).at(uniform).counts, uniform).network

@@ -1,0 +1,60 @@
+"""When EM has done enough."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from plausible.models import BayesianNetwork
+
+__all__ = ["STOPPING", "Stopping", "largest_change", "remaining_error"]
+
+#: Which rule ends a run; see `learn_em`.
+Stopping: TypeAlias = Literal["likelihood", "parameters", "extrapolated", "validation"]
+
+
+def remaining_error(trace: Sequence[float]) -> float:
+    """How far the last of some values is from their limit, where they converge linearly.
+
+    If each error is at most a times the one before, the error after the gain g is at most g a / (1 - a); a is taken to
+    be the ratio of the last two gains. Infinite where gains do not fall yet, or are fewer than two.
+
+    >>> remaining_error([0.0, 8.0, 12.0, 14.0])
+    2.0
+    """
+    if len(trace) < 3:
+        return float("inf")
+    before, gain = trace[-2] - trace[-3], trace[-1] - trace[-2]
+    if gain <= 0:
+        return 0.0
+    return gain * (gain / before) / (1.0 - gain / before) if gain < before else float("inf")
+
+
+def largest_change(before: BayesianNetwork, after: BayesianNetwork) -> float:
+    """The largest change of a probability in any table."""
+    changes = [
+        np.abs(cpd.to_factor().values - after.cpd(name).to_factor().values).max(initial=0.0)
+        for name, cpd in before.cpds.items()
+    ]
+    return float(max(changes, default=0.0))
+
+
+def _by_likelihood(trace: Sequence[float], tolerance: float) -> bool:
+    return trace[-1] - trace[-2] <= tolerance * abs(trace[-1])
+
+
+def _by_extrapolation(trace: Sequence[float], tolerance: float) -> bool:
+    return trace[-1] == trace[-2] or remaining_error(trace) <= tolerance * abs(trace[-1])
+
+
+def _by_validation(trace: Sequence[float], tolerance: float) -> bool:
+    return trace[-1] <= trace[-2]
+
+
+#: Rules that look at a trace: of the objective, or of the log-likelihood of validation data.
+STOPPING: Mapping[str, Callable[[Sequence[float], float], bool]] = MappingProxyType(
+    {"likelihood": _by_likelihood, "extrapolated": _by_extrapolation, "validation": _by_validation}
+)

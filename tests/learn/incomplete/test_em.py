@@ -1,0 +1,304 @@
+"""EM against its own theorems, and against steps by listing completions."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from completion_oracle import incomplete_table, oracle_counts
+from network_oracle import random_network
+from plausible.cpds import NoisyOr, Split, TableCPD, TreeCPD
+from plausible.data.table import Table
+from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.graphs import DAG
+from plausible.learn.estimation.fit import fit_parameters, learn_parameters
+from plausible.learn.estimation.knowledge import ParameterKnowledge
+from plausible.learn.estimation.priors import K2, BDeu, Dirichlet
+from plausible.learn.incomplete.cases import Cases
+from plausible.learn.incomplete.em import EMRules, em_init, em_run, em_step, learn_em
+from plausible.learn.incomplete.expectations import ExactExpectations
+from plausible.learn.incomplete.problem import read_problem
+from plausible.learn.incomplete.starts import SymmetricStart
+from plausible.learn.incomplete.stopping import remaining_error
+from plausible.models import BayesianNetwork
+from plausible.variables import Variable
+
+
+def assert_rises(trace):
+    """Never falls, but for rounding."""
+    assert np.diff(trace).min(initial=0.0) >= -1e-9 * (1 + abs(trace[-1]))
+
+
+def two_clusters(rng, num_rows=300, num_features=4):
+    """Rows of a naive Bayes model whose class is not among the columns; some cells missing."""
+    cluster = rng.random(num_rows) < 0.4
+    columns = {f"x{i}": (rng.random(num_rows) < np.where(cluster, 0.9, 0.2)).astype(int) for i in range(num_features)}
+    return {name: [None if rng.random() < 0.1 else int(x) for x in column] for name, column in columns.items()}
+
+
+NAIVE = "H -> x0; H -> x1; H -> x2; H -> x3"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_step_is_the_ratio_of_counts_over_completions_and_never_lowers_the_likelihood(seed):
+    """θ ← M̄[x, u] / M̄[u]; a row with M̄[u] = 0 stays as it was, and is reported."""
+    rng = np.random.default_rng(seed)
+    net = random_network(rng, num_variables=4)
+    table, rows, weights = incomplete_table(net, rng, 20)
+    start = random_start(net, rng)
+    fit = learn_em(net, table, start=start, max_steps=1, tolerance=0)
+    for name, cpd in start.cpds.items():
+        counts, total = oracle_counts(start, rows, weights, [v.name for v in cpd.scope])
+        sums = counts.sum(axis=-1, keepdims=True)
+        wanted = np.where(sums > 0, counts / np.where(sums > 0, sums, 1), cpd.values)
+        np.testing.assert_allclose(fit.network.cpd(name).values, wanted, atol=1e-9)
+        assert (sums[..., 0] == 0).any() == (name in fit.unidentified)
+        assert fit.trace[0] == pytest.approx(total)
+    longer = learn_em(net, table, start=start, max_steps=60, tolerance=1e-10)
+    assert_rises(longer.trace)
+    assert longer.log_likelihood == pytest.approx(oracle_counts(longer.network, rows, weights, [name])[1])
+
+
+def random_start(net, rng):
+    return BayesianNetwork(
+        [
+            TableCPD(c.variable, rng.dirichlet(np.ones(c.variable.num_states), c.values.shape[:-1]), c.parents)
+            for c in net.cpds.values()
+        ]
+    )
+
+
+@pytest.mark.parametrize("prior", [None, K2(), BDeu(5)], ids=repr)
+@pytest.mark.parametrize("start", ["random", "available", "prior", "uniform"])
+def test_complete_rows_give_the_closed_form_in_one_step(prior, start):
+    rng = np.random.default_rng(1)
+    net = random_network(rng, num_variables=4)
+    table, _, _ = incomplete_table(net, rng, 30, missing=0.0)
+    fit = learn_em(net, table, prior, start=start, max_steps=1)
+    wanted = learn_parameters(net, table, prior, unseen="uniform")
+    for name, cpd in wanted.cpds.items():
+        seen = ~fit.unidentified.get(name, np.zeros(cpd.values.shape[:-1], dtype=bool))
+        np.testing.assert_allclose(fit.network.cpd(name).values[seen], cpd.values[seen], atol=1e-12)
+
+
+@pytest.mark.parametrize("estimate", ["mean", "map"])
+@pytest.mark.parametrize("prior", [K2(), Dirichlet(2.5), BDeu(40)], ids=repr)
+def test_with_a_prior_the_posterior_rises_and_its_fixed_point_is_the_estimate(prior, estimate):
+    """The M-step is (M̄ + α) / Σ for the mean, (M̄ + α - 1) / Σ for the mode."""
+    rng = np.random.default_rng(2)
+    net = random_network(rng, num_variables=4, zeros=0.0)
+    table, rows, weights = incomplete_table(net, rng, 30)
+    fit = learn_em(net, table, prior, estimate=estimate, tolerance=1e-14, max_steps=3000)
+    assert_rises(fit.trace)
+    for cpd in fit.network.cpds.values():
+        counts, _ = oracle_counts(fit.network, rows, weights, [v.name for v in cpd.scope])
+        summed = counts + prior.pseudo_counts(cpd.variable, cpd.parents) - (estimate == "map")
+        if (summed > 0).all():
+            np.testing.assert_allclose(cpd.values, summed / summed.sum(axis=-1, keepdims=True), atol=1e-4)
+
+
+def test_a_mode_with_pseudo_counts_below_one_lies_on_the_boundary():
+    fit = learn_em(DAG(nodes=["x"]), {"x": [0, 0, 1, None]}, Dirichlet(0.1), estimate="map", start="uniform")
+    assert fit.network.cpd("x").values.tolist() == pytest.approx([1.0, 0.0], abs=0.2)
+    assert np.isfinite(fit.objective)
+    lone = learn_em(BayesianNetwork(TableCPD("x", [0.3, 0.7])), {"x": [None]}, Dirichlet(0.1), estimate="map")
+    assert lone.network.cpd("x").values.sum() == pytest.approx(1.0)
+
+
+def test_order_of_rows_and_columns_does_not_matter():
+    rng = np.random.default_rng(3)
+    net = random_network(rng, num_variables=4, zeros=0.0)
+    table, _, _ = incomplete_table(net, rng, 30, weighted=False)
+    order = rng.permutation(30)
+    names = list(net.variables)[::-1]
+    first = learn_em(net.graph, table, seed=5)
+    second = learn_em(net.graph, table.select(names).take(order), seed=5)
+    assert first.log_likelihood == pytest.approx(second.log_likelihood, abs=1e-9)
+    assert all(np.allclose(first.network.cpd(name).values, second.network.cpd(name).values) for name in names)
+
+
+def test_degenerate_data_are_learned_from():
+    empty = learn_em("x -> y", Table.read({"x": [], "y": []}, [Variable("x", 2), Variable("y", 2)]))
+    assert empty.converged
+    assert empty.log_likelihood == 0.0
+    assert set(empty.unidentified) == {"x", "y"}
+    blank = learn_em(DAG(nodes=["x"]), Table.read({"x": [None, None]}, [Variable("x", 3)]), start="uniform")
+    assert blank.log_likelihood == pytest.approx(0.0)
+    single = learn_em("s -> x", Table.read({"s": [0, None], "x": [1, None]}, [Variable("s", 1), Variable("x", 2)]))
+    np.testing.assert_allclose(single.network.cpd("x").values[0, 1], 1.0, atol=1e-2)
+
+
+# --- hidden variables ---
+
+
+def test_hidden_clusters_are_found_up_to_their_names():
+    rows = two_clusters(np.random.default_rng(0))
+    fit = learn_em(NAIVE, rows, hidden={"H": 2}, restarts=4, seed=1)
+    assert fit.hidden == ("H",)
+    assert len(fit.runs) == 5
+    assert [run.objective for run in fit.runs] == sorted((run.objective for run in fit.runs), reverse=True)
+    assert 1 <= fit.num_optima <= 5
+    for run in fit.runs:
+        assert_rises(run.state.trace)
+    shares = sorted(fit.network.cpd("x0").values[:, 1])
+    assert shares[0] < 0.35
+    assert shares[1] > 0.75
+    again = learn_em(NAIVE, rows, hidden=[Variable("H", 2)], restarts=4, seed=1)
+    assert again.log_likelihood == fit.log_likelihood
+    with pytest.raises(UnknownVariable, match="hidden="):
+        learn_em(NAIVE, rows)
+
+
+def test_a_uniform_start_of_a_hidden_variable_is_a_trap_that_is_announced():
+    """EM goes to independent features and stays there (checklist 37)."""
+    rows = {f"x{i}": [0, 0, 1, 1, 1, 0, 0] for i in range(4)}
+    with pytest.warns(SymmetricStart, match="'H'"):
+        fit = learn_em(NAIVE, rows, hidden={"H": 2}, start="uniform")
+    np.testing.assert_allclose(fit.network.cpd("x2").values, [[4 / 7, 3 / 7]] * 2)
+    assert learn_em(NAIVE, rows, hidden={"H": 2}).log_likelihood > fit.log_likelihood + 1
+
+
+def test_a_hidden_cause_of_one_test_has_a_surface_of_maxima():
+    """C -> T with C hidden: every start ends at the share of T, whatever it says about C."""
+    rows = {"T": [0, 1, 1, 1]}
+    fit = learn_em("C -> T", rows, hidden={"C": 2}, restarts=3, seed=0, tolerance=1e-12)
+    for run in fit.runs:
+        chance = run.network.cpd("C").values @ run.network.cpd("T").values
+        np.testing.assert_allclose(chance, [0.25, 0.75], atol=1e-4)
+    assert fit.num_optima == 1
+    assert np.ptp([run.network.cpd("C").values[0] for run in fit.runs]) > 0.01
+
+
+# --- kinds ---
+
+
+def test_noisy_or_and_trees_and_logistic_rise():
+    rng = np.random.default_rng(4)
+    a, b = rng.random(200) < 0.4, rng.random(200) < 0.5
+    e = (a & (rng.random(200) < 0.8)) | (b & (rng.random(200) < 0.3)) | (rng.random(200) < 0.05)
+    hide = rng.random((3, 200)) < 0.2
+    rows = {
+        n: [None if h else bool(x) for x, h in zip(c, m, strict=True)]
+        for n, c, m in zip("abe", (a, b, e), hide, strict=True)
+    }
+    for kind in ("noisy-or", "tree", "logistic"):
+        fit = learn_em("a -> e <- b", rows, kinds={"e": kind}, max_steps=30)
+        assert fit.network.cpd("e").kind == kind
+        assert_rises(fit.trace)
+    noisy = learn_em("a -> e <- b", rows, kinds={"e": "noisy-or"}).network.cpd("e")
+    assert isinstance(noisy, NoisyOr)
+    np.testing.assert_allclose(noisy.activation, [0.8, 0.3], atol=0.2)
+
+
+def test_a_given_tree_keeps_its_splits_and_pools_the_counts_of_a_leaf():
+    rng = np.random.default_rng(5)
+    states = [False, True]
+    parents = [Variable("a", states), Variable("b", states)]
+    tree = TreeCPD(
+        Variable("e", states),
+        Split("a", {True: [0.5, 0.5], False: Split("b", {True: [0.4, 0.6], False: [0.7, 0.3]})}),
+        parents,
+    )
+    rows = {n: [None if rng.random() < 0.2 else bool(rng.random() < 0.5) for _ in range(60)] for n in "abe"}
+    fit = learn_em(
+        "a -> e <- b", rows, kinds={"e": "tree"}, knowledge=ParameterKnowledge(start=[tree]), tolerance=1e-12
+    )
+    learned = fit.network.cpd("e")
+    assert len(learned.contexts()) == 3
+    assert_rises(fit.trace)
+    counts = fit.expectations.counts["e"]
+    np.testing.assert_allclose(learned.to_table().values[1, 0], counts[1].sum(axis=0) / counts[1].sum(), atol=1e-4)
+
+
+def test_fixed_tables_stay_and_tied_ones_share_their_counts():
+    rng = np.random.default_rng(6)
+    rows = {n: [None if rng.random() < 0.3 else int(rng.random() < 0.3) for _ in range(50)] for n in "abc"}
+    fixed = TableCPD("b", [[0.5, 0.5], [0.9, 0.1]], ["a"])
+    kept = learn_em("a -> b; a -> c", rows, knowledge=ParameterKnowledge(fixed=[fixed]))
+    np.testing.assert_array_equal(kept.network.cpd("b").values, fixed.values)
+    tied = learn_em("a -> b; a -> c", rows, knowledge=ParameterKnowledge(tied=[["b", "c"]]), tolerance=1e-12)
+    np.testing.assert_array_equal(tied.network.cpd("b").values, tied.network.cpd("c").values)
+    pooled = tied.expectations.counts["b"] + tied.expectations.counts["c"]
+    np.testing.assert_allclose(tied.network.cpd("b").values, pooled / pooled.sum(axis=-1, keepdims=True), atol=1e-4)
+    assert_rises(tied.trace)
+
+
+# --- starts, stopping, runs ---
+
+
+def test_a_completion_as_start_comes_with_an_m_step_first():
+    rows = {"x": [0, None, 1], "y": [0, 1, None]}
+    completion = Table.read({"x": [0, 1, 1], "y": [0, 1, 0]})
+    seen = []
+    learn_em("x -> y", rows, start=completion, progress=lambda state: seen.append(state) or True)
+    problem = read_problem("x -> y", rows)
+    step = ExactExpectations(problem.cases)
+    wanted = learn_parameters("x -> y", completion)
+    assert seen[0].trace[0] == pytest.approx(step.at(wanted).log_likelihood)
+    with pytest.raises(InvalidArgument, match="missing cells"):
+        learn_em("x -> y", rows, start=Table.read(rows))
+    with pytest.raises(InvalidArgument, match="random"):
+        learn_em("x -> y", rows, start="randm")
+
+
+def test_rules_end_runs_and_say_which():
+    rows = two_clusters(np.random.default_rng(7))
+    train, held = ({name: column[part] for name, column in rows.items()} for part in (slice(200), slice(200, None)))
+    ask = {"hidden": {"H": 2}, "seed": 3}
+    exact = learn_em(NAIVE, train, tolerance=0, stopping="parameters", max_steps=3000, **ask)
+    for rule in ("likelihood", "parameters", "extrapolated"):
+        fit = learn_em(NAIVE, train, stopping=rule, tolerance=1e-7, **ask)
+        assert fit.converged
+        assert fit.stopped == "converged"
+    assert exact.log_likelihood - learn_em(NAIVE, train, stopping="extrapolated", **ask).log_likelihood < 1e-2
+    judged = learn_em(NAIVE, train, stopping="validation", validation=held, **ask)
+    assert judged.stopped in ("validation", "step limit")
+    scores = judged.best.validation_trace
+    assert max(scores) == scores[judged.steps]
+    assert learn_em(NAIVE, train, max_steps=2, tolerance=0, **ask).stopped == "step limit"
+    assert learn_em(NAIVE, train, time_limit=0.0, **ask).stopped == "time limit"
+    assert learn_em(NAIVE, train, progress=lambda state: state.num_steps == 3, tolerance=0, **ask).steps == 3
+    with pytest.raises(InvalidArgument, match="validation="):
+        learn_em(NAIVE, train, stopping="validation", **ask)
+
+
+def test_linear_convergence_tells_the_error_that_is_left():
+    limit, rate = 5.0, 0.7
+    trace = [limit - rate**k for k in range(6)]
+    assert remaining_error(trace) == pytest.approx(limit - trace[-1])
+
+
+def test_states_are_values_that_can_be_sent_away_and_taken_further():
+    rows = two_clusters(np.random.default_rng(8), 60)
+    problem = read_problem(NAIVE, rows, {"H": 2})
+    step, maximize = ExactExpectations(problem.cases), problem.maximization
+    first = learn_em(NAIVE, rows, hidden={"H": 2}, max_steps=1, tolerance=0).best.state
+    state = em_init(step, maximize, first.network)
+    for _ in range(4):
+        state = pickle.loads(pickle.dumps(em_step(step, maximize, state)))
+    halves = em_run(
+        step,
+        maximize,
+        em_run(step, maximize, em_init(step, maximize, first.network), EMRules(max_steps=2)).state,
+        EMRules(max_steps=2),
+    )
+    assert halves.state.trace == state.trace
+
+
+# --- the everyday door ---
+
+
+def test_learn_parameters_completes_missing_states_by_itself():
+    rng = np.random.default_rng(9)
+    net = random_network(rng, num_variables=4, zeros=0.0)
+    table, _, _ = incomplete_table(net, rng, 60)
+    for prior in (None, BDeu(8)):
+        fit = fit_parameters(net, table, prior)
+        wanted = learn_em(net, table, prior, tolerance=1e-8)
+        for name, cpd in wanted.network.cpds.items():
+            seen = ~fit.unidentified.get(name, np.zeros(cpd.values.shape[:-1], dtype=bool))
+            np.testing.assert_allclose(fit.network.cpd(name).values[seen], cpd.values[seen], atol=1e-3)
+            assert fit.posterior[name].counts.sum() == pytest.approx(table.total)
+    cases = Cases.of(net.variables, table)
+    assert learn_parameters(net, table, BDeu(8)).is_close(fit.network)
+    assert not cases.is_complete

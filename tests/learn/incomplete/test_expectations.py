@@ -1,0 +1,201 @@
+"""Expected counts against a list of all completions."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from completion_oracle import incomplete_table, oracle_counts, posteriors
+from network_oracle import random_network
+from plausible.cpds import NoisyOr, TableCPD
+from plausible.data.table import Table
+from plausible.data.table_statistics import TableStatistics
+from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge
+from plausible.learn.incomplete.cases import Cases
+from plausible.learn.incomplete.expectations import ExactExpectations, ExpectationStep
+from plausible.learn.incomplete.expected_statistics import ExpectedStatistics, completed_table
+from plausible.learn.incomplete.functional import em_functional, observed_log_likelihood
+from plausible.models import BayesianNetwork
+from plausible.variables import Variable
+
+
+def kites():
+    """A, B -> C -> D, of the worked numbers."""
+    return BayesianNetwork(
+        TableCPD("A", [0.7, 0.3]),
+        TableCPD("B", [0.1, 0.9]),
+        TableCPD("C", [[[0.17, 0.83], [0.91, 0.09]], [[0.4, 0.6], [0.8, 0.2]]], ["A", "B"]),
+        TableCPD("D", [[0.9, 0.1], [0.2, 0.8]], ["C"]),
+    )
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_expected_counts_and_likelihood_equal_the_sum_over_completions(seed):
+    rng = np.random.default_rng(seed)
+    net = random_network(rng, num_variables=4)
+    table, rows, weights = incomplete_table(net, rng, 25)
+    step = ExactExpectations(Cases.of(net.variables, table))
+    assert isinstance(step, ExpectationStep)
+    found = step.at(net)
+    for name, cpd in net.cpds.items():
+        counts, total = oracle_counts(net, rows, weights, [v.name for v in cpd.scope])
+        np.testing.assert_allclose(found.counts[name], counts, atol=1e-10)
+        assert found.log_likelihood == pytest.approx(total, abs=1e-9)
+    other = pickle.loads(pickle.dumps(step)).at(net)
+    assert other.log_likelihood == found.log_likelihood
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("most", [0, 2**20], ids=["by inference", "by completion"])
+def test_statistics_of_any_family_equal_the_sum_over_completions(seed, most):
+    rng = np.random.default_rng(seed)
+    net = random_network(rng, num_variables=4)
+    table, rows, weights = incomplete_table(net, rng, 15)
+    statistics = ExpectedStatistics(net, table, max_completions=most)
+    names = list(rng.permutation(list(net.variables)))
+    for size in range(4):
+        *parents, child = names[: size + 1]
+        counts, _ = oracle_counts(net, rows, weights, [*parents, child])
+        np.testing.assert_allclose(statistics.counts(child, parents), counts, atol=1e-10)
+    assert statistics.counts(names[0]).sum() == pytest.approx(weights.sum()) == statistics.total
+
+
+@pytest.mark.parametrize("most", [0, 2**20])
+def test_statistics_of_complete_rows_are_those_of_the_table(most):
+    rng = np.random.default_rng(0)
+    net = random_network(rng, num_variables=4, zeros=0.0)
+    table, _, _ = incomplete_table(net, rng, 30, missing=0.0)
+    names = list(net.variables)
+    expected = TableStatistics(table).counts(names[0], names[1:])
+    np.testing.assert_allclose(
+        ExpectedStatistics(net, table, max_completions=most).counts(names[0], names[1:]), expected
+    )
+
+
+def test_worked_posteriors_and_counts():
+    """Checklist W1, W5, W6."""
+    net = kites()
+    rows = {"A": [1, None], "B": [None, 1], "C": [None, None], "D": [0, 1]}
+    cases = Cases.of(net.variables, rows)
+    found = ExactExpectations(cases).at(net)
+    np.testing.assert_allclose(np.exp(found.case_log_likelihoods)[cases.case_of_row], [0.2196, 0.16749], atol=1e-9)
+    assert found.counts["D"][0, 1] == pytest.approx(0.471252, abs=1e-6)
+    assert found.counts["D"][0].sum() == pytest.approx(1.405678, abs=1e-6)
+    assert found.counts["D"][0, 1] / found.counts["D"][0].sum() == pytest.approx(0.335249, abs=1e-6)
+    table = completed_table(net, {name: column[:1] for name, column in rows.items()})
+    weights = {(b, c): w for _, b, c, _, w in zip(*table.codes.tolist(), table.weights.tolist(), strict=True)}
+    assert weights[1, 1] == pytest.approx(0.0492, abs=1e-4)
+    assert weights[1, 0] == pytest.approx(0.8852, abs=1e-4)
+    assert weights[0, 1] == pytest.approx(0.0164, abs=1e-4)
+    assert weights[0, 0] == pytest.approx(0.0492, abs=1e-4)
+
+
+def test_cases_tell_what_is_observed_partly_and_hidden():
+    variables = [Variable("x", 2), Variable("y", 2), Variable("z", 3), Variable("h", 2)]
+    cases = Cases.of(variables, {"z": [0, 2, 0], "x": [0, 1, 0], "y": [None, 1, None], "h": [None] * 3})
+    assert cases.visibility == {"x": "observed", "y": "partly", "z": "observed", "h": "hidden"}
+    assert cases.hidden == ["h"]
+    assert not cases.is_complete
+    assert cases.weights.tolist() == [2.0, 1.0]
+    assert cases.case_of_row.tolist() == [0, 1, 0]
+    assert cases.num_completions == 2 * 2 + 2
+    assert Cases.of(variables, cases) is cases
+
+
+def test_weights_count_like_repeated_rows():
+    net = kites()
+    once = Table.read({"A": [1, 0], "D": [0, None]}, [net.variables["A"], net.variables["D"]], weights=[3, 2])
+    often = {"A": [1, 1, 1, 0, 0], "D": [0, 0, 0, None, None]}
+    first, second = (ExactExpectations(Cases.of(net.variables, data)).at(net) for data in (once, often))
+    assert first.log_likelihood == pytest.approx(second.log_likelihood)
+    np.testing.assert_allclose(first.counts["C"], second.counts["C"])
+
+
+@pytest.mark.parametrize("most", [0, 2**20])
+def test_a_variable_that_was_set_counts_for_its_children_only(most):
+    """P(rest | do(C)): the family of C has no counts, and evidence on C says nothing about its causes."""
+    net = kites()
+    rows = {"A": [None, None], "B": [0, 0], "C": [1, 1], "D": [1, None]}
+    table = Table.read(rows, net.variables, interventions={"C": [True, False]})
+    found = ExactExpectations(Cases.of(net.variables, table)).at(net)
+    seen = 0.7 * 0.83 + 0.3 * 0.6
+    assert found.log_likelihood == pytest.approx(np.log(0.1 * 0.8) + np.log(0.1 * seen))
+    assert found.counts["C"].sum() == pytest.approx(1.0)
+    np.testing.assert_allclose(found.counts["A"], [0.7 + 0.7 * 0.83 / seen, 0.3 + 0.3 * 0.6 / seen])
+    statistics = ExpectedStatistics(net, table, max_completions=most)
+    np.testing.assert_allclose(statistics.counts("A"), found.counts["A"])
+    np.testing.assert_allclose(statistics.counts("C", ["A", "B"]), found.counts["C"])
+    with pytest.raises(InvalidArgument, match="'C' was set from outside in row 0"):
+        Cases.of(net.variables, Table.read({**rows, "C": [None, 1]}, net.variables, interventions={"C": [True, False]}))
+
+
+def test_an_impossible_row_is_named_with_its_contradiction():
+    net = BayesianNetwork(TableCPD("A", [0.5, 0.5]), TableCPD("B", [[1.0, 0.0], [0.5, 0.5]], ["A"]))
+    rows = {"A": [1, None, 0], "B": [1, None, 1]}
+    for act in (lambda: ExactExpectations(Cases.of(net.variables, rows)).at(net), lambda: completed_table(net, rows)):
+        with pytest.raises(ImpossibleEvidence, match=r"Row 2 .*A=0, B=1"):
+            act()
+
+
+def test_degenerate_data_and_networks_have_counts():
+    net = kites()
+    empty = ExactExpectations(Cases.of(net.variables, {"A": []})).at(net)
+    assert empty.log_likelihood == 0.0
+    assert not empty.counts["C"].any()
+    blank = ExactExpectations(Cases.of(net.variables, {"A": [None, None]})).at(net)
+    assert blank.log_likelihood == pytest.approx(0.0)
+    np.testing.assert_allclose(blank.counts["B"], [0.2, 1.8])
+    single = BayesianNetwork(TableCPD("S", [1.0]), TableCPD("X", [[0.5, 0.5]], ["S"]))
+    np.testing.assert_allclose(
+        ExactExpectations(Cases.of(single.variables, {"X": [0, None], "S": [None, 0]})).at(single).counts["X"],
+        [[1.5, 0.5]],
+    )
+
+
+def test_noisy_or_families_are_counted_whole_and_large_ones_refused():
+    causes = [TableCPD(f"c{i}", [0.7, 0.3]) for i in range(3)]
+    parents = [cpd.variable.name for cpd in causes]
+    net = BayesianNetwork(*causes, NoisyOr("e", parents, [0.5, 0.6, 0.9], 0.1))
+    rows = np.array([[-1, -1, 0, 1], [1, -1, -1, 1], [-1, -1, -1, 0]])
+    frame = {
+        name: [None if c < 0 else v.states[c] for c in rows[:, k]] for k, (name, v) in enumerate(net.variables.items())
+    }
+    counts, total = oracle_counts(net, rows, np.ones(3), [*parents, "e"])
+    found = ExactExpectations(Cases.of(net.variables, frame)).at(net)
+    np.testing.assert_allclose(found.counts["e"], counts)
+    assert observed_log_likelihood(net, frame) == pytest.approx(total)
+    many = [TableCPD(f"c{i}", [0.7, 0.3]) for i in range(20)]
+    wide = BayesianNetwork(*many, NoisyOr("e", [c.variable.name for c in many], [0.5] * 20, 0.1))
+    with pytest.raises(TooLarge, match="'e'"):
+        ExactExpectations(Cases.of(wide.variables, {"e": [True]})).at(wide)
+
+
+def test_continuous_variables_are_refused():
+    with pytest.raises(NotSupported, match="'x' is continuous"):
+        Cases.of([Variable("x", None)], {"x": [1.0]})
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_likelihood_is_the_functional_and_a_divergence(seed):
+    """ℓ = E_Q[ℓ] + H(Q) + KL(Q ‖ posterior): each term against plain sums over completions."""
+    rng = np.random.default_rng(seed)
+    net = random_network(rng, num_variables=3, zeros=0.0)
+    cpds = [
+        TableCPD(c.variable, rng.dirichlet(np.ones(c.variable.num_states), c.values.shape[:-1]), c.parents)
+        for c in net.cpds.values()
+    ]
+    other = BayesianNetwork(cpds)
+    table, rows, weights = incomplete_table(net, rng, 8, missing=0.5)
+    found = em_functional(net, table, completing=other)
+    here, there = posteriors(net, rows), posteriors(other, rows)
+    expected = entropy = divergence = 0.0
+    for w, (log, p), (_, q) in zip(weights, here, there, strict=True):
+        for place, chance in q.items():
+            expected += w * chance * (np.log(p[place]) + log)
+            entropy -= w * chance * np.log(chance)
+            divergence += w * chance * np.log(chance / p[place])
+    assert found.expected_log_likelihood == pytest.approx(expected)
+    assert found.entropy == pytest.approx(entropy, abs=1e-9)
+    assert found.divergence == pytest.approx(divergence, abs=1e-9)
+    assert found.log_likelihood == pytest.approx(found.value + divergence)
+    assert em_functional(net, table).divergence == pytest.approx(0.0, abs=1e-9)
