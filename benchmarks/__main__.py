@@ -18,6 +18,7 @@ ALL = (
     "structure",
     "constraint_based",
     "mixtures",
+    "expectation_maximization",
 )
 RESULTS = Path(__file__).parent / "results"
 

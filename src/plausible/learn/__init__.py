@@ -72,6 +72,38 @@ if TYPE_CHECKING:
     from plausible.learn.gradients.learner import GradientFit, GradientOptions
     from plausible.learn.gradients.learner import learn_by_gradient as gradient_ascent
     from plausible.learn.gradients.observed import observed_log_likelihood, row_log_likelihoods
+    from plausible.learn.incomplete.cases import (
+        Cases,
+    )
+    from plausible.learn.incomplete.em import (
+        EMFit,
+        EMRules,
+        EMRun,
+        EMState,
+        em_init,
+        em_run,
+        em_step,
+    )
+    from plausible.learn.incomplete.em import learn_em as em
+    from plausible.learn.incomplete.expectations import (
+        ExactExpectations,
+        Expectations,
+        ExpectationStep,
+        FamilyCounts,
+    )
+    from plausible.learn.incomplete.expected_statistics import (
+        ExpectedStatistics,
+        completed_table,
+    )
+    from plausible.learn.incomplete.functional import (
+        EMFunctional,
+        em_functional,
+        expected_log_likelihood,
+    )
+    from plausible.learn.incomplete.starts import SymmetricStart, symmetric_hidden
+    from plausible.learn.incomplete.stopping import (
+        remaining_error,
+    )
     from plausible.learn.independence.conditional_gaussian_test import ConditionalGaussianTest
     from plausible.learn.independence.count_tests import ChiSquareTest, GTest
     from plausible.learn.independence.fisher_z import FisherZ
@@ -121,7 +153,7 @@ if TYPE_CHECKING:
         item_probabilities,
         predict_feature,
     )
-    from plausible.learn.mixtures.starts import SymmetricStart, equal_clusters
+    from plausible.learn.mixtures.starts import equal_clusters
     from plausible.learn.partitions.base_measures import (
         DirichletStates,
         NormalInverseWishart,
@@ -218,6 +250,7 @@ __all__ = [
     "BlanketResult",
     "BoundedResult",
     "CPDLearner",
+    "Cases",
     "ChainLengths",
     "ChiSquareTest",
     "ChineseRestaurant",
@@ -243,13 +276,23 @@ __all__ = [
     "DirichletProcessMixture",
     "DirichletScore",
     "DirichletStates",
+    "EMFit",
+    "EMFunctional",
+    "EMRules",
+    "EMRun",
+    "EMState",
     "EdgeLogOdds",
     "EdgePenalty",
     "EdgeStrengths",
     "EmptyClusters",
+    "ExactExpectations",
     "ExactPosterior",
+    "ExpectationStep",
+    "Expectations",
     "ExpectedParents",
+    "ExpectedStatistics",
     "FactorizedNML",
+    "FamilyCounts",
     "FamilyFunction",
     "FamilyPosterior",
     "FamilyScores",
@@ -340,17 +383,24 @@ __all__ = [
     "compare_generative_discriminative",
     "compare_learners",
     "compare_mixtures",
+    "completed_table",
     "conditional_entropy",
     "cross_validate",
     "data_fragmentation",
     "default_base",
     "diagnose_missing",
     "edge_posterior",
+    "em",
+    "em_functional",
+    "em_init",
+    "em_run",
+    "em_step",
     "empirical_divergence",
     "empirical_entropy",
     "enumerate_posterior",
     "equal_clusters",
     "estimate_threshold",
+    "expected_log_likelihood",
     "feature_information",
     "find_parent_sets",
     "fit_parameters",
@@ -396,6 +446,7 @@ __all__ = [
     "proportion_bounds",
     "recovery",
     "recovery_curve",
+    "remaining_error",
     "row_log_likelihoods",
     "row_losses",
     "sample_dirichlet",
@@ -409,6 +460,7 @@ __all__ = [
     "sticks_needed",
     "structure",
     "structure_from_blankets",
+    "symmetric_hidden",
     "variation_of_information",
 ]
 
@@ -456,6 +508,13 @@ _FILES = {
     "gradients.information": "LikelihoodHessian ObservedInformation log_likelihood_hessian observed_information",
     "gradients.learner": "GradientFit GradientOptions",
     "gradients.observed": "observed_log_likelihood row_log_likelihoods",
+    "incomplete.cases": "Cases",
+    "incomplete.em": "EMFit EMRules EMRun EMState em_init em_run em_step",
+    "incomplete.expectations": "ExactExpectations ExpectationStep Expectations FamilyCounts",
+    "incomplete.expected_statistics": "ExpectedStatistics completed_table",
+    "incomplete.functional": "EMFunctional em_functional expected_log_likelihood",
+    "incomplete.starts": "SymmetricStart symmetric_hidden",
+    "incomplete.stopping": "remaining_error",
     "independence.conditional_gaussian_test": "ConditionalGaussianTest",
     "independence.count_tests": "ChiSquareTest GTest",
     "independence.fisher_z": "FisherZ",
@@ -483,7 +542,7 @@ _FILES = {
         "ClusterFeature ClusterProfile cluster_profiles feature_information irrelevant_features "
         "item_probabilities predict_feature"
     ),
-    "mixtures.starts": "SymmetricStart equal_clusters",
+    "mixtures.starts": "equal_clusters",
     "partitions.base_measures": "DirichletStates NormalInverseWishart normal_inverse_gamma",
     "partitions.dirichlet_draws": "sample_dirichlet",
     "partitions.dirichlet_process_mixture": "DirichletProcessMixture",
@@ -526,6 +585,7 @@ _FILES = {
 }
 #: Names under which a function of a file is offered here.
 _ALIASES = {
+    "em": ("incomplete.em", "learn_em"),
     "gradient_ascent": ("gradients.learner", "learn_by_gradient"),
     "parameters": ("estimation.fit", "learn_parameters"),
     "score": ("scores.reading", "score_graph"),

@@ -28,7 +28,7 @@ _WORDS = ("random", "available", "prior", "uniform")
 
 
 class SymmetricStart(PlausibleWarning):
-    """All states of a hidden variable are alike at the start, and EM will never tell them apart."""
+    """Clusters, or all states of a hidden variable, are alike at the start, and EM will never tell them apart."""
 
 
 def start_network(

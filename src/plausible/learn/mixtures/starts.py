@@ -8,22 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.errors import InvalidArgument, PlausibleWarning
+from plausible.errors import InvalidArgument
+from plausible.learn.incomplete.starts import SymmetricStart
 from plausible.learn.mixtures.expectation import expect
 from plausible.learn.mixtures.maximization import maximize
 from plausible.learn.mixtures.options import MixtureKind, MixtureParameters
 from plausible.learn.mixtures.rows import MixtureRows, MixtureSpace
 
-__all__ = ["STARTS", "SymmetricStart", "equal_clusters", "given_shares", "start"]
+__all__ = ["STARTS", "equal_clusters", "given_shares", "start"]
 
 Floats = NDArray[np.float64]
 
 #: How shares are drawn.
 STARTS = ("k-means++", "random")
-
-
-class SymmetricStart(PlausibleWarning):
-    """Clusters that start equal stay equal for ever: EM can't tell them apart."""
 
 
 def start(
