@@ -71,7 +71,6 @@ if TYPE_CHECKING:
     )
     from plausible.learn.gradients.learner import GradientFit, GradientOptions
     from plausible.learn.gradients.learner import learn_by_gradient as gradient_ascent
-    from plausible.learn.gradients.observed import observed_log_likelihood, row_log_likelihoods
     from plausible.learn.incomplete.cases import (
         Cases,
     )
@@ -99,6 +98,7 @@ if TYPE_CHECKING:
         EMFunctional,
         em_functional,
         expected_log_likelihood,
+        observed_log_likelihood,
     )
     from plausible.learn.incomplete.starts import SymmetricStart, symmetric_hidden
     from plausible.learn.incomplete.stopping import (
@@ -447,7 +447,6 @@ __all__ = [
     "recovery",
     "recovery_curve",
     "remaining_error",
-    "row_log_likelihoods",
     "row_losses",
     "sample_dirichlet",
     "sample_orders",
@@ -507,12 +506,11 @@ _FILES = {
     "gradients.identifiability": "Identifiability identifiability",
     "gradients.information": "LikelihoodHessian ObservedInformation log_likelihood_hessian observed_information",
     "gradients.learner": "GradientFit GradientOptions",
-    "gradients.observed": "observed_log_likelihood row_log_likelihoods",
     "incomplete.cases": "Cases",
     "incomplete.em": "EMFit EMRules EMRun EMState em_init em_run em_step",
     "incomplete.expectations": "ExactExpectations ExpectationStep Expectations FamilyCounts",
     "incomplete.expected_statistics": "ExpectedStatistics completed_table",
-    "incomplete.functional": "EMFunctional em_functional expected_log_likelihood",
+    "incomplete.functional": "EMFunctional em_functional expected_log_likelihood observed_log_likelihood",
     "incomplete.starts": "SymmetricStart symmetric_hidden",
     "incomplete.stopping": "remaining_error",
     "independence.conditional_gaussian_test": "ConditionalGaussianTest",

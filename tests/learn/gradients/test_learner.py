@@ -16,7 +16,8 @@ from plausible.learn.estimation.priors import Dirichlet
 from plausible.learn.gradients.ascent import LBFGS, SteepestAscent
 from plausible.learn.gradients.gradient import log_likelihood_gradient
 from plausible.learn.gradients.learner import GradientOptions, learn_by_gradient
-from plausible.learn.gradients.observed import observed_log_likelihood
+from plausible.learn.incomplete.cases import Cases
+from plausible.learn.incomplete.functional import observed_log_likelihood
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
@@ -244,6 +245,5 @@ def test_weights_count_as_repeated_rows():
     weighted = learn_by_gradient(start, {"X": [0, 1], "Y": [0, 1]}, Dirichlet(2), weights=[2, 3])
     repeated = learn_by_gradient(start, {"X": [0, 0, 1, 1, 1], "Y": [0, 0, 1, 1, 1]}, Dirichlet(2))
     assert weighted.objective == pytest.approx(repeated.objective)
-    assert observed_log_likelihood(weighted.network, {"X": [0, 1], "Y": [0, 1]}, [2, 3]) == pytest.approx(
-        weighted.log_likelihood
-    )
+    cases = Cases.of(start.variables, {"X": [0, 1], "Y": [0, 1]}, [2, 3])
+    assert observed_log_likelihood(weighted.network, cases) == pytest.approx(weighted.log_likelihood)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -15,7 +15,7 @@ from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.variables import Variable
 
-__all__ = ["Cases", "Visibility"]
+__all__ = ["Cases", "Visibility", "distinct_rows"]
 
 #: How much of a variable is in the data: all of its cells, some, or none.
 Visibility: TypeAlias = Literal["observed", "partly", "hidden"]
@@ -59,7 +59,12 @@ class Cases:
     setting_names: tuple[tuple[str, ...], ...]
 
     @classmethod
-    def of(cls, variables: Mapping[str, Variable] | Any, data: TableLike | Cases) -> Cases:
+    def of(
+        cls,
+        variables: Mapping[str, Variable] | Any,
+        data: TableLike | Cases,
+        weights: Iterable[float] | None = None,
+    ) -> Cases:
         """Encode data over given variables; those without a column are hidden, columns of others are not looked at.
 
         Parameters
@@ -68,6 +73,8 @@ class Cases:
             Discrete variables, by name or in a list.
         data
             A `Table`, or what `Table.read` takes; cases over the same variables are returned as they are.
+        weights
+            How often each row of a table counts; as the table says where left out.
         """
         known = dict(variables) if isinstance(variables, Mapping) else {v.name: v for v in variables}
         for variable in known.values():
@@ -78,6 +85,7 @@ class Cases:
         if isinstance(data, Cases):
             return _same_variables(data, known)
         table = _read(data, known)
+        table = table if weights is None else table.weighted(list(weights))
         codes = np.full((table.num_rows, len(known)), -1, dtype=np.int32)
         places = {name: place for place, name in enumerate(table.discrete)}
         for column, name in enumerate(known):
@@ -127,7 +135,14 @@ class Cases:
 
     def first_row(self, case: int) -> int:
         """The first row of the table that has the case."""
-        return int(np.argmax(self.case_of_row == case))
+        return int(self._first_rows[case])
+
+    @cached_property
+    def _first_rows(self) -> NDArray[np.int64]:
+        first = np.full(self.num_cases, len(self.case_of_row), dtype=np.int64)
+        counted = np.flatnonzero(self.case_of_row >= 0)
+        np.minimum.at(first, self.case_of_row[counted], counted)
+        return first
 
     def with_weights(self, weights: NDArray[np.float64]) -> Cases:
         """The same cases, each with another weight."""
@@ -170,7 +185,7 @@ def _distinct(known: Mapping[str, Variable], codes: NDArray[np.int32], table: Ta
     )
     counted = np.flatnonzero(weights > 0)
     keys = np.column_stack([setting_of_row.ravel()[1:], codes]).astype(np.int32)[counted]
-    distinct, case = _distinct_rows(keys)
+    distinct, case = distinct_rows(keys)
     case_of_row = np.full(table.num_rows, -1, dtype=np.int64)
     case_of_row[counted] = case
     summed = np.bincount(case, weights[counted], len(distinct)).astype(np.float64)
@@ -188,7 +203,7 @@ def _distinct(known: Mapping[str, Variable], codes: NDArray[np.int32], table: Ta
     return cases
 
 
-def _distinct_rows(rows: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def distinct_rows(rows: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """The different rows, sorted, and which of them each row is."""
     if not len(rows):
         return rows, np.zeros(0, dtype=np.int64)
