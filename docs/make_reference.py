@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -60,8 +61,8 @@ def _groups(room: str) -> dict[str, list[str]]:
 
 
 def _heading(thing: Any, room: str) -> str:
-    home = getattr(thing, "__module__", None) or ""
-    if not _is_described(thing) or home == f"plausible.{room}":
+    home = getattr(inspect.getmodule(getattr(thing, "__code__", thing)), "__name__", "")
+    if not _is_described(thing):
         home = f"plausible.{room}"
     return _first_paragraph(inspect.getdoc(import_module(home)) or "").removesuffix(".")
 
@@ -80,11 +81,9 @@ def _is_described(thing: Any) -> bool:
 
 
 def _kind(thing: Any) -> str:
-    return (
-        f"A {type(thing).__name__}."
-        if isinstance(thing, (dict, tuple, list, frozenset))
-        else "A type, for annotations."
-    )
+    if isinstance(thing, Mapping):
+        return f"A mapping of names: {', '.join(f'`{name}`' for name in thing)}."
+    return f"A {type(thing).__name__}." if isinstance(thing, (tuple, list, frozenset)) else "A type, for annotations."
 
 
 def _first_paragraph(text: str) -> str:

@@ -23,6 +23,8 @@ PlausibleError
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Hashable, Iterable
 from difflib import get_close_matches
 
@@ -48,7 +50,9 @@ __all__ = [
     "UnknownExample",
     "UnknownState",
     "UnknownVariable",
+    "close_match",
     "suggestion",
+    "warn_caller",
 ]
 
 
@@ -186,6 +190,13 @@ class RoundedProbabilities(PlausibleWarning):
     """Probabilities missed one by rounding and were renormalised."""
 
 
+def close_match(name: Hashable, candidates: Iterable[Hashable]) -> str:
+    """The candidates that `name` may stand for, in a sentence (with a leading space); empty where none is close."""
+    by_folded = {str(candidate).casefold(): candidate for candidate in candidates}
+    close = get_close_matches(str(name).casefold(), by_folded, n=3, cutoff=0.6)
+    return f" Did you mean {' or '.join(repr(by_folded[text]) for text in close)}?" if close else ""
+
+
 def suggestion(name: Hashable, candidates: Iterable[Hashable]) -> str:
     """A sentence (with a leading space) that helps someone who wrote `name` and meant a candidate.
 
@@ -197,11 +208,17 @@ def suggestion(name: Hashable, candidates: Iterable[Hashable]) -> str:
     known = list(candidates)
     if not known:
         return ""
-    by_text = {str(candidate): candidate for candidate in known}
-    by_folded = {text.casefold(): candidate for text, candidate in by_text.items()}
-    close = get_close_matches(str(name).casefold(), by_folded, n=3, cutoff=0.6)
-    if close:
-        return f" Did you mean {' or '.join(repr(by_folded[text]) for text in close)}?"
+    if close := close_match(name, known):
+        return close
     shown = ", ".join(repr(candidate) for candidate in known[:8])
     more = f", ... ({len(known)} in all)" if len(known) > 8 else ""
     return f" Known: {shown}{more}."
+
+
+def warn_caller(text: str, category: type[Warning]) -> None:
+    """Warn, pointing at the innermost line outside of this package: that of whoever asked."""
+    package = __name__.partition(".")[0]
+    frame, level = sys._getframe(0), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, category, stacklevel=level)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 
 import numpy as np
 import pandas as pd
@@ -131,6 +132,71 @@ def test_discretize_writes_labels_and_keeps_the_rest(plausible, tmp_path, ending
     assert again.read_bytes() == target.read_bytes()
 
 
+def test_a_time_limit_bounds_the_bootstrap_too(plausible, rows, tmp_path):
+    """It says how many of the samples were made; searches that were cut short do not count."""
+    arguments = ("learn", str(tmp_path / "data.csv"), "-o", str(tmp_path / "net.json"), "--bootstrap", "5000")
+    began = time.monotonic()
+    code, text, errors = plausible(*arguments, "--time-limit", "1")
+    assert (code, errors) == (0, "")
+    assert time.monotonic() - began < 20
+    made = int(text.split("bootstrap: ")[1].split()[0])
+    assert made < 5000
+    assert f"bootstrap: {made} samples of 5000; the time was up" in text
+
+
+def test_methods_that_need_more_get_it(plausible, rows, tmp_path):
+    """A class for TAN, an order for K2."""
+    source, target = str(tmp_path / "data.csv"), tmp_path / "net.json"
+    assert plausible("learn", source, "-o", str(target), "--method", "tan", "--class", "lung")[0] == 0
+    assert len(pb.load(target).graph.children("lung")) == 7
+    order = "asia smoke tub lung bronc either xray dysp"
+    assert plausible("learn", source, "-o", str(target), "--method", "k2", "--order", order)[0] == 0
+    places = order.split()
+    assert all(places.index(u) < places.index(v) for u, v in pb.load(target).graph.edges)
+
+
+def test_pc_writes_a_graph_of_its_class_and_names_edges_without_a_direction(plausible, rows, tmp_path):
+    source, target = str(tmp_path / "data.csv"), tmp_path / "net.json"
+    code, text, _ = plausible("learn", source, "-o", str(target), "--method", "pc", "--json")
+    assert code == 0
+    edges = json.loads(text)["edges"]
+    found = pb.learn.pc(rows).graph
+    assert {frozenset((e["parent"], e["child"])) for e in edges if not e["directed"]} == {
+        frozenset(edge) for edge in found.undirected_edges
+    }
+    assert {(e["parent"], e["child"]) for e in edges if e["directed"]} == set(found.directed_edges)
+    text = plausible("learn", source, "-o", str(target), "--method", "pc")[1]
+    assert text.count("either direction") == len(found.undirected_edges)
+
+
+def test_a_column_of_weights_counts_rows(plausible, tmp_path):
+    (tmp_path / "data.csv").write_text("A,times\nx,3\ny,1\n")
+    target = tmp_path / "net.json"
+    arguments = ("-o", str(target), "--graph", "A", "--weights", "times", "--prior", "none")
+    assert plausible("learn", str(tmp_path / "data.csv"), *arguments)[0] == 0
+    assert pb.load(target).query("A")["x"] == pytest.approx(0.75)
+    told = json.loads(plausible("score", str(target), str(tmp_path / "data.csv"), "--weights", "times", "--json")[1])
+    assert told["log_likelihood"] == pytest.approx(3 * math.log(0.75) + math.log(0.25))
+
+
+def test_score_leaves_out_columns_that_the_model_lacks_and_names_them(plausible, rows, tmp_path):
+    """The same for a network in a file and for its graph as text."""
+    source, target = str(tmp_path / "data.csv"), tmp_path / "pair.json"
+    plausible("learn", source, "-o", str(target), "--graph", "smoke -> lung")
+    told = [json.loads(plausible("score", model, source, "--json")[1]) for model in (str(target), "smoke -> lung")]
+    others = [name for name in rows.columns if name not in ("smoke", "lung")]
+    assert told[0]["columns_not_used"] == told[1]["columns_not_used"] == others
+    expected = score_graph("smoke -> lung", rows[["smoke", "lung"]])
+    assert told[0]["scores"]["bic"] == told[1]["scores"]["bic"] == pytest.approx(expected)
+    assert "columns not used" in plausible("score", str(target), source)[1]
+
+
+def test_help_names_all_methods_and_scores(plausible):
+    """Lines are broken anywhere, so that blanks don't count."""
+    text = "".join(plausible("learn", "--help")[1].split())
+    assert [name for name in (*pb.learn.METHODS, *pb.learn.SCORES, "pc") if name not in text] == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "hint"),
     [
@@ -139,12 +205,20 @@ def test_discretize_writes_labels_and_keeps_the_rest(plausible, tmp_path, ending
         (("learn", "data.csv", "-o", "net.json", "--prior", "beau:3"), "Did you mean 'bdeu'?"),
         (("learn", "data.csv", "-o", "net.json", "--prior", "bdeu:0"), "above zero"),
         (("learn", "data.csv", "-o", "net.json", "--graph", "A -> B", "--bootstrap", "3"), "--graph gives the graph"),
+        (("learn", "data.csv", "-o", "net.json", "--graph", "A -> B", "--method", "tabu"), "--graph gives the graph"),
+        (("learn", "data.csv", "-o", "net.json", "--method", "tan"), "--method tan needs --class"),
+        (("learn", "data.csv", "-o", "net.json", "--order", "A B"), "--order is for --method k2"),
+        (("learn", "data.csv", "-o", "net.json", "--method", "pc", "--score", "bic"), "--score has no effect"),
+        (("learn", "data.csv", "-o", "net.json", "--weights", "B"), "has other cells than numbers"),
+        (("learn", "semicolons.csv", "-o", "net.json"), "stand between semicolons"),
+        (("discretize", "semicolons.csv", "-o", "out.csv"), "stand between semicolons"),
+        (("score", "A -> B", "semicolons.csv"), "stand between semicolons"),
         (("learn", "data.csv", "-o", "net.json", "--required", "A -> Z"), "'Z' is not a variable"),
         (("learn", "none.csv", "-o", "net.json"), "No such file"),
         (("learn", "empty.csv", "-o", "net.json"), "can't be read as CSV"),
         (("learn", "gaps.csv", "-o", "net.json"), "is missing in 1 of 2 rows"),
         (("score", "A -> Z", "data.csv", "--score", "bic"), "complete data"),
-        (("score", "asia", "data.csv"), "'A' is not a variable of the network"),
+        (("score", "asia", "data.csv"), "None of the columns is a variable of 'asia'"),
         (("discretize", "data.csv", "-o", "data.csv"), "is the file to read"),
         (("discretize", "data.csv", "-o", "out.txt"), "neither a .csv nor a .parquet"),
         (("discretize", "data.csv", "-o", "out.csv", "--method", "quantiles"), "Did you mean 'quantile'?"),
@@ -155,7 +229,12 @@ def test_discretize_writes_labels_and_keeps_the_rest(plausible, tmp_path, ending
 def test_a_mistake_is_one_line_and_writes_nothing(plausible, tmp_path, monkeypatch, arguments, hint):
     """Exit code two, and no file made or changed."""
     monkeypatch.chdir(tmp_path)
-    files = {"data.csv": "A,B\n1,x\n2,y\n1,x\n", "empty.csv": "", "gaps.csv": "A,B\n1,x\n2,\n"}
+    files = {
+        "data.csv": "A,B\n1,x\n2,y\n1,x\n",
+        "empty.csv": "",
+        "gaps.csv": "A,B\n1,x\n2,\n",
+        "semicolons.csv": "A;B\n1;x\n",
+    }
     for name, content in files.items():
         (tmp_path / name).write_text(content)
     code, text, errors = plausible(*arguments)

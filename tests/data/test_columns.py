@@ -168,7 +168,7 @@ def test_frames_that_do_not_fit():
         encode_columns({"x": []}, {"X": X})
     with pytest.raises(InvalidArgument, match="'X' has 1 rows, 'N' has 2"):
         encode_columns({"X": ["low"], "N": [1, 2]}, {"X": X, "N": N})
-    with pytest.raises(InvalidArgument, match="is the text 'low'"):
+    with pytest.raises(InvalidArgument, match="'X' is 'low', not a list"):
         encode_columns({"X": "low"}, {"X": X})
     with pytest.raises(InvalidArgument, match="The column 'X' is 3, not a list"):
         encode_columns({"X": 3}, {"X": X})

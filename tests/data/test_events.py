@@ -35,3 +35,13 @@ def test_events_that_can_not_be_read_are_refused():
         event_count({"rain": ["a", None]}, where(rain="a"))
     with pytest.raises(InvalidArgument, match="True or False"):
         event_count({"rain": [0, 1]}, lambda row: row["rain"])
+
+
+def test_events_of_continuous_variables_take_one_number_or_several():
+    rows = {"a": [1.0, 2.0, 2.5]}
+    assert event_count(rows, where(a={1.0, 2.0})) == 2
+    assert event_count(rows, where(a=np.array([1, 2.5]))) == 2
+    assert event_count(rows, where(a=2)) == 1
+    for value in ("x", ["x"], None):
+        with pytest.raises(InvalidArgument, match=r"'a' is continuous, and .* is no number"):
+            event_count(rows, where(a=value))

@@ -99,7 +99,7 @@ def test_wrong_tables_are_refused_with_what_is_wrong(tmp_path):
         Table.read({"x": ["a"], "y": ["a", "b"]})
     with pytest.raises(InvalidArgument, match="no value at all"):
         Table.read({"x": [None, None]})
-    with pytest.raises(InvalidArgument, match="no file"):
+    with pytest.raises(InvalidArgument, match="No such file"):
         Table.read(tmp_path / "absent.csv")
     (tmp_path / "x.txt").write_text("a\n1\n")
     with pytest.raises(InvalidArgument, match="neither"):
@@ -120,3 +120,41 @@ def test_selected_rows_and_columns_are_the_same_values():
 def test_more_than_127_states_take_wider_codes():
     table = Table.read({"x": list(range(300))})
     assert table.codes.tolist() == [list(range(300))]
+
+
+def test_a_table_read_again_is_encoded_as_told():
+    """As if its rows had been read so in the first place."""
+    columns = {"x": ["a", None, "b"], "n": [1, 0, 1], "w": [2.5, 0.0, 1.0]}
+    table = Table.read(columns)
+    given = [Variable("x", ["b", "a", "c"]), Variable("n")]
+    again = Table.read(table, given, weights="w", interventions={"n": [True, False, False]})
+    fresh = Table.read(columns, given, weights="w", interventions={"n": [True, False, False]})
+    assert again.variables == fresh.variables
+    assert _decoded(again) == _decoded(fresh) == {"x": ["a", None, "b"], "n": [1.0, 0.0, 1.0]}
+    assert again.weights is not None
+    assert again.weights.tolist() == [2.5, 0.0, 1.0]
+    assert again.interventions["n"].tolist() == [True, False, False]
+    assert Table.read(again).total == 3.5
+    assert Table.read(table, weights=[1, 2, 3]).total == 6
+    assert Table.read(table) is table
+
+
+def test_a_table_read_again_refuses_what_it_can_not_hold():
+    table = Table.read({"x": ["a", "b"]})
+    with pytest.raises(UnknownState, match=r"Row 1 of column 'x'.*'b'"):
+        Table.read(table, [Variable("x", ["a", "c"])])
+    with pytest.raises(UnknownVariable, match="'y'"):
+        Table.read(table, [Variable("y", 2)])
+    with pytest.raises(UnknownVariable, match=r"'w'.*weights"):
+        Table.read(table, weights="w")
+    with pytest.raises(InvalidArgument, match="Row 0 of column 'x' is 'a'"):
+        Table.read(table, [Variable("x")])
+
+
+def test_rows_and_columns_that_are_not_there_are_named():
+    table = Table.read({"rain": ["a", "b"]})
+    with pytest.raises(UnknownVariable, match="Did you mean 'rain'"):
+        table.select(["rian"])
+    for rows in ([2], [True], np.array([0.5])):
+        with pytest.raises(InvalidArgument, match="There are 2 rows"):
+            table.take(rows)

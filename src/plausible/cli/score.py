@@ -9,13 +9,14 @@ import typer
 
 from plausible.cli.data import DataFile, read_data
 from plausible.cli.output import AsJson, facts, print_json
+from plausible.cli.separators import refuse_other_separators
 from plausible.cli.source import GraphSource, read_graph_or_network
-from plausible.data.columns import refuse_others
+from plausible.cli.weights import WeightsColumn, weighted_by
 from plausible.data.table import Table
-from plausible.errors import InvalidArgument, NotSupported
+from plausible.errors import InvalidArgument, NotSupported, suggestion
 from plausible.graphs import DAG
 from plausible.learn.estimation.likelihood import log_likelihood
-from plausible.learn.scores.reading import score_graph
+from plausible.learn.scores.reading import SCORES, score_graph
 from plausible.models import BayesianNetwork
 
 __all__ = ["EXAMPLES", "NAME", "run"]
@@ -33,36 +34,53 @@ def run(
     data: DataFile,
     score: Annotated[
         str | None,
-        typer.Option(help="Scores of the graph, separated by commas: bic, bdeu, aic, k2 ...", show_default=False),
+        typer.Option(help=f"Scores of the graph, separated by commas: {', '.join(SCORES)}.", show_default=False),
     ] = None,
+    weights: WeightsColumn = None,
     as_json: AsJson = False,
 ) -> None:
     """Print the log-likelihood of data under a network, and scores of its graph; the higher, the better.
 
     All logarithms are natural. The log-likelihood of cases with empty cells sums them out; scores need complete cases,
-    and take nothing from the network but its graph. Usually it is BIC of the kind that fits the data.
+    and take nothing from the network but its graph. Usually it is BIC of the kind that fits the data. Columns that the
+    network or graph does not have are left out, and named; 'A -> B; C' is a graph that has C.
     """
     found = read_graph_or_network(model)
     network = found if isinstance(found, BayesianNetwork) else None
     graph = network.graph if network else found
     if not isinstance(graph, DAG):
         raise NotSupported("Only directed graphs have scores.")
-    table = read_data(data, list(network.variables.values()) if network else None)
+    refuse_other_separators(data)
+    whole = weighted_by(read_data(data, list(network.variables.values()) if network else None), weights)
+    table = _columns_of(graph, whole, model)
     document: dict[str, Any] = {"rows": table.num_rows}
     if network is not None:
-        refuse_others(table.variables, network.variables, "the network")
         document["log_likelihood"] = _log_likelihood(network, table)
         document["per_row"] = document["log_likelihood"] / max(table.num_rows, 1)
     is_complete = not table.missing and set(map(str, graph.nodes)) <= set(table.variables)
     if score is not None and not is_complete:
         raise InvalidArgument("Scores need complete data: each variable of the graph in each row.")
     names = [_usual_score(table)] if score is None else [name.strip() for name in score.split(",")]
-    document["scores"] = {name: score_graph(graph, table, name) for name in names} if is_complete else {}
+    scores = {name: score_graph(graph, table, name) for name in names} if is_complete else {}
+    unused = [name for name in whole.variables if name not in table.variables]
     if as_json:
-        print_json(document)
+        print_json({**document, "scores": scores, "columns_not_used": unused})
     else:
         rows = [(label.replace("_", "-").replace("per-row", "per row"), document[label]) for label in document]
-        facts(f"{model} on {data}", [*rows[:-1], *document["scores"].items()])
+        notes = [("columns not used", ", ".join(unused))] if unused else []
+        facts(f"{model} on {data}", [*rows, *scores.items(), *notes])
+
+
+def _columns_of(graph: DAG, table: Table, model: str) -> Table:
+    """The columns that a graph has; refused if it has none of them."""
+    used = [name for name in table.variables if name in graph.nodes]
+    if not used:
+        first = next(iter(table.variables), "")
+        raise InvalidArgument(
+            f"None of the columns is a variable of {model!r}, which has {', '.join(map(str, graph.nodes))}."
+            f"{suggestion(first, map(str, graph.nodes))}"
+        )
+    return table.select(used)
 
 
 def _usual_score(table: Table) -> str:

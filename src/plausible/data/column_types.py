@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from numbers import Real
+from decimal import Decimal
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.data.columns import factorize
+from plausible.data.columns import as_list, factorize, refuse_no_list
 from plausible.errors import InvalidArgument
 from plausible.variables import State, Variable
 from plausible.variables.variable import is_missing
 
-__all__ = ["read_column"]
+__all__ = ["read_column", "read_numbers"]
+
+#: A column of fractional type with missing cells and at most so many values, all whole, is one of whole numbers.
+_FEW = 20
 
 
 def read_column(name: str, column: Any) -> tuple[Variable, NDArray[Any]]:
     """The variable of a column and its encoded values, -1 or NaN where they are missing.
 
     Categories keep their order, seen or not; booleans have the states False and True; whole numbers and texts have the
-    states that occur, sorted; numbers with a fraction type (float) make a continuous variable. The states don't depend
-    on the order of the rows.
+    states that occur, sorted; numbers with a fraction type (float, decimal) make a continuous variable. Whole numbers
+    stay what they are if missing cells have made them floats: a column with missing cells and at most 20 different
+    numbers, all of them whole, has these as states. Neither the order of the rows nor what holds the column matters.
 
     >>> read_column("smokes", [True, True])
     (Variable('smokes', [False, True]), array([1, 1]))
@@ -30,10 +35,15 @@ def read_column(name: str, column: Any) -> tuple[Variable, NDArray[Any]]:
     (Variable('grade', ['a', 'b']), array([ 1, -1,  0]))
     >>> read_column("height", [1.5, None])
     (Variable('height'), array([1.5, nan]))
+    >>> read_column("children", [2.0, None, 0.0])
+    (Variable('children', [0, 2]), array([ 1, -1,  0]))
     """
-    numbers = _numbers(column)
+    refuse_no_list(name, column)
+    if _has_objects(column):
+        column = as_list(column)
+    numbers = _numbers(name, column)
     if numbers is not None:
-        return Variable(name), numbers
+        return _whole_again(name, _finite(name, numbers)) or (Variable(name), numbers)
     places, values = factorize(name, column)
     states = _categories(column) or _sorted_states(name, values)
     variable = Variable(name, states)
@@ -41,22 +51,89 @@ def read_column(name: str, column: Any) -> tuple[Variable, NDArray[Any]]:
     return variable, np.array([*positions, -1], dtype=np.intp)[places]
 
 
-def _numbers(column: Any) -> NDArray[np.float64] | None:
-    """The values of a column of fractional numbers; `None` for any other."""
-    if isinstance(column, np.ndarray):
-        return column.astype(np.float64) if column.dtype.kind == "f" else None
-    if hasattr(column, "dtype"):
-        import narwhals as nw
+def read_numbers(name: str, column: Any) -> NDArray[np.float64]:
+    """The numbers of a column, NaN where they are missing; what is neither is an error with its row.
 
-        series = nw.from_native(column, series_only=True, allow_series=True)
-        return series.to_numpy().astype(np.float64) if series.dtype.is_float() else None
-    values = column if isinstance(column, Sequence) else list(column)
+    >>> read_numbers("height", [1, None, 1.5])
+    array([1. , nan, 1.5])
+    """
+    refuse_no_list(name, column)
+    values = column.to_numpy() if hasattr(column, "to_numpy") else column
+    try:
+        numbers = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        numbers = np.array([_number(name, row, value) for row, value in enumerate(values)])
+    return _finite(name, numbers)
+
+
+def _number(name: str, row: int, value: Any) -> float:
+    if value is None or is_missing(value):
+        return float("nan")
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise InvalidArgument(
+            f"Row {row} of column {name!r} is {value!r}: {name!r} is continuous, and expects a number, or None where "
+            "it is missing."
+        ) from None
+
+
+def _has_objects(column: Any) -> bool:
+    """Whether the column does not say of what type its values are."""
+    return not hasattr(column, "dtype") or (isinstance(column.dtype, np.dtype) and column.dtype.kind == "O")
+
+
+def _finite(name: str, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    is_infinite = np.isinf(numbers)
+    if is_infinite.any():
+        row = int(np.argmax(is_infinite))
+        raise InvalidArgument(
+            f"Row {row} of column {name!r} is infinite ({numbers[row]}): numbers are finite. Leave the row out, or "
+            "put None where the number is missing."
+        )
+    return numbers
+
+
+def _whole_again(name: str, numbers: NDArray[np.float64]) -> tuple[Variable, NDArray[Any]] | None:
+    """Few whole numbers as states, in a column that only missing cells have made fractional."""
+    is_there = ~np.isnan(numbers)
+    if is_there.all() or not is_there.any() or (numbers[is_there] % 1 != 0).any():
+        return None
+    values = np.unique(numbers[is_there])
+    if len(values) > _FEW:
+        return None
+    return Variable(name, list(map(int, values))), np.where(is_there, np.searchsorted(values, numbers), -1)
+
+
+def _numbers(name: str, column: Any) -> NDArray[np.float64] | None:
+    """The values of a column of fractional numbers; `None` for any other."""
+    if isinstance(column, list):
+        return _listed_numbers(name, column)
+    if isinstance(column.dtype, np.dtype):
+        return np.asarray(column, dtype=np.float64) if column.dtype.kind == "f" else None
+    import narwhals as nw
+
+    series = nw.from_native(column, series_only=True, allow_series=True)
+    is_fractional = series.dtype.is_float() or series.dtype.is_decimal()
+    return series.to_numpy().astype(np.float64) if is_fractional else None
+
+
+def _listed_numbers(name: str, values: Sequence[Any]) -> NDArray[np.float64] | None:
+    """The same of Python objects, which may be of several types."""
+    if not any(issubclass(kind, (Real, Decimal)) for kind in set(map(type, values))):
+        return None
     known = [value for value in values if value is not None and not is_missing(value)]
-    if not any(isinstance(value, float) for value in known):
+    kinds = set(map(type, known))
+    numbers = {kind for kind in kinds - {bool} if issubclass(kind, (Real, Decimal))}
+    if numbers and kinds & {bool, np.bool_}:
+        row = next(row for row, value in enumerate(values) if isinstance(value, (bool, np.bool_)))
+        raise InvalidArgument(
+            f"Row {row} of column {name!r} is {values[row]!r} among numbers: 1 and True would count as one state. "
+            "Make all of them numbers, or all booleans."
+        )
+    if numbers != kinds or all(issubclass(kind, Integral) for kind in numbers):
         return None
-    if not all(isinstance(value, Real) for value in known):
-        return None
-    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+    return np.array([np.nan if value is None or is_missing(value) else float(value) for value in values])
 
 
 def _categories(column: Any) -> tuple[State, ...] | None:

@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
 __all__ = [
+    "as_list",
     "encode_column",
     "encode_columns",
     "encode_evidence",
     "equally_long",
     "factorize",
     "frame_columns",
+    "refuse_no_list",
     "refuse_others",
 ]
 
@@ -151,8 +153,7 @@ def encode_column(variable: Variable, column: Any, *, allow_missing: bool = Fals
     >>> encode_column(Variable("X", ["low", "high"]), ["high", "low", "high"])
     array([1, 0, 1])
     """
-    if isinstance(column, (str, bytes)):
-        raise InvalidArgument(f"The column {variable.name!r} is the text {column!r}, not a list of values.")
+    refuse_no_list(variable.name, column)
     if variable.is_continuous:
         return _numbers(variable, column)
     places, values = factorize(variable.name, column)
@@ -207,14 +208,23 @@ def _number(value: Any) -> float:
         return float("nan")
 
 
+def refuse_no_list(name: str, column: Any) -> None:
+    """Refuse what has not one value for each row."""
+    if isinstance(column, (str, bytes)) or not (isinstance(column, Iterable) or hasattr(column, "__array__")):
+        raise InvalidArgument(f"The column {name!r} is {column!r}, not a list of values, one for each row.")
+    num_axes = getattr(column, "ndim", 1)
+    if num_axes != 1:
+        raise InvalidArgument(f"The column {name!r} is an array with {num_axes} axes, not a list of values.")
+
+
 # --- different values, and which one each row has ---
 
 
 def factorize(name: str, column: Any) -> Factorized:
     """By the fastest way that the column's library has; the order of the values does not matter."""
-    if isinstance(column, np.ndarray) and column.dtype.kind in "iufb" and column.ndim == 1:
+    if isinstance(column, np.ndarray) and column.dtype.kind in "iufbmM" and column.ndim == 1:
         values, places = np.unique(column, return_inverse=True)
-        return places, values.tolist()
+        return places, _as_objects(values)
     if not isinstance(column, (list, tuple, np.ndarray)):
         import narwhals as nw
 
@@ -224,7 +234,7 @@ def factorize(name: str, column: Any) -> Factorized:
         series = nw.from_native(column, series_only=True, allow_series=True, pass_through=True)
         if isinstance(series, nw.Series):
             return _factorize_series(name, series)
-    return _factorize_list(name, _as_list(name, column))
+    return _factorize_list(name, as_list(column))
 
 
 def _factorize_pandas(series: pd.Series[Any]) -> Factorized:
@@ -236,7 +246,14 @@ def _factorize_pandas(series: pd.Series[Any]) -> Factorized:
     if getattr(series.dtype, "storage", "") == "pyarrow":  # the usual kind of text
         return _factorize_arrow(values.__arrow_array__())
     places, distinct = pd.factorize(values)  # without an index, which takes as long again to make
-    return np.asarray(places, dtype=np.intp), distinct.tolist()
+    return np.asarray(places, dtype=np.intp), _as_objects(distinct)
+
+
+def _as_objects(values: Any) -> list[Any]:
+    """As Python objects; times of nanoseconds, too, of which NumPy would make whole numbers."""
+    if values.dtype.kind in "mM" and isinstance(values, np.ndarray) and np.datetime_data(values.dtype)[0] == "ns":
+        values = values.astype(f"{values.dtype.kind}8[us]")
+    return list(values.tolist())
 
 
 def _factorize_arrow(values: Any) -> Factorized:
@@ -250,7 +267,7 @@ def _factorize_series(name: str, series: nw.Series[Any]) -> Factorized:
         places, values = native.factorize()
         return np.asarray(places, dtype=np.intp), values.tolist()
     if series.is_null().any() or series.dtype.is_nested() or str(series.dtype) in ("Object", "Unknown"):
-        return _factorize_list(name, _as_list(name, series))
+        return _factorize_list(name, as_list(series))
     if series.dtype.is_numeric():
         return factorize(name, series.to_numpy())
     import narwhals as nw
@@ -260,13 +277,11 @@ def _factorize_series(name: str, series: nw.Series[Any]) -> Factorized:
     return numbered.to_numpy().astype(np.intp), distinct
 
 
-def _as_list(name: str, column: Any) -> list[Any]:
+def as_list(column: Any) -> list[Any]:
     """The values as Python objects, by the column's own method where it has one."""
     for method in ("tolist", "to_list", "to_pylist"):
         if hasattr(column, method):
             column = getattr(column, method)()
-    if not isinstance(column, Iterable):
-        raise InvalidArgument(f"The column {name!r} is {column!r}, not a list of values.")
     return list(column)
 
 

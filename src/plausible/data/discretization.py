@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from types import MappingProxyType
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from plausible.data.discretization_information import merge_by_information
 from plausible.data.discretized_column import DiscretizedColumn
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, UnknownVariable, suggestion
-from plausible.variables import Variable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,7 +66,7 @@ class Discretizer(Mapping[str, DiscretizedColumn]):
         target: str | None = None,
         initial_bins: int = 20,
     ) -> Discretizer:
-        """Find cuts on data; missing and infinite values say nothing about them.
+        """Find cuts on data; missing values say nothing about them.
 
         =============  ==============================================================================================
         method         intervals
@@ -88,8 +86,8 @@ class Discretizer(Mapping[str, DiscretizedColumn]):
         method
             One of those above.
         bins
-            How many intervals, or name -> how many; there are fewer where there are not as many different values.
-            Of no consequence for "mdl".
+            How many intervals, or name -> how many (4 of a column that has no number); there are fewer where there
+            are not as many different values. Of no consequence for "mdl".
         columns
             Which to cut; usually all continuous ones. Columns with states that are numbers may be named, too.
         target
@@ -101,19 +99,21 @@ class Discretizer(Mapping[str, DiscretizedColumn]):
             hint = suggestion(method, DISCRETIZATION_METHODS) if isinstance(method, str) else ""
             raise InvalidArgument(f"{method!r} is no method.{hint} There are {', '.join(DISCRETIZATION_METHODS)}.")
         table = Table.read(data)
-        names = table.continuous if columns is None else list(columns)
+        names = table.continuous if columns is None else _listed_once(columns)
+        _refuse_other_bins(bins, names)
+        _refuse_bad_target(table, method, target)
         wanted = {name: _number_of_bins(bins, name) for name in names}
         if method == "hartemink":
             return _fit_by_information(table, wanted, initial_bins)
-        if method != "mdl":
-            find = ONE_COLUMN_METHODS[method]
-            return cls(tuple(_fit_column(table, name, lambda v, w, n=wanted[name]: find(v, w, n)) for name in names))
-        return cls(tuple(_fit_by_class(table, name, target) for name in names))
+        if method == "mdl" and target is not None:
+            return cls(tuple(_fit_by_class(table, name, target) for name in names))
+        find = ONE_COLUMN_METHODS[method]
+        return cls(tuple(_fit_column(table, name, lambda v, w, n=wanted[name]: find(v, w, n)) for name in names))
 
     @classmethod
     def at(cls, cuts: Mapping[str, Sequence[float]]) -> Discretizer:
         """Cuts that are known: name -> increasing numbers."""
-        return cls(tuple(DiscretizedColumn.at(name, np.array(c, dtype=np.float64)) for name, c in cuts.items()))
+        return cls(tuple(DiscretizedColumn.at(name, _read_cuts(name, given)) for name, given in cuts.items()))
 
     # --- a mapping from names to columns ---
 
@@ -137,8 +137,7 @@ class Discretizer(Mapping[str, DiscretizedColumn]):
         for name in self:
             if name not in table.variables:
                 raise UnknownVariable.named(name, table.variables, "the data, though the discretiser cuts it")
-        codes = {name: column.encode(_numbers(table, name)) for name, column in zip(self, self.columns, strict=True)}
-        return _replaced(table, {column.name: column.variable for column in self.columns}, codes)
+        return table.with_columns({c.name: (c.variable, c.encode(_numbers(table, c.name))) for c in self.columns})
 
     def transform(self, data: TableLike) -> pd.DataFrame:
         """A frame with labels of intervals for numbers; they and the states of other columns are ordered categories."""
@@ -154,7 +153,7 @@ class Discretizer(Mapping[str, DiscretizedColumn]):
                 if variable.is_continuous:
                     raise InvalidArgument(f"The column {name!r} holds numbers already, not labels of intervals.")
                 places = np.array([*map(column.variable.index, variable.states), -1], dtype=np.intp)
-                numbers[name] = column.decode(places[table.codes[table.discrete.index(name)]])
+                numbers[name] = column.decode(places[table.column(name)])
         return _frame(table).assign(**numbers)
 
     # --- as text ---
@@ -179,6 +178,43 @@ class Discretizer(Mapping[str, DiscretizedColumn]):
         return cls(tuple(DiscretizedColumn(*parts) for parts in read))
 
 
+# --- reading ---
+
+
+def _read_cuts(name: str, cuts: Any) -> Floats:
+    try:
+        read = np.array(cuts, dtype=np.float64)
+    except (TypeError, ValueError):
+        read = np.empty(())
+    if read.ndim != 1:
+        raise InvalidArgument(f"The cuts of {name!r} are a list of increasing numbers, such as [18, 65], not {cuts!r}.")
+    return read
+
+
+def _listed_once(columns: Iterable[str]) -> list[str]:
+    names = list(columns)
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise InvalidArgument(f"columns= names {name!r} twice; each column is cut once.")
+    return names
+
+
+def _refuse_other_bins(bins: int | Mapping[str, int], names: Sequence[str]) -> None:
+    for name in bins if isinstance(bins, Mapping) else ():
+        if name not in names:
+            raise UnknownVariable.named(name, names, "the columns to cut, though bins= names it")
+
+
+def _refuse_bad_target(table: Table, method: str, target: str | None) -> None:
+    if target is None:
+        if method == "mdl":
+            raise InvalidArgument("The method 'mdl' needs target=, the variable whose states the intervals tell apart.")
+    elif target not in table.variables:
+        raise UnknownVariable.named(target, table.variables, "the data, which should have it as target")
+    elif table.variables[target].is_continuous:
+        raise InvalidArgument(f"The target {target!r} is continuous; 'mdl' needs one with states.")
+
+
 # --- fitting ---
 
 
@@ -195,14 +231,14 @@ def _numbers(table: Table, name: str) -> Floats:
         raise UnknownVariable.named(name, table.variables, "the data")
     variable = table.variables[name]
     if variable.is_continuous:
-        return np.asarray(table.numbers[table.continuous.index(name)])
+        return table.column(name)
     try:
         states = np.array([*variable.states, np.nan], dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidArgument(
             f"{name!r} has the states {list(variable.states)[:3]}, which are no numbers to cut into intervals."
         ) from None
-    return np.asarray(states[table.codes[table.discrete.index(name)]])
+    return np.asarray(states[table.column(name)])
 
 
 def _seen(table: Table, name: str) -> tuple[Floats, Floats, NDArray[np.intp]]:
@@ -223,15 +259,9 @@ def _fit_column(table: Table, name: str, find: Any) -> DiscretizedColumn:
     return DiscretizedColumn.at(name, find(values, weights), values, weights)
 
 
-def _fit_by_class(table: Table, name: str, target: str | None) -> DiscretizedColumn:
-    if target is None:
-        raise InvalidArgument("The method 'mdl' needs target=, the variable whose states the intervals tell apart.")
-    if target not in table.variables:
-        raise UnknownVariable.named(target, table.variables, "the data, which should have it as target")
-    if table.variables[target].is_continuous:
-        raise InvalidArgument(f"The target {target!r} is continuous; 'mdl' needs one with states.")
+def _fit_by_class(table: Table, name: str, target: str) -> DiscretizedColumn:
     values, weights, rows = _seen(table, name)
-    classes, num = table.codes[table.discrete.index(target)].astype(np.intp), table.variables[target].num_states
+    classes, num = table.column(target).astype(np.intp), table.variables[target].num_states
     known = (rows >= 0) & (classes >= 0)
     counted = None if table.weights is None else table.weights[known]
     together = np.bincount(rows[known] * num + classes[known], counted, len(values) * num).reshape(-1, num)
@@ -240,6 +270,11 @@ def _fit_by_class(table: Table, name: str, target: str | None) -> DiscretizedCol
 
 def _fit_by_information(table: Table, wanted: Mapping[str, int], initial_bins: int) -> Discretizer:
     """Quantiles first, then mergers; the other discrete columns count as partners."""
+    if wanted and len({*wanted, *table.discrete}) < 2:
+        raise InvalidArgument(
+            f"The method 'hartemink' keeps what columns tell about each other, but there is only "
+            f"{next(iter(wanted))!r}. Name another column, or take the method 'quantile'."
+        )
     many = {name: max(initial_bins, number) for name, number in wanted.items()}
     fine = [_fit_column(table, name, lambda v, w, n=number: quantile_cuts(v, w, n)) for name, number in many.items()]
     codes = {name: table.codes[place].astype(np.intp) for place, name in enumerate(table.discrete)}
@@ -256,19 +291,6 @@ def _fit_by_information(table: Table, wanted: Mapping[str, int], initial_bins: i
 
 
 # --- tables ---
-
-
-def _replaced(table: Table, variables: Mapping[str, Variable], codes: Mapping[str, NDArray[Any]]) -> Table:
-    """The table with other, discrete, variables of the same names."""
-    all_variables = {name: variables.get(name, variable) for name, variable in table.variables.items()}
-    discrete = [name for name, variable in all_variables.items() if not variable.is_continuous]
-    largest = max((all_variables[name].num_states for name in discrete), default=1)
-    stacked = np.empty((len(discrete), table.num_rows), dtype=np.int8 if largest <= 127 else np.int32)
-    for row, name in enumerate(discrete):
-        stacked[row] = codes[name] if name in codes else table.codes[table.discrete.index(name)]
-    stacked.setflags(write=False)
-    numbers = table.numbers[[place for place, name in enumerate(table.continuous) if name not in variables]]
-    return replace(table, variables=MappingProxyType(all_variables), codes=stacked, numbers=numbers)
 
 
 def _frame(table: Table) -> pd.DataFrame:

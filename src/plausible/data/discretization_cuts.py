@@ -164,7 +164,8 @@ def _best_class_cut(weights: Floats) -> int | None:
     cut = int(within.argmin())
     num_left, num_right, num = (int((part > 0).sum()) for part in (left[cut], weights[cut + 1 :].sum(axis=0), total))
     spread = num * entropy - num_left * left_entropy[cut] - num_right * right_entropy[cut]
-    price = (np.log2(mass - 1) + np.log2(3.0**num - 2) - spread) / mass
+    log_splits = num * np.log2(3.0) + np.log2(1.0 - 2.0 * 3.0**-num)  # log2(3^k - 2), which may be a huge number's
+    price = (np.log2(mass - 1) + log_splits - spread) / mass
     return cut if entropy - within[cut] > price else None
 
 

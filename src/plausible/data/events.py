@@ -189,8 +189,17 @@ def _in_states(table: Table, name: str, value: Any) -> Mask:
     column = _column(table, name)
     variable = table.variables[name]
     if variable.is_continuous:
-        return np.asarray(np.isin(column, np.asarray(value, dtype=np.float64)))
+        return np.asarray(np.isin(column, [_number(name, number) for number in _listed(variable, value)]))
     return np.asarray(np.isin(column, [variable.index(state) for state in _listed(variable, value)]))
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise InvalidArgument(
+            f"{name!r} is continuous, and {value!r} is no number: an event has a number of it, or several."
+        ) from None
 
 
 def _listed(variable: Variable, value: Any) -> Collection[State]:
@@ -202,10 +211,7 @@ def _column(table: Table, name: str) -> NDArray[Any]:
     """Positions of states, or numbers, which must all be there."""
     if name not in table.variables:
         raise UnknownVariable.named(name, table.variables, "this data")
-    is_number = table.variables[name].is_continuous
-    column: NDArray[Any] = (
-        table.numbers[table.continuous.index(name)] if is_number else table.codes[table.discrete.index(name)]
-    )
+    is_number, column = table.variables[name].is_continuous, table.column(name)
     if bool(np.isnan(column).any() if is_number else (column < 0).any()):
         raise InvalidArgument(
             f"{name!r} is missing in {table.missing[name]} of {table.num_rows} rows, of which the event may be true "

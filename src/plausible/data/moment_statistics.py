@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -17,6 +17,10 @@ from plausible.variables import Variable
 __all__ = ["MomentStatistics", "Moments"]
 
 Floats = NDArray[np.float64]
+
+#: Differences below this share of what they are taken of are rounding.
+_ROUNDING = 1e-9
+_LACKING = "These moments lack rows that are taken away from them. Take away only moments of rows that are in them."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,15 +63,21 @@ class Moments:
         counted = num_rows if weights is None else int(np.count_nonzero(weights))
         return cls(weight, counted, means + shift[:, 0], scatter)
 
+    @property
+    def num_cases(self) -> float:
+        """How many cases the rows are: what they weigh, but at least one each."""
+        return max(self.weight, self.num_rows)
+
     def __add__(self, other: Moments) -> Moments:
-        """The moments of the rows of both."""
+        """The moments of the rows of both; of a difference, those that are left."""
         weight = self.weight + other.weight
-        if weight <= 0:
+        if abs(weight) <= _ROUNDING * (abs(self.weight) + abs(other.weight)):
             return Moments(0.0, 0, np.zeros_like(self.mean), np.zeros_like(self.scatter))
         apart = other.mean - self.mean
         between = np.outer(apart, apart) * (self.weight * other.weight / weight)
         mean = self.mean + apart * (other.weight / weight)
-        return Moments(weight, self.num_rows + other.num_rows, mean, self.scatter + other.scatter + between)
+        parts = (self.scatter, other.scatter, between)
+        return Moments(weight, self.num_rows + other.num_rows, mean, _left(weight, parts))
 
     def __mul__(self, factor: float) -> Moments:
         """Each row counted as often as the factor says; negative ones are taken away when added."""
@@ -130,7 +140,10 @@ class MomentStatistics:
         """The moments of all variables in the rows that say something about a child."""
         if child not in self.variables:
             raise UnknownVariable.named(child, self.variables, "these moments")
-        return self.own.get(child, self.common)
+        found = self.own.get(child, self.common)
+        if found.weight < 0:
+            raise InvalidArgument(_LACKING)
+        return found
 
     def __add__(self, other: MomentStatistics) -> MomentStatistics:
         """What both have seen."""
@@ -156,6 +169,19 @@ class MomentStatistics:
         names = [name for name in self.variables if name in self.own or name in other.own]
         own = {name: self.moments(name) + other.moments(name) * sign for name in names}
         return MomentStatistics(self.variables, self.common + other.common * sign, MappingProxyType(own))
+
+
+def _left(weight: float, parts: Sequence[Floats]) -> Floats:
+    """The sum of scatters, in which no variable may owe any; rounding is."""
+    scatter = np.sum(parts, axis=0)
+    own = np.diag(scatter) * np.sign(weight)
+    if own.min(initial=0.0) >= 0:
+        return np.asarray(scatter)
+    if (own < -_ROUNDING * np.abs([np.diag(part) for part in parts]).sum(axis=0)).any():
+        raise InvalidArgument(_LACKING)
+    constant = own <= 0
+    scatter[constant] = scatter[:, constant] = 0.0
+    return np.asarray(scatter)
 
 
 def _moments(table: Table) -> Moments:

@@ -4,29 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from plausible.data.columns import frame_columns
-from plausible.errors import InvalidArgument, MissingDependency, suggestion
+from plausible.data.columns import factorize, frame_columns
+from plausible.data.csv_columns import CSV_OPENERS, TextColumn, read_csv_columns
+from plausible.errors import FormatError, InvalidArgument, MissingDependency, suggestion
+from plausible.variables import Variable
 
 __all__ = ["columns_of"]
 
+_NO_VARIABLES: Mapping[str, Variable] = MappingProxyType({})
 
-def columns_of(source: Any, names: Sequence[str] = ()) -> Mapping[Any, Any]:
-    """Name -> column of a frame, a mapping, a CSV or Parquet file, or a matrix whose columns have these names.
 
+def columns_of(source: Any, variables: Mapping[str, Variable] = _NO_VARIABLES) -> Mapping[Any, Any]:
+    """Name -> column of a frame, a mapping, a CSV or Parquet file, or a matrix.
+
+    Parameters
+    ----------
+    source
+        Where the columns are.
+    variables
+        Name -> variable, of those that are known: their states in files may be there as text, and the columns of a
+        matrix have these names, in order.
+
+    Examples
+    --------
     >>> import numpy as np
-    >>> columns_of(np.array([[1, 2], [3, 4]]), ["x", "y"])
+    >>> columns_of(np.array([[1, 2], [3, 4]]), {"x": Variable("x", 9), "y": Variable("y", 9)})
     {'x': array([1, 3]), 'y': array([2, 4])}
     """
     if isinstance(source, Mapping):
         return source
     if isinstance(source, (str, Path)):
-        return frame_columns(_read_file(Path(source)))
+        return _file_columns(Path(source), variables)
     if isinstance(source, np.ndarray):
-        return _matrix_columns(source, names)
+        return _matrix_columns(source, list(variables))
     return frame_columns(source)
 
 
@@ -39,18 +55,68 @@ def _matrix_columns(matrix: Any, names: Sequence[str]) -> dict[str, Any]:
     return {name: matrix[:, place] for place, name in enumerate(used)}
 
 
-def _read_file(path: Path) -> Any:
-    import pandas as pd
+# --- files ---
 
+
+def _file_columns(path: Path, variables: Mapping[str, Variable]) -> dict[Any, Any]:
+    """The columns of a file, by its ending; of known variables, with their states in place of the states' texts."""
     if not path.exists():
         near = suggestion(path.name, (other.name for other in path.parent.glob("*") if other.is_file()))
-        raise InvalidArgument(f"There is no file {str(path)!r}.{near}")
-    kind = [suffix for suffix in path.suffixes if suffix in (".csv", ".parquet")]
-    if kind == [".parquet"]:
-        try:
-            return pd.read_parquet(path)
-        except ImportError:
-            raise MissingDependency("Reading Parquet files needs pyarrow: pip install plausible[scale].") from None
-    if kind == [".csv"]:
-        return pd.read_csv(path)
-    raise InvalidArgument(f"{path.name!r} is neither .csv nor .parquet (.csv.gz will do, too).")
+        raise InvalidArgument(f"No such file: {str(path)!r}.{near}")
+    name = path.name.lower()
+    if name.endswith(".parquet"):
+        columns = frame_columns(_read_parquet(path))
+        return {
+            name: _with_states(variables[name], *factorize(name, column)) if _is_discrete(variables, name) else column
+            for name, column in columns.items()
+        }
+    ending = next((ending for ending in CSV_OPENERS if name.endswith(ending)), None)
+    if ending is None:
+        raise InvalidArgument(f"{path.name!r} is neither .csv nor .parquet (.csv.gz, .csv.bz2 and .csv.xz will do).")
+    try:
+        texts = read_csv_columns(path, ending)
+        return {name: _text_column(column, variables.get(name)) for name, column in texts.items()}
+    except FormatError as error:
+        raise error.in_file(str(path)) from None
+
+
+def _read_parquet(path: Path) -> Any:
+    import pandas as pd
+
+    try:
+        return pd.read_parquet(path)
+    except ImportError:
+        raise MissingDependency("Reading Parquet files needs pyarrow: pip install plausible[scale].") from None
+    except (ValueError, OSError) as error:  # those of Arrow derive from these
+        raise FormatError(f"The file can't be read as Parquet: {error}", file=str(path)) from None
+
+
+def _is_discrete(variables: Mapping[str, Variable], name: str) -> bool:
+    return name in variables and not variables[name].is_continuous
+
+
+def _text_column(column: TextColumn, variable: Variable | None) -> Any:
+    if variable is None:
+        return column.typed()
+    if variable.is_continuous:
+        return _objects(column.values)[column.places]
+    return _with_states(variable, column.places, column.texts, column.values)
+
+
+def _with_states(
+    variable: Variable, places: NDArray[np.intp], values: Sequence[Any], typed: Sequence[Any] | None = None
+) -> NDArray[Any]:
+    """The cells as states: a value itself, or the state that prints as it does, or the one that its text means."""
+    by_text: dict[str, Any] = {str(state): state for state in variable.states}
+    meant = [
+        value if variable.has_state(value) else by_text.get(str(value), other if variable.has_state(other) else value)
+        for value, other in zip(values, values if typed is None else typed, strict=True)
+    ]
+    return _objects(meant)[places]
+
+
+def _objects(values: Sequence[Any]) -> NDArray[Any]:
+    """An array of the values, and of `None` in the last place."""
+    objects = np.empty(len(values) + 1, dtype=object)
+    objects[:-1] = values
+    return objects

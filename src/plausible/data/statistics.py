@@ -20,6 +20,9 @@ __all__ = ["CombinedStatistics", "Statistics"]
 Counts = NDArray[Any]
 Places = NDArray[np.int64]
 
+#: Of what weighs, differences below this share of it are rounding.
+_ROUNDING = 1e-9
+
 
 class Statistics(ABC):
     """How often the joint states of families occur; sums, differences and multiples of statistics are statistics.
@@ -98,13 +101,13 @@ class CombinedStatistics(Statistics):
 
     def counts(self, child: str, parents: Sequence[str] = ()) -> Counts:
         """How often each joint state occurs: an axis for each parent, in the order given, then one for the child."""
-        return _sum(_times(factor, part.counts(child, parents)) for part, factor in self.parts)
+        return _counted(_times(factor, part.counts(child, parents)) for part, factor in self.parts)
 
     def extensions(self, child: str, parents: Sequence[str], candidates: Sequence[str]) -> list[Counts]:
         """For each candidate the counts of the family with it as another parent, before all others."""
         found = [part.extensions(child, parents, candidates) for part, _ in self.parts]
         factors = [factor for _, factor in self.parts]
-        return [_sum(map(_times, factors, counts)) for counts in zip(*found, strict=True)]
+        return [_counted(map(_times, factors, counts)) for counts in zip(*found, strict=True)]
 
 
 def _combined(first: Statistics, second: Statistics, sign: float) -> Statistics:
@@ -119,8 +122,15 @@ def _combined(first: Statistics, second: Statistics, sign: float) -> Statistics:
     return CombinedStatistics((*parts, *((part, sign * factor) for part, factor in more)))
 
 
-def _sum(counts: Iterable[Counts]) -> Counts:
-    return functools.reduce(operator.add, counts)
+def _counted(parts: Iterable[Counts]) -> Counts:
+    """The sum, in which nothing may be left owing; rounding is."""
+    listed = list(parts)
+    counts = functools.reduce(operator.add, listed)
+    if counts.min(initial=0) >= 0:
+        return counts
+    if (counts < -_ROUNDING * sum(np.abs(part) for part in listed)).any():
+        raise InvalidArgument("There are negative counts. Take away only statistics of rows that were counted.")
+    return np.maximum(counts, 0)
 
 
 def _times(factor: float, counts: Counts) -> Counts:

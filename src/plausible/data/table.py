@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.data.column_types import read_column
-from plausible.data.columns import encode_column, equally_long, refuse_others
+from plausible.data.column_types import read_column, read_numbers
+from plausible.data.columns import encode_column, equally_long
 from plausible.data.sources import columns_of
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.variables import Variable
@@ -68,13 +68,16 @@ class Table:
             columns are the variables in order, or a table.
         variables
             Those that columns stand for, where their types don't say it as it is meant: a value that is no state of
-            its variable is an error. Columns of others are typed by what they hold: categories in their order,
-            booleans, whole numbers and texts sorted; fractional numbers are continuous.
+            its variable is an error; in a file, states may be there as text. Columns of others are typed by what
+            they hold: categories in their order, booleans, whole numbers and texts sorted; fractional numbers are
+            continuous, unless cells are missing and there are at most 20 different numbers, all whole, which missing
+            cells have made fractional. In a CSV file only an empty cell is missing, and numbers with leading zeros
+            are text. A table is encoded anew.
         weights
             How often each row counts: a number for each, or the name of a column of numbers, which is then no
-            variable.
+            variable. Left out, a table keeps its own.
         interventions
-            Name -> for each row whether that variable was set from outside.
+            Name -> for each row whether that variable was set from outside. Left out, a table keeps its own.
 
         Examples
         --------
@@ -82,14 +85,13 @@ class Table:
         >>> table.variables["smokes"], table.codes, table.num_rows
         (Variable('smokes', ['no', 'yes']), array([[0, 1, 0]], dtype=int8), 3)
         """
-        if isinstance(source, Table):
-            return source
         given = _by_name(variables)
-        columns = dict(columns_of(source, list(given)))
+        if isinstance(source, Table):
+            return _read_again(source, given, weights, interventions)
+        columns = dict(columns_of(source, given))
         if isinstance(weights, str):
-            if weights not in columns:
-                raise UnknownVariable.named(weights, map(str, columns), "the data, which should have it as weights")
-            weights = columns.pop(weights)
+            _refuse_no_weights(weights, columns)
+            weights = read_numbers(weights, columns.pop(weights))
         _refuse_absent(given, columns)
         encoded: dict[str, tuple[Variable, NDArray[Any]]] = {}
         for name, column in columns.items():
@@ -101,8 +103,7 @@ class Table:
         num_rows = len(next(iter(lengths.values()), ()))
         return cls(
             MappingProxyType({name: variable for name, (variable, _) in encoded.items()}),
-            _stacked_codes([(v, column) for v, column in encoded.values() if not v.is_continuous], num_rows),
-            _stacked_numbers([column for v, column in encoded.values() if v.is_continuous], num_rows),
+            *_stacked(encoded.values(), num_rows),
             _read_weights(weights, num_rows),
             _read_interventions(interventions or {}, encoded, num_rows),
         )
@@ -134,27 +135,53 @@ class Table:
         counts |= dict(zip(self.continuous, np.isnan(self.numbers).sum(axis=1).tolist(), strict=True))
         return {name: counts[name] for name in self.variables if counts[name]}
 
-    def take(self, rows: NDArray[Any]) -> Table:
+    def column(self, name: str) -> NDArray[Any]:
+        """The row of `codes`, or of `numbers`, that stands for a variable."""
+        if name not in self.variables:
+            raise UnknownVariable.named(name, self.variables, "this table")
+        if self.variables[name].is_continuous:
+            return np.asarray(self.numbers[self.continuous.index(name)])
+        return np.asarray(self.codes[self.discrete.index(name)])
+
+    def take(self, rows: NDArray[Any] | Sequence[int] | Sequence[bool]) -> Table:
         """Some of the rows, by a mask or by their numbers, which may repeat."""
+        try:
+            chosen = np.arange(self.num_rows)[rows]
+        except IndexError as error:
+            raise InvalidArgument(
+                f"There are {self.num_rows} rows; take() needs the numbers of some, from 0, or True and False for each "
+                f"of them: {error}."
+            ) from None
         return replace(
             self,
-            codes=np.ascontiguousarray(self.codes[:, rows]),
-            numbers=np.ascontiguousarray(self.numbers[:, rows]),
-            weights=None if self.weights is None else self.weights[rows],
-            interventions={name: mask[rows] for name, mask in self.interventions.items()},
+            codes=np.ascontiguousarray(self.codes[:, chosen]),
+            numbers=np.ascontiguousarray(self.numbers[:, chosen]),
+            weights=None if self.weights is None else self.weights[chosen],
+            interventions={name: mask[chosen] for name, mask in self.interventions.items()},
         )
 
     def select(self, names: Iterable[str]) -> Table:
         """Some of the variables, in the order given."""
-        wanted = {name: self.variables[name] for name in names}
+        wanted = list(names)
+        for name in wanted:
+            if name not in self.variables:
+                raise UnknownVariable.named(name, self.variables, "this table")
+        variables = {name: self.variables[name] for name in wanted}
         codes, numbers = self.discrete, self.continuous
         return replace(
             self,
-            variables=MappingProxyType(wanted),
-            codes=self.codes[[codes.index(name) for name, v in wanted.items() if not v.is_continuous]],
-            numbers=self.numbers[[numbers.index(name) for name, v in wanted.items() if v.is_continuous]],
-            interventions={name: mask for name, mask in self.interventions.items() if name in wanted},
+            variables=MappingProxyType(variables),
+            codes=self.codes[[codes.index(name) for name, v in variables.items() if not v.is_continuous]],
+            numbers=self.numbers[[numbers.index(name) for name, v in variables.items() if v.is_continuous]],
+            interventions={name: mask for name, mask in self.interventions.items() if name in variables},
         )
+
+    def with_columns(self, columns: Mapping[str, tuple[Variable, NDArray[Any]]]) -> Table:
+        """The table with other variables in place of those of these names, each with its encoded column."""
+        together = {name: columns.get(name) or (old, self.column(name)) for name, old in self.variables.items()}
+        codes, numbers = _stacked(together.values(), self.num_rows)
+        variables = MappingProxyType({name: variable for name, (variable, _) in together.items()})
+        return replace(self, variables=variables, codes=codes, numbers=numbers)
 
     def weighted(self, weights: Sequence[float] | NDArray[Any] | None) -> Table:
         """The same rows, each counted as often as its weight says."""
@@ -175,32 +202,76 @@ def _by_name(variables: Mapping[str, Variable] | Iterable[Variable] | None) -> d
 def _refuse_absent(given: Mapping[str, Variable], columns: Mapping[Any, Any]) -> None:
     for name in given:
         if name not in columns:
-            refuse_others([name], {str(column): given[name] for column in columns}, "the data")
+            problem = UnknownVariable.named(name, map(str, columns), "the data")
+            raise UnknownVariable(f"{problem} Its column is missing: add it, or leave it out of variables=.")
 
 
 def _encode(variable: Variable, column: Any) -> NDArray[Any]:
     if variable.is_continuous:
-        read = read_column(variable.name, np.asarray(column, dtype=np.float64))
-        return read[1]
+        return read_numbers(variable.name, column)
     return encode_column(variable, column, allow_missing=True)
 
 
-def _stacked_codes(columns: Sequence[tuple[Variable, NDArray[Any]]], num_rows: int) -> NDArray[Any]:
-    """One matrix, of bytes where all positions fit."""
-    largest = max((variable.num_states for variable, _ in columns), default=1)
-    codes = np.empty((len(columns), num_rows), dtype=np.int8 if largest <= 127 else np.int32)
-    for row, (_, column) in enumerate(columns):
+def _stacked(
+    columns: Collection[tuple[Variable, NDArray[Any]]], num_rows: int
+) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """One matrix of positions, of bytes where all of them fit, and one of numbers."""
+    discrete = [(variable.num_states, column) for variable, column in columns if not variable.is_continuous]
+    continuous = [column for variable, column in columns if variable.is_continuous]
+    largest = max((num_states for num_states, _ in discrete), default=1)
+    codes = np.empty((len(discrete), num_rows), dtype=np.int8 if largest <= 127 else np.int32)
+    for row, (_, column) in enumerate(discrete):
         codes[row] = column
-    codes.setflags(write=False)
-    return codes
-
-
-def _stacked_numbers(columns: Sequence[NDArray[Any]], num_rows: int) -> NDArray[np.float64]:
-    numbers = np.empty((len(columns), num_rows))
-    for row, column in enumerate(columns):
+    numbers = np.empty((len(continuous), num_rows))
+    for row, column in enumerate(continuous):
         numbers[row] = column
+    codes.setflags(write=False)
     numbers.setflags(write=False)
-    return numbers
+    return codes, numbers
+
+
+def _read_again(
+    table: Table,
+    given: Mapping[str, Variable],
+    weights: str | Sequence[float] | NDArray[Any] | None,
+    interventions: Mapping[str, Any] | None,
+) -> Table:
+    """The table with columns encoded as these variables, and with other weights and interventions if there are any."""
+    if isinstance(weights, str):
+        _refuse_no_weights(weights, table.variables)
+        weights, name = read_numbers(weights, _decoded(table, weights)), weights
+        table = table.select(other for other in table.variables if other != name)
+    _refuse_absent(given, table.variables)
+    changed = {name: variable for name, variable in given.items() if not _is_same(variable, table.variables[name])}
+    if changed:
+        columns = {name: (variable, _encode(variable, _decoded(table, name))) for name, variable in changed.items()}
+        table = table.with_columns(columns)
+    if weights is not None:
+        table = table.weighted(weights)
+    if interventions is not None:
+        marks = _read_interventions(interventions, table.variables, table.num_rows)
+        table = replace(table, interventions=marks)
+    return table
+
+
+def _is_same(first: Variable, second: Variable) -> bool:
+    """Whether columns of both are encoded alike, so that states are of the same types, too."""
+    return first == second and list(map(type, first.states)) == list(map(type, second.states))
+
+
+def _decoded(table: Table, name: str) -> NDArray[Any]:
+    """The values of a column, `None` or NaN where they are missing."""
+    variable, column = table.variables[name], table.column(name)
+    if variable.is_continuous:
+        return column
+    states = np.empty(variable.num_states + 1, dtype=object)
+    states[:-1] = variable.states
+    return np.asarray(states[column])
+
+
+def _refuse_no_weights(name: str, columns: Iterable[Any]) -> None:
+    if name not in columns:
+        raise UnknownVariable.named(name, map(str, columns), "the data, which should have it as weights")
 
 
 def _read_weights(weights: Any, num_rows: int) -> NDArray[np.float64] | None:

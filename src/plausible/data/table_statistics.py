@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from threading import Lock
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,31 +115,26 @@ class TableStatistics(Statistics):
     def extension_stacks(
         self, child: str, parents: Sequence[str], candidates: Sequence[str]
     ) -> list[tuple[Places, Counts]]:
-        """The same counts, those of candidates with equally many states together, not copied."""
+        """The same counts, those of candidates with equally many states together, not copied.
+
+        Families of few cells are counted by sets, all others, and weighted rows, in one pass over the rows.
+        """
         family, others = self._complete_places((*parents, child)), np.array(self._complete_places(candidates), np.int64)
         shape = tuple(self._sizes[list(family)].tolist())
-        if self.table.weights is not None or math.prod(shape) > _CELLS_PER_PASS:
-            return self._stacks_one_by_one(child, parents, candidates, self._sizes[others])
-        self._pack((*family, *others))
         order = np.argsort(self._sizes[others], kind="stable")
         sizes = self._sizes[others[order]]
+        self._refuse_large(child, math.prod(shape) * int(sizes.max(initial=1)))
+        is_weighted = self.table.weights is not None
+        counts = np.zeros((sizes.sum(), math.prod(shape)), dtype=np.float64 if is_weighted else np.int64)
+        num_small = 0 if is_weighted else int(np.searchsorted(sizes * math.prod(shape), _CELLS_PER_PASS, side="right"))
+        num_sets = int(sizes[:num_small].sum())
+        self._count_sets(child, family, others[order[:num_small]], counts[:num_sets])
+        self._count_cells(child, family, others[order[num_small:]], counts[num_sets:].reshape(-1))
         ends = np.cumsum(sizes)
-        sets = np.repeat(self._firsts[others[order]] - ends + sizes, sizes) + np.arange(sizes.sum())
-        counts = np.zeros((sets.size, math.prod(shape)), dtype=np.int64)
-        self._count_extensions(child, family, sets, counts)
         starts = np.flatnonzero(np.diff(sizes, prepend=0)).tolist()
         return [
             (order[start:end], counts[ends[start] - sizes[start] : ends[end - 1]].reshape(-1, sizes[start], *shape))
             for start, end in pairwise([*starts, sizes.size])
-        ]
-
-    def _stacks_one_by_one(
-        self, child: str, parents: Sequence[str], candidates: Sequence[str], sizes: Places
-    ) -> list[tuple[Places, Counts]]:
-        alike = [np.flatnonzero(sizes == size) for size in np.unique(sizes).tolist()]
-        return [
-            (places, np.stack([self.counts(child, (candidates[place], *parents)) for place in places.tolist()]))
-            for places in alike
         ]
 
     # --- counting ---
@@ -148,16 +144,12 @@ class TableStatistics(Statistics):
 
         sizes = self._sizes[list(places)]
         num_cells = math.prod(sizes.tolist())
-        if num_cells > MAX_ENTRIES:
-            raise TooLarge(
-                f"The counts of {child!r} and its parents would have {num_cells:.3g} cells. Give it fewer parents."
-            )
+        self._refuse_large(child, num_cells)
         columns, strides = np.array(places, dtype=np.int64), np.array(_strides(sizes.tolist()), dtype=np.int64)
         set_rows = self.table.interventions.get(child)
         if self.table.weights is not None:
-            weights = self.table.weights if set_rows is None else np.where(set_rows, 0.0, self.table.weights)
             weighed = np.zeros(num_cells)
-            weigh_rows(self.table.codes, columns, strides, weights, weighed)
+            weigh_rows(self.table.codes, columns, strides, self._row_weights(child), weighed)
             return weighed.reshape(sizes)
         counts = np.zeros(num_cells, dtype=np.int64)
         if num_cells <= _CELLS_PER_PASS:
@@ -168,11 +160,15 @@ class TableStatistics(Statistics):
             count_rows(self.table.codes, columns, strides, marks, counts)
         return counts.reshape(sizes)
 
-    def _count_extensions(self, child: str, family: Sequence[int], sets: NDArray[np.int64], counts: Counts) -> None:
+    def _count_sets(self, child: str, family: Sequence[int], others: Places, counts: Counts) -> None:
+        """Fill a line for each state of the other variables, by intersecting sets of rows."""
         from plausible.kernels.counting import count_extensions
 
-        places = np.array(family, dtype=np.int64)
-        rows = self._counting_rows(child)
+        if not others.size:
+            return
+        self._pack((*family, *others))
+        places, sizes, rows = np.array(family, dtype=np.int64), self._sizes[others], self._counting_rows(child)
+        sets = np.repeat(self._firsts[others] - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
 
         def count(start: int, end: int) -> None:
             count_extensions(
@@ -180,6 +176,35 @@ class TableStatistics(Statistics):
             )
 
         _in_threads(count, len(sets), self._num_threads if counts.size * rows.size > _SMALL else 1)
+
+    def _count_cells(self, child: str, family: Sequence[int], others: Places, counts: Counts) -> None:
+        """Fill the cells of the family with each of the other variables, row by row."""
+        from plausible.kernels.counting import weigh_extensions
+
+        columns, shape = np.array(family, dtype=np.int64), self._sizes[list(family)].tolist()
+        strides = np.array([math.prod(shape), *_strides(shape)], dtype=np.int64)
+        sizes = self._sizes[others] * strides[0]
+        starts = np.cumsum(sizes) - sizes
+        weights = self._row_weights(child)
+
+        def weigh(start: int, end: int) -> None:
+            weigh_extensions(self.table.codes, columns, strides, weights, others[start:end], starts[start:end], counts)
+
+        work = others.size * self.table.num_rows
+        _in_threads(weigh, len(others), min(self._num_threads, len(others)) if work > _SMALL else 1)
+
+    def _row_weights(self, child: str) -> NDArray[Any]:
+        """How much each row says about a child."""
+        set_rows = self.table.interventions.get(child)
+        if self.table.weights is None:
+            return np.ones(self.table.num_rows, np.int8) if set_rows is None else (~set_rows).astype(np.int8)
+        return self.table.weights if set_rows is None else np.where(set_rows, 0.0, self.table.weights)
+
+    def _refuse_large(self, child: str, num_cells: int) -> None:
+        if num_cells > MAX_ENTRIES:
+            raise TooLarge(
+                f"The counts of {child!r} and its parents would have {num_cells:.3g} cells. Give it fewer parents."
+            )
 
     def _counting_rows(self, child: str) -> NDArray[np.uint64]:
         """The set of the rows that say something about a child."""

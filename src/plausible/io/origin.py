@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from plausible.errors import warn_caller
+
 __all__ = ["reading", "warn_reader"]
 
 _FILE: ContextVar[str] = ContextVar("file that is being read", default="")
-_PACKAGE = __name__.partition(".")[0]
 
 
 @contextmanager
@@ -27,12 +26,4 @@ def reading(file: str) -> Iterator[None]:
 def warn_reader(text: str, category: type[Warning]) -> None:
     """Warn about the text that is being read."""
     file = _FILE.get()
-    warnings.warn(f"{file}: {text}" if file else text, category, stacklevel=_level_of_caller())
-
-
-def _level_of_caller() -> int:
-    """The `stacklevel`, for a call of `warn` by the function above, of the innermost frame outside of this package."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
-        frame, level = frame.f_back, level + 1
-    return level
+    warn_caller(f"{file}: {text}" if file else text, category)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from plausible.kernels.jit import kernel
 
-__all__ = ["count_by_sets", "count_extensions", "count_rows", "weigh_rows"]
+__all__ = ["count_by_sets", "count_extensions", "count_rows", "weigh_extensions", "weigh_rows"]
 
 Bits = NDArray[np.uint64]
 Codes = NDArray[Any]
@@ -139,3 +139,22 @@ def weigh_rows(codes: Codes, columns: Ints, strides: Ints, weights: Floats, coun
         _find_cells(codes, columns, strides, start, end, cells)
         for row in range(end - start):
             counts[cells[row]] += weights[start + row]
+
+
+@kernel
+def weigh_extensions(
+    codes: Codes, columns: Ints, strides: Ints, weights: Codes, candidates: Ints, starts: Ints, counts: Codes
+) -> None:
+    """How much the rows in each cell weigh that a family has with each of the candidates as its first variable.
+
+    `strides` has one number more than the family has columns: in front, how many cells it has. The cells of each
+    candidate begin at its place in `starts`. The cells of the family are found once for all candidates.
+    """
+    cells, num_rows, num_cells = np.empty(_BLOCK, dtype=np.int64), codes.shape[1], strides[0]
+    for start in range(0, num_rows, _BLOCK):
+        end = min(num_rows, start + _BLOCK)
+        _find_cells(codes, columns, strides[1:], start, end, cells)
+        for place in range(candidates.size):
+            column, first = codes[candidates[place], start:end], starts[place]
+            for row in range(end - start):
+                counts[first + column[row] * num_cells + cells[row]] += weights[start + row]

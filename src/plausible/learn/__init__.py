@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from plausible.learn.classifiers.classifier import IncompleteRows
+    from plausible.learn.classifiers.classifier import IncompleteRows, UnseenStates
     from plausible.learn.classifiers.estimator import NotFitted
     from plausible.learn.classifiers.kinds import (
         BayesianNetworkClassifier,
@@ -369,6 +369,7 @@ __all__ = [
     "TANClassifier",
     "TreeLearner",
     "UnidentifiedParameters",
+    "UnseenStates",
     "WeightedGraphs",
     "WholeVariables",
     "WithPrior",
@@ -465,7 +466,7 @@ __all__ = [
 
 #: File -> the names that it is loaded for, when one of them is first asked for.
 _FILES = {
-    "classifiers.classifier": "IncompleteRows",
+    "classifiers.classifier": "IncompleteRows UnseenStates",
     "classifiers.estimator": "NotFitted",
     "classifiers.kinds": "BayesianNetworkClassifier KDBClassifier NaiveBayesClassifier TANClassifier",
     "confidence.bootstrap": "bootstrap",
@@ -597,8 +598,11 @@ def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'plausible.learn' has no attribute {name!r}")
     file, function = _HOMES[name]
-    globals()[name] = getattr(import_module(f"plausible.learn.{file}"), function)
-    return globals()[name]
+    found = getattr(import_module(f"plausible.learn.{file}"), function)
+    if name in _ALIASES:  # so that help() and pickles call it what it is called here
+        found.__module__, found.__name__, found.__qualname__ = __name__, name, name
+    globals()[name] = found
+    return found
 
 
 def __dir__() -> list[str]:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from plausible.errors import InvalidModel
 from plausible.graphs.comparison import StructureComparison, compare_structure
+from plausible.models.alignment import with_states_of
 from plausible.models.bayesian_network import BayesianNetwork
 
 __all__ = ["NetworkComparison", "compare"]
@@ -58,6 +59,8 @@ class NetworkComparison:
 def compare(reference: BayesianNetwork, estimate: BayesianNetwork) -> NetworkComparison:
     """Compare two networks over the same variables: their graphs, and the CPDs whose parents are the same.
 
+    States are compared by name, whatever their order.
+
     Parameters
     ----------
     reference
@@ -80,9 +83,14 @@ def compare(reference: BayesianNetwork, estimate: BayesianNetwork) -> NetworkCom
       wet: 0.05
     """
     structure = compare_structure(reference.graph, estimate.graph)
+    estimate = with_states_of(estimate, reference.variables)
     for name, variable in reference.variables.items():
         if estimate.variables[name] != variable:
-            raise InvalidModel(f"{name!r} has other states in the estimate: {estimate.variables[name].states}.")
+            raise InvalidModel(
+                f"{name!r} has the states {list(variable.states)} in the reference, but other ones in the estimate: "
+                f"{list(estimate.variables[name].states)}. What is learned from rows that lack a state has it if they "
+                "are read with variables=reference.variables."
+            )
     parameters: dict[str, float] = {}
     incomparable: list[str] = []
     for name, cpd in reference.cpds.items():

@@ -9,6 +9,7 @@ import numpy as np
 
 from plausible.errors import ImpossibleEvidence, InvalidModel, NotSupported, TooLarge
 from plausible.factors import Factor
+from plausible.models.alignment import with_states_of
 from plausible.models.bayesian_network import BayesianNetwork
 from plausible.models.exact_engine import ExactEngine
 from plausible.variables import Evidence
@@ -25,7 +26,7 @@ def kl_divergence_networks(p: BayesianNetwork, q: BayesianNetwork) -> float:
     Parameters
     ----------
     p, q
-        Discrete networks over the same variables with the same states; their graphs may differ.
+        Discrete networks over the same variables with the same states, in any order; their graphs may differ.
 
     Notes
     -----
@@ -38,6 +39,7 @@ def kl_divergence_networks(p: BayesianNetwork, q: BayesianNetwork) -> float:
     >>> round(kl_divergence_networks(fair, loaded), 6)
     0.143841
     """
+    q = with_states_of(q, p.variables)
     _check_comparable(p, q)
     marginal = _family_marginals(p)
     return max(_expected_log(p, marginal) - _expected_log(q, marginal), 0.0)

@@ -33,7 +33,7 @@ from plausible.models.hybrid_states import hybrid_expectation, hybrid_plan
 from plausible.models.interventions import has_hidden_numbers, settings_of
 from plausible.models.lowering import lower, plain_factors
 from plausible.models.tree_questions import SUM_REMEDIES, TreeQuestions, query_remedies, refuse_engine
-from plausible.models.uncertainty import ParameterUncertainty, with_error_bars
+from plausible.models.uncertainty import HasPosterior, ParameterUncertainty, with_error_bars
 from plausible.variables import Evidence, EvidenceLike, State
 from plausible.variables.evidence import findings_of
 
@@ -66,7 +66,7 @@ class NetworkQuestions(TreeQuestions):
         *,
         engine: EngineChoice = None,
         budget: Budget | None = None,
-        uncertainty: ParameterUncertainty | None = None,
+        uncertainty: ParameterUncertainty | HasPosterior | None = None,
     ) -> Factor:
         """P(targets | evidence, do), from the part of the network that matters.
 
@@ -85,9 +85,10 @@ class NetworkQuestions(TreeQuestions):
         budget
             What the answer may cost; the default budget where left out.
         uncertainty
-            What is known about the parameters, such as a `ParameterPosterior`: `.info.standard_deviations` then holds
-            that of each number of the answer, by the delta method, and `.info.error` the largest. It takes two
-            calibrations for each number.
+            What is known about the parameters, such as a `ParameterPosterior` or a `ParameterFit`:
+            `.info.standard_deviations` then holds that of each number of the answer, by the delta method, and
+            `.info.error` the largest. It takes two calibrations for each number. Refused where distributions
+            matter that were estimated and are no tables.
 
         Returns
         -------

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.errors import NotSupported
+from plausible.errors import InvalidArgument, NotSupported
 from plausible.factors import Factor
+from plausible.graphs import DAG
 from plausible.inference.info import QueryInfo
 from plausible.models.interventions import settings_of
 from plausible.variables import EvidenceLike, State
@@ -20,16 +21,30 @@ from plausible.variables.evidence import findings_of
 if TYPE_CHECKING:
     from plausible.inference.sensitivity import Derivatives
 
-__all__ = ["ParameterUncertainty", "with_error_bars"]
+__all__ = ["HasPosterior", "ParameterUncertainty", "with_error_bars"]
 
 Slopes: TypeAlias = Mapping[str, NDArray[np.float64]]
 
 
+@runtime_checkable
 class ParameterUncertainty(Protocol):
     """What is known about the parameters of a network."""
 
+    @property
+    def estimated(self) -> Collection[str]:
+        """The variables whose parameters are uncertain, too, but of which nothing is known here."""
+
     def variance_along(self, slopes: Slopes) -> float:
         """The variance of Σ slope · θ over all entries of all tables, by the names of their variables."""
+
+
+@runtime_checkable
+class HasPosterior(Protocol):
+    """A fit that holds what is known about the parameters."""
+
+    @property
+    def posterior(self) -> ParameterUncertainty:
+        """What is known about the parameters."""
 
 
 class _Differentiable(Protocol):
@@ -37,6 +52,10 @@ class _Differentiable(Protocol):
 
     def derivatives(self, evidence: Any = None, query: Any = None) -> Derivatives:
         """dP(e)/dθ, or dP(x | e)/dθ."""
+
+    @property
+    def graph(self) -> DAG:
+        """Its graph."""
 
     def intervene(self, do: Mapping[str, State]) -> _Differentiable:
         """The mutilated network of do(X = x)."""
@@ -47,12 +66,13 @@ def with_error_bars(
     answer: Factor,
     evidence: EvidenceLike | None,
     do: Mapping[str, State] | None,
-    uncertainty: ParameterUncertainty,
+    uncertainty: ParameterUncertainty | HasPosterior,
 ) -> Factor:
     """An answer whose `.info` has a standard deviation for each number, by the delta method.
 
     Var P(x | e) ≈ g' Σ g, where g is the gradient of the answer in all entries of all tables, taken at the network's
-    own, and Σ their covariance. It falls as 1/N, and is exact where the answer is linear in the parameters.
+    own, and Σ their covariance. It falls as 1/N, and is exact where the answer is linear in the parameters. Refused
+    where other distributions that were estimated matter, such as Gaussian ones: their part would be left out.
 
     Parameters
     ----------
@@ -63,19 +83,45 @@ def with_error_bars(
     evidence, do
         What is known, and what is set.
     uncertainty
-        What is known about the parameters; those of variables that are set do not count.
+        What is known about the parameters, or a fit that holds it; those of variables that are set do not count.
     """
     settings = settings_of(do)
     asked: _Differentiable = network.intervene(settings) if settings else network
     findings = dict(findings_of(evidence))
+    known = _known(uncertainty)
+    _refuse_unknown_part(known, asked.graph, {*findings, *(variable.name for variable in answer.scope)}, settings)
     deviations = np.zeros(answer.values.shape)
     for place in np.ndindex(deviations.shape):
         cell = {variable.name: variable.states[i] for variable, i in zip(answer.scope, place, strict=True)}
         slopes = {name: s for name, s in _slopes(asked, cell, findings).items() if name not in settings}
-        deviations[place] = math.sqrt(max(uncertainty.variance_along(slopes), 0.0))
+        deviations[place] = math.sqrt(max(known.variance_along(slopes), 0.0))
     deviations.setflags(write=False)
     info = answer.info if isinstance(answer.info, QueryInfo) else QueryInfo("")
     return answer.with_info(replace(info, error=float(deviations.max(initial=0.0)), standard_deviations=deviations))
+
+
+def _known(uncertainty: object) -> ParameterUncertainty:
+    """What is known about the parameters, also where it is given inside of a fit."""
+    held = uncertainty.posterior if isinstance(uncertainty, HasPosterior) else uncertainty
+    if not isinstance(held, ParameterUncertainty):
+        raise InvalidArgument(
+            f"uncertainty= is what is known about the parameters, such as fit_parameters(...).posterior, not a "
+            f"{type(uncertainty).__name__}."
+        )
+    return held
+
+
+def _refuse_unknown_part(
+    known: ParameterUncertainty, graph: DAG, asked: Collection[str], settings: Collection[str]
+) -> None:
+    """Refuse error bars that would leave out part of the uncertainty; only ancestors of what is asked about matter."""
+    relevant = {*asked, *graph.ancestors(asked)} - set(settings)
+    left_out = sorted(name for name in known.estimated if name in relevant)
+    if left_out:
+        raise NotSupported(
+            f"The parameters of {', '.join(map(repr, left_out))} were estimated, too, but are no tables: error bars "
+            "would leave out how uncertain they are. Leave out uncertainty=, or ask what does not depend on them."
+        )
 
 
 def _slopes(network: _Differentiable, cell: Mapping[str, State], findings: Mapping[str, Any]) -> Slopes:

@@ -14,7 +14,7 @@ import pytest
 
 import plausible as pb
 from plausible.errors import ImpossibleEvidence, InvalidArgument, UnknownState, UnknownVariable
-from plausible.learn.classifiers.classifier import IncompleteRows
+from plausible.learn.classifiers.classifier import IncompleteRows, UnseenStates
 from plausible.learn.classifiers.estimator import NotFitted
 from plausible.learn.classifiers.kinds import (
     BayesianNetworkClassifier,
@@ -182,11 +182,14 @@ def test_the_class_is_called_as_its_column_and_never_as_a_feature():
     assert NaiveBayesClassifier().fit({"class": [0, 1]}, [0, 1]).class_name_ == "class_"
 
 
-def test_unseen_states_are_an_error_or_missing():
-    """As asked for."""
+def test_unseen_states_are_missing_with_a_warning_without_one_or_an_error():
+    """As asked for; the default keeps the scores of folds that lack a rare state."""
     X, y = discrete_rows()
     with pytest.raises(UnknownState, match="7"):
-        NaiveBayesClassifier().fit(X, y).predict({"A": [7]})
+        NaiveBayesClassifier(unseen="error").fit(X, y).predict({"A": [7]})
+    usual = NaiveBayesClassifier().fit(X, y)
+    with pytest.warns(UnseenStates, match="'A' has states .* such as 7"):
+        assert usual.predict_proba({"A": [7], "B": [1]}) == pytest.approx(usual.predict_proba({"B": [1]}))
     lenient = NaiveBayesClassifier(unseen="missing").fit(X, y)
     assert lenient.predict_proba({"A": [7], "B": [1]}) == pytest.approx(lenient.predict_proba({"B": [1]}))
     with pytest.raises(UnknownVariable, match="'E'"):
@@ -231,3 +234,37 @@ def test_scikit_learn_is_not_needed():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["[2]", "False"]
+
+
+@pytest.mark.parametrize("k", ["a", 1.5, -1])
+def test_the_number_of_dependences_is_a_whole_number(k):
+    with pytest.raises(InvalidArgument, match="k is a number of parents"):
+        KDBClassifier(k=k).fit([[0], [1]], [0, 1])
+
+
+@pytest.mark.parametrize("y", [[1, "a"], np.array([1, "a"], dtype=object)], ids=["list", "array"])
+def test_classes_of_different_kinds_are_refused_however_they_are_given(y):
+    with pytest.raises(InvalidArgument, match="mixes texts and others, such as 'a' and 1"):
+        NaiveBayesClassifier().fit([[0], [1]], y)
+
+
+def test_scoring_needs_a_class_and_a_weight_for_each_row():
+    X, y = discrete_rows()
+    fitted = NaiveBayesClassifier().fit(X, y)
+    with pytest.raises(InvalidArgument, match=r"y has the shape \(1,\)"):
+        fitted.score(X, y[:1])
+    with pytest.raises(InvalidArgument, match=r"sample_weight has the shape \(2,\)"):
+        fitted.score(X, y, [1.0, 1.0])
+
+
+def test_priors_are_numbers_of_any_type_or_names():
+    X, y = discrete_rows()
+    usual = NaiveBayesClassifier(prior=1.0).fit(X, y).network_
+    assert NaiveBayesClassifier(prior=np.int64(1)).fit(X, y).network_ == usual
+    assert NaiveBayesClassifier(prior="k2").fit(X, y).network_ == usual
+
+
+@pytest.mark.parametrize("kind", [NaiveBayesClassifier, TANClassifier, KDBClassifier, BayesianNetworkClassifier])
+def test_the_docstring_of_each_kind_tells_all_of_its_options(kind):
+    for name in kind().get_params():
+        assert f"\n{name}\n    " in kind.__doc__

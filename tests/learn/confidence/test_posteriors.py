@@ -285,3 +285,35 @@ def test_varied_scores_show_which_edges_depend_on_the_choice():
     assert frame.iloc[0].tolist()[:2] == ["x", "y"]
     assert frame.iloc[0].tolist()[2:] == pytest.approx([*shares, shares[2] - shares[0]])
     assert found.ranges[0, 2] == pytest.approx(0, abs=1e-9)
+
+
+def test_edges_of_a_posterior_stand_out_if_they_are_more_probable_than_not():
+    rng = np.random.default_rng(0)
+    data = {name: rng.integers(0, 2, 40) for name in "abcd"}
+    for strengths in (edge_posterior(data).strengths, enumerate_posterior(data).as_classes().strengths()):
+        assert strengths.threshold == 0.5
+        assert all(strengths.strength(*edge) > 0.5 for edge in strengths.consensus().edges)
+
+
+def test_advice_names_the_quantity_and_what_was_not_tried():
+    rng = np.random.default_rng(0)
+    data = {name: rng.integers(0, 2, 40) for name in "abcd"}
+    lengths = ChainLengths(num_draws=4, num_chains=4, burn_in=0, thin=1)
+    orders, graphs = (sample(data, lengths=lengths, seed=1) for sample in (sample_orders, sample_structures))
+    assert "R-hat of" in orders.advice
+    assert "sample orders" not in orders.advice
+    assert "sample orders" in graphs.advice
+    assert graphs.advice in str(graphs).splitlines()
+
+
+def test_lengths_that_are_none_are_refused():
+    for sample in (sample_orders, sample_structures):
+        with pytest.raises(InvalidArgument, match="ChainLengths"):
+            sample({"a": [0, 1]}, lengths=300)
+
+
+def test_posteriors_print_briefly():
+    data = {"a": [0, 1] * 10, "b": [0, 1] * 10}
+    assert "log evidence" in str(edge_posterior(data))
+    assert "3 graphs over 2 variables" in str(enumerate_posterior(data))
+    assert "array" not in repr(enumerate_posterior(data)) + repr(edge_posterior(data))

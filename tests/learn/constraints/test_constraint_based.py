@@ -308,3 +308,47 @@ def test_tests_that_contradict_each_other_have_no_graph_and_say_so():
     cycle = ConstraintResult(PDAG("A - B - C - D - A"), {}, {}, (0,))
     with pytest.raises(InvalidGraph, match=r"variant='majority'"):
         cycle.dag()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_blankets_report_as_separating_separates(method):
+    for seed in range(6):
+        test = GTest(_sample(erdos_renyi_dag(8, 0.3, seed=seed), 300, seed))
+        found = structure_from_blankets(test, method=method)
+        for pair, given in found.separating_sets.items():
+            outcome = test.test(*sorted(pair), given)
+            assert outcome.is_independent(0.05)
+            assert found.p_values[pair] >= outcome.p_value - 1e-12
+
+
+@pytest.mark.parametrize("learn", [pc, structure_from_blankets])
+def test_copies_keep_their_edges(learn):
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 2, 400)
+    b = np.where(rng.random(400) < 0.2, 1 - a, a)
+    found = learn({"A": a, "A2": a, "A3": a, "B": b})
+    assert {frozenset(edge) for edge in found.graph.undirected_edges} == set(
+        map(frozenset, combinations(["A", "A2", "A3", "B"], 2))
+    )
+
+
+@pytest.mark.parametrize("alpha", [2, -1, 0, "x"])
+def test_a_level_that_is_none_is_refused_everywhere(alpha):
+    data = {"A": [0, 1, 0, 1], "B": [0, 1, 1, 1]}
+    learners = (
+        pc,
+        structure_from_blankets,
+        partial(markov_blanket, target="A"),
+        partial(parents_and_children, target="A"),
+    )
+    for learn in learners:
+        with pytest.raises(InvalidArgument, match="alpha="):
+            learn(data, alpha=alpha)
+    for seconds in (-1, math.nan, "x"):
+        with pytest.raises(InvalidArgument, match="time_limit="):
+            pc(data, time_limit=seconds)
+
+
+def test_a_result_of_tests_prints_its_graph_in_two_lines():
+    found = pc(DSeparationOracle("A -> C <- B"))
+    assert str(found) == f"3 variables, 2 directed and 0 undirected edges; {sum(found.num_tests)} tests\nA -> C; B -> C"

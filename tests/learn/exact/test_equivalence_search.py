@@ -14,6 +14,7 @@ from plausible.learn.structures.exact.class_moves import ClassGraph
 from plausible.learn.structures.exact.dynamic_programming import optimal_by_subsets
 from plausible.learn.structures.exact.equivalence import search_classes
 from plausible.learn.structures.knowledge import Knowledge
+from plausible.learn.structures.structure import learn_structure
 
 
 @pytest.mark.parametrize("num", [3, 4, 5, 6, 8])
@@ -103,3 +104,29 @@ def test_few_variables_and_early_ends():
     scores = GaussianScores(random_covariance(DAG("v0 -> v1 -> v2"), np.random.default_rng(0)))
     assert search_classes(scores, time_limit=0).stopped == "time limit"
     assert search_classes(scores, progress=lambda steps, score: steps == 1).graph.num_edges == 1
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_search_ends_above_its_start_with_a_score_that_tells_equivalent_graphs_apart(seed):
+    scores = RandomScores(5, seed)
+    found = search_classes(scores)
+    assert found.stopped == "local maximum"
+    assert found.score >= scores.graph(DAG(nodes=scores.names))
+
+
+@pytest.mark.parametrize("score", ["k2", "fnml"])
+def test_learning_by_classes_refuses_scores_that_tell_equivalent_graphs_apart(score):
+    with pytest.raises(NotSupported, match="'bic' or 'bdeu'"):
+        learn_structure(random_frame(4, 50, 0), "ges", score)
+
+
+def test_learning_by_classes_refuses_mixed_data():
+    rng = np.random.default_rng(0)
+    frame = {"u": rng.normal(size=40), "d": rng.choice(["a", "b"], 40)}
+    with pytest.raises(NotSupported, match=r"mixed data.*'hill-climbing'"):
+        learn_structure(frame, "ges")
+
+
+def test_the_clock_is_looked_at_before_the_first_step():
+    found = search_classes(RandomScores(6, 0), time_limit=0)
+    assert (found.stopped, found.steps) == ("time limit", 0)

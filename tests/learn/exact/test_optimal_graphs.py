@@ -1,7 +1,7 @@
 """Exact searches: no graph beats what they find, and bounds hold."""
 
 import math
-from itertools import pairwise, permutations
+from itertools import combinations, pairwise, permutations
 
 import numpy as np
 import pytest
@@ -11,12 +11,13 @@ from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.inference.search.local_search import GreedyAscent
 from plausible.kernels.parent_sets import best_of_subsets, find_fitting
+from plausible.learn.scores.gaussian import GaussianLikelihood
 from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structures.exact.dynamic_programming import optimal_by_subsets
 from plausible.learn.structures.exact.order_graph import optimal_by_orders
 from plausible.learn.structures.exact.orders import OrderSearch, search_orders
 from plausible.learn.structures.exact.parent_sets import find_parent_sets
-from plausible.learn.structures.exact.superset_bounds import DirichletBound, PenaltyBound
+from plausible.learn.structures.exact.superset_bounds import DirichletBound, GaussianBound, PenaltyBound
 from plausible.learn.structures.knowledge import Knowledge
 
 EXACT = [optimal_by_subsets, optimal_by_orders]
@@ -243,10 +244,32 @@ def test_what_would_not_fit_is_refused_with_advice():
     with pytest.raises(TooLarge, match=r"8 GiB.*order graph"):
         optimal_by_subsets(RandomScores(30, 0))
     with pytest.raises(TooLarge, match=r"10,485,760 families.*max_parents"):
-        optimal_by_orders(RandomScores(20, 0))
+        optimal_by_subsets(RandomScores(20, 0))
     statistics = TableStatistics(random_frame(6, 60, 0))
     with pytest.raises(TooLarge, match="more than 50"):
         find_parent_sets(PricedLikelihood().on(statistics), bound=PenaltyBound(statistics), max_families=50)
+
+
+@pytest.mark.parametrize("search", [optimal_by_orders, search_orders])
+def test_searches_over_orders_leave_out_the_largest_families_and_say_so(search):
+    frame = {name: np.random.default_rng(seed).normal(size=60) for seed, name in enumerate("abcdef")}
+    frame["f"] = frame["a"] + frame["b"] + frame["c"] + frame["d"]
+    scores = GaussianLikelihood().on_data(frame)
+    found = search(scores, bound=GaussianBound(frame), max_families=60)
+    assert found.score <= optimal_by_subsets(scores).score <= found.bound < math.inf
+    assert optimal_by_orders(scores, max_families=60).stopped == "family limit"
+
+
+def test_no_gaussian_family_exceeds_its_bound():
+    rng = np.random.default_rng(0)
+    frame = {name: rng.normal(size=30) for name in "abcd"}
+    frame["e"] = frame["a"] + 0.5 * frame["b"] + rng.normal(size=30)
+    scores, bound = GaussianLikelihood().on_data(frame), GaussianBound(frame)
+    for size in range(5):
+        for chosen in combinations("abcd", size):
+            for less in range(size + 1):
+                upper = bound.upper("e", chosen[:less], [name for name in "abcd" if name not in chosen[:less]])
+                assert scores.family("e", chosen) <= upper + 1e-9
 
 
 @pytest.mark.parametrize("search", [*EXACT, search_orders])

@@ -14,7 +14,7 @@ from plausible.learn.estimation.fit import fit_parameters, learn_parameters
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.likelihood import log_likelihood
 from plausible.learn.estimation.logistic import LogisticLearner
-from plausible.learn.estimation.priors import BDeu
+from plausible.learn.estimation.priors import BDeu, Dirichlet
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
@@ -256,3 +256,47 @@ def test_a_fixed_distribution_of_any_kind_goes_with_a_posterior_of_the_rest():
     logs = fit.posterior.log_predictive(data)
     expected = BayesianNetwork(TableCPD(Variable("a", ["u", "v"]), [0.4, 0.6]), fit.network.cpd("y"))
     np.testing.assert_allclose(logs, expected.log_likelihood(data))
+
+
+@pytest.mark.parametrize("estimate", ["mean", "map", "mle"])
+def test_a_tree_that_splits_everywhere_is_the_table_of_the_same_estimate(estimate):
+    rows = {"a": [0, 1] * 40, "y": [0, 1] * 39 + [1, 1]}
+    table = learn_parameters("a -> y", rows, Dirichlet(3.0), estimate=estimate).cpd("y")
+    tree = learn_parameters("a -> y", rows, Dirichlet(3.0), estimate=estimate, kinds={"y": "tree"}).cpd("y")
+    assert tree.to_table().values == pytest.approx(table.values)
+
+
+@pytest.mark.parametrize("weights", [[5, 5], [2, 3]])
+def test_a_gaussian_of_weighted_rows_is_that_of_repeated_ones(weights):
+    """Also where there are too few different rows to tell a variance."""
+    a, b, g = np.array([0.5, 1.0]), np.array([1.0, 3.5]), np.array([0, 1])
+    for graph in ("a -> b", "a -> b <- g"):
+        weighted = fit_parameters(graph, Table.read({"a": a, "b": b, "g": g}, weights=weights))
+        repeated = fit_parameters(graph, {n: np.repeat(c, weights) for n, c in {"a": a, "b": b, "g": g}.items()})
+        assert weighted.network.cpd("b") == repeated.network.cpd("b")
+        assert weighted.unidentified.keys() == repeated.unidentified.keys()
+
+
+def test_a_logistic_distribution_without_rows_is_even():
+    table = Table.read({"x": np.empty(0), "y": []}, [Variable("y", 2)])
+    fit = fit_parameters("x -> y", table)
+    assert fit.network.cpd("y").weights["x"] == pytest.approx([0.0])
+    assert fit.unidentified["y"].tolist() == [True]
+
+
+def test_a_cause_that_is_never_active_is_named_where_that_is_an_error():
+    table = Table.read({"a": [0, 0, 0], "y": [0, 1, 0]}, [Variable("a", 2)])
+    with pytest.raises(InvalidArgument, match="its parent 'a' is never active"):
+        learn_parameters("a -> y", table, kinds={"y": "noisy-or"}, unseen="error")
+
+
+def test_error_bars_that_would_leave_out_gaussian_parameters_are_refused():
+    rng = np.random.default_rng(0)
+    g = rng.integers(0, 2, 50)
+    fit = fit_parameters("g -> x", {"g": g, "x": rng.normal(size=50) + g})
+    with pytest.raises(NotSupported, match="'x' were estimated"):
+        fit.network.query("g", evidence={"x": 1.0}, uncertainty=fit.posterior)
+    bars = fit.network.query("g", uncertainty=fit).info.standard_deviations
+    assert bars == pytest.approx(fit.posterior["g"].standard_deviation)
+    with pytest.raises(InvalidArgument, match="not a int"):
+        fit.network.query("g", uncertainty=3)

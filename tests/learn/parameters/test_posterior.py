@@ -1,5 +1,7 @@
 """Posteriors over tables: moments, predictions, streams, and error bars on answers."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,12 +12,13 @@ from scipy.special import betaln
 from network_oracle import random_network
 from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
-from plausible.errors import NotSupported
+from plausible.errors import NotSupported, UnknownVariable
 from plausible.graphs import DAG
 from plausible.learn.estimation.fit import learn_parameters
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.posterior import parameter_posterior
 from plausible.learn.estimation.priors import K2, BDeu, Dirichlet
+from plausible.learn.evaluation.losses import row_losses
 from plausible.variables import Variable
 from row_oracle import loop_counts, rows_of
 
@@ -163,3 +166,19 @@ def test_error_bars_of_a_linear_answer_are_exact():
     np.testing.assert_allclose(answer.info.standard_deviations, posterior["A"].standard_deviation)
     sure = posterior.network().query("A", evidence={"A": 1}, uncertainty=posterior)
     np.testing.assert_allclose(sure.info.standard_deviations, 0.0, atol=1e-12)
+
+
+def test_predictions_leave_out_what_was_set_and_need_only_the_columns_of_the_network():
+    posterior = parameter_posterior("x -> y", {"x": [0, 1, 1], "y": [0, 1, 0]}, K2())
+    columns = {"x": [0, 1], "y": [1, 1], "z": ["a", None]}
+    table = Table.read(columns, posterior.variables, interventions={"x": [True, False]})
+    found = posterior.log_predictive(table)
+    assert found == pytest.approx(-row_losses(posterior.network(), table))
+    assert found[0] == pytest.approx(math.log(posterior["y"].mean[0, 1]))
+
+
+def test_a_missing_column_of_more_data_is_called_missing():
+    posterior = parameter_posterior("x -> y", {"x": [0, 1], "y": [0, 1]}, K2())
+    with pytest.raises(UnknownVariable, match=r"'y' is not a variable of the data.*Its column is missing") as caught:
+        posterior.partial_fit({"x": [0]})
+    assert "drop" not in str(caught.value)

@@ -12,6 +12,7 @@ from network_oracle import random_network
 from plausible.cpds import TableCPD
 from plausible.data.events import empirical_distribution, event_count, where
 from plausible.data.table import Table
+from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import DAG
 from plausible.learn.estimation.fit import UnidentifiedParameters, fit_parameters, learn_parameters
@@ -26,6 +27,8 @@ from plausible.learn.estimation.likelihood import (
 from plausible.learn.estimation.posterior import parameter_posterior
 from plausible.learn.estimation.priors import K2, BDe, BDeu, Dirichlet
 from plausible.learn.scores.information import conditional_entropy
+from plausible.learn.structures.knowledge import Knowledge
+from plausible.learn.structures.structure import learn_structure
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 from row_oracle import loop_counts, rows_of
@@ -257,3 +260,62 @@ def test_fragmentation_counts_the_cases_for_each_state_of_the_parents():
     assert (family.num_thin, family.num_parameters) == ((cases < 4).sum(), 18)
     assert family.cases_per_parameter == pytest.approx(40 / 18)
     assert str(report).startswith("X: 9 rows")
+
+
+# --- modes, priors by name, what is refused ---
+
+
+def test_the_mode_without_a_prior_is_the_maximum_of_the_likelihood():
+    rows = {"x": [0, 0, 0, 1]}
+    assert learn_parameters(DAG("x"), rows, estimate="map").cpd("x").values == pytest.approx([0.75, 0.25])
+    assert learn_parameters(DAG("x"), rows, K2(), estimate="map").cpd("x").values == pytest.approx([0.75, 0.25])
+
+
+@pytest.mark.parametrize(
+    ("name", "prior"), [("k2", K2()), ("BDeu", BDeu()), ("bdeu:4", BDeu(4)), ("dirichlet:0.5", Dirichlet(0.5))]
+)
+def test_priors_go_by_name(name, prior):
+    assert learn_parameters(HEALTH_GRAPH, HEALTH, name) == learn_parameters(HEALTH_GRAPH, HEALTH, prior)
+
+
+@pytest.mark.parametrize(("name", "told"), [("bdue", "mean 'bdeu'"), ("k2:3", "has no number"), ("bdeu:x", "colon")])
+def test_names_that_are_no_priors_are_refused_with_help(name, told):
+    with pytest.raises(InvalidArgument, match=told):
+        learn_parameters(HEALTH_GRAPH, HEALTH, name)
+
+
+def test_rows_left_to_a_prior_need_one_of_their_own_variable():
+    table = Table.read({"x": [0, 0], "y": [0, 1]}, [Variable("x", 2)])
+    with pytest.raises(InvalidArgument, match="1 rows of 'y', such as that of x=1, and no prior"):
+        learn_parameters("x -> y", table, {"x": K2()}, unseen="prior")
+    assert learn_parameters("x -> y", table, {"y": K2()}, unseen="prior").cpd("y").values[1] == pytest.approx(
+        [0.5, 0.5]
+    )
+
+
+def test_counts_that_were_taken_away_without_being_there_are_refused():
+    few, more = TableStatistics({"x": [0, 1]}), TableStatistics({"x": [1, 0, 1, 1]})
+    with pytest.raises(InvalidArgument, match="negative counts"):
+        learn_parameters(DAG("x"), few - more)
+    weighted = TableStatistics(Table.read({"x": [0, 1]}, weights=[0.1, 0.3]))
+    left = (weighted + weighted + weighted) - weighted * 3.0
+    assert left.counts("x").tolist() == [0.0, 0.0]
+
+
+def test_weights_that_add_up_to_infinity_are_refused():
+    table = Table.read({"x": [0, 1]}, weights=[1.5e308, 1.5e308])
+    with pytest.raises(InvalidArgument, match="Divide all by the largest"):
+        learn_parameters(DAG("x"), table)
+
+
+def test_an_empty_group_of_ties_is_refused():
+    with pytest.raises(InvalidArgument, match="group of tied= is empty"):
+        ParameterKnowledge(tied=[[]])
+
+
+def test_the_warning_about_open_rows_points_at_the_line_that_asked():
+    table = Table.read({"x": [0, 0], "y": [0, 1]}, [Variable("x", 2)])
+    found = learn_structure(table, knowledge=Knowledge(required="x -> y"))
+    with pytest.warns(UnidentifiedParameters) as caught:
+        found.network()
+    assert caught[0].filename == __file__

@@ -14,6 +14,7 @@ from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG, class_members
 from plausible.kernels.family_terms import sum_family_terms
+from plausible.learn.estimation.priors import BDeu
 from plausible.learn.scores.custom import CountFunction, FamilyFunction
 from plausible.learn.scores.description_length import DescriptionLength
 from plausible.learn.scores.dirichlet import BDeuScore, BDsScore, DirichletScore, K2Score, StandardBayesian
@@ -341,3 +342,37 @@ def test_names_of_scores_are_read_and_unknown_ones_refused():
             wrong()
     with pytest.raises(InvalidArgument, match="at most 3"):
         WithPrior(BIC(), ExpectedParents(3)).on_data(FIVE)
+
+
+def test_a_prior_network_refuses_continuous_columns_as_other_scores_of_counts_do():
+    coin = BayesianNetwork(TableCPD("a", [0.5, 0.5]))
+    with pytest.raises(NotSupported, match="'x' is continuous, but BDeScore"):
+        BDeScore(coin).on_data({"a": [0, 1], "x": [0.5, 1.5]})
+
+
+def test_a_parent_that_is_named_twice_is_charged_once():
+    scores = WithPrior(BIC(), EdgePenalty(0.5)).on_data({"a": [0, 1, 1], "b": [0, 1, 0]})
+    assert scores.family("a", ["b", "b"]) == scores.family("a", ["b"])
+
+
+def test_no_variable_extends_its_own_parents():
+    with pytest.raises(InvalidArgument, match="'a' can't be its own parent"):
+        BIC().on_data({"a": [0, 1, 1], "b": [0, 1, 0]}).extended("a", [], ["a"])
+
+
+@pytest.mark.parametrize("total", [0, 1, 7, 900, 5000])
+@pytest.mark.parametrize("num_states", [65, 200, 3000])
+def test_the_regret_of_many_states_is_that_of_going_through_them(total, num_states):
+    """A single number is summed over rows, numbers in an array by the recurrence over states."""
+    assert log_regret(total, num_states) == pytest.approx(log_regret([total], num_states)[0], rel=1e-11, abs=1e-11)
+
+
+def test_scores_go_by_names_with_numbers_and_priors_are_pointed_to_theirs():
+    assert read_score("bdeu:10") == BDeuScore(10)
+    for asked, told in (
+        (BDeu(10), "give a BDeuScore"),
+        ("bic:3", "has no number"),
+        ("hc", "'hc' is no score. There are"),
+    ):
+        with pytest.raises(InvalidArgument, match=told):
+            read_score(asked)

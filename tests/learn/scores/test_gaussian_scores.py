@@ -232,3 +232,37 @@ def test_moments_of_parts_add_up_and_can_be_taken_away():
 def test_large_means_cost_no_digits():
     values = np.array([[0.0, 1.0, 2.0, 4.0]]) + 2.0**40
     assert Moments.of_rows(values).scatter[0, 0] == pytest.approx(8.75, rel=1e-12)
+
+
+@pytest.mark.parametrize("weights", [[5, 5], [1, 2]])
+@pytest.mark.parametrize("score", [GaussianLikelihood(), BGe(), ConditionalGaussian()], ids=repr)
+def test_whole_weights_are_repeated_rows(score, weights):
+    columns = {"a": np.array([0.5, 1.0]), "b": np.array([1.0, 3.5])}
+    families = [("b", []), ("b", ["a"])]
+    if isinstance(score, ConditionalGaussian):
+        columns["g"] = np.array(["u", "v"])
+        families.append(("b", ["g"]))
+    weighted = score.on_data(Table.read(columns, weights=weights))
+    repeated = score.on_data({name: np.repeat(column, weights) for name, column in columns.items()})
+    for child, parents in families:
+        assert weighted.family(child, parents) == pytest.approx(repeated.family(child, parents))
+
+
+@pytest.mark.parametrize("score", [GaussianLikelihood(), ConditionalGaussian()], ids=repr)
+def test_families_of_unknown_variables_and_own_parents_are_refused(score):
+    scores = score.on_data({"a": [0.5, 1.0, 2.0], "b": [1.0, 3.5, 2.5]})
+    with pytest.raises(InvalidArgument, match="'a' can't be its own parent"):
+        scores.family("a", ["a"])
+    with pytest.raises(UnknownVariable, match="'q'"):
+        scores.family("a", ["q"])
+    with pytest.raises(UnknownVariable, match="'q'"):
+        scores.extended("a", [], ["q"])
+
+
+def test_moments_of_rows_that_are_not_there_cannot_be_taken_away():
+    few = MomentStatistics.of({"a": [1.0, 1.25, 1.5], "b": [0.5, 0.0, 1.0]})
+    apart = MomentStatistics.of({"a": [9.5, -9.5], "b": [7.5, 2.0]})
+    for other in (apart, apart + apart):
+        with pytest.raises(InvalidArgument, match="lack rows"):
+            GaussianLikelihood().on(few - other).family("a", ["b"])
+    assert (few - few).moments("a").weight == 0

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import plausible as pb
-from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.errors import CyclicGraph, InvalidArgument, UnknownVariable
 from plausible.graphs import DAG
 from plausible.graphs.equivalence import is_i_equivalent
 from plausible.inference.search.annealing import ExponentialCooling
@@ -109,14 +109,72 @@ def test_equivalence_classes_take_no_knowledge_of_directions():
         learn_structure(_data(3), "ges", knowledge=KNOWN)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_tables_without_rows_or_columns_have_no_edges_worth_their_price(method):
-    for data in ({name: [0] for name in NAMES}, {}):
-        options = OPTIONS.get(method, {})
-        if method in ("tan", "k2") and not data:
-            options = {"order": []} if method == "k2" else None
-        if options is not None and method not in ("chow-liu", "tan"):
-            assert learn_structure(data, method, **options).graph.num_edges == 0
+@pytest.mark.parametrize("method", [name for name in METHODS if name not in {"chow-liu", "tan"}])
+def test_constants_have_no_edges_worth_their_price(method):
+    data = {name: [0] for name in NAMES}
+    assert learn_structure(data, method, **OPTIONS.get(method, {})).graph.num_edges == 0
+
+
+def test_data_without_columns_are_refused():
+    with pytest.raises(InvalidArgument, match="no columns"):
+        learn_structure({})
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if name != "a-star"])  # which proves these without a step
+def test_every_method_tells_of_progress(method):
+    told = []
+    learn_structure(_data(1, 100), method, progress=told.append, **OPTIONS.get(method, {}))
+    assert told
+
+
+@pytest.mark.parametrize("method", ["chow-liu", "forest", "tan", "k2", "mmhc"])
+def test_a_method_that_is_told_to_stop_keeps_what_is_required(method):
+    options = OPTIONS.get(method, {})
+    known = Knowledge(required="q -> r")
+    found = learn_structure(_data(1, 100), method, knowledge=known, progress=lambda _: True, **options)
+    assert found.stopped == "interrupted"
+    assert ("q", "r") in found.graph.edges
+
+
+def test_no_seed_is_a_seed_of_its_own():
+    assert learn_structure(_data(1, 50), "annealing", seed=None, max_steps=5).graph.nodes == tuple(NAMES)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"time_limit": -1}, "time_limit=-1"),
+        ({"time_limit": float("nan")}, "time_limit=nan"),
+        ({"time_limit": "x"}, "time_limit='x'"),
+        ({"escapes": -1}, "escapes=-1"),
+        ({"progress": True}, "progress=True must be a function"),
+        ({"knowledge": {"required": []}}, "takes a Knowledge"),
+        ({"method": "hc"}, "Did you mean 'hill-climbing'"),
+        ({"method": "mmhc", "alpha": 2}, "alpha=2"),
+        ({"seed": -1}, "seed="),
+    ],
+)
+def test_wrong_options_are_refused_by_their_names(options, message):
+    with pytest.raises(InvalidArgument, match=message):
+        learn_structure(_data(1, 50), **options)
+
+
+def test_a_message_lists_the_methods_once():
+    with pytest.raises(InvalidArgument) as caught:
+        learn_structure(_data(1, 50), "zzz")
+    assert str(caught.value).count("basin-flooding") == 1
+
+
+def test_knowledge_that_can_not_be_says_why():
+    for most in (1.5, "2", -1):
+        with pytest.raises(InvalidArgument, match="max_parents="):
+            Knowledge(max_parents=most)
+    with pytest.raises(InvalidArgument, match="with itself"):
+        Knowledge(required=[("p", "p")])
+    with pytest.raises(CyclicGraph, match="directed cycle"):
+        Knowledge(required=[("p", "q"), ("q", "p")]).on(["p", "q"])
+    with pytest.raises(InvalidArgument, match="max_parents=1"):
+        learn_structure(_data(1, 50), "tan", class_variable="p", knowledge=Knowledge(max_parents=1))
 
 
 def test_hill_climbing_scores_no_worse_than_what_made_the_data():

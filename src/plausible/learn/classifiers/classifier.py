@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from inspect import cleandoc
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,10 +14,16 @@ from numpy.typing import NDArray
 from plausible.data.columns import refuse_others
 from plausible.data.discretization import Discretizer
 from plausible.data.table import Table
-from plausible.errors import InvalidArgument, PlausibleWarning
+from plausible.errors import InvalidArgument, PlausibleWarning, warn_caller
 from plausible.graphs import DAG
 from plausible.learn.classifiers.estimator import Estimator
-from plausible.learn.classifiers.features import Classes, read_classes, read_features, with_unseen_missing
+from plausible.learn.classifiers.features import (
+    Classes,
+    read_classes,
+    read_features,
+    unseen_states,
+    with_unseen_missing,
+)
 from plausible.learn.classifiers.posteriors import class_posteriors
 from plausible.learn.classifiers.smoothed_gaussian import SmoothedGaussian
 from plausible.learn.estimation.fit import learn_parameters
@@ -24,13 +31,20 @@ from plausible.learn.estimation.priors import Dirichlet, PriorLike
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
-__all__ = ["IncompleteRows", "NetworkClassifier"]
+__all__ = ["IncompleteRows", "NetworkClassifier", "UnseenStates"]
 
 Floats = NDArray[np.float64]
+
+#: Stands in docstrings of subclasses for the options of all classifiers.
+_SHARED_OPTIONS = "prior, discretizer, bins, unseen, smoothing\n    Those of `NetworkClassifier`."
 
 
 class IncompleteRows(PlausibleWarning):
     """Some rows have missing cells and are not learned from."""
+
+
+class UnseenStates(PlausibleWarning):
+    """Some cells hold states that were not there when a classifier was fitted; they count as missing."""
 
 
 class NetworkClassifier(Estimator, ABC):
@@ -39,14 +53,16 @@ class NetworkClassifier(Estimator, ABC):
     Parameters
     ----------
     prior
-        Pseudo-counts of tables: a number for each cell, a prior such as `BDeu(10)`, or `None` for frequencies alone.
+        Pseudo-counts of tables: a number for each cell, a prior such as `BDeu(10)` or its name ("bdeu:10"), or `None`
+        for frequencies alone.
     discretizer
         `None` for Gaussian densities of continuous features; a method of `Discretizer.fit`, such as "mdl" or
         "quantile"; or a `Discretizer`.
     bins
         How many intervals a method makes of a feature.
     unseen
-        What becomes of a state that was not there when fitting: "error", or "missing" to sum it out.
+        What becomes of a state that was not there when fitting, as a rare one may not be in a fold of a
+        cross-validation: "warn" and sum it out as a missing cell, sum it out without a warning ("missing"), or "error".
     smoothing
         What is added to the variance of a Gaussian, as a share of that of the feature.
 
@@ -73,13 +89,20 @@ class NetworkClassifier(Estimator, ABC):
     discretizer_: Discretizer | None
     n_features_in_: int
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Let the docstrings of subclasses tell the options that all share, which are written here."""
+        super().__init_subclass__(**options)
+        if cls.__doc__ and NetworkClassifier.__doc__:
+            options_of_all = cleandoc(NetworkClassifier.__doc__).partition("----------\n")[2].partition("\n\n")[0]
+            cls.__doc__ = cleandoc(cls.__doc__).replace(_SHARED_OPTIONS, options_of_all)
+
     def __init__(
         self,
         *,
         prior: PriorLike | float = 1.0,
         discretizer: Discretizer | str | None = None,
         bins: int = 4,
-        unseen: str = "error",
+        unseen: str = "warn",
         smoothing: float = 1e-9,
     ) -> None:
         self.prior, self.discretizer, self.bins = prior, discretizer, bins
@@ -139,14 +162,20 @@ class NetworkClassifier(Estimator, ABC):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of rows whose class is predicted right."""
-        is_right = np.asarray(y) == self.predict(X)
-        return float(np.average(is_right, weights=sample_weight))
+        predicted, given = self.predict(X), np.asarray(y)
+        weights = None if sample_weight is None else np.asarray(sample_weight)
+        for name, column in (("y", given), ("sample_weight", weights)):
+            if column is not None and column.shape != predicted.shape:
+                raise InvalidArgument(
+                    f"{name} has the shape {column.shape}, but X has {len(predicted)} rows: give one value for each."
+                )
+        return float(np.average(given == predicted, weights=weights))
 
     # --- parts of fitting ---
 
     def _check_parameters(self) -> None:
-        if self.unseen not in ("error", "missing"):
-            raise InvalidArgument(f"unseen= is 'error' or 'missing', not {self.unseen!r}.")
+        if self.unseen not in ("warn", "missing", "error"):
+            raise InvalidArgument(f"unseen= is 'warn', 'missing' or 'error', not {self.unseen!r}.")
         if not self.smoothing >= 0:
             raise InvalidArgument(f"smoothing= is a share of the variance, not {self.smoothing!r}.")
 
@@ -156,7 +185,8 @@ class NetworkClassifier(Estimator, ABC):
         return Discretizer.fit(table, self.discretizer, self.bins, target=target)
 
     def _network(self, graph: DAG, table: Table) -> BayesianNetwork:
-        prior = Dirichlet(float(self.prior)) if isinstance(self.prior, (int, float)) else self.prior
+        # NumPy's numbers, as a grid search gives them, are no `float` or `int`, but `Real`.
+        prior: Any = Dirichlet(float(self.prior)) if isinstance(self.prior, Real) else self.prior
         kinds = {name: SmoothedGaussian(self.smoothing) for name in table.continuous}
         return learn_parameters(graph, table, prior, kinds=kinds, unseen="uniform")
 
@@ -170,7 +200,9 @@ class NetworkClassifier(Estimator, ABC):
             raise InvalidArgument(
                 f"X has {len(columns)} features, but {type(self).__name__} is expecting {len(names)} features as input."
             )
-        if self.unseen == "missing":
+        if self.unseen == "warn":
+            _warn_of_unseen(unseen_states(columns, self._raw_variables_))
+        if self.unseen != "error":
             columns = with_unseen_missing(columns, self._raw_variables_)
         known = {name: self._raw_variables_[name] for name in columns if name in self._raw_variables_}
         refuse_others(columns, known, "this classifier")
@@ -195,6 +227,17 @@ def _training_table(columns: dict[str, Any], classes: Classes, weights: Any) -> 
     return _complete(table if table.weights is None else table.take(table.weights > 0))
 
 
+def _warn_of_unseen(states: Mapping[str, list[Any]]) -> None:
+    if states:
+        name, values = next(iter(states.items()))
+        more = f", and in {len(states) - 1} other columns" if len(states) > 1 else ""
+        warn_caller(
+            f"{name!r} has states that were not there when fitting, such as {values[0]!r}{more}. They count as "
+            "missing; unseen='missing' says that this is meant, unseen='error' that it is not.",
+            UnseenStates,
+        )
+
+
 def _complete(table: Table) -> Table:
     """The rows without missing cells; a warning tells how many there are not."""
     complete = np.asarray((table.codes >= 0).all(axis=0) & ~np.isnan(table.numbers).any(axis=0))
@@ -202,10 +245,9 @@ def _complete(table: Table) -> Table:
         return table
     if not complete.any():
         raise InvalidArgument("Each row has missing cells (NaN), so that there is none to learn from.")
-    warnings.warn(
+    warn_caller(
         f"{int((~complete).sum())} of {table.num_rows} rows have missing cells, such as in "
         f"{next(iter(table.missing))!r}, and are not learned from.",
         IncompleteRows,
-        stacklevel=4,
     )
     return table.take(complete)

@@ -7,7 +7,7 @@ import sys
 from importlib import import_module
 from typing import Any, Self
 
-from plausible.errors import InvalidArgument, PlausibleError, suggestion
+from plausible.errors import InvalidArgument, PlausibleError, close_match
 
 __all__ = ["Estimator", "NotFitted"]
 
@@ -36,7 +36,7 @@ class Estimator:
         for name, value in parameters.items():
             if name not in known:
                 raise InvalidArgument(
-                    f"{name!r} is no parameter of {type(self).__name__}.{suggestion(name, known)} "
+                    f"{name!r} is no parameter of {type(self).__name__}.{close_match(name, known)} "
                     f"It has {', '.join(known)}."
                 )
             setattr(self, name, value)

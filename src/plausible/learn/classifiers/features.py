@@ -14,7 +14,7 @@ from plausible.errors import InvalidArgument, NotSupported
 from plausible.variables import Variable
 from plausible.variables.variable import is_missing
 
-__all__ = ["Classes", "read_classes", "read_features", "with_unseen_missing"]
+__all__ = ["Classes", "read_classes", "read_features", "unseen_states", "with_unseen_missing"]
 
 
 class Classes(NamedTuple):
@@ -68,6 +68,8 @@ def read_classes(y: Any, features: Mapping[str, Any]) -> Classes:
     if y is None:
         raise InvalidArgument("A classifier requires y to be passed, but the target y is None.")
     values = np.asarray(y)
+    # Numbers among texts stay numbers there.
+    cells = np.asarray(y, dtype=object) if values.dtype.kind in "US" else values
     if values.ndim == 2 and values.shape[1] == 1:
         raise InvalidArgument("A column-vector y was passed when a 1d array was expected: give y.ravel().")
     if values.ndim != 1:
@@ -77,7 +79,7 @@ def read_classes(y: Any, features: Mapping[str, Any]) -> Classes:
             "Unknown label type: y holds fractional numbers, but a classifier needs classes. Cut it into intervals "
             "first, as Discretizer does."
         )
-    if any(value is None or is_missing(value) or value in (np.inf, -np.inf) for value in values.tolist()):
+    if any(value is None or is_missing(value) or value in (np.inf, -np.inf) for value in cells.tolist()):
         raise InvalidArgument("y has missing or infinite values (NaN, None, inf): leave these rows out.")
     name = getattr(y, "name", None)
     if isinstance(name, str) and name in features:
@@ -86,8 +88,34 @@ def read_classes(y: Any, features: Mapping[str, Any]) -> Classes:
         name = "class"
         while name in features:
             name += "_"
+    _refuse_mixed(cells.tolist())
     states, codes = np.unique(values, return_inverse=True)
     return Classes(codes.astype(np.intp), states, name)
+
+
+def _refuse_mixed(values: list[Any]) -> None:
+    """Refuse classes that can't be sorted."""
+    texts = [value for value in values if isinstance(value, str)]
+    if texts and len(texts) < len(values):
+        other = next(value for value in values if not isinstance(value, str))
+        raise InvalidArgument(
+            f"y mixes texts and others, such as {texts[0]!r} and {other!r}, which can't be sorted. Make all of them "
+            "texts, or all numbers."
+        )
+
+
+def unseen_states(columns: Mapping[str, Any], variables: Mapping[str, Variable]) -> dict[str, list[Any]]:
+    """Name -> what its column holds that is no state of its variable, for the columns that hold any."""
+    discrete = [name for name in columns if name in variables and not variables[name].is_continuous]
+    unseen = {
+        name: [
+            value
+            for value in factorize(name, columns[name])[1]
+            if not (value is None or is_missing(value) or variables[name].has_state(value))
+        ]
+        for name in discrete
+    }
+    return {name: values for name, values in unseen.items() if values}
 
 
 def with_unseen_missing(columns: Mapping[str, Any], variables: Mapping[str, Variable]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from numbers import Integral
 from typing import Any
 
 from plausible.data.discretization import Discretizer
@@ -29,7 +30,10 @@ _ROUNDING = 1e-12
 class NaiveBayesClassifier(NetworkClassifier):
     """All features are independent given the class: P(c | x) ∝ P(c) Π P(x_i | c).
 
-    Parameters are those of `NetworkClassifier`.
+    Parameters
+    ----------
+    prior, discretizer, bins, unseen, smoothing
+        Those of `NetworkClassifier`.
 
     Examples
     --------
@@ -75,7 +79,7 @@ class TANClassifier(NetworkClassifier):
         prior: PriorLike | float = 1.0,
         discretizer: Discretizer | str | None = None,
         bins: int = 4,
-        unseen: str = "error",
+        unseen: str = "warn",
         smoothing: float = 1e-9,
     ) -> None:
         super().__init__(prior=prior, discretizer=discretizer, bins=bins, unseen=unseen, smoothing=smoothing)
@@ -113,15 +117,16 @@ class KDBClassifier(NetworkClassifier):
         prior: PriorLike | float = 1.0,
         discretizer: Discretizer | str | None = None,
         bins: int = 4,
-        unseen: str = "error",
+        unseen: str = "warn",
         smoothing: float = 1e-9,
     ) -> None:
         super().__init__(prior=prior, discretizer=discretizer, bins=bins, unseen=unseen, smoothing=smoothing)
         self.k = k
 
     def _graph(self, table: Table, target: str) -> DAG:
-        if self.k < 0:
-            raise InvalidArgument(f"k={self.k} can't be negative: it is a number of parents.")
+        k: Any = self.k
+        if not isinstance(k, Integral) or int(k) < 0:
+            raise InvalidArgument(f"k is a number of parents: 0, 1, 2 ..., not {k!r}.")
         name = "conditional-gaussian-log-likelihood" if table.continuous else "log-likelihood"
         scores = read_score(name).on(TableStatistics(table))
         features = sorted(name for name in table.variables if name != target)
@@ -157,7 +162,7 @@ class BayesianNetworkClassifier(NetworkClassifier):
     Parameters
     ----------
     method
-        How the graph is learned: a method of `learn_structure`.
+        How the graph is learned: a method of `learn.structure`.
     structure_score
         A score or its name; usually BIC of the kind that fits the data.
     knowledge
@@ -165,7 +170,7 @@ class BayesianNetworkClassifier(NetworkClassifier):
     graph
         The graph itself, a DAG or arrow text; nothing but tables and densities is learned then.
     options
-        Further options of `learn_structure`, such as `{"time_limit": 10}`.
+        Further options of `learn.structure`, such as `{"time_limit": 10}`.
     prior, discretizer, bins, unseen, smoothing
         Those of `NetworkClassifier`.
 
@@ -189,7 +194,7 @@ class BayesianNetworkClassifier(NetworkClassifier):
         prior: PriorLike | float = 1.0,
         discretizer: Discretizer | str | None = None,
         bins: int = 4,
-        unseen: str = "error",
+        unseen: str = "warn",
         smoothing: float = 1e-9,
     ) -> None:
         super().__init__(prior=prior, discretizer=discretizer, bins=bins, unseen=unseen, smoothing=smoothing)

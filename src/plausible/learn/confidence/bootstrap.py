@@ -14,9 +14,10 @@ from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.seeds import Seed, generator_of
-from plausible.inference.options import check_count
+from plausible.inference.options import check_count, check_seconds
 from plausible.learn.confidence.weighted_graphs import WeightedGraphs
 from plausible.learn.structures.structure import learn_structure
+from plausible.learn.structures.task import check_progress
 
 __all__ = ["GraphLearner", "bootstrap"]
 
@@ -55,7 +56,7 @@ def bootstrap(
     data
         What `Table.read` takes.
     learner
-        A method of `learn_structure`, or a function of a `Table` that gives a DAG, a PDAG, or a result with `.graph`.
+        A method of `learn.structure`, or a function of a `Table` that gives a DAG, a PDAG, or a result with `.graph`.
     num_samples
         How many graphs to learn.
     kind
@@ -81,6 +82,8 @@ def bootstrap(
         raise InvalidArgument(f"kind= is 'ordinary' or 'bayesian', not {kind!r}.")
     check_count("num_samples", num_samples, 1)
     check_count("num_threads", num_threads, 1)
+    check_seconds("time_limit", time_limit)
+    check_progress(progress)
     table = Table.read(data)
     learn = partial(learn_structure, method=learner) if isinstance(learner, str) else learner
     deadline = None if time_limit is None else time.monotonic() + time_limit

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,6 +35,8 @@ class EdgeStrengths:
         The probability that two variables are in each other's Markov blankets; `None` where it is not known.
     source
         Where the probabilities come from.
+    is_posterior
+        Whether they are probabilities of the edges themselves, and not shares of graphs learned again and again.
 
     Examples
     --------
@@ -46,10 +48,11 @@ class EdgeStrengths:
     """
 
     names: tuple[str, ...]
-    edges: Floats
-    paths: Floats | None
-    blankets: Floats | None
+    edges: Floats = field(repr=False)
+    paths: Floats | None = field(repr=False)
+    blankets: Floats | None = field(repr=False)
     source: str
+    is_posterior: bool = False
 
     def __post_init__(self) -> None:
         for matrix in (self.edges, self.paths, self.blankets):
@@ -88,8 +91,8 @@ class EdgeStrengths:
 
     @property
     def threshold(self) -> float:
-        """Edges stand out that are stronger than this; see `estimate_threshold`."""
-        return estimate_threshold(self.strengths[np.triu_indices(len(self.names), 1)])
+        """Edges stand out that are stronger than this: one half of a posterior, else see `estimate_threshold`."""
+        return 0.5 if self.is_posterior else estimate_threshold(self.strengths[np.triu_indices(len(self.names), 1)])
 
     def consensus(self, threshold: float | None = None) -> DAG:
         """The graph of the edges that are stronger than a threshold, each in its more probable direction.
@@ -100,7 +103,7 @@ class EdgeStrengths:
         Parameters
         ----------
         threshold
-            In [0, 1]; usually the estimate of Scutari & Nagarajan.
+            In [0, 1]; usually one half of a posterior, and of others the estimate of Scutari & Nagarajan.
         """
         least = self.threshold if threshold is None else threshold
         if not 0 <= least <= 1:

@@ -44,6 +44,9 @@ class ExactPosterior:
     log_evidence: float
     over: str
 
+    def __str__(self) -> str:
+        return f"{self.strengths}\nlog evidence {self.log_evidence:.6g}"
+
 
 def edge_posterior(
     data: TableLike | FamilyScores,
@@ -87,7 +90,8 @@ def edge_posterior(
     sets = score_parent_sets(scores, knowledge)
     total, edges = (edges_over_graphs if over == "graphs" else edges_over_orders)(sums_within(sets))
     _refuse_none(total)
-    return ExactPosterior(EdgeStrengths(sets.names, edges, None, None, f"exact sum over all {over}"), total, over)
+    strengths = EdgeStrengths(sets.names, edges, None, None, f"exact sum over all {over}", is_posterior=True)
+    return ExactPosterior(strengths, total, over)
 
 
 def enumerate_posterior(
@@ -128,7 +132,7 @@ def enumerate_posterior(
     total = log_sum(logs)
     _refuse_none(total)
     live = logs > -np.inf
-    return WeightedGraphs(sets.names, adjacency[live], np.exp(logs[live] - total), "all graphs")
+    return WeightedGraphs(sets.names, adjacency[live], np.exp(logs[live] - total), "all graphs", is_posterior=True)
 
 
 def _all_graphs(num: int) -> NDArray[np.bool_]:

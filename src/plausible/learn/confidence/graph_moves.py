@@ -66,7 +66,7 @@ class GraphMoves:
 
     def __init__(self, scores: FamilyScores, knowledge: Knowledge | None) -> None:
         self.search = GraphSearch(scores, knowledge)
-        self._known = (knowledge or Knowledge()).on(self.search.names)
+        self._known = Knowledge.read(knowledge).on(self.search.names)
         self._scores = scores
         num = len(self.search.names)
         self._graph, self._stale = SearchGraph(num), set(range(num))

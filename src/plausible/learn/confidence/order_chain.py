@@ -12,10 +12,11 @@ from plausible.errors import InvalidArgument
 from plausible.graphs import DAG
 from plausible.graphs.seeds import Seed, generator_of
 from plausible.learn.confidence.order_posterior import GraphsOfOrder
-from plausible.learn.confidence.parent_sets import ParentSets, posterior_scores, score_parent_sets
+from plausible.learn.confidence.parent_sets import ScoredParentSets, posterior_scores, score_parent_sets
 from plausible.learn.confidence.sampled_posterior import ChainLengths, ChainProgress, Draws, SampledPosterior
 from plausible.learn.scores.score import FamilyScores, Score
 from plausible.learn.structures.knowledge import Knowledge
+from plausible.learn.structures.task import check_progress
 
 __all__ = ["OrderState", "order_init", "order_step", "sample_orders"]
 
@@ -30,7 +31,7 @@ class OrderState(NamedTuple):
     num_accepted: int
 
 
-def order_init(sets: ParentSets, knowledge: Knowledge, rng: np.random.Generator) -> OrderState:
+def order_init(sets: ScoredParentSets, knowledge: Knowledge, rng: np.random.Generator) -> OrderState:
     """A random order that agrees with the required edges and the tiers."""
     return OrderState(GraphsOfOrder(sets, _random_order(sets.names, knowledge, rng)), 0)
 
@@ -94,7 +95,8 @@ def sample_orders(
     >>> round(found.strengths.strength("rain", "wet"), 1)
     1.0
     """
-    options, known = lengths or ChainLengths(), knowledge or Knowledge(max_parents=_USUAL_PARENTS)
+    check_progress(progress)
+    options, known = ChainLengths.read(lengths), Knowledge.read(knowledge or Knowledge(max_parents=_USUAL_PARENTS))
     sets = score_parent_sets(posterior_scores(data, score), known)
     num = len(sets.names)
     edges = np.zeros((options.num_chains, options.num_draws, num, num))
@@ -114,7 +116,7 @@ def sample_orders(
                 progress(chain * options.num_draws + draw + 1, log_scores.size)
         accepted += state.num_accepted - before
     drawn = Draws(graphs, edges, log_scores, accepted / (log_scores.size * options.thin))
-    return SampledPosterior.of(sets.names, drawn, f"chains over orders, {log_scores.size} draws")
+    return SampledPosterior.of(sets.names, drawn, "orders")
 
 
 def _random_order(names: tuple[str, ...], knowledge: Knowledge, rng: np.random.Generator) -> list[int]:

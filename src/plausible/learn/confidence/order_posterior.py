@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument
 from plausible.learn.confidence.edge_strengths import EdgeStrengths
-from plausible.learn.confidence.parent_sets import ParentSets, log_sum, posterior_scores, score_parent_sets
+from plausible.learn.confidence.parent_sets import ScoredParentSets, log_sum, posterior_scores, score_parent_sets
 from plausible.learn.scores.score import FamilyScores, Score
 from plausible.learn.structures.knowledge import Knowledge
 
@@ -37,6 +37,9 @@ class OrderPosterior:
     order: tuple[str, ...]
     log_evidence: float
     strengths: EdgeStrengths
+
+    def __str__(self) -> str:
+        return f"{self.strengths}\nlog evidence {self.log_evidence:.6g}, along {', '.join(self.order)}"
 
 
 def order_posterior(
@@ -75,7 +78,7 @@ def order_posterior(
     graphs = GraphsOfOrder(sets, [sets.names.index(name) for name in order])
     if graphs.log_evidence == -np.inf:
         raise InvalidArgument("No graph along this order has a score: a required edge is against it.")
-    strengths = EdgeStrengths(sets.names, graphs.edges(), None, None, "exact average given an order")
+    strengths = EdgeStrengths(sets.names, graphs.edges(), None, None, "exact average given an order", is_posterior=True)
     return OrderPosterior(tuple(order), graphs.log_evidence, strengths)
 
 
@@ -94,7 +97,7 @@ class GraphsOfOrder:
 
     __slots__ = ("_before", "_sets", "log_sums", "order")
 
-    def __init__(self, sets: ParentSets, order: Sequence[int], log_sums: Floats | None = None) -> None:
+    def __init__(self, sets: ScoredParentSets, order: Sequence[int], log_sums: Floats | None = None) -> None:
         self._sets, self.order = sets, tuple(order)
         self._before, seen = [0] * len(self.order), 0
         for place in self.order:

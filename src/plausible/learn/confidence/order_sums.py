@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.learn.confidence.parent_sets import ParentSets
+from plausible.learn.confidence.parent_sets import ScoredParentSets
 
 __all__ = ["edges_over_orders", "sums_within"]
 
 Floats = NDArray[np.float64]
 
 
-def sums_within(sets: ParentSets) -> Floats:
+def sums_within(sets: ScoredParentSets) -> Floats:
     """By child and set S, a number of n bits: log Σ exp(score) over the parent sets within S. O(n² 2^n)."""
     num = len(sets.names)
     sums = np.full((num, 1 << num), -np.inf)

@@ -17,7 +17,7 @@ from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import FamilyScores, Score
 from plausible.learn.structures.knowledge import Constraints, Knowledge
 
-__all__ = ["ParentSets", "log_sum", "posterior_scores", "score_parent_sets"]
+__all__ = ["ScoredParentSets", "log_sum", "posterior_scores", "score_parent_sets"]
 
 Floats = NDArray[np.float64]
 Bits = NDArray[np.int64]
@@ -28,7 +28,7 @@ _MOST_VARIABLES = 62
 _MOST_SETS = 2**22
 
 
-class ParentSets(NamedTuple):
+class ScoredParentSets(NamedTuple):
     """All parent sets of each variable that knowledge allows, with their scores; variables go by their places.
 
     Attributes
@@ -67,14 +67,14 @@ def posterior_scores(data: TableLike | FamilyScores, score: str | Score | None) 
     return read_score(score or usual).on(TableStatistics(table))
 
 
-def score_parent_sets(scores: FamilyScores, knowledge: Knowledge | None) -> ParentSets:
+def score_parent_sets(scores: FamilyScores, knowledge: Knowledge | None) -> ScoredParentSets:
     """All families that knowledge allows; each call to the scores is for one set and all ways to add another parent."""
     names = tuple(sorted(scores.names))
     if len(names) > _MOST_VARIABLES:
         raise TooLarge(f"There are {len(names)} variables; sums over parent sets take {_MOST_VARIABLES} at most.")
-    known = (knowledge or Knowledge()).on(names)
+    known = Knowledge.read(knowledge).on(names)
     columns = [_scored(scores, names, child, known) for child in range(len(names))]
-    return ParentSets(names, *(list(part) for part in zip(*columns, strict=True))) if names else _none()
+    return ScoredParentSets(names, *(list(part) for part in zip(*columns, strict=True))) if names else _none()
 
 
 def log_sum(logs: Floats) -> float:
@@ -83,8 +83,8 @@ def log_sum(logs: Floats) -> float:
     return top + float(np.log(np.exp(logs - top).sum())) if top > -np.inf else top
 
 
-def _none() -> ParentSets:
-    return ParentSets((), [], [], [])
+def _none() -> ScoredParentSets:
+    return ScoredParentSets((), [], [], [])
 
 
 def _scored(scores: FamilyScores, names: Sequence[str], child: int, known: Constraints) -> tuple[Bits, Bits, Floats]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.errors import InvalidArgument
 from plausible.inference.options import check_count
 from plausible.inference.sampling.chain_diagnostics import MAX_R_HAT, ChainDiagnostics, diagnose, r_hat
 from plausible.inference.sampling.chain_diagnostics import monte_carlo_error as error_of_mean
@@ -51,6 +52,15 @@ class ChainLengths:
         for name, least in (("num_draws", 4), ("num_chains", 1), ("burn_in", 0), ("thin", 1)):
             check_count(name, getattr(self, name), least)
 
+    @classmethod
+    def read(cls, lengths: ChainLengths | None) -> ChainLengths:
+        """What `lengths=` of every chain takes; `None` for the usual ones."""
+        if lengths is None:
+            return cls()
+        if not isinstance(lengths, cls):
+            raise InvalidArgument(f"lengths= takes ChainLengths, such as ChainLengths(num_draws=300), not {lengths!r}.")
+        return lengths
+
 
 class Draws(NamedTuple):
     """What all chains drew: graphs (chains, draws, parent, child), edge probabilities likewise, and log scores."""
@@ -79,6 +89,8 @@ class SampledPosterior:
         Diagnostics of the log posterior along the chains.
     acceptance
         The share of proposals that were taken.
+    over
+        What the chains were over: "graphs" or "orders".
     """
 
     graphs: WeightedGraphs
@@ -87,17 +99,18 @@ class SampledPosterior:
     r_hats: Floats
     scores: ChainDiagnostics
     acceptance: float
+    over: Literal["graphs", "orders"]
 
     @classmethod
-    def of(cls, names: tuple[str, ...], draws: Draws, source: str) -> SampledPosterior:
+    def of(cls, names: tuple[str, ...], draws: Draws, over: Literal["graphs", "orders"]) -> SampledPosterior:
         """Average draws and diagnose them."""
-        num = len(names)
+        num, source = len(names), f"chains over {over}, {draws.log_scores.size} draws"
         flat = draws.graphs.reshape(draws.log_scores.size, num, num)
-        graphs = WeightedGraphs(names, flat, np.full(len(flat), 1 / len(flat)), source)
+        graphs = WeightedGraphs(names, flat, np.full(len(flat), 1 / len(flat)), source, is_posterior=True)
         whole, edges = graphs.strengths(), draws.edges.mean(axis=(0, 1))
-        strengths = EdgeStrengths(names, edges, whole.paths, whole.blankets, source)
+        strengths = EdgeStrengths(names, edges, whole.paths, whole.blankets, source, is_posterior=True)
         errors, ratios = _diagnosed(draws.edges)
-        return cls(graphs, strengths, errors, ratios, diagnose(draws.log_scores), draws.acceptance)
+        return cls(graphs, strengths, errors, ratios, diagnose(draws.log_scores), draws.acceptance, over)
 
     @property
     def worst_r_hat(self) -> float:
@@ -107,16 +120,21 @@ class SampledPosterior:
     @property
     def advice(self) -> str:
         """What to do where the chains have not mixed; "" where they have."""
-        if self.worst_r_hat <= MAX_R_HAT and self.scores.r_hat <= MAX_R_HAT:
+        measured = (("an edge", self.worst_r_hat), ("the log posterior", self.scores.r_hat))
+        bad = [f"of {what} is {ratio:.3f}" for what, ratio in measured if ratio > MAX_R_HAT]
+        if not bad:
             return ""
-        worst = max(self.worst_r_hat, self.scores.r_hat)
+        others = "" if self.over == "orders" else " sample orders,"
         return (
-            f"R-hat is {worst:.3g} (more than {MAX_R_HAT}): the chains disagree, as on islands of good graphs. Draw "
-            "more, sample orders, or ask edge_posterior where variables are few."
+            f"R-hat {' and '.join(bad)}, more than {MAX_R_HAT}: the chains disagree, as on islands of good graphs. "
+            f"Draw more,{others} or ask edge_posterior where variables are few."
         )
 
     def __str__(self) -> str:
-        return f"{self.strengths}\nacceptance {self.acceptance:.2f}, worst R-hat {self.worst_r_hat:.3f} {self.advice}"
+        ratios = f"largest R-hat of an edge {self.worst_r_hat:.3f}, R-hat of the log posterior {self.scores.r_hat:.3f}"
+        return "\n".join(
+            filter(None, [str(self.strengths), f"acceptance {self.acceptance:.2f}; {ratios}", self.advice])
+        )
 
 
 def _diagnosed(edges: Floats) -> tuple[Floats, Floats]:

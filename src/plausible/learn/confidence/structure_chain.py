@@ -16,6 +16,7 @@ from plausible.learn.confidence.sampled_posterior import ChainLengths, ChainProg
 from plausible.learn.scores.score import FamilyScores, Score
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.search_graph import Families
+from plausible.learn.structures.task import check_progress
 
 __all__ = ["StructureState", "sample_structures", "structure_init", "structure_step"]
 
@@ -92,7 +93,8 @@ def sample_structures(
     >>> round(found.strengths.strength("rain", "wet"), 1)
     1.0
     """
-    options, scores = lengths or ChainLengths(), posterior_scores(data, score)
+    check_progress(progress)
+    options, scores = ChainLengths.read(lengths), posterior_scores(data, score)
     moves = GraphMoves(scores, knowledge)
     num = len(moves.search.names)
     graphs = np.zeros((options.num_chains, options.num_draws, num, num), dtype=np.bool_)
@@ -110,4 +112,4 @@ def sample_structures(
                 progress(chain * options.num_draws + draw + 1, log_scores.size)
         accepted += state.num_accepted - before
     drawn = Draws(graphs, graphs.astype(np.float64), log_scores, accepted / (log_scores.size * options.thin))
-    return SampledPosterior.of(moves.search.names, drawn, f"chains over graphs, {log_scores.size} draws")
+    return SampledPosterior.of(moves.search.names, drawn, "graphs")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ Masks = NDArray[np.bool_]
 
 #: Graphs are worked on together up to so many entries of their matrices.
 _ENTRIES = 2**22
+#: So many graphs are printed, the heaviest.
+_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,6 +38,8 @@ class WeightedGraphs:
         One for each graph; their sum is one.
     source
         Where the graphs come from.
+    is_posterior
+        Whether the weights are probabilities of the graphs, and not shares of graphs learned again and again.
 
     Examples
     --------
@@ -45,9 +49,10 @@ class WeightedGraphs:
     """
 
     names: tuple[str, ...]
-    adjacency: Masks
-    weights: Floats
+    adjacency: Masks = field(repr=False)
+    weights: Floats = field(repr=False)
     source: str
+    is_posterior: bool = False
 
     def __post_init__(self) -> None:
         self.adjacency.setflags(write=False)
@@ -86,7 +91,7 @@ class WeightedGraphs:
         _, firsts, places = np.unique(flat, axis=0, return_index=True, return_inverse=True)
         weights = np.bincount(places.ravel(), self.weights, len(firsts)).astype(np.float64)
         order = np.lexsort((np.arange(len(firsts)), -weights))
-        return WeightedGraphs(self.names, self.adjacency[firsts[order]], weights[order], self.source)
+        return replace(self, adjacency=self.adjacency[firsts[order]], weights=weights[order])
 
     def as_classes(self) -> WeightedGraphs:
         """The equivalence classes of the graphs, which is what data alone can tell: Friedman, Goldszmidt & Wyner 1999.
@@ -95,7 +100,9 @@ class WeightedGraphs:
         """
         distinct = self.distinct()
         classes = [essential_graph(graph) if isinstance(graph, DAG) else graph for graph in distinct._graphs()]
-        return WeightedGraphs.of(classes, distinct.weights, self.source).distinct()
+        return replace(
+            WeightedGraphs.of(classes, distinct.weights, self.source), is_posterior=self.is_posterior
+        ).distinct()
 
     def probability(self, feature: Callable[[DAG | PDAG], float]) -> float:
         """P(f) = Σ f(G) P(G) of any feature: a function of a graph that is true, or a number. Asked once a graph."""
@@ -115,7 +122,15 @@ class WeightedGraphs:
             paths += np.tensordot(weights, closures(arrows), 1)
             shared = _product(arrows, arrows.transpose(0, 2, 1))
             blankets += np.tensordot(weights, (matrices | turned | shared) & ~np.eye(num, dtype=np.bool_), 1)
-        return EdgeStrengths(self.names, edges, paths, blankets, self.source)
+        return EdgeStrengths(self.names, edges, paths, blankets, self.source, self.is_posterior)
+
+    def __str__(self) -> str:
+        distinct = self.distinct()
+        lines = [
+            f"{self.source}: {len(self)} graphs over {len(self.names)} variables, {len(distinct)} of them different"
+        ]
+        shown = zip(distinct.weights[:_SHOWN].tolist(), map(distinct.graph, range(_SHOWN)), strict=False)
+        return "\n".join([*lines, *(f"{weight:.3f}  {graph}" for weight, graph in shown)])
 
     def _graphs(self) -> list[DAG | PDAG]:
         return [self.graph(place) for place in range(len(self))]

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from plausible.data.table import TableLike
+from plausible.inference.options import check_number
 from plausible.learn.constraint_based.markov_blankets import BlanketMethod, find_blanket
 from plausible.learn.constraint_based.orientation import Triple, orient, unshielded_triples
 from plausible.learn.constraint_based.pc import ConstraintResult, read_knowledge
@@ -30,8 +31,9 @@ def structure_from_blankets(
 ) -> ConstraintResult:
     """Learn the equivalence class of a DAG from the Markov blanket of each variable.
 
-    Two variables are neighbours if each is in the other's blanket and no part of the smaller blanket separates them.
-    Colliders and other directions follow as in `pc`. Cheap where blankets are small: 2^|blanket| tests for a pair.
+    Two variables are neighbours unless a reliable test shows that something separates them: the blanket of one that
+    does not have the other in it, or else a part of the smaller blanket. Colliders and other directions follow as in
+    `pc`. Cheap where blankets are small: 2^|blanket| tests for a pair at most.
 
     Parameters
     ----------
@@ -56,6 +58,7 @@ def structure_from_blankets(
     >>> structure_from_blankets(DSeparationOracle("D -> G <- I -> S; G -> L")).graph
     PDAG('D -> G; G -> L; I -> G; I - S')
     """
+    check_number("alpha", alpha, above=0, below=1)
     asked = read_test(source, test)
     known = read_knowledge(knowledge, asked)
     names = sorted(asked.names)
@@ -88,17 +91,18 @@ class _Separation(NamedTuple):
 def _separate(
     test: IndependenceTest, pair: tuple[str, str], blankets: Mapping[str, set[str]], alpha: float
 ) -> _Separation:
-    """The smallest part of a blanket that separates a pair; a whole one if it has only one of them in it."""
+    """A blanket that has only one of a pair in it and separates it, else the smallest part of one that does."""
     left, right = pair
+    whole = {tuple(sorted(blankets[a])) for a, b in (pair, pair[::-1]) if b not in blankets[a]}
     around = min((blankets[left] - {right}, blankets[right] - {left}), key=lambda names: (len(names), sorted(names)))
-    if left not in blankets[right] or right not in blankets[left]:
-        return _Separation(tuple(sorted(around)), 1.0, 0)
+    parts = (list(combinations(sorted(around), size)) for size in range(len(around) + 1))
     largest, number = 0.0, 0
-    for size in range(len(around) + 1):
-        subsets = list(combinations(sorted(around), size))
+    for is_part, subsets in ((False, sorted(whole)), *((True, subsets) for subsets in parts)):
         answers = test.ask([Question(left, given, (right,)) for given in subsets])
         if not answers.are_reliable.any():
-            break
+            if is_part:  # no larger part can be tested either
+                break
+            continue
         number += int(np.count_nonzero(answers.are_reliable))
         p_values = np.where(answers.are_reliable, answers.p_values, -1.0)
         best = int(np.argmax(p_values))

@@ -7,6 +7,7 @@ from typing import Any
 
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import NotSupported
+from plausible.inference.options import check_count
 from plausible.learn.constraint_based.parents_and_children import all_neighbors
 from plausible.learn.independence.choice import TestName, read_test
 from plausible.learn.independence.independence_test import IndependenceTest
@@ -46,7 +47,8 @@ def learn_max_min(
     ----------
     Tsamardinos, Brown & Aliferis (2006), The max-min hill-climbing Bayesian network structure learning algorithm.
     """
-    candidates, _ = all_neighbors(_read(task, test), alpha, max_given)
+    check_count("escapes", escapes)
+    candidates = all_neighbors(_read(task, test), alpha, max_given, task.stopped)
     known = _restricted(task.knowledge, candidates)
     return LOCAL_METHODS["hill-climbing"](replace(task, knowledge=known), escapes=escapes)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, UnknownVariable, suggestion
+from plausible.inference.options import check_number
 from plausible.learn.independence.choice import TestName, read_test
 from plausible.learn.independence.independence_test import Answers, IndependenceTest, Question
 
@@ -99,6 +100,7 @@ def find_blanket(test: IndependenceTest, target: str, method: BlanketMethod, alp
     """The same for a test and a target that are known to be right."""
     if method not in _GROWTHS:
         raise InvalidArgument(f"There is no method {method!r} for Markov blankets.{suggestion(method, _GROWTHS)}")
+    check_number("alpha", alpha, above=0, below=1)
     work = _Blanket(test, target, alpha)
     _GROWTHS[method](work)
     work.shrink()

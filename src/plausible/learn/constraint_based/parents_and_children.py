@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from plausible.data.table import TableLike
 from plausible.errors import UnknownVariable
+from plausible.inference.options import check_count, check_number
 from plausible.learn.independence.choice import TestName, read_test
 from plausible.learn.independence.independence_test import IndependenceTest, Question
 
@@ -82,11 +83,20 @@ def parents_and_children(
     return NeighborsResult(target, tuple(sorted(found)), work.num_tests)
 
 
-def all_neighbors(test: IndependenceTest, alpha: float, max_given: int | None) -> tuple[dict[str, set[str]], int]:
-    """The neighbours of each variable, and the number of tests."""
+def all_neighbors(
+    test: IndependenceTest, alpha: float, max_given: int | None, is_over: Callable[[int], object]
+) -> dict[str, set[str]]:
+    """The neighbours of each variable; those of variables that were not reached before it was over are empty.
+
+    `is_over` is told how many variables were asked about.
+    """
     work = _MaxMin(test, alpha, max_given)
-    found = {name: set(work.candidates(name)) for name in sorted(test.names)}
-    return {name: {other for other in row if name in found[other]} for name, row in found.items()}, work.num_tests
+    found: dict[str, set[str]] = {name: set() for name in sorted(test.names)}
+    for number, name in enumerate(found):
+        if is_over(number):
+            break
+        found[name] = set(work.candidates(name))
+    return {name: {other for other in row if name in found[other]} for name, row in found.items()}
 
 
 class _MaxMin:
@@ -95,6 +105,9 @@ class _MaxMin:
     __slots__ = ("_alpha", "_found", "_max_given", "_test", "num_tests")
 
     def __init__(self, test: IndependenceTest, alpha: float, max_given: int | None) -> None:
+        check_number("alpha", alpha, above=0, below=1)
+        if max_given is not None:
+            check_count("max_given", max_given)
         self._test, self._alpha, self._max_given = test, alpha, max_given
         self._found: dict[str, list[str]] = {}
         self.num_tests = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, combinations
 from typing import Any, Literal, TypeAlias, Unpack
 
@@ -53,8 +53,8 @@ class ConstraintResult:
     """
 
     graph: PDAG
-    separating_sets: Mapping[Pair, tuple[str, ...]]
-    p_values: Mapping[Pair, float]
+    separating_sets: Mapping[Pair, tuple[str, ...]] = field(repr=False)
+    p_values: Mapping[Pair, float] = field(repr=False)
     num_tests: tuple[int, ...]
     conflicts: tuple[Conflict, ...] = ()
     ambiguous: tuple[Triple, ...] = ()
@@ -71,8 +71,19 @@ class ConstraintResult:
             ) from None
 
     def network(self, data: TableLike, prior: PriorLike = None, **options: Any) -> BayesianNetwork:
-        """One graph of the class with parameters learned from data; see `learn_parameters` for the options."""
+        """One graph of the class with parameters learned from data; see `learn.parameters` for the options."""
         return learn_parameters(self.dag(), data, prior, **options)
+
+    def __str__(self) -> str:
+        num_directed, num_plain = len(self.graph.directed_edges), len(self.graph.undirected_edges)
+        parts = [
+            f"{len(self.graph.nodes)} variables, {num_directed} directed and {num_plain} undirected edges",
+            f"{sum(self.num_tests)} tests",
+            f"{len(self.conflicts)} conflicts" if self.conflicts else "",
+            f"{len(self.ambiguous)} ambiguous triples" if self.ambiguous else "",
+            f"stopped by {self.stopped}" if self.stopped else "",
+        ]
+        return f"{'; '.join(filter(None, parts))}\n{self.graph}"
 
 
 def pc(
@@ -90,7 +101,8 @@ def pc(
     An edge stays if no set of neighbours of one of its ends makes its ends independent. In a triple x - z - y without
     an edge x - y, z is a collider if what separates x from y does not have z in it. With tests that are right about a
     faithful distribution all variants find the essential graph. The number of tests grows with
-    n² Σ_k C(degree, k), k up to the degree.
+    n² Σ_k C(degree, k), k up to the degree. A test that is not reliable shows nothing: so copies of one variable, each
+    of which determines the others, keep their edges.
 
     Parameters
     ----------
@@ -153,9 +165,10 @@ def pc(
 
 def read_knowledge(knowledge: Knowledge | None, test: IndependenceTest) -> Constraints:
     """Knowledge on the names of a test, sorted."""
-    if knowledge is not None and knowledge.max_parents is not None:
+    known = Knowledge.read(knowledge)
+    if known.max_parents is not None:
         raise InvalidArgument("max_parents is for searches by score: tests of independence do not count parents.")
-    return (knowledge or Knowledge()).on(sorted(test.names))
+    return known.on(sorted(test.names))
 
 
 def _judge(test: IndependenceTest, skeleton: Skeleton, alpha: float, variant: Variant) -> Callable[[Triple], Verdict]:

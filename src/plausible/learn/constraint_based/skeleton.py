@@ -11,10 +11,11 @@ from typing import Literal, NamedTuple, TypeAlias, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.errors import InvalidArgument
+from plausible.inference.options import check_count, check_number, check_seconds
 from plausible.learn.constraint_based.false_discoveries import FalseDiscoveryRate, largest_accepted
 from plausible.learn.independence.independence_test import Answers, IndependenceTest, Question
 from plausible.learn.structures.knowledge import Constraints
+from plausible.learn.structures.task import check_progress
 
 __all__ = ["Pair", "Skeleton", "SkeletonOptions", "SkeletonProgress", "SkeletonSearch", "find_skeleton"]
 
@@ -71,10 +72,11 @@ class SkeletonSearch:
     time_limit: float | None = None
 
     def __post_init__(self) -> None:
-        if not 0 < self.alpha < 1:
-            raise InvalidArgument(f"alpha={self.alpha} is not between 0 and 1.")
-        if self.max_given is not None and self.max_given < 0:
-            raise InvalidArgument(f"max_given={self.max_given} can't be negative.")
+        check_number("alpha", self.alpha, above=0, below=1)
+        if self.max_given is not None:
+            check_count("max_given", self.max_given)
+        check_seconds("time_limit", self.time_limit)
+        check_progress(self.progress)
 
 
 @dataclass(frozen=True, slots=True)

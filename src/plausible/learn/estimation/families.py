@@ -52,7 +52,9 @@ class Families:
 
     def counts(self, name: str) -> NDArray[np.float64]:
         """How often each joint state of the parents (axes first) and the child occurs."""
-        return np.asarray(self.statistics.counts(name, self.parents[name]), dtype=np.float64)
+        counts = np.asarray(self.statistics.counts(name, self.parents[name]), dtype=np.float64)
+        _refuse_overflow(counts)
+        return counts
 
     @property
     def table(self) -> Table:
@@ -112,6 +114,7 @@ def family_rows(families: Families, name: str) -> FamilyRows:
     columns: dict[str, NDArray[Any]] = dict(zip(table.discrete, table.codes.astype(np.intp), strict=True))
     columns |= dict(zip(table.continuous, table.numbers, strict=True))
     weights = np.ones(table.num_rows) if table.weights is None else table.weights
+    _refuse_overflow(weights)
     counting = weights > 0
     if name in table.interventions:
         counting = counting & ~table.interventions[name]
@@ -125,6 +128,13 @@ def _is_countable(families: Families, scope: Sequence[str]) -> bool:
         return False
     is_small = math.prod(variable.num_states for variable in variables) <= _MAX_CELLS
     return is_small or not isinstance(families.statistics, TableStatistics)
+
+
+def _refuse_overflow(weights: NDArray[np.float64]) -> None:
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if not np.isfinite(total):
+        raise InvalidArgument("The weights of the rows add up to more than a float holds. Divide all by the largest.")
 
 
 def _refuse_missing(table: Table) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.variables import Variable
 
-__all__ = ["Estimate", "FamilyPosterior", "Interval"]
+__all__ = ["Estimate", "FamilyPosterior", "FilledTable", "Interval", "Unseen"]
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -21,12 +21,22 @@ Floats: TypeAlias = NDArray[np.float64]
 Estimate: TypeAlias = Literal["mean", "map", "mle"]
 _ESTIMATES = {"mean": "mean", "map": "mode", "mle": "frequencies"}
 
+#: What becomes of a row of a table for whose parents' states there are no cases.
+Unseen: TypeAlias = Literal["uniform", "error", "prior"]
+
 
 class Interval(NamedTuple):
     """The ends of intervals, one for each entry of a table."""
 
     low: Floats
     high: Floats
+
+
+class FilledTable(NamedTuple):
+    """A table, and the rows that are open; these have an axis for each parent."""
+
+    table: Floats
+    is_open: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,10 +100,11 @@ class FamilyPosterior:
     def mode(self) -> Floats:
         """(α_x + N_x - 1) / Σ (α + N - 1), the most probable row; entries with α + N < 1 are then zero.
 
-        The mean, where all are.
+        The mean, where all are. Rows without a prior have a flat one: their mode is that of the likelihood.
         """
         peaks = np.maximum(self.parameters - 1.0, 0.0)
-        return np.where(peaks.sum(axis=-1, keepdims=True) > 0, _normalized(peaks), self.mean)
+        modes = np.where(peaks.sum(axis=-1, keepdims=True) > 0, _normalized(peaks), self.mean)
+        return np.where(self.prior.any(axis=-1, keepdims=True), modes, self.frequencies)
 
     @cached_property
     def frequencies(self) -> Floats:
@@ -106,6 +117,15 @@ class FamilyPosterior:
             raise InvalidArgument(f"estimate= is 'mean', 'map' or 'mle', not {estimate!r}.")
         table: Floats = getattr(self, _ESTIMATES[estimate])
         return table
+
+    def filled(self, estimate: Estimate, unseen: Unseen) -> FilledTable:
+        """The table by an estimate; where it has no cases to go by, uniform or, if so wanted, as the prior says."""
+        table = self.of(estimate)
+        if estimate != "mle":
+            return FilledTable(table, self.unidentified)
+        if unseen != "prior":
+            return FilledTable(table, self.unseen)
+        return FilledTable(np.where(self.unseen[..., None], self.mean, table), self.unidentified)
 
     @cached_property
     def variance(self) -> Floats:

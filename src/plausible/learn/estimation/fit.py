@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +13,9 @@ from numpy.typing import NDArray
 from plausible.cpds import CPD
 from plausible.cpds.rows import place_text
 from plausible.data.table_statistics import TableStatistics
-from plausible.errors import InvalidArgument, NotSupported, PlausibleWarning, UnknownVariable, suggestion
+from plausible.errors import InvalidArgument, NotSupported, PlausibleWarning, UnknownVariable, suggestion, warn_caller
 from plausible.learn.estimation.families import DataLike, Families, read_families
-from plausible.learn.estimation.family_posterior import Estimate
+from plausible.learn.estimation.family_posterior import Estimate, Unseen
 from plausible.learn.estimation.gaussian import GaussianLearner
 from plausible.learn.estimation.knowledge import ParameterKnowledge, check_knowledge
 from plausible.learn.estimation.logistic import LogisticLearner
@@ -28,12 +27,9 @@ from plausible.learn.estimation.tree import TreeLearner
 from plausible.models import BayesianNetwork
 from plausible.variables import State
 
-__all__ = ["ParameterFit", "UnidentifiedParameters", "Unseen", "find_learners", "fit_parameters", "learn_parameters"]
+__all__ = ["ParameterFit", "UnidentifiedParameters", "find_learners", "fit_parameters", "learn_parameters"]
 
 Floats: TypeAlias = NDArray[np.float64]
-
-#: What becomes of a row of a table for whose parents' states there are no cases.
-Unseen: TypeAlias = Literal["uniform", "error", "prior"]
 
 _LEARNERS: Mapping[str, CPDLearner] = MappingProxyType(
     {
@@ -59,7 +55,8 @@ class ParameterFit:
     network
         The network.
     posterior
-        The posterior over its tables; distributions of other kinds are fixed in it.
+        The posterior over its tables; distributions of other kinds are in it as they were estimated, without any
+        uncertainty of their own.
     unidentified
         Name -> where the data and the prior leave parameters open: for tables, trees and Gaussians a mask with an axis
         for each discrete parent, for noisy-or and logistic distributions one entry for each parent. Variables all of
@@ -115,11 +112,12 @@ def learn_parameters(
     data
         Rows (a frame, columns, a file, a matrix, a `Table`), also with missing states, or statistics of them.
     prior
-        For tables and trees: one for all, or name -> prior.
+        For tables and trees: one for all, or name -> prior; each a prior or its name: "k2", "bdeu:10", "dirichlet:1".
     estimate
-        "mean" of the posterior, its mode ("map"), or "mle". The mean where there is a prior, else maximum likelihood.
+        "mean" of the posterior, its mode ("map"), or "mle", for tables and trees. The mean where there is a prior, else
+        maximum likelihood.
     unseen
-        What becomes of rows without cases: "uniform", "error", or what the "prior" says.
+        What becomes of rows without cases: "uniform", "error", or what the "prior" says, which each such table needs.
     kinds
         Name -> kind of its distribution, where it is no table: "tree", "noisy-or", "logistic", or a learner such as
         `LogisticLearner(penalty=1)`. Continuous variables are linear Gaussian, discrete ones with continuous parents
@@ -129,9 +127,9 @@ def learn_parameters(
 
     Examples
     --------
-    >>> from plausible.learn.estimation.priors import BDeu
+    >>> import plausible as pb
     >>> rows = {"rain": ["no", "yes", "no", "no"], "grass": ["dry", "wet", "wet", "dry"]}
-    >>> print(learn_parameters("rain -> grass", rows, prior=BDeu(4)).cpd("grass"))
+    >>> print(pb.learn.parameters("rain -> grass", rows, prior=pb.BDeu(4)).cpd("grass"))
     rain | grass=dry | grass=wet
     -----+-----------+----------
     no   |       0.6 |       0.4
@@ -142,11 +140,10 @@ def learn_parameters(
     )
     if unseen is None and fit.unidentified:
         names = ", ".join(map(repr, list(fit.unidentified)[:5])) + (", ..." if len(fit.unidentified) > 5 else "")
-        warnings.warn(
+        warn_caller(
             f"There is no data for {fit.num_unidentified} rows of {names}, which were filled in. Give a prior=, such "
             "as BDeu(10), or unseen='uniform' if that is meant; fit_parameters lists them.",
             UnidentifiedParameters,
-            stacklevel=2,
         )
     return fit.network
 
@@ -161,7 +158,7 @@ def fit_parameters(
     kinds: Mapping[str, str | CPDLearner] | None = None,
     knowledge: ParameterKnowledge | None = None,
 ) -> ParameterFit:
-    """As `learn_parameters`, with the posterior, and a list of what the data leave open.
+    """As `learn.parameters`, with the posterior, and a list of what the data leave open.
 
     The likelihood is a product over families, so that each is learned on its own: a table by θ_{x|u} =
     (α_xu + N_xu) / (α_u + N_u), by its mode, or by N_xu / N_u. Where states are missing, N are the counts expected
@@ -175,11 +172,12 @@ def fit_parameters(
     data
         Rows, also with missing states, or statistics of them.
     prior
-        For tables and trees: one for all, or name -> prior.
+        For tables and trees: one for all, or name -> prior; each a prior or its name.
     estimate
-        "mean" of the posterior, its mode ("map"), or "mle". The mean where there is a prior, else maximum likelihood.
+        "mean" of the posterior, its mode ("map"), or "mle", for tables and trees. The mean where there is a prior, else
+        maximum likelihood.
     unseen
-        What becomes of rows without cases: "uniform", "error", or what the "prior" says.
+        What becomes of rows without cases: "uniform", "error", or what the "prior" says, which each such table needs.
     kinds
         Name -> kind of its distribution, or a learner of it, where it is not the usual one.
     knowledge
@@ -202,15 +200,16 @@ def fit_parameters(
     refuse_unknown(prior, list(families.variables))
     families = _completed(graph, families, prior, estimate, kinds, known)
     learners = find_learners(families, kinds or {}, known)
-    others, unidentified = _fit_others(families, prior, known, learners)
-    given = ParameterKnowledge((*known.fixed_cpds.values(), *others.values()), known.tied)
-    posterior = posterior_of(families, prior, given, list(families.variables))
     chosen: Estimate = estimate or ("mle" if prior is None else "mean")
+    others, unidentified = _fit_others(families, prior, known, learners, chosen, unseen)
+    given = ParameterKnowledge((*known.fixed_cpds.values(), *others.values()), known.tied)
+    posterior = replace(posterior_of(families, prior, given, list(families.variables)), estimated=frozenset(others))
     tables, open_rows = _tables(posterior, chosen, unseen)
     unidentified |= open_rows
-    if unseen == "error":
-        _refuse_open(families, unidentified)
-    return ParameterFit(posterior.network_of(tables), posterior, MappingProxyType(unidentified))
+    network = posterior.network_of(tables)
+    if unseen != "uniform":
+        _refuse_open(network, unidentified, unseen)
+    return ParameterFit(network, posterior, MappingProxyType(unidentified))
 
 
 def _completed(
@@ -274,12 +273,17 @@ def _learner(name: str, kind: str | CPDLearner) -> CPDLearner:
 
 
 def _fit_others(
-    families: Families, prior: PriorLike, knowledge: ParameterKnowledge, learners: Mapping[str, CPDLearner]
+    families: Families,
+    prior: PriorLike,
+    knowledge: ParameterKnowledge,
+    learners: Mapping[str, CPDLearner],
+    estimate: Estimate,
+    unseen: Unseen,
 ) -> tuple[dict[str, CPD], dict[str, NDArray[np.bool_]]]:
     """The distributions that are no tables, and where they are open."""
     cpds, unidentified = {}, {}
     for name, learner in learners.items():
-        fit = learner.fit(FamilyTask(families, name, prior, knowledge.start_cpds.get(name)))
+        fit = learner.fit(FamilyTask(families, name, prior, knowledge.start_cpds.get(name), estimate, unseen))
         cpds[name] = fit.cpd
         if fit.unidentified.any():
             unidentified[name] = fit.unidentified
@@ -292,24 +296,38 @@ def _tables(
     """The tables, by the names of those who own them, and the rows that are open."""
     tables, unidentified = {}, {}
     for name, family in posterior.families.items():
-        table = family.of(estimate)
-        is_open = family.unseen if estimate == "mle" else family.unidentified
-        if estimate == "mle" and unseen == "prior":
-            table = np.where(is_open[..., None], family.mean, table)
-            is_open = family.unidentified
-        tables[name] = table
+        tables[name], is_open = family.filled(estimate, unseen)
         if is_open.any():
             unidentified[name] = is_open
     shared = {name: unidentified[owner] for name, owner in posterior.owners.items() if owner in unidentified}
     return tables, unidentified | shared
 
 
-def _refuse_open(families: Families, unidentified: Mapping[str, NDArray[np.bool_]]) -> None:
+def _refuse_open(network: BayesianNetwork, unidentified: Mapping[str, NDArray[np.bool_]], unseen: Unseen) -> None:
+    """Refuse what is open; of what a prior should fill, only distributions that take one: tables and trees."""
     for name, mask in unidentified.items():
-        parents = [parent for parent in families.parents_of(name) if not parent.is_continuous]
-        first = tuple(np.argwhere(mask)[0].tolist())
-        where = f", such as that of {place_text(parents, first)}" if parents and len(first) == len(parents) else ""
-        raise InvalidArgument(
-            f"There are too few cases to learn {int(mask.sum())} rows of {name!r}{where}. Give a prior=, such as "
-            "BDeu(10), or unseen='uniform'."
-        )
+        cpd = network.cpd(name)
+        takes_prior = cpd.kind in ("table", "tree")
+        if unseen == "prior" and takes_prior:
+            raise InvalidArgument(
+                f"There are no cases for {_open_rows(cpd, mask)}, and no prior either. Give prior= one for {name!r}, "
+                "too, or unseen='uniform'."
+            )
+        if unseen == "error" and cpd.kind in ("noisy-or", "logistic"):
+            parents = [parent for parent, is_open in zip(cpd.parent_names, mask, strict=True) if is_open]
+            lacking = "is never active" if cpd.kind == "noisy-or" else "never varies"
+            raise InvalidArgument(
+                f"The {cpd.kind} distribution of {name!r} can't be learned: its parent {parents[0]!r} {lacking} in the "
+                f"data. Leave {parents[0]!r} out, give cases in which it does, or unseen='uniform'."
+            )
+        if unseen == "error":
+            advice = "Give a prior=, such as BDeu(10)," if takes_prior else "Give more rows,"
+            raise InvalidArgument(
+                f"There are too few cases to learn {_open_rows(cpd, mask)}. {advice} or unseen='uniform'."
+            )
+
+
+def _open_rows(cpd: CPD, mask: NDArray[np.bool_]) -> str:
+    parents = [parent for parent in cpd.parents if not parent.is_continuous]
+    where = f", such as that of {place_text(parents, tuple(np.argwhere(mask)[0].tolist()))}" if parents else ""
+    return f"{int(mask.sum())} rows of {cpd.variable.name!r}{where}"

@@ -26,10 +26,12 @@ _ROUNDING = 1e-13
 
 
 class _Regression(NamedTuple):
-    """For each context: how much it weighs, its cases, coefficients, the variance, and the rank of the parents."""
+    """For each context: how many cases, its coefficients, the variance, and the rank of the parents.
 
-    weight: Floats
-    num_rows: NDArray[np.intp]
+    A row that weighs more than one is as many cases; rows that weigh less still are one each.
+    """
+
+    num_cases: Floats
     intercept: Floats
     coefficients: Floats
     variance: Floats
@@ -95,7 +97,8 @@ def _regress(
     scale = np.sqrt(sums(numbers[-1] ** 2) / divisor)
     variance = np.where(np.sqrt(variance) <= _ROUNDING * scale, 0.0, variance)
     intercept = means[-1] - sum((c * m for c, m in zip(coefficients.T, means, strict=False)), np.zeros(num_contexts))
-    return _Regression(weight, np.bincount(context, minlength=num_contexts), intercept, coefficients, variance, rank)
+    num_cases = np.maximum(weight, np.bincount(context, minlength=num_contexts))
+    return _Regression(num_cases, intercept, coefficients, variance, rank)
 
 
 def _solve(moments: Floats) -> tuple[Floats, NDArray[np.intp]]:
@@ -113,8 +116,8 @@ def _solve(moments: Floats) -> tuple[Floats, NDArray[np.intp]]:
 
 def _filled(fits: _Regression, pooled: _Regression, num_continuous: int) -> tuple[_Regression, NDArray[np.bool_]]:
     """What the contexts leave open from all together, and which these are."""
-    nothing = pooled.weight[0] == 0
-    empty, short = fits.num_rows == 0, fits.num_rows <= num_continuous + 1
+    nothing = pooled.num_cases[0] == 0
+    empty, short = fits.num_cases == 0, fits.num_cases <= num_continuous + 1
     common = 1.0 if nothing else pooled.variance[0]
     filled = fits._replace(
         intercept=np.where(empty, pooled.intercept[0], fits.intercept),

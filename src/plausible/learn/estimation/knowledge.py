@@ -64,12 +64,14 @@ def _owners(groups: Sequence[Iterable[str]]) -> dict[str, str]:
     for group in groups:
         if isinstance(group, str):
             raise InvalidArgument(f"tied= is a list of groups of names, such as [['X1', 'X2']]; {group!r} is no group.")
-        first, *others = group
-        for name in (first, *others):
+        names = list(group)
+        if not names:
+            raise InvalidArgument("A group of tied= is empty. Leave it out, or name variables: [['X1', 'X2']].")
+        for name in names:
             if name in seen:
                 raise InvalidArgument(f"{name!r} is tied twice; join its groups.")
             seen.add(name)
-        owners |= dict.fromkeys(others, first)
+        owners |= dict.fromkeys(names[1:], names[0])
     return owners
 
 

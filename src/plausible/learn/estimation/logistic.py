@@ -66,7 +66,9 @@ class LogisticLearner:
             method="L-BFGS-B",
             options={"maxiter": 2000, "maxfun": 10000, "ftol": 1e-15, "gtol": 1e-9},
         ).x.reshape(design.shape[1], free)
-        return FamilyFit(_cpd(task, found, blocks), np.array([not np.ptp(b, axis=0).any() for b, _, _ in blocks]))
+        return FamilyFit(
+            _cpd(task, found, blocks), np.array([not (b != b[:1]).any() for b, _, _ in blocks], dtype=np.bool_)
+        )
 
 
 def _block(rows: FamilyRows, parent: Variable) -> tuple[Floats, float, float]:

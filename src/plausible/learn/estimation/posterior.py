@@ -46,6 +46,8 @@ class ParameterPosterior:
         Name -> variable.
     parents
         Name -> the names of its parents.
+    estimated
+        Those of `fixed` that were estimated from data: their numbers are uncertain, too, but have no posterior here.
 
     Examples
     --------
@@ -63,9 +65,14 @@ class ParameterPosterior:
     fixed: Mapping[str, CPD]
     variables: Mapping[str, Variable]
     parents: Mapping[str, tuple[str, ...]]
+    estimated: frozenset[str] = frozenset()
 
     def __getitem__(self, name: str) -> FamilyPosterior:
         """The posterior of the table of a variable."""
+        if name in self.estimated:
+            raise NotSupported(
+                f"The CPD of {name!r} is no table, but {self.fixed[name].kind}: only tables have posteriors."
+            )
         if name in self.fixed:
             raise InvalidArgument(f"The CPD of {name!r} is fixed: there is nothing to be uncertain about.")
         owner = self.owners.get(name, name)
@@ -164,20 +171,22 @@ class ParameterPosterior:
         """log P(row | all data so far) of each complete row, parameters integrated out; each as the next one.
 
         The product over families of (α_xu + N_xu) / (α_u + N_u); where tables are tied, each use of a table in the row
-        counts for the next. Cost: a look-up for each variable and row.
+        counts for the next. Where a variable was set from outside, its own distribution does not count. Cost: a look-up
+        for each variable and row.
         """
-        table = self._read(data)
-        if any(table.missing):
-            name = next(iter(table.missing))
+        table = self._read(data).select(self.variables)
+        for name in table.missing:
             raise InvalidArgument(f"{name!r} is missing in some rows; ask network().compile().log_likelihood(data).")
         columns = dict(zip(table.discrete, table.codes.astype(np.intp), strict=True))
         columns |= dict(zip(table.continuous, table.numbers, strict=True))
+        counting = {name: ~table.interventions[name] for name in table.interventions}
         total = np.zeros(table.num_rows)
-        for cpd in self.fixed.values():
-            total += cpd.log_probability(columns)
+        for name, cpd in self.fixed.items():
+            total += np.where(counting.get(name, True), cpd.log_probability(columns), 0.0)
         for owner, family in self.families.items():
             sharing = [owner, *(name for name, other in self.owners.items() if other == owner)]
-            total += _log_uses(family, [_cells(family, self.parents[name], name, columns) for name in sharing])
+            cells = [_cells(family, self.parents[name], name, columns) for name in sharing]
+            total += _log_uses(family, cells, [counting.get(name, np.True_) for name in sharing])
         return total
 
     @property
@@ -288,16 +297,22 @@ def _cells(
     return np.ravel_multi_index(tuple(places), family.counts.shape)
 
 
-def _log_uses(family: FamilyPosterior, uses: list[NDArray[np.intp]]) -> Floats:
-    """log of the predictive probability of cells that are drawn one after the other from the same table."""
+def _log_uses(
+    family: FamilyPosterior, uses: list[NDArray[np.intp]], counting: list[NDArray[np.bool_] | np.bool_]
+) -> Floats:
+    """log of the predictive probability of cells that are drawn one after the other from the same table.
+
+    `counting` tells for each use in which rows it was drawn, and not set.
+    """
     cells, strengths = family.parameters.ravel(), family.strength.ravel()
     num_states = family.child.num_states
     total = np.zeros(len(uses[0]))
     for place, use in enumerate(uses):
-        same_cell = sum(((use == earlier) for earlier in uses[:place]), np.zeros(len(use)))
-        same_row = sum(((use // num_states == e // num_states) for e in uses[:place]), np.zeros(len(use)))
+        before = list(zip(uses[:place], counting, strict=False))
+        same_cell = sum(((use == earlier) & drawn for earlier, drawn in before), np.zeros(len(use)))
+        same_row = sum(((use // num_states == e // num_states) & drawn for e, drawn in before), np.zeros(len(use)))
         strength = strengths[use // num_states] + same_row
         with np.errstate(divide="ignore", invalid="ignore"):
             chance = np.where(strength > 0, (cells[use] + same_cell) / strength, 1.0 / num_states)
-            total += np.log(chance)
+            total += np.where(counting[place], np.log(chance), 0.0)
     return total

@@ -8,19 +8,21 @@ Lauritzen 1990).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from plausible.cpds.reading import state_index
-from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.errors import InvalidArgument, UnknownVariable, suggestion
+from plausible.learn.named_options import read_named_option
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
-__all__ = ["K2", "BDe", "BDeu", "Dirichlet", "Prior", "PriorLike", "pseudo_counts", "refuse_unknown"]
+__all__ = ["K2", "BDe", "BDeu", "Dirichlet", "Prior", "PriorLike", "pseudo_counts", "read_prior", "refuse_unknown"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -33,8 +35,8 @@ class Prior(Protocol):
         """α, an axis for each parent, then one for the child."""
 
 
-#: One prior for all tables; a prior for each variable, by name; or none.
-PriorLike: TypeAlias = Prior | Mapping[str, Prior] | None
+#: One prior for all tables, itself or by name, such as "bdeu:10"; a prior for each variable; or none.
+PriorLike: TypeAlias = Prior | str | Mapping[str, Prior | str] | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,14 +164,48 @@ def _check_size(size: float) -> None:
         raise InvalidArgument(f"The equivalent sample size is a positive number of cases, not {size!r}.")
 
 
+#: Those that go by name; True where a number may stand after a colon.
+_NAMED: Mapping[str, tuple[Callable[..., Prior], bool]] = MappingProxyType(
+    {"k2": (K2, False), "bdeu": (BDeu, True), "dirichlet": (Dirichlet, True)}
+)
+
+
+def read_prior(prior: Prior | str) -> Prior:
+    """A prior, or the one of this name: "k2", "bdeu", "bdeu:10", "dirichlet", "dirichlet:0.5".
+
+    Parameters
+    ----------
+    prior
+        A `Prior`, or its name; a number after a colon is its option.
+
+    Examples
+    --------
+    >>> read_prior("bdeu:4"), read_prior("K2")
+    (BDeu(equivalent_sample_size=4.0), K2())
+    """
+    if isinstance(prior, str):
+        name, number = read_named_option(prior)
+        if name not in _NAMED:
+            raise InvalidArgument(f"{prior!r} is no prior.{suggestion(name, _NAMED)} Or give one, such as BDeu(10).")
+        make, takes_number = _NAMED[name]
+        if number is None:
+            return make()
+        if not takes_number:
+            raise InvalidArgument(f"{prior!r}: {name} has no number; write {name!r}.")
+        return make(number)
+    if not isinstance(prior, Prior):
+        raise InvalidArgument(
+            f"A prior is Dirichlet(1), BDeu(10), BDe(network, 10) or K2(), or a name, such as 'bdeu:10', not {prior!r}."
+        )
+    return prior
+
+
 def pseudo_counts(prior: PriorLike, child: Variable, parents: Sequence[Variable]) -> Floats:
     """α of one family under a prior, the prior of its variable, or none: then zero."""
     chosen = prior.get(child.name) if isinstance(prior, Mapping) else prior
     if chosen is None:
         return np.zeros([variable.num_states for variable in (*parents, child)])
-    if not isinstance(chosen, Prior):
-        raise InvalidArgument(f"A prior is Dirichlet(1), BDeu(10), BDe(network, 10) or K2(), not {chosen!r}.")
-    return chosen.pseudo_counts(child, parents)
+    return read_prior(chosen).pseudo_counts(child, parents)
 
 
 def refuse_unknown(prior: PriorLike, names: Sequence[str]) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from plausible.cpds import CPD
 from plausible.learn.estimation.families import Families, FamilyRows, family_rows
+from plausible.learn.estimation.family_posterior import Estimate, Unseen
 from plausible.learn.estimation.priors import PriorLike, pseudo_counts
 from plausible.variables import Variable
 
@@ -30,12 +31,18 @@ class FamilyTask:
         What is believed about tables.
     start
         Where iterative learners set out.
+    estimate
+        Which numbers stand for a posterior, for those that have one: trees.
+    unseen
+        What becomes of their rows without cases.
     """
 
     families: Families
     name: str
     prior: PriorLike = None
     start: CPD | None = None
+    estimate: Estimate = "mean"
+    unseen: Unseen = "uniform"
 
     @property
     def child(self) -> Variable:

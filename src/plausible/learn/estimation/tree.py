@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plausible.cpds import Split, TreeCPD
+from plausible.learn.estimation.family_posterior import FamilyPosterior
 from plausible.learn.estimation.task import FamilyFit, FamilyTask
 from plausible.variables import Variable
 
@@ -35,7 +36,7 @@ class _Context(NamedTuple):
 
     def branch(self, axis: int, state: int) -> _Context:
         """The part where one parent is in a state."""
-        place = (slice(None),) * axis + (state,)
+        place: tuple[Any, ...] = (*(slice(None),) * axis, state, ...)  # the dots make a view also of a single entry
         others = self.parents[:axis] + self.parents[axis + 1 :]
         return _Context(others, self.counts[place], self.prior[place], self.unidentified[place])
 
@@ -46,8 +47,9 @@ class TreeLearner:
 
     Each leaf is split on the parent that gains most, for as long as one gains: without a prior in BIC, which charges
     ½ log N for each of the (states - 1) parameters of a leaf; with one in the marginal likelihood, each leaf having the
-    pseudo-counts of the rows of the table that it stands for. Ties go to the parent that is first by name. Leaves
-    without cases are uniform, or as the prior says. Cost: a pass over the family's counts for each level and parent.
+    pseudo-counts of the rows of the table that it stands for. Ties go to the parent that is first by name. A leaf is
+    the mean of its row, its mode or its frequencies, as the task says; without cases it is uniform, or as the prior
+    says. Cost: a pass over the family's counts for each level and parent.
 
     Examples
     --------
@@ -66,20 +68,20 @@ class TreeLearner:
         charge = 0.5 * np.log(max(counts.sum(), 1.0)) * (task.child.num_states - 1)
         unidentified = np.zeros(counts.shape[:-1], dtype=np.bool_)
         whole = _Context(task.parents, counts, prior, unidentified[...])
-        tree = _grow(whole, None if prior.any() else float(charge))
+        tree = _grow(whole, None if prior.any() else float(charge), task)
         return FamilyFit(TreeCPD(task.child, tree, task.parents), unidentified)
 
 
-def _grow(context: _Context, charge: float | None) -> Split | list[float]:
+def _grow(context: _Context, charge: float | None, task: FamilyTask) -> Split | list[float]:
     """The tree below a context; `charge` is the price of a leaf, or `None` for the marginal likelihood."""
     gains = [_gain(context, axis, charge) for axis in range(len(context.parents))]
     best = max(range(len(gains)), key=lambda axis: (gains[axis], _last(context.parents[axis].name)), default=None)
     if best is None or gains[best] <= _ROUNDING:
-        return _leaf(context)
+        return _leaf(context, task)
     parent = context.parents[best]
     # Keys are tuples of states, as a state may be a tuple itself.
     return Split(
-        parent.name, {(state,): _grow(context.branch(best, i), charge) for i, state in enumerate(parent.states)}
+        parent.name, {(state,): _grow(context.branch(best, i), charge, task) for i, state in enumerate(parent.states)}
     )
 
 
@@ -109,11 +111,10 @@ def _scores(counts: Floats, prior: Floats, charge: float | None) -> Floats:
     return np.asarray(cells + gammaln(known.sum(axis=1)) - gammaln((counts + known).sum(axis=1)))
 
 
-def _leaf(context: _Context) -> list[float]:
-    """The mean of the row after counting; uniform, and marked, where nothing is known."""
-    row = (context.counts + context.prior).sum(axis=tuple(range(len(context.parents))))
-    total = float(row.sum())
-    if total <= 0:
-        context.unidentified[...] = True
-        return [1.0 / len(row)] * len(row)
-    return [float(count) / total for count in row]
+def _leaf(context: _Context, task: FamilyTask) -> list[float]:
+    """The row after counting, as the task estimates it; marked where nothing is known."""
+    along = tuple(range(len(context.parents)))
+    known = FamilyPosterior(task.child, (), context.prior.sum(axis=along), context.counts.sum(axis=along))
+    row, is_open = known.filled(task.estimate, task.unseen)
+    context.unidentified[...] = is_open
+    return [float(chance) for chance in row]

@@ -14,7 +14,7 @@ from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument
 from plausible.graphs.seeds import Seed, generator_of
 from plausible.inference.options import check_count
-from plausible.learn.evaluation.losses import read_learner, row_losses
+from plausible.learn.evaluation.losses import read_learner, row_losses, weighted_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,7 +45,7 @@ class CrossValidation:
     @property
     def loss(self) -> float:
         """The mean loss of a row; the lower, the better. Infinite if a row was impossible: give a prior."""
-        return _mean(self.losses, self.weights)
+        return weighted_mean(self.losses, self.weights)
 
     @property
     def standard_error(self) -> float:
@@ -56,7 +56,7 @@ class CrossValidation:
     def fold_losses(self) -> Floats:
         """The mean loss of each fold."""
         marks = [self.folds == fold for fold in range(int(self.folds.max(initial=-1)) + 1)]
-        return np.array([_mean(self.losses[mark], self.weights[mark]) for mark in marks])
+        return np.array([weighted_mean(self.losses[mark], self.weights[mark]) for mark in marks])
 
     def __repr__(self) -> str:
         return f"<CrossValidation: loss {self.loss:.6g} ± {self.standard_error:.2g} nats a row>"
@@ -72,7 +72,8 @@ def cross_validate(
     data
         Complete rows; what `Table.read` takes.
     learner
-        A function of a `Table` that gives a `BayesianNetwork`, or a graph, whose parameters are learned with BDeu(1).
+        A method of `learn.structure` by its name, a graph or arrow text, or a function of a `Table` that gives a
+        network, a graph, or the result of a search. Where a graph has no parameters, they are learned with BDeu(1).
     num_folds
         Of sizes that differ by one at most; as many as rows is leave-one-out.
     target
@@ -85,16 +86,26 @@ def cross_validate(
     >>> import plausible as pb
     >>> frame = pb.examples.load("asia").sample(500, seed=1)
     >>> empty, full = pb.DAG("", nodes=list(frame)), pb.examples.load("asia").graph
-    >>> cross_validate(frame, full, 5).loss < cross_validate(frame, empty, 5).loss
+    >>> pb.learn.cross_validate(frame, full, 5).loss < pb.learn.cross_validate(frame, empty, 5).loss
     True
+    >>> pb.learn.cross_validate(frame, "hill-climbing", 5)
+    <CrossValidation: loss 2.32008 ± 0.066 nats a row>
     """
+    table = Table.read(data)
+    return _validated(table, learner, _folds(table, num_folds, seed), target)
+
+
+def _folds(table: Table, num_folds: int, seed: Seed) -> NDArray[np.int64]:
+    """The fold of each row."""
     check_count("num_folds", num_folds, 2)
-    table, learn = Table.read(data), read_learner(learner)
     if table.num_rows < num_folds:
         raise InvalidArgument(f"{num_folds} folds need as many rows at least; there are {table.num_rows}.")
-    folds = generator_of(seed).permutation(np.arange(table.num_rows) % num_folds)
-    losses = np.empty(table.num_rows)
-    for fold in range(num_folds):
+    return generator_of(seed).permutation(np.arange(table.num_rows) % num_folds)
+
+
+def _validated(table: Table, learner: object, folds: NDArray[np.int64], target: str | None) -> CrossValidation:
+    learn, losses = read_learner(learner), np.empty(table.num_rows)
+    for fold in range(int(folds.max()) + 1):
         held = folds == fold
         losses[held] = row_losses(learn(table.take(~held)), table.take(held), target)
     weights = np.ones(table.num_rows) if table.weights is None else table.weights
@@ -127,7 +138,7 @@ class LearnerComparison:
         for name, found in self.results.items():
             with np.errstate(invalid="ignore"):
                 excess = found.losses - top.losses
-            rows.append((name, found.loss, _mean(excess, top.weights), _error(excess, top.weights)))
+            rows.append((name, found.loss, weighted_mean(excess, top.weights), _error(excess, top.weights)))
         return pd.DataFrame(rows, columns=["learner", "loss", "excess", "standard_error"])
 
     def __str__(self) -> str:
@@ -135,7 +146,7 @@ class LearnerComparison:
 
 
 def compare_learners(
-    data: TableLike, learners: Mapping[str, object], num_folds: int = 10, *, target: str | None = None, seed: int = 0
+    data: TableLike, learners: Mapping[str, object], num_folds: int = 10, *, target: str | None = None, seed: Seed = 0
 ) -> LearnerComparison:
     """Cross-validate several learners on the same folds, so that differences are those of the same rows.
 
@@ -155,15 +166,9 @@ def compare_learners(
     if not learners:
         raise InvalidArgument("There are no learners to compare.")
     table = Table.read(data)
-    found = {
-        name: cross_validate(table, learner, num_folds, target=target, seed=seed) for name, learner in learners.items()
-    }
+    folds = _folds(table, num_folds, seed)
+    found = {name: _validated(table, learner, folds, target) for name, learner in learners.items()}
     return LearnerComparison(dict(sorted(found.items(), key=lambda item: item[1].loss)))
-
-
-def _mean(values: Floats, weights: Floats) -> float:
-    counting = weights > 0
-    return float(values[counting] @ weights[counting] / weights.sum()) if counting.any() else math.nan
 
 
 def _error(values: Floats, weights: Floats) -> float:

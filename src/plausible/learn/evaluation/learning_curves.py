@@ -17,7 +17,7 @@ from plausible.inference.options import check_count
 from plausible.learn.estimation.fit import learn_parameters
 from plausible.learn.estimation.logistic import LogisticLearner
 from plausible.learn.estimation.priors import BDeu
-from plausible.learn.evaluation.losses import mean_loss, read_learner
+from plausible.learn.evaluation.losses import NetworkLearner, mean_loss, read_learner
 from plausible.models import BayesianNetwork
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def learning_curve(
     data
         Complete rows.
     learners
-        Name -> a function of a `Table` that gives a network, or a graph.
+        Name -> learner, as in `cross_validate`.
     sizes
         Numbers of rows to learn from.
     target
@@ -95,14 +95,26 @@ def learning_curve(
     --------
     >>> import plausible as pb
     >>> net = pb.examples.load("asia")
-    >>> curve = learning_curve(net.sample(1500, seed=1), {"true graph": net.graph}, [20, 1000], repeats=2)
+    >>> curve = pb.learn.learning_curve(net.sample(1500, seed=1), {"true graph": net.graph}, [20, 1000], repeats=2)
     >>> curve.held_out["true graph"].mean(axis=1).round(1)
     array([2.5, 2.3])
     """
-    if not 0 < share < 1:
-        raise InvalidArgument(f"share={share!r} of the rows is held out: a number between 0 and 1.")
     check_count("repeats", repeats, 1)
     table, rng = Table.read(data), generator_of(seed)
+    num_held = _num_held(table, share, sizes)
+    orders = [rng.permutation(table.num_rows) for _ in range(repeats)]
+    training, held_out = {}, {}
+    for name, learner in learners.items():
+        learn = read_learner(learner)
+        losses = np.array([_losses(table, learn, order, num_held, sizes, target) for order in orders])
+        training[name], held_out[name] = losses.reshape(repeats, len(sizes), 2).transpose(2, 1, 0)
+    return LearningCurve(tuple(sizes), training, held_out)
+
+
+def _num_held(table: Table, share: float, sizes: Sequence[int]) -> int:
+    """How many rows are held out; refused where too few are left to learn from."""
+    if not 0 < share < 1:
+        raise InvalidArgument(f"share={share!r} of the rows is held out: a number between 0 and 1.")
     num_held = max(1, round(share * table.num_rows))
     for size in sizes:
         check_count("sizes", size, 1)
@@ -110,19 +122,24 @@ def learning_curve(
             raise InvalidArgument(
                 f"{size} rows to learn from are too many: {table.num_rows - num_held} are not held out."
             )
-    shape = (len(sizes), repeats)
-    training = {name: np.empty(shape) for name in learners}
-    held_out = {name: np.empty(shape) for name in learners}
-    for repeat in range(repeats):
-        order = rng.permutation(table.num_rows)
-        held = table.take(order[:num_held])
-        for place, size in enumerate(sizes):
-            rows = table.take(order[num_held : num_held + size])
-            for name, learner in learners.items():
-                network = read_learner(learner)(rows)
-                training[name][place, repeat] = mean_loss(network, rows, target)
-                held_out[name][place, repeat] = mean_loss(network, held, target)
-    return LearningCurve(tuple(sizes), training, held_out)
+    return num_held
+
+
+def _losses(
+    table: Table,
+    learn: NetworkLearner,
+    order: NDArray[np.int64],
+    num_held: int,
+    sizes: Sequence[int],
+    target: str | None,
+) -> list[tuple[float, float]]:
+    """For each size the mean loss of a row that was learned from, and of one that was held out."""
+    held, found = table.take(order[:num_held]), []
+    for size in sizes:
+        rows = table.take(order[num_held : num_held + size])
+        network = learn(rows)
+        found.append((mean_loss(network, rows, target), mean_loss(network, held, target)))
+    return found
 
 
 def compare_generative_discriminative(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,26 +11,60 @@ from numpy.typing import NDArray
 
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
+from plausible.graphs import DAG, PDAG
+from plausible.graphs.consistent_extension import consistent_extension
+from plausible.inference.search.local_search import SearchMethod
+from plausible.learn.constraint_based.pc import ConstraintResult
 from plausible.learn.estimation.families import read_families
-from plausible.learn.estimation.fit import learn_parameters
+from plausible.learn.estimation.fit import ParameterFit, learn_parameters
 from plausible.learn.estimation.priors import BDeu
+from plausible.learn.structures.structure import learn_structure
 from plausible.models import BayesianNetwork
+from plausible.models.alignment import with_states_of
 
-__all__ = ["NetworkLearner", "mean_loss", "read_learner", "row_losses"]
+__all__ = ["NetworkLearner", "mean_loss", "network_of", "read_learner", "row_losses", "weighted_mean"]
 
 Floats = NDArray[np.float64]
+
+#: What tells the text of a graph from the name of a method.
+_ARROWS = frozenset("<>;")
 
 #: Rows -> a network.
 NetworkLearner: TypeAlias = Callable[[Table], BayesianNetwork]
 
 
 def read_learner(learner: object) -> NetworkLearner:
-    """A function of a `Table` that gives a network; a graph stands for its parameters with the prior BDeu(1)."""
-    return learner if callable(learner) else partial(_parameters, learner)
+    """A function of a `Table` that gives a network.
+
+    Text without an arrow is a method of `learn.structure`; a graph stands for its parameters with the prior BDeu(1);
+    what a function gives is made a network by `network_of`.
+    """
+    is_method = isinstance(learner, SearchMethod) or (isinstance(learner, str) and not _ARROWS & set(learner))
+    if is_method:
+        return lambda table: network_of(learn_structure(table, learner), table)  # type: ignore[arg-type]
+    if callable(learner):
+        return lambda table: network_of(learner(table), table)
+    return lambda table: learn_parameters(learner, table, BDeu(1.0))
 
 
-def _parameters(graph: object, table: Table) -> BayesianNetwork:
-    return learn_parameters(graph, table, BDeu(1.0))
+def network_of(found: object, table: Table) -> BayesianNetwork:
+    """What a learner found as a network whose states have the order of the table.
+
+    A graph, or the result of a search, gets its parameters from the table with the prior BDeu(1); an equivalence class
+    is one of its graphs.
+    """
+    network = found.network if isinstance(found, ParameterFit) else found
+    if isinstance(network, BayesianNetwork):
+        return with_states_of(network, table.variables)
+    graph = found.dag() if isinstance(found, ConstraintResult) else getattr(found, "graph", found)
+    if isinstance(graph, PDAG):
+        graph = consistent_extension(graph)
+    if isinstance(graph, DAG):
+        return learn_parameters(graph, table, BDeu(1.0))
+    raise InvalidArgument(
+        f"The learner gave {found!r}, a {type(found).__name__}: expected a BayesianNetwork, a graph, or what "
+        "learn.structure, learn.pc or learn.fit_parameters give."
+    )
 
 
 def row_losses(network: BayesianNetwork, data: TableLike, target: str | None = None) -> Floats:
@@ -77,28 +111,45 @@ def row_losses(network: BayesianNetwork, data: TableLike, target: str | None = N
 
 
 def mean_loss(network: BayesianNetwork, data: TableLike, target: str | None = None) -> float:
-    """The mean of `row_losses`, weighted as the rows are; NaN without rows."""
+    """The mean of `row_losses`, weighted as the rows are; infinite if a row is impossible, NaN without rows."""
     table = read_families(network, data).table
-    losses, weights = row_losses(network, table, target), table.weights
-    if weights is None:
-        return float(losses.mean()) if losses.size else float("nan")
+    losses = row_losses(network, table, target)
+    return weighted_mean(losses, np.ones(table.num_rows) if table.weights is None else table.weights)
+
+
+def weighted_mean(losses: Floats, weights: Floats) -> float:
+    """The mean of those with a weight; infinite if one of them is, whatever densities the others have."""
     counting = weights > 0
-    return float(weights[counting] @ losses[counting] / weights.sum()) if counting.any() else float("nan")
+    if not counting.any():
+        return math.nan
+    if (losses[counting] == math.inf).any():
+        return math.inf
+    return float(losses[counting] @ weights[counting] / weights.sum())
 
 
 def _sum_of_logs(
     network: BayesianNetwork, columns: dict[str, NDArray[Any]], table: Table, names: list[str], num_lines: int
 ) -> Floats:
-    """A line for each state of the target, or one; what was set from outside says nothing of its own distribution."""
+    """A line for each state of the target, or one; what was set from outside says nothing of its own distribution.
+
+    A row that one family rules out is impossible, however dense it is for another (a Gaussian without variance).
+    """
     logs = np.zeros((num_lines, table.num_rows))
+    is_impossible = np.zeros(logs.shape, dtype=np.bool_)
     for name in names:
         found = network.cpd(name).log_probability(columns)
-        logs += np.where(table.interventions[name], 0.0, found) if name in table.interventions else found
+        if name in table.interventions:
+            found = np.where(table.interventions[name], 0.0, found)
+        is_impossible |= found == -np.inf
+        logs += np.where(found == -np.inf, 0.0, found)
+    logs[is_impossible] = -np.inf
     return logs
 
 
 def _losses_of_states(logs: Floats, codes: NDArray[Any]) -> Floats:
     """-log of the share of the state that was seen; infinite too where no state is possible."""
+    is_dense = logs == np.inf  # densities without bound leave no share to the others
+    logs = np.where(is_dense.any(axis=0), np.where(is_dense, 0.0, -np.inf), logs)
     top = logs.max(axis=0)
     is_possible = top > -np.inf
     shifted = logs - np.where(is_possible, top, 0.0)

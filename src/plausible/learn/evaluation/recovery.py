@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from plausible.data.table import Table
-from plausible.errors import NotSupported
+from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs import compare_structure, essential_graph
 from plausible.graphs.comparison import StructureComparison
 from plausible.graphs.seeds import Seed, generator_of
 from plausible.inference.options import check_count
-from plausible.learn.evaluation.losses import read_learner
+from plausible.learn.estimation.fit import ParameterFit
+from plausible.learn.evaluation.losses import network_of, read_learner
+from plausible.learn.structures.result import StructureResult
 from plausible.models import BayesianNetwork
 from plausible.models.comparison import NetworkComparison, compare
 from plausible.models.divergence import kl_divergence_networks
@@ -62,35 +64,50 @@ class Recovery:
         return "\n".join(f"{name:<20} {value:.6g}" for name, value in self.measures().items())
 
 
-def recovery(truth: BayesianNetwork, estimate: BayesianNetwork) -> Recovery:
-    """Compare a learned network with the one that the data came from.
+def recovery(truth: BayesianNetwork, estimate: BayesianNetwork | StructureResult | ParameterFit) -> Recovery:
+    """Compare a learned network with the one that the data came from; states are compared by name.
 
     Parameters
     ----------
     truth
         The network that is meant; discrete.
     estimate
-        The network that was learned, over the same variables.
+        The network that was learned, over the same variables; or what `learn.structure` or `learn.fit_parameters` gave,
+        where a graph gets its parameters from its own data with BDeu(1).
 
     Examples
     --------
     >>> import plausible as pb
-    >>> from plausible.learn.estimation.priors import BDeu
     >>> truth = pb.examples.load("asia")
-    >>> from plausible.learn.estimation.fit import learn_parameters
-    >>> found = recovery(truth, learn_parameters(truth, truth.sample(2000, seed=1), BDeu(1)))
+    >>> frame = truth.sample(2000, seed=1)
+    >>> found = pb.learn.recovery(truth, pb.learn.parameters(truth, frame, pb.BDeu(1)))
     >>> found.classes.shd, found.divergence < 0.02
     (0, True)
+    >>> pb.learn.recovery(truth, pb.learn.structure(frame)).classes.shd
+    1
     """
+    estimate = _network(estimate)
     if not (truth.is_discrete and estimate.is_discrete):
         raise NotSupported("Recovery is measured for discrete networks; compare the graphs with compare_structure.")
     classes = compare_structure(essential_graph(truth.graph), essential_graph(estimate.graph))
     return Recovery(compare(truth, estimate), classes, kl_divergence_networks(truth, estimate))
 
 
+def _network(estimate: object) -> BayesianNetwork:
+    if isinstance(estimate, StructureResult):
+        return network_of(estimate, estimate.table)
+    network = estimate.network if isinstance(estimate, ParameterFit) else estimate
+    if not isinstance(network, BayesianNetwork):
+        raise InvalidArgument(
+            f"Recovery is that of a network, not of a {type(estimate).__name__}: give what learn.structure finds, or "
+            "learn.parameters(graph, data). Graphs alone are compared by pb.graphs.compare_structure."
+        )
+    return network
+
+
 def recovery_curve(
     truth: BayesianNetwork,
-    learner: object | Callable[[Table], Any],
+    learner: object,
     sizes: Sequence[int],
     *,
     repeats: int = 5,
@@ -103,7 +120,7 @@ def recovery_curve(
     truth
         The network that rows are drawn from.
     learner
-        A function of a `Table` that gives a network, or a graph, whose parameters are learned with BDeu(1).
+        As in `cross_validate`.
     sizes
         Numbers of rows.
     repeats
@@ -115,7 +132,7 @@ def recovery_curve(
     --------
     >>> import plausible as pb
     >>> truth = pb.examples.load("asia")
-    >>> curve = recovery_curve(truth, truth.graph, [50, 5000], repeats=2).groupby("rows").mean()
+    >>> curve = pb.learn.recovery_curve(truth, truth.graph, [50, 5000], repeats=2).groupby("rows").mean()
     >>> bool(curve.divergence[5000] < curve.divergence[50])
     True
     """

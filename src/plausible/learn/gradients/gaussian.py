@@ -149,7 +149,7 @@ def _read(network: BayesianNetwork, data: TableLike, weights: Iterable[float] | 
         numbers, num_rows = dict(zip(data.continuous, data.numbers, strict=True)), data.num_rows
         given = given if given is not None or data.weights is None else data.weights.tolist()
     else:
-        read = EvidenceColumns.read(dict(columns_of(data, list(network.variables))), network.variables, "this network")
+        read = EvidenceColumns.read(dict(columns_of(data, network.variables)), network.variables, "this network")
         numbers, num_rows = dict(read.numbers), read.num_rows
     columns = [numbers.get(name, np.full(num_rows, np.nan)) for name in network.variables]
     values = np.column_stack(columns) if columns else np.zeros((num_rows, 0))

@@ -144,9 +144,7 @@ def _read(network: BayesianNetwork, data: TableLike, weights: Iterable[float] | 
     """The different rows, refused where a variable was set from outside."""
     cases = Cases.of(network.variables, data, weights)
     for names in cases.setting_names[1:]:
-        raise NotSupported(
-            f"Rows in which {names[0]!r} was set from outside have no gradient: leave them out."
-        )
+        raise NotSupported(f"Rows in which {names[0]!r} was set from outside have no gradient: leave them out.")
     return cases
 
 

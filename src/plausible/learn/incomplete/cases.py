@@ -161,7 +161,7 @@ def _same_variables(cases: Cases, known: Mapping[str, Variable]) -> Cases:
 def _read(data: TableLike, known: Mapping[str, Variable]) -> Table:
     """The table, its columns read as the known variables."""
     if not isinstance(data, Table):
-        there = dict(columns_of(data, list(known)))
+        there = dict(columns_of(data, known))
         return Table.read(
             {name: there[name] for name in known if name in there}, [known[n] for n in known if n in there]
         )

@@ -20,6 +20,8 @@ Ints = NDArray[np.int64]
 
 #: Added to variances of standardised columns, so that linear dependence gives no infinite likelihood.
 _RIDGE = 1e-9
+#: Those given determine a number if they leave less than this of its variance: ridges make up a part of it.
+_NOTHING_LEFT = 1e-7
 
 
 @final
@@ -34,7 +36,8 @@ class ConditionalGaussianTest(IndependenceTest):
     has a chi-square distribution under independence. With discrete variables only it is G, with continuous ones only
     -N ln(1 - r²), and with one of x and y continuous the likelihood ratio of two linear regressions in each joint
     state; if both are discrete and something given is continuous it is approximate, since a mixture of normal
-    distributions is none. Rows whose joint state has too few rows to fit a normal distribution are left out.
+    distributions is none. Rows whose joint state has too few rows to fit a normal distribution are left out; if none
+    are left, or what is given determines x or y, the test is not reliable.
 
     Parameters
     ----------
@@ -83,13 +86,15 @@ class ConditionalGaussianTest(IndependenceTest):
         cells = self._cells((x, y, *given), np.arange(self._weights.size))
         sizes = np.bincount(cells, weights=self._weights)
         rows = np.flatnonzero(sizes[cells] > num_numbers + 1) if num_numbers else np.arange(cells.size)
+        if not rows.size or any(self._is_determined(name, given, rows) for name in (x, y)):
+            return IndependenceResult.not_made()
         parts = [self._fit(names, rows) for names in ((x, y, *given), (x, *given), (y, *given), given)]
         statistic = 2.0 * float(parts[0][0] - parts[1][0] - parts[2][0] + parts[3][0])
         degrees = parts[0][1] - parts[1][1] - parts[2][1] + parts[3][1]
         if x in self._codes and y in self._codes:
             degrees += self._unseen(x, y, given, rows)
         if degrees <= 0:
-            return IndependenceResult(max(statistic, 0.0), 1.0, 0.0, rows.size > 0)
+            return IndependenceResult(max(statistic, 0.0), 1.0, 0.0)
         statistic = max(statistic, 0.0)
         return IndependenceResult(statistic, float(gammaincc(degrees / 2, statistic / 2)), float(degrees))
 
@@ -102,6 +107,22 @@ class ConditionalGaussianTest(IndependenceTest):
                 cells = cells * (int(codes.max(initial=0)) + 1) + codes
                 cells = np.unique(cells, return_inverse=True)[1].astype(np.int64)
         return cells
+
+    def _is_determined(self, name: str, given: Sequence[str], rows: Ints) -> bool:
+        """Whether a variable varies, but not once others are given."""
+        strata = self._cells(given, rows)
+        if name in self._codes:
+            cells = self._cells((name,), rows)
+            pairs = np.unique(strata * (int(cells.max()) + 1) + cells)
+            return bool(cells.any()) and pairs.size == int(strata.max()) + 1
+        if np.ptp(self._numbers[name][rows]) == 0:
+            return False
+        numbers = [self._numbers[other][rows] for other in given if other in self._numbers]
+        return all(
+            _unexplained(self._numbers[name][rows][strata == cell], [column[strata == cell] for column in numbers])
+            < _NOTHING_LEFT
+            for cell in range(int(strata.max()) + 1)
+        )
 
     def _fit(self, names: Sequence[str], rows: Ints) -> tuple[float, int]:
         """The largest log-likelihood, up to a term that depends on the number of rows alone, and its parameters."""
@@ -134,3 +155,10 @@ class ConditionalGaussianTest(IndependenceTest):
             return np.bincount(np.unique(strata * width + cells) // width)
 
         return int((seen(x) * seen(y) - seen(x, y)).sum())
+
+
+def _unexplained(column: Floats, others: Sequence[Floats]) -> float:
+    """The variance that a linear regression on others leaves of a column."""
+    design = np.column_stack([np.ones(column.size), *others])
+    fitted = design @ np.linalg.lstsq(design, column, rcond=None)[0]
+    return float(np.mean((column - fitted) ** 2))

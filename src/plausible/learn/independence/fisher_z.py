@@ -27,7 +27,7 @@ class FisherZ(IndependenceTest):
 
     With normal variables no partial correlation means independence. r of x and y given Z comes from the correlation
     matrix, the part that Z explains taken off; all tests that are asked for together and have as many given are
-    computed in one go. A variable that those given determine is independent of all others.
+    computed in one go. Where those given determine x or y no correlation is left, and the test is not reliable.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class FisherZ(IndependenceTest):
         """The correlation of what a linear regression on those given leaves of x and y."""
         places = self._places
         line = [places[x], places[y], *(places[name] for name in sorted(given))]
-        return float(self._partial(np.array([line]))[0])
+        return float(self._partial(np.array([line]))[0][0])
 
     def ask(self, questions: Sequence[Question]) -> Answers:
         """The outcomes for each question and each of its others, in order."""
@@ -75,28 +75,30 @@ class FisherZ(IndependenceTest):
             [self._places[name] for name in (x, other, *given)] for x, given, others in questions for other in others
         ]
         sizes = np.array([len(line) for line in lines], dtype=np.int64)
-        partial = np.zeros(len(lines))
+        partial, is_left = np.zeros(len(lines)), np.zeros(len(lines), dtype=np.bool_)
         for size in np.unique(sizes).tolist():
             chosen = np.flatnonzero(sizes == size)
-            partial[chosen] = self._partial(np.array([lines[place] for place in chosen.tolist()]))
+            partial[chosen], is_left[chosen] = self._partial(np.array([lines[place] for place in chosen.tolist()]))
         degrees: Floats = self._total - sizes.astype(np.float64) - 1.0  # N - |Z| - 3
-        reliable = degrees > 0
+        reliable = (degrees > 0) & is_left
         bounded = np.clip(partial, -1 + 1e-15, 1 - 1e-15)
         statistics = np.where(reliable, np.sqrt(np.maximum(degrees, 0)) * np.abs(np.arctanh(bounded)), np.nan)
         return Answers(statistics, erfc(statistics / np.sqrt(2.0)), degrees, reliable)
 
-    def _partial(self, lines: NDArray[np.int64]) -> Floats:
-        """r for each line (x, y, given...)."""
+    def _partial(self, lines: NDArray[np.int64]) -> tuple[Floats, NDArray[np.bool_]]:
+        """r for each line (x, y, given...), and whether those given leave something of what varies of x and y."""
         pair, given = lines[:, :2], lines[:, 2:]
         left = self._correlations[pair[:, :, None], pair[:, None, :]]
         if given.shape[1]:
             across = self._correlations[given[:, :, None], pair[:, None, :]]
             among = self._correlations[given[:, :, None], given[:, None, :]]
             left = left - across.swapaxes(1, 2) @ np.linalg.pinv(among, hermitian=True) @ across
+        varies = self._correlations[pair, pair] > 0
         variances = np.maximum(left[:, 0, 0], 0) * np.maximum(left[:, 1, 1], 0)
-        is_left = np.minimum(left[:, 0, 0], left[:, 1, 1]) > _NOTHING_LEFT
+        has_rest = left[:, [0, 1], [0, 1]] > _NOTHING_LEFT
+        is_left = has_rest.all(axis=1)
         partial: Floats = np.where(is_left, left[:, 0, 1], 0.0) / np.sqrt(np.where(is_left, variances, 1.0))
-        return partial
+        return partial, np.asarray(is_left | ~varies.all(axis=1))
 
 
 def _correlations(table: Table) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -31,14 +32,20 @@ class IndependenceResult:
     degrees_of_freedom
         Of the distribution under independence.
     is_reliable
-        Whether there are enough rows for the test to mean anything. If not, it shows neither dependence nor
-        independence.
+        Whether the test means anything. It does not with too few rows, nor where what is given determines x or y though
+        both vary: nothing is left to compare then. Such a test shows neither dependence nor independence, and its
+        p-value is NaN. A variable that never varies is independent of all.
     """
 
     statistic: float
     p_value: float
     degrees_of_freedom: float
     is_reliable: bool = True
+
+    @classmethod
+    def not_made(cls) -> IndependenceResult:
+        """The outcome where nothing can be told."""
+        return cls(math.nan, math.nan, 0.0, False)
 
     def is_independent(self, alpha: float = 0.05) -> bool:
         """Whether the test is reliable and does not reject independence at a level.

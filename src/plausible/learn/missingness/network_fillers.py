@@ -27,7 +27,7 @@ Floats: TypeAlias = NDArray[np.float64]
 
 def network_table(data: TableLike, network: BayesianNetwork) -> Table:
     """The rows as the network reads them: a variable without a column is missing in all; other columns are left out."""
-    there: Mapping[Any, Any] = data.variables if isinstance(data, Table) else columns_of(data, list(network.variables))
+    there: Mapping[Any, Any] = data.variables if isinstance(data, Table) else columns_of(data, network.variables)
     known = {name: variable for name, variable in network.variables.items() if name in there}
     if not known:
         raise InvalidArgument(

@@ -18,7 +18,7 @@ from plausible.errors import InvalidArgument, NotSupported
 from plausible.learn.scores.gaussian import GaussianLikelihood
 from plausible.learn.scores.penalized import PenalizedLikelihood, half_log
 from plausible.learn.scores.regression import MIN_SHARE, unexplained_shares
-from plausible.learn.scores.score import FamilyScores, Floats, Score
+from plausible.learn.scores.score import FamilyScores, Floats, Score, check_family
 
 __all__ = ["ConditionalGaussian"]
 
@@ -31,9 +31,10 @@ class ConditionalGaussian(Score):
 
     A continuous child has, in each joint state of its discrete parents, a regression of its own on its k continuous
     parents, with k + 2 parameters; contexts without rows add nothing but their price. A context with fewer than k + 2
-    rows, too few to tell a variance, takes that of the child in all rows. A discrete child of discrete parents is
-    scored by its counts. A discrete child of a continuous parent is outside of this class of networks: it has -inf, so
-    that searches never make one. On data of one kind the score is `PenalizedLikelihood` or `GaussianLikelihood`.
+    cases (a row of weight w is w cases), too few to tell a variance, takes that of the child in all rows. A discrete
+    child of discrete parents is scored by its counts. A discrete child of a continuous parent is outside of this class
+    of networks: it has -inf, so that searches never make one. On data of one kind the score is `PenalizedLikelihood` or
+    `GaussianLikelihood`.
 
     Parameters
     ----------
@@ -81,7 +82,8 @@ class _MixedScores(FamilyScores):
         return list(self._table.variables)
 
     def family(self, child: str, parents: Iterable[str]) -> float:
-        ordered = sorted(parents)
+        ordered = sorted(set(parents))
+        check_family(child, ordered, self._table.variables)
         contexts = [name for name in ordered if not self._is_continuous(name)]
         if not self._is_continuous(child):
             return self._counted.family(child, ordered) if len(contexts) == len(ordered) else -math.inf
@@ -96,6 +98,7 @@ class _MixedScores(FamilyScores):
         """Candidates of one kind at once where the family has no contexts."""
         if not candidates:
             return np.empty(0)
+        check_family(child, (*parents, *candidates), self._table.variables)
         is_number = np.array([self._is_continuous(name) for name in candidates])
         kinds = {self._is_continuous(name) for name in parents}
         is_continuous = self._is_continuous(child)
@@ -122,7 +125,7 @@ class _MixedScores(FamilyScores):
         price = (self._penalty(total) if callable(self._penalty) else self._penalty) * num_parameters
         if (table.codes < 0).any():
             TableStatistics(table).counts(contexts[0], contexts[1:])  # raises the error that names the column
-        if 0 < np.count_nonzero(weights) < len(parents) + 2:
+        if 0 < max(total, float(np.count_nonzero(weights))) < len(parents) + 2:
             return -math.inf
         cells = np.ravel_multi_index(tuple(table.codes.astype(np.int64)), sizes)
         return _log_density(table.numbers, np.unique(cells, return_inverse=True)[1], weights) - price
@@ -138,10 +141,10 @@ def _log_density(numbers: Floats, groups: NDArray[np.int64], weights: Floats) ->
     seen = weight > 0
     scatters = _scatters(numbers, groups, weights)[seen]
     weight = weight[seen]
-    rows = np.bincount(groups, weights > 0)[seen]
+    cases = np.maximum(weight, np.bincount(groups, weights > 0)[seen])
     residuals = unexplained_shares(scatters) * scatters[:, -1, -1]
     variances = np.maximum(residuals / weight, MIN_SHARE * overall)
-    is_told = rows >= len(numbers) + 1
+    is_told = cases >= len(numbers) + 1
     variances = np.where(is_told, variances, overall)
     return float((-weight / 2 * (np.log(2 * math.pi * variances) + is_told)).sum())
 

@@ -16,7 +16,7 @@ from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.learn.scores.penalized import half_log
 from plausible.learn.scores.regression import MIN_SHARE, Residuals
-from plausible.learn.scores.score import FamilyScores, Floats, Score
+from plausible.learn.scores.score import FamilyScores, Floats, Score, check_family
 
 __all__ = ["GaussianFit", "GaussianLikelihood", "GaussianScore"]
 
@@ -98,11 +98,13 @@ class _GaussianScores(FamilyScores):
         """All candidates by one regression of everything on the parents."""
         if not len(candidates):
             return np.empty(0)
+        check_family(child, candidates, self._places)
         moments, fitted = self._fitted(child, sorted(parents))
         residuals, determinants = fitted.with_each([self._places[name] for name in candidates])
         return self._score.of_fit(GaussianFit(moments, len(parents) + 1, fitted.own, residuals, determinants))
 
     def _fitted(self, child: str, parents: Sequence[str]) -> tuple[Moments, Residuals]:
+        check_family(child, parents, self._places)
         moments = self._statistics.moments(child)
         if id(moments) not in self._matrices:  # the statistics keep their moments alive, so that ids stay theirs
             self._matrices[id(moments)] = self._score.matrix(moments)
@@ -116,7 +118,7 @@ class GaussianLikelihood(GaussianScore):
 
     The k + 2 parameters are a slope for each parent, the intercept and the variance σ̂², which is at least 1e-10 of
     the child's own, so that exact functions have a finite score. A constant has no density: it counts as 0. A family
-    with parents and fewer than k + 2 rows has -inf, since any numbers would fit.
+    with parents and fewer than k + 2 cases has -inf, since any numbers would fit; a row of weight w is w cases.
 
     Parameters
     ----------
@@ -146,7 +148,7 @@ class GaussianLikelihood(GaussianScore):
         """The likelihood at the best fit, less the price of its parameters."""
         weight, num_parents = fit.moments.weight, fit.num_parents
         price = (self.penalty(weight) if callable(self.penalty) else self.penalty) * (num_parents + 2)
-        if weight > 0 and num_parents and fit.moments.num_rows < num_parents + 2:
+        if weight > 0 and num_parents and fit.moments.num_cases < num_parents + 2:
             return np.full(len(fit.residuals), -np.inf)
         if weight <= 0 or fit.own <= 0:
             return np.full(len(fit.residuals), -price)

@@ -15,6 +15,9 @@ __all__ = ["FactorizedNML", "QuotientNML", "log_regret"]
 
 #: From so many rows on, the expansion for two states has 13 right digits.
 _LARGE = 1000
+#: Up to so many states are gone through one by one, as are more if there are far more rows: a step over the states
+#: takes as long as so many terms of the sum over rows.
+_MANY, _TERMS_PER_STEP = 64, 64
 
 
 def log_regret(total: Any, num_states: int) -> Floats:
@@ -22,14 +25,15 @@ def log_regret(total: Any, num_states: int) -> Floats:
 
     For r = 2 it is a short sum (its terms N! / (N - k)! / N^k vanish after a few √N) or, for large N, Ramanujan's
     expansion; more states follow by C(N, r + 2) = C(N, r + 1) + N / r C(N, r), here for the quotients of neighbours,
-    which stay small. Between whole numbers, as with weighted rows, it is interpolated.
+    which stay small. With many states for one N, it is the sum over k of N! / (N - k)! / N^k times (r - 1) ... (r + k -
+    2) / k!. Between whole numbers, as with weighted rows, it is interpolated.
 
     Parameters
     ----------
     total
         N: a number or an array of numbers.
     num_states
-        r; the time is linear in it.
+        r; the time is linear in it or, for a single number N, in the lesser of r and N.
 
     References
     ----------
@@ -54,6 +58,8 @@ def log_regret(total: Any, num_states: int) -> Floats:
 def _of_whole(sizes: Floats, num_states: int) -> Floats:
     if num_states == 1:
         return np.zeros_like(sizes)
+    if sizes.ndim == 0 and num_states > _MANY and num_states * _TERMS_PER_STEP > sizes:
+        return _by_sum(float(sizes), num_states)
     # `[()]` makes a plain number of an array without axes, which is faster to count with.
     quotient = _two_states(sizes)[()]
     regret = np.log(quotient)
@@ -61,6 +67,16 @@ def _of_whole(sizes: Floats, num_states: int) -> Floats:
         quotient = 1 + sizes / states / quotient
         regret = regret + np.log(quotient)
     return regret
+
+
+def _by_sum(size: float, num_states: int) -> Floats:
+    """ln Σ_k N!/(N-k)!/N^k · (r-1)r...(r+k-2)/k!, over k = 0, ..., N: in time that does not depend on r."""
+    steps = np.arange(size)
+    logs = np.concatenate(
+        [[0.0], np.cumsum(np.log1p(-steps / max(size, 1)) + np.log((num_states - 1 + steps) / (steps + 1)))]
+    )
+    top = logs.max()
+    return np.asarray(top + np.log(np.exp(logs - top).sum()))[()]
 
 
 def _two_states(sizes: Floats) -> Floats:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from plausible.data.statistics import Counts, Statistics
 from plausible.errors import InvalidArgument
-from plausible.learn.scores.score import FamilyScores, Score
+from plausible.learn.scores.score import FamilyScores, Score, refuse_continuous
 from plausible.models.bayesian_network import BayesianNetwork
 from plausible.variables import Variable
 
@@ -81,6 +81,7 @@ class BDeScore(Score):
 
     def on(self, statistics: Statistics) -> FamilyScores:
         """The scores of the families of some data, whose variables have the states they have in the network."""
+        refuse_continuous(self, statistics)
         for name, variable in statistics.variables.items():
             expected = self.network.variables.get(name)
             if expected is None or list(expected.states) != list(variable.states):

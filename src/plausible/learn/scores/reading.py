@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from plausible.data.table import TableLike
-from plausible.errors import InvalidArgument, UnknownVariable, suggestion
+from plausible.errors import InvalidArgument, UnknownVariable, close_match
 from plausible.graphs import DAG
 from plausible.graphs.graph_input import GraphLike, read_dag
+from plausible.learn.estimation.priors import K2, BDe, BDeu, Dirichlet
+from plausible.learn.named_options import read_named_option
 from plausible.learn.scores.bge import BGe
 from plausible.learn.scores.conditional_gaussian import ConditionalGaussian
 from plausible.learn.scores.description_length import DescriptionLength
@@ -45,25 +47,43 @@ SCORES: Mapping[str, Callable[[], Score]] = MappingProxyType(
 )
 
 
+#: Name -> what makes the score with the number that stands after a colon.
+_NUMBERED: Mapping[str, Callable[[float], Score]] = MappingProxyType(
+    {"bdeu": BDeuScore, "bds": BDsScore, "standard-bayesian": StandardBayesian, "bge": BGe}
+)
+
+
 def read_score(score: str | Score) -> Score:
     """A score, or the one of this name with its usual options; case and underscores don't matter.
 
     Parameters
     ----------
     score
-        A `Score`, or one of the names in `SCORES`.
+        A `Score`, or one of the names in `SCORES`. After a colon, "bdeu", "bds", "standard-bayesian" and "bge" have
+        the number that is their first option: "bdeu:10".
 
     Examples
     --------
-    >>> read_score("BIC"), read_score("bdeu")
-    (BIC(), BDeuScore(equivalent_sample_size=1.0))
+    >>> read_score("BIC"), read_score("bdeu:10")
+    (BIC(), BDeuScore(equivalent_sample_size=10.0))
     """
     if isinstance(score, Score):
         return score
-    if isinstance(score, str) and (name := score.lower().replace("_", "-").replace(" ", "-")) in SCORES:
+    if isinstance(score, (BDe, BDeu, Dirichlet, K2)):
+        kind = type(score).__name__
+        raise InvalidArgument(f"{score!r} is a prior of tables, not a score of graphs: give a {kind}Score instead.")
+    if not isinstance(score, str):
+        raise InvalidArgument(f"{score!r} is no score. Give a name, such as 'bic', or a Score, such as BDeuScore(10).")
+    name, number = read_named_option(score)
+    if name not in SCORES:
+        raise InvalidArgument(
+            f"{score!r} is no score.{close_match(name, SCORES)} There are {', '.join(SCORES)}; or give a Score."
+        )
+    if number is None:
         return SCORES[name]()
-    hint = suggestion(score, SCORES) if isinstance(score, str) else ""
-    raise InvalidArgument(f"{score!r} is no score.{hint} There are {', '.join(SCORES)}; or give a Score.")
+    if name not in _NUMBERED:
+        raise InvalidArgument(f"{score!r}: {name} has no number, only {', '.join(_NUMBERED)} have. Write {name!r}.")
+    return _NUMBERED[name](number)
 
 
 def score_graph(graph: GraphLike[DAG], data: TableLike, score: str | Score = "bic") -> float:
@@ -80,8 +100,9 @@ def score_graph(graph: GraphLike[DAG], data: TableLike, score: str | Score = "bi
 
     Examples
     --------
+    >>> import plausible as pb
     >>> data = {"rain": ["no", "yes", "no", "yes"], "grass": ["dry", "wet", "dry", "wet"]}
-    >>> round(score_graph("rain -> grass", data), 4), round(score_graph(DAG(""), data), 4)
+    >>> round(pb.learn.score("rain -> grass", data), 4), round(pb.learn.score(pb.DAG(""), data), 4)
     (-4.852, -6.9315)
     """
     scores = read_score(score).on_data(data)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from plausible.data.statistics import Statistics
 from plausible.data.table import TableLike
 from plausible.data.table_statistics import TableStatistics
-from plausible.errors import InvalidArgument, NotSupported
+from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG
 
-__all__ = ["CountScore", "FamilyScores", "Score"]
+__all__ = ["CountScore", "FamilyScores", "Score", "check_family", "refuse_continuous"]
 
 Floats = NDArray[np.float64]
 
@@ -93,17 +93,31 @@ class CountScore(Score):
 
     def on(self, statistics: Statistics) -> FamilyScores:
         """The scores of the families of some data, whose variables are all discrete."""
-        if isinstance(statistics, TableStatistics) and statistics.table.continuous:
-            raise NotSupported(
-                f"{statistics.table.continuous[0]!r} is continuous, but {type(self).__name__} is a score of counts. "
-                "Discretise it, leave it out, or take a score of numbers, such as 'gaussian-bic', or of mixed data: "
-                "'conditional-gaussian-bic'."
-            )
+        refuse_continuous(self, statistics)
         return _CountedScores(self.bound(), statistics)
 
     def bound(self) -> Callable[[NDArray[Any], float], Floats]:
         """What does the work of `of_counts` many times over, on one data set."""
         return self.of_counts
+
+
+def refuse_continuous(score: Score, statistics: Statistics) -> None:
+    """Refuse rows with numbers, which a score of counts would leave out."""
+    if isinstance(statistics, TableStatistics) and statistics.table.continuous:
+        raise NotSupported(
+            f"{statistics.table.continuous[0]!r} is continuous, but {type(score).__name__} is a score of counts. "
+            "Discretise it, leave it out, or take a score of numbers, such as 'gaussian-bic', or of mixed data: "
+            "'conditional-gaussian-bic'."
+        )
+
+
+def check_family(child: str, parents: Iterable[str], names: Collection[str]) -> None:
+    """Refuse names that are not there, and a variable that is its own parent."""
+    for name in (child, *parents):
+        if name not in names:
+            raise UnknownVariable.named(name, names, "the data")
+    if child in parents:
+        raise InvalidArgument(f"{child!r} can't be its own parent; leave it out of the parents.")
 
 
 class _CountedScores(FamilyScores):
@@ -127,6 +141,7 @@ class _CountedScores(FamilyScores):
 
     def extended(self, child: str, parents: Sequence[str], candidates: Sequence[str]) -> Floats:
         """All candidates with as many states are scored at once."""
+        check_family(child, (*parents, *candidates), self._variables)
         scores = np.empty(len(candidates))
         for places, counts in self._statistics.extension_stacks(child, sorted(parents), candidates):
             scores[places] = self._of(counts)
@@ -141,6 +156,4 @@ class _CountedScores(FamilyScores):
 
     def _of(self, counts: NDArray[Any]) -> Floats:
         """The scores of several families of one child, so that all of them have counted the same rows."""
-        if counts.min(initial=0) < 0:
-            raise InvalidArgument("There are negative counts. Take away only statistics of rows that were counted.")
         return self._of_counts(counts.reshape(len(counts), -1, counts.shape[-1]), float(counts[0].sum()))

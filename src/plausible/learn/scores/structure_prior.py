@@ -174,7 +174,7 @@ class _WeightedScores(FamilyScores):
         return self._scores.names
 
     def family(self, child: str, parents: Iterable[str]) -> float:
-        known = list(parents)
+        known = list(dict.fromkeys(parents))
         return self._scores.family(child, known) + float(self._prior(child, known))
 
     def extended(self, child: str, parents: Sequence[str], candidates: Sequence[str]) -> Floats:

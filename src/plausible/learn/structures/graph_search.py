@@ -74,7 +74,7 @@ class GraphSearch(SearchProblem[Families, Move]):
         self._listed = tuple(scores.names)
         self.names = tuple(sorted(self._listed))
         self._scores, self._only_additions = scores, only_additions
-        self._knowledge = (knowledge or Knowledge()).on(self.names)
+        self._knowledge = Knowledge.read(knowledge).on(self.names)
         num = len(self.names)
         self._graph = SearchGraph(num)
         self._additions, self._deletions = np.full((num, num), -np.inf), np.full((num, 1), -np.inf)

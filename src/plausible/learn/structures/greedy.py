@@ -48,8 +48,9 @@ def learn_k2(task: StructureTask, *, order: Sequence[str]) -> Found:
     parents = {name: [names[parent] for parent in required[place[name]]] for name in names}
     _check_required(parents, order)
     trace = [(0, sum(task.scores.family(name, parents[name]) for name in names))]
+    stopped = ""
     for number, name in enumerate(order):
-        if task.is_late():
+        if stopped := task.stopped(*trace[-1]):
             break
         before, num_before = task.scores.family(name, parents[name]), len(parents[name])
         free = [other for other in sorted(order[:number]) if constraints.allowed[place[other], place[name]]]
@@ -58,8 +59,7 @@ def learn_k2(task: StructureTask, *, order: Sequence[str]) -> Found:
             score = trace[-1][1] + task.scores.family(name, parents[name]) - before
             trace.append((trace[-1][0] + len(parents[name]) - num_before, score))
     edges = sorted((parent, name) for name in names for parent in parents[name])
-    stopped = "time limit" if task.is_late() else "local maximum"
-    return Found(DAG(edges, nodes=task.scores.names), tuple(trace), stopped, trace[-1][0])
+    return Found(DAG(edges, nodes=task.scores.names), tuple(trace), stopped or "local maximum", trace[-1][0])
 
 
 def _check_order(order: Sequence[str], names: Sequence[str]) -> None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import DAG
+from plausible.inference.options import check_count
 
 __all__ = ["Constraints", "Knowledge"]
 
@@ -51,8 +52,22 @@ class Knowledge:
         both = set(self.required) & set(self.forbidden)
         if both:
             raise InvalidArgument(f"The edge {' -> '.join(min(both))} is both required and forbidden.")
-        if self.max_parents is not None and self.max_parents < 0:
-            raise InvalidArgument(f"max_parents={self.max_parents} can't be negative.")
+        if self.max_parents is not None:
+            check_count("max_parents", self.max_parents)
+        for parent, child in self.required:
+            if parent == child:
+                raise InvalidArgument(f"The required edge {parent} -> {child} joins a variable with itself.")
+
+    @classmethod
+    def read(cls, knowledge: Knowledge | None) -> Knowledge:
+        """What `knowledge=` of every learner takes; `None` is to know nothing."""
+        if knowledge is None:
+            return cls()
+        if not isinstance(knowledge, cls):
+            raise InvalidArgument(
+                f"knowledge= takes a Knowledge, such as Knowledge(required='A -> B'), not {knowledge!r}."
+            )
+        return knowledge
 
     def on(self, names: Sequence[str]) -> Constraints:
         """The same for variables in a fixed order, checked."""
@@ -72,12 +87,12 @@ class Knowledge:
                 tier_of[places[name]] = number
         is_tiered = tier_of >= 0
         allowed &= ~(is_tiered[:, None] & is_tiered[None, :] & (tier_of[:, None] > tier_of[None, :]))
+        DAG(self.required)  # a cycle of required edges is refused with its name
         for parent, child in self.required:
             if not allowed[places[parent], places[child]]:
                 raise InvalidArgument(f"The required edge {parent} -> {child} is against the tiers.")
             required[places[parent], places[child]] = True
             allowed[places[child], places[parent]] = False
-        DAG(self.required)  # a cycle of required edges is refused with its name
         constraints = Constraints(allowed, required, num if self.max_parents is None else self.max_parents)
         _check_numbers(constraints, names)
         return constraints

@@ -9,6 +9,7 @@ import numpy as np
 
 from plausible.errors import InvalidArgument
 from plausible.graphs import DAG
+from plausible.inference.options import check_count
 from plausible.inference.search.annealing import CoolingSchedule, ExponentialCooling, SimulatedAnnealing
 from plausible.inference.search.beam_search import BeamSearch
 from plausible.inference.search.local_search import BasinFlooding, FirstAscent, GreedyAscent, SearchMethod, SearchState
@@ -66,6 +67,7 @@ def _hill_climbing(task: StructureTask, *, escapes: int = 3, max_steps: int | No
 
     `escapes` is the number of walks, 0 for steepest ascent alone; `max_steps` limits each of the three.
     """
+    check_count("escapes", escapes)
     climb, num = GreedyAscent(max_steps=max_steps), len(task.scores.names)
     if not escapes:
         return search_in_stages(task, [climb])
@@ -98,6 +100,7 @@ def _annealing(task: StructureTask, *, schedule: CoolingSchedule | None = None, 
 def _random_restarts(
     task: StructureTask, *, restarts: int = 10, inner: SearchMethod | None = None, max_steps: int | None = None
 ) -> Found:
+    check_count("restarts", restarts)
     return search_in_stages(task, [RandomRestarts(inner=inner or GreedyAscent(), num=restarts, max_steps=max_steps)])
 
 
@@ -110,6 +113,7 @@ def _perturbation_restarts(
     inner: SearchMethod | None = None,
     max_steps: int | None = None,
 ) -> Found:
+    check_count("restarts", restarts)
     walks = PerturbationRestarts(
         inner=inner or GreedyAscent(), num=restarts, length=length, growth=growth, max_steps=max_steps
     )

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from plausible.data.statistics import Statistics
-from plausible.errors import InvalidArgument
+from plausible.data.table_statistics import TableStatistics
+from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs import DAG
-from plausible.inference.search.search_state import SearchState
 from plausible.learn.scores.dirichlet import BDeuScore, BDsScore, K2Score
+from plausible.learn.scores.gaussian import GaussianLikelihood
 from plausible.learn.scores.penalized import AIC, BIC, PenalizedLikelihood
 from plausible.learn.scores.score import Score
 from plausible.learn.structures.exact.dynamic_programming import optimal_by_subsets
 from plausible.learn.structures.exact.equivalence import search_classes
 from plausible.learn.structures.exact.order_graph import optimal_by_orders
-from plausible.learn.structures.exact.orders import search_orders
+from plausible.learn.structures.exact.orders import FEW_FAMILIES, search_orders
+from plausible.learn.structures.exact.parent_sets import MAX_FAMILIES
 from plausible.learn.structures.exact.result import BoundedResult
-from plausible.learn.structures.exact.superset_bounds import DirichletBound, PenaltyBound, SupersetBound
-from plausible.learn.structures.search_graph import Families
+from plausible.learn.structures.exact.superset_bounds import DirichletBound, GaussianBound, PenaltyBound, SupersetBound
 from plausible.learn.structures.task import Found, StructureTask
 
 __all__ = ["OVERALL_METHODS", "bound_for"]
@@ -36,39 +36,49 @@ def bound_for(score: Score | None, statistics: Statistics | None) -> SupersetBou
         return PenaltyBound(statistics, 1.0)
     if isinstance(score, PenalizedLikelihood):
         return PenaltyBound(statistics, score.penalty)
+    if isinstance(score, GaussianLikelihood) and isinstance(statistics, TableStatistics):
+        return GaussianBound(statistics.table, score.penalty)
     return DirichletBound(statistics) if isinstance(score, (BDeuScore, BDsScore, K2Score)) else None
 
 
-def _exact(task: StructureTask, *, max_bytes: float = 2**30) -> Found:
+def _exact(task: StructureTask, *, max_bytes: float = 2**30, max_families: int = MAX_FAMILIES) -> Found:
     bound, num_sets = bound_for(task.score, task.statistics), 2.0 ** len(task.scores.names)
     found = optimal_by_subsets(
         task.scores,
         task.knowledge,
         bound=bound,
         max_bytes=max_bytes,
+        max_families=max_families,
         time_limit=_seconds_left(task),
-        progress=lambda fraction: _is_told(task, round(fraction * num_sets), -math.inf),
+        progress=lambda fraction: task.is_told(round(fraction * num_sets)),
     )
     return _found(found)
 
 
-def _a_star(task: StructureTask, *, max_nodes: int = 2_000_000) -> Found:
+def _a_star(task: StructureTask, *, max_nodes: int = 2_000_000, max_families: int = MAX_FAMILIES) -> Found:
     bound, seconds = bound_for(task.score, task.statistics), _seconds_left(task)
     found = optimal_by_orders(
         task.scores,
         task.knowledge,
         bound=bound,
         max_nodes=max_nodes,
+        max_families=max_families,
         time_limit=seconds,
-        progress=lambda score, _: _is_told(task, 0, score),
+        progress=lambda score, _: task.is_told(0, score),
     )
     return _found(found)
 
 
-def _orders(task: StructureTask) -> Found:
+def _orders(task: StructureTask, *, max_families: int = FEW_FAMILIES) -> Found:
     bound, seconds = bound_for(task.score, task.statistics), _seconds_left(task)
     found = search_orders(
-        task.scores, task.knowledge, bound=bound, seed=task.seed, time_limit=seconds, progress=task.progress
+        task.scores,
+        task.knowledge,
+        bound=bound,
+        max_families=max_families,
+        seed=task.seed,
+        time_limit=seconds,
+        progress=task.progress,
     )
     return _found(found)
 
@@ -78,20 +88,20 @@ def _classes(task: StructureTask) -> Found:
         raise InvalidArgument(
             f"start={task.start!r}: a search over equivalence classes starts from a DAG, or from none."
         )
+    if task.score is not None and not task.score.is_score_equivalent:
+        raise NotSupported(
+            f"{type(task.score).__name__} scores graphs of one equivalence class differently, so that 'ges' can't tell "
+            "how good a class is. Take a score such as 'bic' or 'bdeu' (states), 'gaussian-bic' or 'bge' (numbers); "
+            "or, as for mixed data, whose directions are restricted, the method 'hill-climbing', 'orders' or 'a-star'."
+        )
     found = search_classes(
         task.scores,
         task.knowledge,
         start=task.start,
         time_limit=_seconds_left(task),
-        progress=lambda steps, score: _is_told(task, steps, score),
+        progress=task.is_told,
     )
     return _found(found)
-
-
-def _is_told(task: StructureTask, steps: int, score: float) -> bool:
-    """Tell of steps and of the best score, -inf where there is none yet; whether to stop."""
-    state: SearchState[Families] = SearchState((), score, (), score, steps)
-    return task.progress is not None and bool(task.progress(state))
 
 
 def _seconds_left(task: StructureTask) -> float | None:

@@ -17,7 +17,7 @@ __all__ = ["StructureResult"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StructureResult:
-    """A graph learned from data; made by `learn_structure`.
+    """A graph learned from data; made by `learn.structure`.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class StructureResult:
         By which it was found.
     stopped
         Why the search ended: "local maximum", "optimal", "time limit", "interrupted", "step limit", "no progress",
-        "restarts over", "schedule over".
+        "restarts over", "schedule over", "node limit", "family limit".
     steps, seconds
         What it took.
     bound
@@ -64,7 +64,7 @@ class StructureResult:
         return essential_graph(self.graph)
 
     def network(self, prior: Any = None, **options: Any) -> BayesianNetwork:
-        """The graph with parameters learned from the same data; see `learn_parameters` for the options."""
+        """The graph with parameters learned from the same data; see `learn.parameters` for the options."""
         return learn_parameters(self.graph, self.table, prior, **options)
 
     def __str__(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -15,6 +15,8 @@ from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, suggestion
 from plausible.graphs import DAG
+from plausible.graphs.seeds import Seed, generator_of
+from plausible.inference.options import check_seconds
 from plausible.inference.search.local_search import SearchMethod
 from plausible.learn.constraint_based.hybrid import learn_max_min
 from plausible.learn.scores.reading import read_score
@@ -24,7 +26,7 @@ from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.local import LOCAL_METHODS, search_in_stages
 from plausible.learn.structures.overall import OVERALL_METHODS
 from plausible.learn.structures.result import StructureResult
-from plausible.learn.structures.task import Found, Progress, StructureTask
+from plausible.learn.structures.task import Found, Progress, StructureTask, check_progress
 from plausible.learn.structures.trees import learn_tan, learn_tree
 
 __all__ = ["METHODS", "learn_structure"]
@@ -52,6 +54,9 @@ _CONSTRAINT_BASED = {
     "iamb": "structure_from_blankets",
 }
 
+#: What people call some methods for short.
+_SHORT = {"hc": "hill-climbing", "dp": "exact", "sa": "annealing", "obs": "orders", "cl": "chow-liu"}
+
 #: Those whose usual score is the log-likelihood: their graphs can't have too many edges.
 _BY_LIKELIHOOD = ("chow-liu", "tan")
 
@@ -63,7 +68,7 @@ def learn_structure(
     knowledge: Knowledge | None = None,
     *,
     start: DAG | str | None = None,
-    seed: int | np.random.Generator = 0,
+    seed: Seed = 0,
     progress: Progress | None = None,
     time_limit: float | None = None,
     **options: Any,
@@ -91,10 +96,12 @@ def learn_structure(
     "buntine"                greedy edges, never taken back (max_steps)
     "mmhc"                   hill climbing among the neighbours that tests leave: max-min hill climbing (test, alpha,
                              max_given, escapes)
-    "exact"                  the best graph of all, by dynamic programming: up to some 25 variables (max_bytes)
-    "a-star"                 the best graph of all, or a good one with a `gap` when time is up (max_nodes)
-    "orders"                 local search over orders of the variables
-    "ges"                    greedy search over equivalence classes
+    "exact"                  the best graph of all, by dynamic programming: up to some 25 variables (max_bytes,
+                             max_families)
+    "a-star"                 the best graph of all, or a good one with a `gap` when time is up (max_nodes,
+                             max_families)
+    "orders"                 local search over orders of the variables (max_families)
+    "ges"                    greedy search over equivalence classes, by a score-equivalent score
     =======================  ==========================================================================================
 
     Parameters
@@ -112,7 +119,7 @@ def learn_structure(
         Where a local search starts: a DAG, arrow text, "tree" for the best forest, "random"; usually the required
         edges alone.
     seed
-        Of random choices: a whole number or a generator.
+        Of random choices: a whole number, a generator, or `None` for choices that differ from run to run.
     progress
         Called with the state of the search after each step; an answer that is true stops it.
     time_limit
@@ -124,14 +131,18 @@ def learn_structure(
     --------
     >>> import plausible as pb
     >>> frame = pb.examples.load("asia").sample(2000, seed=1)
-    >>> found = learn_structure(frame, knowledge=Knowledge(tiers=[["smoke"], ["lung", "bronc"]]))
+    >>> found = pb.learn.structure(frame, knowledge=pb.Knowledge(tiers=[["smoke"], ["lung", "bronc"]]))
     >>> found.stopped, ("smoke", "lung") in found.graph.edges
     ('local maximum', True)
-    >>> learn_structure(frame, "chow-liu", root="either").graph.parents("tub")
+    >>> pb.learn.structure(frame, "chow-liu", root="either").graph.parents("tub")
     ('either',)
     """
     began = time.monotonic()
+    check_seconds("time_limit", time_limit)
+    check_progress(progress)
     table = Table.read(data)
+    if not table.variables:
+        raise InvalidArgument("The data have no columns, so that there are no variables to learn about.")
     name = method if isinstance(method, str) else type(method).__name__
     learner = _learner(method)
     _check_options(learner, name, options)
@@ -141,9 +152,9 @@ def learn_structure(
     scores = read.on(statistics)
     task = StructureTask(
         scores,
-        knowledge or Knowledge(),
+        Knowledge.read(knowledge),
         start,
-        int(seed.integers(2**62)) if isinstance(seed, np.random.Generator) else seed,
+        int(seed) if isinstance(seed, int | np.integer) and seed >= 0 else int(generator_of(seed).integers(2**62)),
         progress,
         None if time_limit is None else began + time_limit,
         read,
@@ -175,8 +186,15 @@ def _learner(method: str | SearchMethod) -> Callable[..., Found]:
             f"{_CONSTRAINT_BASED[method.lower()]}, whose result has a .network(data)."
         )
     if method not in METHODS:
-        raise InvalidArgument(f"{method!r} is no method.{suggestion(method, METHODS)} There are {', '.join(METHODS)}.")
+        meant = _SHORT.get(method.lower(), method)
+        raise InvalidArgument(f"{method!r} is no method.{_close(meant, METHODS)} There are {', '.join(METHODS)}.")
     return METHODS[method]
+
+
+def _close(name: str, known: Iterable[str]) -> str:
+    """Those like a name, if there are any; for messages that list all of them anyway."""
+    hint = suggestion(name, known)
+    return hint if "Did you mean" in hint else ""
 
 
 def _check_options(learner: Callable[..., Found], name: str, options: Mapping[str, Any]) -> None:
@@ -185,7 +203,7 @@ def _check_options(learner: Callable[..., Found], name: str, options: Mapping[st
     for option in options:
         if option not in known:
             has = f"It has {', '.join(known)}." if known else "It has none."
-            raise InvalidArgument(f"{name!r} has no option {option!r}.{suggestion(option, known)} {has}")
+            raise InvalidArgument(f"{name!r} has no option {option!r}.{_close(option, known)} {has}")
     for option, parameter in known.items():
         if parameter.default is inspect.Parameter.empty and option not in options:
             raise InvalidArgument(f"{name!r} needs {option}=.")

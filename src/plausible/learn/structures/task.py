@@ -9,16 +9,23 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from plausible.data.statistics import Statistics
+from plausible.errors import InvalidArgument
 from plausible.graphs import DAG
 from plausible.inference.search.local_search import SearchState
 from plausible.learn.scores.score import FamilyScores, Score
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.search_graph import Families
 
-__all__ = ["Found", "Progress", "StructureTask"]
+__all__ = ["Found", "Progress", "StructureTask", "check_progress"]
 
 #: Told the state of a search after each step; an answer that is true stops it.
 Progress: TypeAlias = Callable[[SearchState[Families]], object]
+
+
+def check_progress(progress: object) -> None:
+    """Refuse what can't be called; `None` is to tell nobody."""
+    if progress is not None and not callable(progress):
+        raise InvalidArgument(f"progress={progress!r} must be a function that is told of each step, or None.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +63,17 @@ class StructureTask:
         """Whether a search should stop after a step."""
         is_told = self.progress is not None and bool(self.progress(state))
         return is_told or self.is_late()
+
+    def is_told(self, steps: int, score: float = -math.inf) -> bool:
+        """Tell of steps and of the best score, -inf where there is none yet; whether the answer is to stop."""
+        state: SearchState[Families] = SearchState((), score, (), score, steps)
+        return self.progress is not None and bool(self.progress(state))
+
+    def stopped(self, steps: int, score: float = -math.inf) -> str:
+        """Why to stop after so many steps, which are told; "" to go on."""
+        if self.is_told(steps, score):
+            return "interrupted"
+        return "time limit" if self.is_late() else ""
 
     def is_late(self) -> bool:
         """Whether the time is up."""

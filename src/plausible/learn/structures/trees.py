@@ -28,7 +28,7 @@ def learn_tree(task: StructureTask, *, root: str | None = None, is_forest: bool 
     The weight of an edge, score(X | U) - score(X), is N times their mutual information if the score is the
     log-likelihood. Where weights are the same both ways and nothing is known of edges, any root of the maximum spanning
     tree gives the same score; else it is the best branching (Edmonds 1967). O(n²) families, and a spanning tree in
-    O(n²) or a branching in O(n³).
+    O(n²) or a branching in O(n³). A search that is stopped gives the best forest of the edges scored by then.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ def learn_tree(task: StructureTask, *, root: str | None = None, is_forest: bool 
     """
     names = sorted(task.scores.names)
     constraints = task.knowledge.on(names)
-    edges = _best_edges(task.scores, names, (), constraints, root, is_forest)
-    return _found(task.scores, [(names[parent], names[child]) for parent, child in edges])
+    edges, stopped = _best_edges(task, names, (), constraints, root, is_forest)
+    return _found(task.scores, [(names[parent], names[child]) for parent, child in edges], stopped)
 
 
 def learn_tan(task: StructureTask, *, class_variable: str, root: str | None = None, is_forest: bool = False) -> Found:
@@ -86,51 +86,66 @@ def learn_tan(task: StructureTask, *, class_variable: str, root: str | None = No
     for feature in features:
         if not constraints.allowed[place, feature] or constraints.max_parents < 1:
             raise InvalidArgument(f"The class needs an edge to each feature, but {names[feature]!r} can't have it.")
+    if constraints.max_parents < 2 and len(features) > 1 and not is_forest:
+        raise InvalidArgument(
+            "A feature has the class and another feature as its parents, but max_parents=1. Give max_parents=2, or "
+            "is_forest=True for the edges of the class alone."
+        )
     among = Constraints(
         constraints.allowed[np.ix_(features, features)],
         constraints.required[np.ix_(features, features)],
         constraints.max_parents - 1,
     )
     named = [names[feature] for feature in features]
-    edges = _best_edges(task.scores, named, (class_variable,), among, root, is_forest)
+    edges, stopped = _best_edges(task, named, (class_variable,), among, root, is_forest)
     of_class = [(class_variable, name) for name in named]
-    return _found(task.scores, [*of_class, *((named[parent], named[child]) for parent, child in edges)])
+    return _found(task.scores, [*of_class, *((named[parent], named[child]) for parent, child in edges)], stopped)
 
 
 def edge_weights(scores: FamilyScores, names: Sequence[str], given: Sequence[str] = ()) -> Floats:
     """By parent and child, how much an edge adds to the score of a child that has the parents `given`."""
     weights = np.full((len(names), len(names)), -np.inf)
-    for child, name in enumerate(names):
-        others = [other for other in names if other != name]
-        gains = scores.extended(name, given, others) - scores.family(name, given)
-        weights[:, child] = np.insert(gains, child, -np.inf)
+    for child in range(len(names)):
+        weights[:, child] = _weights_into(scores, names, given, child)
     return weights
 
 
-def _found(scores: FamilyScores, edges: Sequence[tuple[str, str]]) -> Found:
+def _weights_into(scores: FamilyScores, names: Sequence[str], given: Sequence[str], child: int) -> Floats:
+    others = [other for other in names if other != names[child]]
+    gains = scores.extended(names[child], given, others) - scores.family(names[child], given)
+    return np.insert(gains, child, -np.inf)
+
+
+def _found(scores: FamilyScores, edges: Sequence[tuple[str, str]], stopped: str) -> Found:
     graph = DAG(sorted(edges), nodes=scores.names)
-    return Found(graph, ((0, scores.graph(graph)),), "optimal")
+    return Found(graph, ((0, scores.graph(graph)),), stopped or "optimal")
 
 
 def _best_edges(
-    scores: FamilyScores,
+    task: StructureTask,
     names: Sequence[str],
     given: Sequence[str],
     constraints: Constraints,
     root: str | None,
     is_forest: bool,
-) -> list[Edge]:
+) -> tuple[list[Edge], str]:
+    """The edges, and what stopped the scoring of them; "" if nothing did."""
     if root is not None and root not in names:
         raise UnknownVariable.named(root, names, "the variables that a tree can start from")
     place = None if root is None else names.index(root)
     if len(names) < 2 or (constraints.max_parents < 1 and is_forest):
-        return []
-    weights = edge_weights(scores, names, given)
+        return [], ""
+    scores, weights = task.scores, np.full((len(names), len(names)), -np.inf)
+    for child in range(len(names)):
+        if stopped := task.stopped(child):
+            weights[:, child:][constraints.required[:, child:]] = 0.0
+            return _branching(weights, constraints, place, True), stopped
+        weights[:, child] = _weights_into(scores, names, given, child)
     slack = _ROUNDING * max(1.0, sum(abs(scores.family(name, given)) for name in names))
     if _is_free(constraints) and _is_symmetric(weights, slack):
         tree = _spanning_tree(weights, place or 0, slack)
-        return [edge for edge in tree if not is_forest or weights[edge] > slack]
-    return _branching(weights, constraints, place, is_forest)
+        return [edge for edge in tree if not is_forest or weights[edge] > slack], ""
+    return _branching(weights, constraints, place, is_forest), ""
 
 
 def _is_free(constraints: Constraints) -> bool:

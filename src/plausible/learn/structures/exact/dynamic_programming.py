@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.inference.options import check_seconds
 from plausible.learn.scores.score import FamilyScores
-from plausible.learn.structures.exact.parent_sets import ParentSets, find_parent_sets
+from plausible.learn.structures.exact.parent_sets import MAX_FAMILIES, ParentSets, find_parent_sets
 from plausible.learn.structures.exact.result import BoundedResult, Outcome, bounded_result, tolerance
 from plausible.learn.structures.exact.superset_bounds import SupersetBound
 from plausible.learn.structures.knowledge import Knowledge
@@ -30,6 +30,7 @@ def optimal_by_subsets(
     bound: SupersetBound | None = None,
     parent_sets: ParentSets | None = None,
     max_bytes: float = 2**30,
+    max_families: int = MAX_FAMILIES,
     time_limit: float | None = None,
     progress: Callable[[float], object] | None = None,
 ) -> BoundedResult:
@@ -51,6 +52,8 @@ def optimal_by_subsets(
         Found before, with the same scores and knowledge; they are then not found again.
     max_bytes
         Refuse to take more memory.
+    max_families
+        Refuse to score more families.
     time_limit
         After so many seconds a graph along a greedy order is the answer, with a bound.
     progress
@@ -59,7 +62,7 @@ def optimal_by_subsets(
     Raises
     ------
     TooLarge
-        At once, if the table of 2^n values would not fit.
+        At once, if the table of 2^n values would not fit; or if there are too many families.
 
     References
     ----------
@@ -81,9 +84,12 @@ def optimal_by_subsets(
     if 8.0 * 2.0**num > max_bytes:
         raise TooLarge(
             f"The best graphs on all sets of {num} variables would take {8.0 * 2.0**num / 2**30:.3g} GiB. Search the "
-            "order graph with a time limit instead, which says how far from the best it is, or raise max_bytes=."
+            "order graph ('a-star', optimal_by_orders) with a time_limit= instead, which says how far from the best it "
+            "is, or raise max_bytes=."
         )
-    sets = parent_sets or find_parent_sets(scores, knowledge, bound=bound, time_limit=time_limit)
+    sets = parent_sets or find_parent_sets(
+        scores, knowledge, bound=bound, max_families=max_families, time_limit=time_limit
+    )
     values, stopped = _values(sets, deadline, progress)
     if values[-1] == -np.inf:
         raise InvalidArgument("No acyclic graph that agrees with what is known has a finite score.")
@@ -91,7 +97,7 @@ def optimal_by_subsets(
     outcome = Outcome(
         sets.families(_greedy_order(sets) if stopped else _order(sets, values)),
         float(values[-1]) if is_best else sets.bound,
-        "optimal" if is_best else stopped or "time limit",
+        "optimal" if is_best else stopped or sets.stopped,
         1 << num,
         time.monotonic() - began,
     )

@@ -38,7 +38,8 @@ def search_classes(
     Each step takes the best operator over all graphs of the class. With enough data from a distribution that is
     faithful to some graph, and a score that is consistent and score equivalent such as BIC or BDeu, the result is the
     class of that graph. The two phases are repeated until neither improves. A step scores only families that no step
-    before it has met; the number of operators grows with the cliques among neighbours.
+    before it has met; the number of operators grows with the cliques among neighbours. A step is taken only if the
+    score of a graph of the new class is truly larger: so a search ends, even with a score that is not score equivalent.
 
     Parameters
     ----------
@@ -73,33 +74,41 @@ def search_classes(
     began = time.monotonic()
     check_seconds("time_limit", time_limit)
     names = sorted(scores.names)
-    search = _ClassSearch(scores, names, _constraints(knowledge or Knowledge(), names))
-    search.start(start or DAG(nodes=names))
     deadline = math.inf if time_limit is None else began + time_limit
-    stopped, phases_without_gain = "local maximum", 0
-    kind: Literal["insert", "delete"] = "insert"
-    while phases_without_gain < 2 and stopped == "local maximum":
-        before = search.steps
-        while (best := search.best(kind)) is not None:
-            search.apply(*best)
-            if time.monotonic() >= deadline:
-                stopped = "time limit"
-            elif progress is not None and progress(search.steps, search.score):
-                stopped = "interrupted"
-            if stopped != "local maximum":
-                break
-        phases_without_gain = 0 if search.steps > before else phases_without_gain + 1
-        kind = "delete" if kind == "insert" else "insert"
+    search = _ClassSearch(scores, names, _constraints(Knowledge.read(knowledge), names), deadline)
+    search.start(start or DAG(nodes=names))
+    try:
+        stopped = _climb(search, progress)
+    except _TimeIsUp:
+        stopped = "time limit"
     families = [[names.index(str(p)) for p in search.graph.parents(name)] for name in names]
     outcome = Outcome(families, math.inf, stopped, search.steps, time.monotonic() - began)
     return bounded_result(scores, names, search.constraints, outcome)
 
 
+class _TimeIsUp(Exception):
+    """The deadline passed while moves were scored."""
+
+
+def _climb(search: _ClassSearch, progress: Progress | None) -> str:
+    """Insert and delete by turns until neither improves; why it ended."""
+    kind: Literal["insert", "delete"] = "insert"
+    phases_without_gain = 0
+    while phases_without_gain < 2:
+        before = search.steps
+        while search.improve(kind):
+            if progress is not None and progress(search.steps, search.score):
+                return "interrupted"
+        phases_without_gain = 0 if search.steps > before else phases_without_gain + 1
+        kind = "delete" if kind == "insert" else "insert"
+    return "local maximum"
+
+
 class _ClassSearch:
     """Where a search is, with the gains of the moves at each variable, kept as long as nothing around it changes."""
 
-    def __init__(self, scores: FamilyScores, names: list[str], constraints: Constraints) -> None:
-        self._scores, self._names, self.constraints = scores, names, constraints
+    def __init__(self, scores: FamilyScores, names: list[str], constraints: Constraints, deadline: float) -> None:
+        self._scores, self._names, self.constraints, self._deadline = scores, names, constraints, deadline
         self._allowed = [sum(1 << int(v) for v in np.flatnonzero(column)) for column in constraints.allowed.T]
         self._changes: dict[tuple[int, int, int], float] = {}
         self._moves: dict[tuple[str, int], tuple[tuple[int, ...], list[tuple[float, ClassMove]]]] = {}
@@ -112,28 +121,29 @@ class _ClassSearch:
         self._class = ClassGraph.of(essential_graph(graph), self._names)
         self.graph, self.score = self._class.member(), self._scores.graph(graph)
 
-    def best(self, kind: Literal["insert", "delete"]) -> tuple[float, ClassMove] | None:
-        """The best valid move of a kind that improves the score; `None` where there is none."""
+    def improve(self, kind: Literal["insert", "delete"]) -> bool:
+        """Go to the class that the best valid move of a kind leads to; whether there was one."""
         found = [entry for y in range(len(self._names)) for entry in self._gains(kind, y)]
-        for gain, move in sorted(found, key=lambda entry: (-entry[0], entry[1])):
-            if self._class.is_valid(move) and self._has_room(move):
-                return gain, move
-        return None
+        for _, move in sorted(found, key=lambda entry: (-entry[0], entry[1])):
+            self._look_at_clock()
+            if self._class.is_valid(move) and self._go(self._class.after(move)):
+                return True
+        return False
 
-    def apply(self, gain: float, move: ClassMove) -> None:
-        """Go to the class that a move leads to."""
-        self.graph = self._class.after(move)
-        self._class = ClassGraph.of(essential_graph(self.graph), self._names)
-        self.score += gain
-        self.steps += 1
+    def _go(self, after: DAG) -> bool:
+        """Go to the class of a graph if it has few enough parents and a score that is better; whether it has."""
+        if any(len(after.parents(name)) > self.constraints.max_parents for name in self._names):
+            return False
+        score = self._scores.graph(after)
+        if not (score > self.score == -math.inf or improves(score - self.score, self.score)):
+            return False
+        self.graph, self.score, self.steps = after, score, self.steps + 1
+        self._class = ClassGraph.of(essential_graph(after), self._names)
+        return True
 
-    def _has_room(self, move: ClassMove) -> bool:
-        """Whether some graph after a move has few enough parents; looked at only where there is a limit."""
-        most = self.constraints.max_parents
-        if most >= len(self._names) - 1:
-            return True
-        after = self._class.after(move)
-        return all(len(after.parents(name)) <= most for name in self._names)
+    def _look_at_clock(self) -> None:
+        if time.monotonic() >= self._deadline:
+            raise _TimeIsUp
 
     def _gains(self, kind: Literal["insert", "delete"], y: int) -> list[tuple[float, ClassMove]]:
         """The moves of edges at y that improve the score, valid or not."""
@@ -161,6 +171,7 @@ class _ClassSearch:
             if (y, base, x) not in self._changes:
                 wanted.setdefault((y, base), []).append(x)
         for (y, base), xs in wanted.items():
+            self._look_at_clock()
             unique = list(dict.fromkeys(xs))
             parents, others = ([self._names[v] for v in places] for places in (bits(base), unique))
             score = self._scores.family(self._names[y], parents)

@@ -156,7 +156,7 @@ def optimal_along_order(
     if sorted(order) != names:
         odd = sorted(set(order) ^ set(names)) or sorted({name for name in order if list(order).count(name) > 1})
         raise InvalidArgument(f"order= must list each variable once; look at {', '.join(map(repr, odd[:5]))}.")
-    constraints = _along(order, names, (knowledge or Knowledge()).on(names))
+    constraints = _along(order, names, Knowledge.read(knowledge).on(names))
     choices = []
     for v, name in enumerate(names):
         choices.append(

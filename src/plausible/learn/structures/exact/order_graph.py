@@ -12,7 +12,7 @@ from typing import TypeAlias
 from plausible.inference.options import check_count, check_seconds
 from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structures.exact.orders import OrderSearch, usual_method
-from plausible.learn.structures.exact.parent_sets import ParentSets, find_parent_sets
+from plausible.learn.structures.exact.parent_sets import MAX_FAMILIES, ParentSets, find_parent_sets
 from plausible.learn.structures.exact.pattern_bounds import PatternBounds
 from plausible.learn.structures.exact.result import BoundedResult, Outcome, bounded_result, tolerance
 from plausible.learn.structures.exact.superset_bounds import SupersetBound
@@ -34,6 +34,7 @@ def optimal_by_orders(
     bound: SupersetBound | None = None,
     parent_sets: ParentSets | None = None,
     max_nodes: int = 2_000_000,
+    max_families: int = MAX_FAMILIES,
     time_limit: float | None = None,
     progress: Progress | None = None,
 ) -> BoundedResult:
@@ -56,6 +57,8 @@ def optimal_by_orders(
         Found before, with the same scores and knowledge.
     max_nodes
         The search stops when so many nodes were met, which take some 300 bytes each.
+    max_families
+        Larger parent sets are left out where there are more families to score, and the bound allows for them.
     time_limit
         The search stops after so many seconds; half of them go to parent sets at most.
     progress
@@ -79,14 +82,16 @@ def optimal_by_orders(
     check_seconds("time_limit", time_limit)
     seconds = math.inf if time_limit is None else float(time_limit)
     half = None if seconds == math.inf else seconds / 2
-    sets = parent_sets or find_parent_sets(scores, knowledge, bound=bound, time_limit=half)
+    sets = parent_sets or find_parent_sets(
+        scores, knowledge, bound=bound, max_families=max_families, may_miss=True, time_limit=half
+    )
     problem = OrderSearch(sets)
     left = None if seconds == math.inf else max(0.0, began + seconds - time.monotonic()) / 2
     first = usual_method(len(sets.names)).run(problem, problem.start, time_limit=left)
     search = _OrderGraph(sets, first.best, first.best_score)
     stopped = search.run(began + seconds, max_nodes, progress)
     if not sets.is_complete and stopped == "optimal":
-        stopped = "time limit"
+        stopped = sets.stopped
     upper = search.upper if sets.is_complete else sets.bound
     families = sets.families(search.best) if search.score > -math.inf else sets.constraints.required_families
     outcome = Outcome(families, upper, stopped, search.num_opened, time.monotonic() - began)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.inference.options import check_seconds
 from plausible.inference.search.local_search import SearchMethod, SearchProblem
 from plausible.inference.search.restarts import RandomRestarts
 from plausible.inference.search.tabu_search import TabuSearch
@@ -18,9 +19,12 @@ from plausible.learn.structures.exact.result import BoundedResult, Outcome, boun
 from plausible.learn.structures.exact.superset_bounds import SupersetBound
 from plausible.learn.structures.knowledge import Knowledge
 
-__all__ = ["OrderSearch", "Shift", "search_orders", "usual_method"]
+__all__ = ["FEW_FAMILIES", "OrderSearch", "Shift", "search_orders", "usual_method"]
 
 Order = tuple[int, ...]
+
+#: A search that proves nothing scores no more families unless a caller says so.
+FEW_FAMILIES = 200_000
 
 
 class Shift(NamedTuple):
@@ -154,6 +158,7 @@ def search_orders(
     *,
     bound: SupersetBound | None = None,
     parent_sets: ParentSets | None = None,
+    max_families: int = FEW_FAMILIES,
     method: SearchMethod | None = None,
     seed: int = 0,
     time_limit: float | None = None,
@@ -174,6 +179,8 @@ def search_orders(
         Of the score; see `find_parent_sets`.
     parent_sets
         Found before, with the same scores and knowledge.
+    max_families
+        Larger parent sets are left out where there are more families to score, and the bound allows for them.
     method
         How to search; tabu search with 10 random restarts if not given.
     seed
@@ -198,8 +205,11 @@ def search_orders(
     (-1.0, 0.0, False)
     """
     began = time.monotonic()
+    check_seconds("time_limit", time_limit)
     half = None if time_limit is None else time_limit / 2
-    sets = parent_sets or find_parent_sets(scores, knowledge, bound=bound, time_limit=half)
+    sets = parent_sets or find_parent_sets(
+        scores, knowledge, bound=bound, max_families=max_families, may_miss=True, time_limit=half
+    )
     problem = OrderSearch(sets)
     search = method or usual_method(len(sets.names))
     left = None if time_limit is None else max(0.0, time_limit - (time.monotonic() - began))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +18,14 @@ from plausible.learn.structures.exact.result import tolerance
 from plausible.learn.structures.exact.superset_bounds import NoBound, SupersetBound
 from plausible.learn.structures.knowledge import Constraints, Knowledge
 
-__all__ = ["ParentSets", "find_parent_sets"]
+__all__ = ["MAX_FAMILIES", "ParentSets", "find_parent_sets"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
+
+#: More families are not scored unless a caller says so.
+MAX_FAMILIES = 2_000_000
 
 #: A set of candidates, by their places, sorted; the required parents come on top.
 _Added = tuple[int, ...]
@@ -47,6 +51,8 @@ class ParentSets:
         What the sets agree with.
     num_families
         How many were scored.
+    stopped
+        Why some sets are missing: "time limit" or "family limit"; "" where none is.
     """
 
     names: tuple[str, ...]
@@ -56,6 +62,7 @@ class ParentSets:
     missing: Floats
     constraints: Constraints
     num_families: int
+    stopped: Literal["", "time limit", "family limit"] = ""
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -110,7 +117,8 @@ def find_parent_sets(
     knowledge: Knowledge | None = None,
     *,
     bound: SupersetBound | None = None,
-    max_families: int = 2_000_000,
+    max_families: int = MAX_FAMILIES,
+    may_miss: bool = False,
     time_limit: float | None = None,
 ) -> ParentSets:
     """Score the parent sets of all variables, by size, and keep those that beat all of their subsets.
@@ -125,17 +133,20 @@ def find_parent_sets(
     knowledge
         Required and forbidden edges, tiers, and how many parents there may be.
     bound
-        Of the score: `PenaltyBound` for BIC and AIC, `DirichletBound` for BDeu. Without it each of the n 2^(n - 1)
-        families within the limit of parents is scored.
+        Of the score: `PenaltyBound` for BIC and AIC, `GaussianBound` for them on numbers, `DirichletBound` for BDeu.
+        Without it each of the n 2^(n - 1) families within the limit of parents is scored.
     max_families
-        Refuse to score more.
+        Score no more.
+    may_miss
+        Whether larger sets are left out where there are more families; `missing` then says what they can score at most.
+        Else they are refused.
     time_limit
-        After so many seconds larger sets are left out; `missing` then says what they can score at most.
+        After so many seconds larger sets are left out in the same way.
 
     Raises
     ------
     TooLarge
-        At once if there are too many families and no bound; else when too many had to be scored.
+        At once if there are too many families, no bound and no time limit; else when too many had to be scored.
 
     Examples
     --------
@@ -150,20 +161,25 @@ def find_parent_sets(
     check_seconds("time_limit", time_limit)
     deadline = math.inf if time_limit is None else time.monotonic() + time_limit
     names = tuple(sorted(scores.names))
-    constraints = (knowledge or Knowledge()).on(names)
-    if bound is None:
+    constraints = Knowledge.read(knowledge).on(names)
+    if bound is None and not may_miss and time_limit is None:
         _check_size(constraints, max_families)
     lattices = [_Lattice(scores, names, v, constraints, bound or NoBound()) for v in range(len(names))]
+
+    def stopped() -> Literal["", "time limit", "family limit"]:
+        if sum(lattice.num_families for lattice in lattices) >= max_families:
+            return "family limit"
+        return "time limit" if time.monotonic() >= deadline else ""
+
     growing = [lattice for lattice in lattices if lattice.is_growing]
-    while growing and time.monotonic() < deadline:
+    while growing and not stopped():
         for lattice in growing:
-            if time.monotonic() >= deadline:
-                break
-            lattice.grow()
-            if sum(other.num_families for other in lattices) > max_families:
-                raise _too_large(f"more than {max_families:,}")
+            lattice.grow(stopped)
         growing = [lattice for lattice in growing if lattice.is_growing]
-    return _gathered(names, constraints, lattices)
+    reason = stopped() if growing else ""
+    if reason == "family limit" and not may_miss:
+        raise _too_large(f"more than {max_families:,}")
+    return _gathered(names, constraints, lattices, reason)
 
 
 class _Lattice:
@@ -193,11 +209,18 @@ class _Lattice:
         """No set that was not looked at scores more."""
         return max(map(self._upper, self._top), default=-math.inf) if self.is_growing else -math.inf
 
-    def grow(self) -> None:
-        """Look at the sets that have one parent more, all of whose subsets may have better ones above them."""
+    def grow(self, is_over: Callable[[], object]) -> None:
+        """Look at the sets that have one parent more, all of whose subsets may have better ones above them.
+
+        Where it is over before all of them were met, those met are kept, and what is above the sets below stays open.
+        """
         larger: dict[_Added, float] = {}
+        room = self._room
         self._room -= 1
         for added, best in self._top.items():
+            if is_over():
+                self._room = room
+                return
             later = [v for v in self._candidates if (not added or v > added[-1])]
             below = [self._below(added, v, best) for v in later]
             chosen = [(v, score) for v, score in zip(later, below, strict=True) if score is not None]
@@ -237,7 +260,12 @@ class _Lattice:
         return [self._names[place] for place in places]
 
 
-def _gathered(names: tuple[str, ...], constraints: Constraints, lattices: Sequence[_Lattice]) -> ParentSets:
+def _gathered(
+    names: tuple[str, ...],
+    constraints: Constraints,
+    lattices: Sequence[_Lattice],
+    stopped: Literal["", "time limit", "family limit"],
+) -> ParentSets:
     for name, lattice in zip(names, lattices, strict=True):
         if not lattice.kept:
             raise InvalidArgument(f"No parents of {name!r} that were looked at have a finite score.")
@@ -255,6 +283,7 @@ def _gathered(names: tuple[str, ...], constraints: Constraints, lattices: Sequen
         np.array([lattice.missing for lattice in lattices], dtype=np.float64),
         constraints,
         sum(lattice.num_families for lattice in lattices),
+        stopped,
     )
 
 
@@ -273,6 +302,7 @@ def _check_size(constraints: Constraints, max_families: int) -> None:
 
 def _too_large(number: str) -> TooLarge:
     return TooLarge(
-        f"Exact search would have to score {number} families. Limit the parents by Knowledge(max_parents=...), give "
-        "the bound= of the score, which rules most families out, a time_limit=, or a larger max_families=."
+        f"Exact search would have to score {number} families. Limit the parents by Knowledge(max_parents=...), give a "
+        "time_limit= or a larger max_families=, or take a search over orders ('a-star', 'orders'), which does without "
+        "the largest families and says how far from the best it can be."
     )

@@ -8,10 +8,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from plausible.data.moment_statistics import MomentStatistics
 from plausible.data.statistics import Statistics
+from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument
+from plausible.learn.scores.gaussian import GaussianLikelihood
 
-__all__ = ["DirichletBound", "NoBound", "PenaltyBound", "SupersetBound"]
+__all__ = ["DirichletBound", "GaussianBound", "NoBound", "PenaltyBound", "SupersetBound"]
 
 #: Likelihoods of families with more cells are not worked out: they are bounded by one.
 _MAX_CELLS = 2**16
@@ -101,6 +104,42 @@ class PenaltyBound(SupersetBound):
 
         counts = self._statistics.counts(child, sorted(parents))
         return float(xlogy(counts, counts).sum() - xlogy(counts.sum(axis=-1), counts.sum(axis=-1)).sum())
+
+
+class GaussianBound(SupersetBound):
+    """Of the likelihood of linear Gaussian families less a price for each parameter: BIC and AIC of numbers.
+
+    As in `PenaltyBound`: for U ⊆ U* ⊆ U⁺, score(X, U*) <= fit(X, U⁺) - ψ(N) (|U| + 2). With too few rows to fit U⁺
+    nothing is bounded.
+
+    Parameters
+    ----------
+    data
+        What `Table.read` takes, all continuous.
+    price
+        ψ: what a parameter costs, a number or a function of how much the rows weigh; ½ ln N if not given, as in BIC.
+
+    Examples
+    --------
+    >>> bound = GaussianBound({"a": [0.5, 1.5, 2.0, 4.5], "b": [1.0, 1.5, 2.5, 4.0]}, price=1.0)
+    >>> round(bound.upper("a", [], ["b"]), 4), round(bound.upper("a", ["b"], []), 4)
+    (-2.6699, -3.6699)
+    """
+
+    __slots__ = ("_fits", "_price", "_statistics")
+
+    def __init__(self, data: TableLike, price: float | Callable[[float], float] | None = None) -> None:
+        self._statistics = MomentStatistics.of(data)
+        self._fits = GaussianLikelihood(0.0).on(self._statistics)
+        self._price = _half_log if price is None else price
+
+    def upper(self, child: str, parents: Sequence[str], others: Sequence[str]) -> float:
+        """The fit with all of them, at the price of the parents alone."""
+        moments = self._statistics.moments(child)
+        if moments.num_rows < len(parents) + len(others) + 2:
+            return math.inf
+        price = self._price(moments.weight) if callable(self._price) else self._price
+        return self._fits.family(child, (*parents, *others)) - price * (len(parents) + 2)
 
 
 class DirichletBound(SupersetBound):

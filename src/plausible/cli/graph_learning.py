@@ -1,0 +1,176 @@
+"""The searches of `plausible learn`: by a score or by tests, repeated on samples of the rows, within a time limit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from plausible.data.table import Table
+from plausible.errors import InvalidArgument
+from plausible.graphs import DAG, PDAG
+from plausible.inference.search.search_state import SearchState
+from plausible.learn.confidence.bootstrap import bootstrap as bootstrap_graphs
+from plausible.learn.confidence.edge_strengths import EdgeStrengths
+from plausible.learn.confidence.weighted_graphs import WeightedGraphs
+from plausible.learn.constraint_based.pc import ConstraintResult, pc
+from plausible.learn.constraint_based.skeleton import SkeletonProgress
+from plausible.learn.structures.knowledge import Knowledge
+from plausible.learn.structures.result import StructureResult
+from plausible.learn.structures.structure import learn_structure
+
+__all__ = ["Deadline", "LearnedGraph", "Search"]
+
+#: Called with the fraction done (`None` where nobody knows) and a note.
+Advance = Callable[..., None]
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """When searches have to stop; `None` for never."""
+
+    began: float
+    time_limit: float | None
+
+    @classmethod
+    def after(cls, time_limit: float | None) -> Deadline:
+        """So many seconds from now."""
+        return cls(time.monotonic(), time_limit)
+
+    @property
+    def fraction(self) -> float | None:
+        """How much of the time is over."""
+        if self.time_limit is None:
+            return None
+        return min(1.0, (time.monotonic() - self.began) / self.time_limit) if self.time_limit else 1.0
+
+    @property
+    def left(self) -> float | None:
+        """The seconds that are left."""
+        return None if self.time_limit is None else max(0.0, self.began + self.time_limit - time.monotonic())
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedGraph:
+    """A graph, and how sure one can be of its edges.
+
+    Attributes
+    ----------
+    graph
+        One graph.
+    text
+        How it was found.
+    score
+        Its score, where it has one.
+    undirected
+        Edges that the tests leave without a direction, as the graph has them.
+    strengths
+        How often edges were found in samples of the rows.
+    num_samples
+        How many samples that were.
+    """
+
+    graph: DAG
+    text: str
+    score: float | None = None
+    undirected: frozenset[tuple[str, str]] = frozenset()
+    strengths: EdgeStrengths | None = None
+    num_samples: int = 0
+
+    def described_edges(self) -> list[dict[str, Any]]:
+        """For each edge its ends, whether its direction was found, and its strengths."""
+        edges = []
+        for parent, child in ((str(parent), str(child)) for parent, child in self.graph.edges):
+            edge: dict[str, Any] = {
+                "parent": parent,
+                "child": child,
+                "directed": (parent, child) not in self.undirected,
+            }
+            if self.strengths is not None:
+                edge["strength"] = self.strengths.strength(parent, child)
+                edge["as_directed"] = self.strengths.edge(parent, child)
+            edges.append(edge)
+        return edges
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What was asked for on the command line."""
+
+    method: str
+    score: str | None
+    knowledge: Knowledge
+    class_variable: str | None
+    order: list[str] | None
+    seed: int
+
+    def __post_init__(self) -> None:
+        for option, method, value in (("--class", "tan", self.class_variable), ("--order", "k2", self.order)):
+            if self.method == method and value is None:
+                raise InvalidArgument(f"--method {method} needs {option}.")
+            if self.method != method and value is not None:
+                raise InvalidArgument(f"{option} is for --method {method}: {self.method} makes no use of it.")
+        if self.method == "pc" and self.score is not None:
+            raise InvalidArgument("--method pc goes by tests of independence, so that --score has no effect.")
+
+    def learn(self, table: Table, num_samples: int, deadline: Deadline, advance: Advance) -> LearnedGraph:
+        """The graph, and how often its edges are found in samples of the rows."""
+
+        def report(state: SearchState[Any] | SkeletonProgress) -> None:
+            fraction = deadline.fraction
+            advance(None if fraction is None else fraction / (1 + num_samples), _note(state))
+
+        result = self._search(table, deadline, report)
+        graphs = self._samples(table, num_samples, deadline, advance)
+        # Samples end in any order; sums over graphs that were sorted are always the same.
+        strengths = WeightedGraphs.of(graphs).distinct().strengths() if graphs else None
+        if isinstance(result, StructureResult):
+            return LearnedGraph(result.graph, str(result), result.score, strengths=strengths, num_samples=len(graphs))
+        dag, lines = result.dag(), {frozenset(edge) for edge in result.graph.undirected_edges}
+        undirected = frozenset((str(a), str(b)) for a, b in dag.edges if frozenset((a, b)) in lines)
+        stopped = f", {result.stopped}" if result.stopped else ""
+        text = f"pc: {len(dag)} variables, {dag.num_edges} edges, {len(undirected)} of them without a direction"
+        text += f" ({sum(result.num_tests)} tests, {len(result.conflicts)} conflicts{stopped})"
+        return LearnedGraph(dag, text, None, undirected, strengths, len(graphs))
+
+    def _search(
+        self, table: Table, deadline: Deadline, report: Callable[[Any], None] | None = None
+    ) -> StructureResult | ConstraintResult:
+        if self.method == "pc":
+            return pc(table, knowledge=self.knowledge, progress=report, time_limit=deadline.left)
+        options: dict[str, Any] = {"class_variable": self.class_variable, "order": self.order}
+        return learn_structure(
+            table,
+            self.method,
+            self.score,
+            self.knowledge,
+            seed=self.seed,
+            progress=report,
+            time_limit=deadline.left,
+            **{name: value for name, value in options.items() if value is not None},
+        )
+
+    def _samples(self, table: Table, num_samples: int, deadline: Deadline, advance: Advance) -> list[DAG | PDAG]:
+        """The graphs of samples of the rows, without those whose search was cut short."""
+        if not num_samples or deadline.left == 0:
+            return []
+        results: list[StructureResult | ConstraintResult] = []
+
+        def sample(rows: Table) -> StructureResult | ConstraintResult:
+            found = self._search(rows, deadline)
+            results.append(found)
+            return found
+
+        def report(done: int, of: int) -> None:
+            advance((1 + done) / (1 + of))
+
+        bootstrap_graphs(table, sample, num_samples, seed=self.seed, progress=report, time_limit=deadline.left)
+        return [result.graph for result in results if result.stopped != "time limit"]
+
+
+def _note(state: SearchState[Any] | SkeletonProgress) -> str:
+    """The state of a search by score, or by tests."""
+    if isinstance(state, SkeletonProgress):
+        return f": {state.num_tests} tests with {state.level} given, {state.num_edges} edges left"
+    return f": step {state.steps}, best score {state.best_score:.6g}"

@@ -1,0 +1,89 @@
+"""What a column holds tells its variable, not what holds the column."""
+
+from datetime import datetime
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from plausible.data.table import Table
+from plausible.errors import InvalidArgument
+from plausible.variables import Variable
+
+CONTAINERS = {
+    "list": lambda values: {"x": values},
+    "tuple": lambda values: {"x": tuple(values)},
+    "objects": lambda values: {"x": np.array(values, dtype=object)},
+    "matrix": lambda values: np.array(values, dtype=object)[:, None],
+    "series": lambda values: {"x": pd.Series(values, dtype=object)},
+    "frame": lambda values: pd.DataFrame({"x": values}),
+    "polars": lambda values: pl.DataFrame({"x": values}),
+    "arrow": lambda values: {"x": pa.array(values)},
+}
+
+
+@pytest.mark.parametrize("hold", CONTAINERS.values(), ids=CONTAINERS)
+@pytest.mark.parametrize(
+    ("values", "states"),
+    [
+        ([1.5, None, 2.5], ()),
+        ([Decimal("1.5"), None, Decimal("2.5")], ()),
+        ([1.0, 2.0, 1.0], ()),
+        ([1.0, None, 0.0], (0, 1)),
+        ([1, None, 0], (0, 1)),
+        ([True, None, True], (False, True)),
+        (["b", None, "a"], ("a", "b")),
+    ],
+    ids=str,
+)
+def test_the_type_does_not_depend_on_the_container(hold, values, states):
+    """No states: continuous."""
+    table = Table.read(hold(values))
+    (variable,) = table.variables.values()
+    assert variable.states == states
+    assert sum(table.missing.values()) == values.count(None)
+
+
+@pytest.mark.parametrize("unit", ["ns", "us", "s"])
+@pytest.mark.parametrize("hold", [lambda array: array, pd.Series], ids=["array", "series"])
+def test_times_are_times_in_any_unit(hold, unit):
+    times = np.array(["2020-01-02", "NaT", "2020-01-01"], dtype=f"M8[{unit}]")
+    table = Table.read({"x": hold(times)})
+    assert table.variables["x"].states == (datetime(2020, 1, 1), datetime(2020, 1, 2))
+    assert table.codes.tolist() == [[1, -1, 0]]
+
+
+def test_many_whole_floats_stay_continuous():
+    """A measurement in whole grams, with a missing one, is no variable with a state for each weight."""
+    grams = [*np.arange(3000.0, 3021.0), np.nan]
+    assert Table.read({"x": grams}).variables["x"].is_continuous
+    assert not Table.read({"x": grams[1:]}).variables["x"].is_continuous
+
+
+@pytest.mark.parametrize("values", [[1, True, 0], [True, 1, 0], [0.5, True], ["a", True, 1]], ids=str)
+@pytest.mark.parametrize("hold", [list, lambda values: pd.Series(values, dtype=object)], ids=["list", "series"])
+def test_booleans_among_numbers_are_refused_in_any_order(values, hold):
+    with pytest.raises(InvalidArgument, match=rf"Row {values.index(True) if values[0] != 1 else '.'} of column 'x'"):
+        Table.read({"x": hold(values)})
+
+
+@pytest.mark.parametrize("variables", [None, [Variable("x")], [Variable("x", ["a", "b", "c"])]], ids=str)
+@pytest.mark.parametrize("column", ["abc", 5, b"ab", np.zeros((2, 2))], ids=["text", "number", "bytes", "axes"])
+def test_what_is_no_list_of_values_is_refused_by_name(column, variables):
+    with pytest.raises(InvalidArgument, match="The column 'x' is"):
+        Table.read({"x": column}, variables)
+
+
+@pytest.mark.parametrize("variables", [None, [Variable("x")]], ids=["typed", "given"])
+def test_infinite_numbers_are_refused_with_column_and_row(variables):
+    for column in ([1.5, -np.inf, None], np.array([1.5, np.inf]), pd.Series([0.5, np.inf])):
+        with pytest.raises(InvalidArgument, match="Row 1 of column 'x' is infinite"):
+            Table.read({"x": column}, variables)
+
+
+def test_texts_for_a_continuous_variable_are_refused_with_column_and_row():
+    with pytest.raises(InvalidArgument, match="Row 1 of column 'x' is 'b'"):
+        Table.read({"x": [1.0, "b"]}, [Variable("x")])

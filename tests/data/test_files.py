@@ -1,0 +1,113 @@
+"""Files hold text: only an empty cell is missing, and types are those that the texts have."""
+
+import gzip
+
+import numpy as np
+import pytest
+
+from plausible.cli.data import read_data
+from plausible.data.table import Table
+from plausible.errors import FormatError, InvalidArgument, PlausibleError
+from plausible.variables import Variable
+
+
+@pytest.fixture
+def csv_file(tmp_path):
+    """A file with this text."""
+
+    def write(text: str, name: str = "data.csv"):
+        path = tmp_path / name
+        path.write_bytes(text.encode())
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize("read", [Table.read, read_data], ids=["library", "command"])
+def test_only_an_empty_cell_is_missing_for_library_and_commands_alike(csv_file, read):
+    table = read(csv_file("x,y\nNone,1\nNA,2\nnan,1\n,2\n"))
+    assert table.variables["x"].states == ("NA", "None", "nan")
+    assert table.missing == {"x": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "states", "codes"),
+    [
+        ("False\nTrue", ["False", "True"], [0, 1]),
+        ("False\nTrue", [False, True], [0, 1]),
+        ("1\n0", ["0", "1"], [1, 0]),
+        ("1.0\n0.0", [0, 1], [1, 0]),
+        ("01\n1", ["01", "1"], [0, 1]),
+    ],
+)
+def test_given_states_are_found_by_their_text(csv_file, text, states, codes):
+    path = csv_file(f"flag\n{text}\n")
+    assert Table.read(path, [Variable("flag", states)]).codes.tolist() == [codes]
+    assert read_data(path, [Variable("flag", states), Variable("absent", 2)]).codes.tolist() == [codes]
+
+
+@pytest.mark.parametrize(
+    ("cells", "states"),
+    [
+        (["01", "1", "001"], ("001", "01", "1")),
+        (["10", "9", "-1"], (-1, 9, 10)),
+        (["1", "", "0"], (0, 1)),
+        (["1.0", "", "0.0"], (0, 1)),
+        (["true", "", "true"], (False, True)),
+        (["1", "x", "2"], ("1", "2", "x")),
+        (["1.0", "2.0", "1.0"], ()),
+        (["1.5", "", "2"], ()),
+        (["1e3", "2", "2"], ()),
+    ],
+)
+def test_texts_of_a_column_tell_its_type(csv_file, cells, states):
+    """No states: continuous."""
+    table = Table.read(csv_file("x,y\n" + "".join(f"{cell},a\n" for cell in cells)))
+    assert table.variables["x"].states == states
+    assert table.missing.get("x", 0) == cells.count("")
+    assert list(map(type, table.variables["x"].states)) == list(map(type, states))
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("a,b\n1,2,3\n4,5,6\n", r"data.csv:2: The row has 3 cells"),
+        ("a,b\n1,2\n4,5,\n", r"data.csv:3: The row has 3 cells"),
+        ("a,b\n1,2\n\n4\n", r"data.csv:4: The row has 1 cells"),
+        ("a,b,a\n1,2,3\n", r"data.csv:1: .*two columns 'a'"),
+        (",b\n0,2\n", r"data.csv:1: .*no name to column 1.*index=False"),
+        ("x\n1.5\nNA\n", r"data.csv: Row 1 of column 'x' is 'NA'.*leave it empty"),
+        ("", r"data.csv: .*empty"),
+    ],
+)
+def test_files_that_are_no_tables_are_refused_with_their_line(csv_file, text, hint):
+    with pytest.raises(FormatError, match=hint):
+        Table.read(csv_file(text))
+
+
+def test_other_encodings_and_broken_files_are_refused_by_name(tmp_path):
+    (tmp_path / "latin.csv").write_bytes("x\nM\xfcller\n".encode("latin-1"))
+    (tmp_path / "junk.parquet").write_bytes(b"not a parquet file")
+    (tmp_path / "junk.csv.gz").write_bytes(b"not compressed")
+    for name, hint in [("latin.csv", "UTF-8"), ("junk.parquet", "Parquet"), ("junk.csv.gz", "can't be read")]:
+        with pytest.raises(FormatError, match=f"{name}: .*{hint}"):
+            Table.read(tmp_path / name)
+
+
+def test_endings_may_be_in_capitals(csv_file, tmp_path):
+    assert Table.read(csv_file("x\na\n", "DATA.CSV")).num_rows == 1
+    (tmp_path / "DATA.CSV.GZ").write_bytes(gzip.compress(b"x,y\na,\nb,c\n"))
+    assert Table.read(tmp_path / "DATA.CSV.GZ").missing == {"y": 1}
+
+
+def test_a_cell_that_is_no_number_is_named_where_one_is_expected(csv_file):
+    path = csv_file("x\n1\n\nNA\n")
+    with pytest.raises(InvalidArgument, match="Row 1 of column 'x' is 'NA'"):
+        Table.read(path, [Variable("x")])
+    numbers = Table.read(csv_file("x,y\n1,a\n,b\n"), [Variable("x")]).numbers
+    np.testing.assert_array_equal(numbers, [[1.0, np.nan]])
+
+
+def test_an_infinite_number_in_a_file_is_refused(csv_file):
+    with pytest.raises(PlausibleError, match="Row 1 of column 'x' is infinite"):
+        Table.read(csv_file("x\n1.5\ninf\n"))
