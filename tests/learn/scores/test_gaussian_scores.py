@@ -235,7 +235,7 @@ def test_large_means_cost_no_digits():
 
 
 @pytest.mark.parametrize("weights", [[5, 5], [1, 2]])
-@pytest.mark.parametrize("score", [GaussianLikelihood(), BGe(), ConditionalGaussian()], ids=repr)
+@pytest.mark.parametrize("score", [GaussianLikelihood(), BGe(), ConditionalGaussian()], ids=["gaussian", "bge", "conditional"])
 def test_whole_weights_are_repeated_rows(score, weights):
     columns = {"a": np.array([0.5, 1.0]), "b": np.array([1.0, 3.5])}
     families = [("b", []), ("b", ["a"])]
@@ -248,7 +248,7 @@ def test_whole_weights_are_repeated_rows(score, weights):
         assert weighted.family(child, parents) == pytest.approx(repeated.family(child, parents))
 
 
-@pytest.mark.parametrize("score", [GaussianLikelihood(), ConditionalGaussian()], ids=repr)
+@pytest.mark.parametrize("score", [GaussianLikelihood(), ConditionalGaussian()], ids=["gaussian", "conditional"])
 def test_families_of_unknown_variables_and_own_parents_are_refused(score):
     scores = score.on_data({"a": [0.5, 1.0, 2.0], "b": [1.0, 3.5, 2.5]})
     with pytest.raises(InvalidArgument, match="'a' can't be its own parent"):
