@@ -235,7 +235,7 @@ def test_large_means_cost_no_digits():
 
 
 @pytest.mark.parametrize("weights", [[5, 5], [1, 2]])
-@pytest.mark.parametrize("score", [GaussianLikelihood(), BGe(), ConditionalGaussian()], ids=["gaussian", "bge", "conditional"])
+@pytest.mark.parametrize("score", [GaussianLikelihood(), BGe(), ConditionalGaussian()], ids=["normal", "bge", "mixed"])
 def test_whole_weights_are_repeated_rows(score, weights):
     columns = {"a": np.array([0.5, 1.0]), "b": np.array([1.0, 3.5])}
     families = [("b", []), ("b", ["a"])]

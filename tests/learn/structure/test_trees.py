@@ -120,10 +120,8 @@ def test_a_forest_leaves_out_what_does_not_pay():
     assert learn_structure(data, "chow-liu").graph.num_edges == 2
 
 
-@pytest.mark.parametrize("names", [[], ["a"]])
-def test_a_tree_of_at_most_one_variable_has_no_edges(names):
-    data = {name: [0, 1, 1] for name in names}
-    assert learn_structure(data, "chow-liu").graph.num_edges == 0
+def test_a_tree_of_one_variable_has_no_edges():
+    assert learn_structure({"a": [0, 1, 1]}, "chow-liu").graph.num_edges == 0
 
 
 def test_trees_that_can_not_be_are_refused():
