@@ -242,3 +242,18 @@ def test_a_mistake_is_one_line_and_writes_nothing(plausible, tmp_path, monkeypat
     assert errors.count("\n") == 1
     assert hint in errors
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == files
+
+
+@pytest.mark.parametrize("missing", ["sem", "available", "pairwise", "complete-rows"])
+def test_learn_takes_empty_cells_and_says_what_was_assumed(plausible, rows, tmp_path, missing):
+    """The graph is the library's; without empty cells nothing is assumed."""
+    holes = rows.mask(np.random.default_rng(0).random(rows.shape) < 0.03)
+    holes.to_csv(tmp_path / "holes.csv", index=False)
+    target = tmp_path / "net.json"
+    code, text, _ = plausible("learn", str(tmp_path / "holes.csv"), "-o", str(target), "--missing", missing, "--json")
+    assert code == 0
+    assert "at random" in json.loads(text)["missing"]
+    assert pb.load(target).graph == learn_structure(holes, missing=missing).graph
+    told = plausible("learn", str(tmp_path / "data.csv"), "-o", str(target), "--json")[1]
+    assert json.loads(told)["missing"] is None
+    assert plausible("learn", str(tmp_path / "holes.csv"), "-o", str(target), "--missing", "sam")[0] != 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument
@@ -16,6 +16,7 @@ from plausible.learn.confidence.edge_strengths import EdgeStrengths
 from plausible.learn.confidence.weighted_graphs import WeightedGraphs
 from plausible.learn.constraint_based.pc import ConstraintResult, pc
 from plausible.learn.constraint_based.skeleton import SkeletonProgress
+from plausible.learn.structural_em.missing import Missing
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.result import StructureResult
 from plausible.learn.structures.structure import learn_structure
@@ -104,6 +105,7 @@ class Search:
     class_variable: str | None
     order: list[str] | None
     seed: int
+    missing: str
 
     def __post_init__(self) -> None:
         for option, method, value in (("--class", "tan", self.class_variable), ("--order", "k2", self.order)):
@@ -148,6 +150,7 @@ class Search:
             seed=self.seed,
             progress=report,
             time_limit=deadline.left,
+            missing=cast("Missing", self.missing),
             **{name: value for name, value in options.items() if value is not None},
         )
 

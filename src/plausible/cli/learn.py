@@ -13,12 +13,14 @@ from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.progress import ShowProgress, progress_bar
 from plausible.cli.separators import refuse_other_separators
 from plausible.cli.weights import WeightsColumn, weighted_by
-from plausible.errors import InvalidArgument
+from plausible.data.table import Table
+from plausible.errors import InvalidArgument, suggestion
 from plausible.graphs import DAG
 from plausible.io import save
 from plausible.learn.estimation.fit import learn_parameters
 from plausible.learn.estimation.priors import read_prior
 from plausible.learn.scores.reading import SCORES
+from plausible.learn.structural_em.available import complete_rows
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.structure import METHODS
 
@@ -32,6 +34,7 @@ EXAMPLES = (
     "plausible learn data.csv -o net.json --method mmhc --tiers 'asia smoke | tub lung bronc'",
     "plausible learn data.csv -o net.json --method tan --class lung",
     "plausible learn data.csv -o net.json --method pc",
+    "plausible learn data.csv -o net.json --missing available",
     "plausible learn data.csv -o net.json --bootstrap 10 --time-limit 60",
     "plausible learn data.csv -o net.json --graph 'smoke -> lung -> xray' --prior k2",
 )
@@ -48,6 +51,14 @@ ScoreName = Annotated[
     str | None,
     typer.Option(help=f"By which graphs are judged: {', '.join(SCORES)}.", show_default="bic, for the kind of data"),
 ]
+
+#: What each treatment of empty cells does, and what it takes for granted.
+_ASSUMED = {
+    "sem": "completed by structural EM, taken to be missing at random",
+    "available": "each family counted where it is complete, taken to be missing completely at random",
+    "pairwise": "each pair counted where it is complete, taken to be missing completely at random",
+    "complete-rows": "rows with them left out, taken to be missing completely at random",
+}
 
 
 def run(
@@ -81,20 +92,27 @@ def run(
         float | None,
         typer.Option(min=0, help="Seconds after which searches stop, those of --bootstrap too.", show_default=False),
     ] = None,
+    missing: Annotated[
+        str, typer.Option(help="Empty cells: sem (completed by a model), available, pairwise or complete-rows.")
+    ] = "sem",
     progress: ShowProgress = None,
     as_json: AsJson = False,
 ) -> None:
     """Learn a network: its graph by a search, unless it is given, and its tables and densities.
 
     Columns of fractional numbers are continuous; all others have the states that occur. --bootstrap tells in what share
-    of the samples each edge was found, in either direction and in the one it has.
+    of the samples each edge was found, in either direction and in the one it has. Empty cells are missing: --missing
+    says how a search counts them; tables are then learned by EM, unless rows with empty cells are dropped.
     """
     deadline, believed = Deadline.after(time_limit), None if prior == "none" else read_prior(prior)
     refuse_other_separators(data)
     table = weighted_by(read_data(data), weights)
+    assumed = _assumption(table, missing)
+    if table.missing and missing == "complete-rows":
+        table = complete_rows(table)
     if graph is None:
         knowledge = Knowledge(required, forbidden, _tiers(tiers), max_parents)
-        search = Search(method or "hill-climbing", score, knowledge, class_variable, _names(order), seed)
+        search = Search(method or "hill-climbing", score, knowledge, class_variable, _names(order), seed, missing)
         with progress_bar(f"learning from {Path(data).name}", progress) as advance:
             found = search.learn(table, bootstrap, deadline, advance)
     else:
@@ -105,7 +123,17 @@ def run(
             )
         found = LearnedGraph(DAG(graph), "graph given")
     save(learn_parameters(found.graph, table, believed, unseen="uniform"), output)
-    _tell({"output": str(output), "rows": table.num_rows, "score": found.score}, found, bootstrap, as_json=as_json)
+    facts = {"output": str(output), "rows": table.num_rows, "score": found.score, "missing": assumed}
+    _tell(facts, found, bootstrap, as_json=as_json)
+
+
+def _assumption(table: Table, missing: str) -> str | None:
+    """What is assumed of missing cells, in words; `None` where there are none."""
+    if missing not in _ASSUMED:
+        raise InvalidArgument(
+            f"--missing is one of {', '.join(_ASSUMED)}, not {missing!r}.{suggestion(missing, _ASSUMED)}"
+        )
+    return f"{sum(table.missing.values())} cells are missing: {_ASSUMED[missing]}" if table.missing else None
 
 
 def _tiers(text: str) -> list[list[str]]:
@@ -126,6 +154,8 @@ def _tell(facts: dict[str, Any], found: LearnedGraph, num_asked: int, *, as_json
         return
     print_line(f"{facts['output']}: {len(found.graph)} variables written, learned from {facts['rows']} rows")
     print_line(found.text)
+    if facts["missing"]:
+        print_line(facts["missing"])
     if num_asked:
         short = "" if found.num_samples == num_asked else f" of {num_asked}; the time was up"
         print_line(f"bootstrap: {found.num_samples} samples{short}")

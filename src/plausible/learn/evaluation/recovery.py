@@ -95,7 +95,7 @@ def recovery(truth: BayesianNetwork, estimate: BayesianNetwork | StructureResult
 
 def _network(estimate: object) -> BayesianNetwork:
     if isinstance(estimate, StructureResult):
-        return network_of(estimate, estimate.table)
+        return estimate.network(BDeu(1.0))
     network = estimate.network if isinstance(estimate, ParameterFit) else estimate
     if not isinstance(network, BayesianNetwork):
         raise InvalidArgument(

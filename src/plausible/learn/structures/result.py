@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from plausible.data.statistics import Statistics
 from plausible.data.table import Table
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.equivalence import essential_graph
@@ -39,7 +40,10 @@ class StructureResult:
     scores
         The scores of families on the data, for further questions such as `scores.graph(other)`.
     table
-        The data.
+        The data, or statistics of them.
+    missing
+        What was done about missing cells: "sem", "available", "pairwise" or "complete-rows"; empty where there are
+        none. With "sem" the score is that of the observed cells, and `scores` are those of the completed data.
     """
 
     graph: DAG
@@ -51,7 +55,8 @@ class StructureResult:
     seconds: float
     bound: float
     scores: FamilyScores = field(repr=False)
-    table: Table = field(repr=False)
+    table: Table | Statistics = field(repr=False)
+    missing: str = ""
 
     @property
     def gap(self) -> float:
@@ -68,7 +73,8 @@ class StructureResult:
         return learn_parameters(self.graph, self.table, prior, **options)
 
     def __str__(self) -> str:
+        treated = f", missing cells: {self.missing}" if self.missing else ""
         return (
             f"{self.method}: {len(self.graph)} variables, {self.graph.num_edges} edges, score {self.score:.6g} "
-            f"({self.stopped} after {self.steps} steps, {self.seconds:.2g} s)"
+            f"({self.stopped} after {self.steps} steps, {self.seconds:.2g} s{treated})"
         )

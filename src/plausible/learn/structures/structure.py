@@ -2,67 +2,35 @@
 
 from __future__ import annotations
 
-import inspect
 import time
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from plausible.data.statistics import Statistics
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
-from plausible.errors import InvalidArgument, suggestion
+from plausible.errors import InvalidArgument
 from plausible.graphs import DAG
 from plausible.graphs.seeds import Seed, generator_of
 from plausible.inference.options import check_seconds
 from plausible.inference.search.local_search import SearchMethod
-from plausible.learn.constraint_based.hybrid import learn_max_min
 from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import Score
-from plausible.learn.structures.greedy import learn_buntine, learn_k2
+from plausible.learn.structural_em.missing import Missing, Treated, treat_missing
 from plausible.learn.structures.knowledge import Knowledge
-from plausible.learn.structures.local import LOCAL_METHODS, search_in_stages
-from plausible.learn.structures.overall import OVERALL_METHODS
+from plausible.learn.structures.methods import METHODS, StructureSearch
 from plausible.learn.structures.result import StructureResult
-from plausible.learn.structures.task import Found, Progress, StructureTask, check_progress
-from plausible.learn.structures.trees import learn_tan, learn_tree
+from plausible.learn.structures.task import Progress, check_progress
 
 __all__ = ["METHODS", "learn_structure"]
-
-#: Name -> what finds a graph for a task; options follow the task, by name.
-METHODS: Mapping[str, Callable[..., Found]] = MappingProxyType(
-    {
-        **LOCAL_METHODS,
-        "chow-liu": learn_tree,
-        "forest": partial(learn_tree, is_forest=True),
-        "tan": learn_tan,
-        "k2": learn_k2,
-        "buntine": learn_buntine,
-        "mmhc": learn_max_min,
-        **OVERALL_METHODS,
-    }
-)
-
-#: Names that people look for here -> the functions that learn classes of graphs.
-_CONSTRAINT_BASED = {
-    "pc": "pc",
-    "pc-stable": "pc",
-    "grow-shrink": "structure_from_blankets",
-    "gs": "structure_from_blankets",
-    "iamb": "structure_from_blankets",
-}
-
-#: What people call some methods for short.
-_SHORT = {"hc": "hill-climbing", "dp": "exact", "sa": "annealing", "obs": "orders", "cl": "chow-liu"}
 
 #: Those whose usual score is the log-likelihood: their graphs can't have too many edges.
 _BY_LIKELIHOOD = ("chow-liu", "tan")
 
 
 def learn_structure(
-    data: TableLike,
+    data: TableLike | Statistics,
     method: str | SearchMethod = "hill-climbing",
     score: str | Score | None = None,
     knowledge: Knowledge | None = None,
@@ -71,9 +39,10 @@ def learn_structure(
     seed: Seed = 0,
     progress: Progress | None = None,
     time_limit: float | None = None,
+    missing: Missing | None = None,
     **options: Any,
 ) -> StructureResult:
-    """Learn a graph from complete data.
+    """Learn a graph from data, complete or not.
 
     The answer does not depend on the order of rows and columns: ties are broken by names.
 
@@ -94,6 +63,7 @@ def learn_structure(
     "tan"                    tree-augmented naive Bayes (class_variable, root, is_forest)
     "k2"                     greedy parents along an `order`: K2, or K3 with a score of description length
     "buntine"                greedy edges, never taken back (max_steps)
+    "edge-counts"            for each number of edges a graph by likelihood; the best of these (patience)
     "mmhc"                   hill climbing among the neighbours that tests leave: max-min hill climbing (test, alpha,
                              max_given, escapes)
     "exact"                  the best graph of all, by dynamic programming: up to some 25 variables (max_bytes,
@@ -107,7 +77,7 @@ def learn_structure(
     Parameters
     ----------
     data
-        What `Table.read` takes, without missing values.
+        What `Table.read` takes, or statistics of it.
     method
         One of those above, or a search such as `TabuSearch(length=5)`.
     score
@@ -124,6 +94,11 @@ def learn_structure(
         Called with the state of the search after each step; an answer that is true stops it.
     time_limit
         After so many seconds the search stops with the best graph so far.
+    missing
+        What becomes of missing cells: "sem" completes them by structural EM, missing at random being assumed (numbers
+        by the Gaussian of all columns); "available" counts each family in the rows that have it, "pairwise" each pair,
+        "complete-rows" drops all others: three that assume that cells are missing completely at random. Or the
+        `SEMRules` of structural EM. Usually "sem"; the result says what was done.
     **options
         Of the method.
 
@@ -140,78 +115,49 @@ def learn_structure(
     began = time.monotonic()
     check_seconds("time_limit", time_limit)
     check_progress(progress)
-    table = Table.read(data)
-    if not table.variables:
+    source: Table | Statistics = data if isinstance(data, Statistics) else Table.read(data)
+    if not source.variables:
         raise InvalidArgument("The data have no columns, so that there are no variables to learn about.")
     name = method if isinstance(method, str) else type(method).__name__
-    learner = _learner(method)
-    _check_options(learner, name, options)
-    if start is not None and isinstance(method, str) and method not in (*LOCAL_METHODS, "ges"):
-        raise InvalidArgument(f"{method!r} has no start; only local searches have one.")
-    read, statistics = read_score(score or _usual_score(table, name)), TableStatistics(table)
-    scores = read.on(statistics)
-    task = StructureTask(
-        scores,
+    read = read_score(score or _usual_score(source, name))
+    search = StructureSearch(
+        method,
+        options,
+        read,
         Knowledge.read(knowledge),
         start,
         int(seed) if isinstance(seed, int | np.integer) and seed >= 0 else int(generator_of(seed).integers(2**62)),
         progress,
         None if time_limit is None else began + time_limit,
-        read,
-        statistics,
     )
-    found = learner(task, **options)
-    seconds = time.monotonic() - began
-    value = scores.graph(found.graph)
+    if isinstance(source, Table) and source.missing:
+        return _result(search, treat_missing(source, search, missing or "sem"), began)
+    statistics = TableStatistics(source) if isinstance(source, Table) else source
+    found, scores = search.on(statistics)
+    return _result(search, Treated(found, scores, scores.graph(found.graph), source, ""), began)
+
+
+def _result(search: StructureSearch, treated: Treated, began: float) -> StructureResult:
+    found = treated.found
     return StructureResult(
         found.graph,
-        value,
+        treated.score,
         found.trace,
-        name,
+        search.name,
         found.stopped,
         found.steps,
-        seconds,
-        max(found.bound, value),
-        scores,
-        table,
+        time.monotonic() - began,
+        max(found.bound, treated.score),
+        treated.scores,
+        treated.data,
+        treated.missing,
     )
 
 
-def _learner(method: str | SearchMethod) -> Callable[..., Found]:
-    if isinstance(method, SearchMethod):
-        return lambda task: search_in_stages(task, [method])
-    if method.lower() in _CONSTRAINT_BASED:
-        raise InvalidArgument(
-            f"{method!r} finds no single graph, but a class of graphs by tests: call plausible.learn."
-            f"{_CONSTRAINT_BASED[method.lower()]}, whose result has a .network(data)."
-        )
-    if method not in METHODS:
-        meant = _SHORT.get(method.lower(), method)
-        raise InvalidArgument(f"{method!r} is no method.{_close(meant, METHODS)} There are {', '.join(METHODS)}.")
-    return METHODS[method]
-
-
-def _close(name: str, known: Iterable[str]) -> str:
-    """Those like a name, if there are any; for messages that list all of them anyway."""
-    hint = suggestion(name, known)
-    return hint if "Did you mean" in hint else ""
-
-
-def _check_options(learner: Callable[..., Found], name: str, options: Mapping[str, Any]) -> None:
-    """Refuse options that a method does not have, and ask for those that it needs."""
-    known = dict(list(inspect.signature(learner).parameters.items())[1:])
-    for option in options:
-        if option not in known:
-            has = f"It has {', '.join(known)}." if known else "It has none."
-            raise InvalidArgument(f"{name!r} has no option {option!r}.{_close(option, known)} {has}")
-    for option, parameter in known.items():
-        if parameter.default is inspect.Parameter.empty and option not in options:
-            raise InvalidArgument(f"{name!r} needs {option}=.")
-
-
-def _usual_score(table: Table, name: str) -> str:
+def _usual_score(source: Table | Statistics, name: str) -> str:
     """BIC or the likelihood, for the kind of variables there are."""
     kind = "log-likelihood" if name in _BY_LIKELIHOOD else "bic"
-    if not table.continuous:
+    table = source.table if isinstance(source, TableStatistics) else source
+    if not isinstance(table, Table) or not table.continuous:
         return kind
     return f"conditional-gaussian-{kind}" if table.discrete else f"gaussian-{kind}"

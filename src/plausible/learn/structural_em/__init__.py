@@ -1,0 +1,1 @@
+"""Structures from incomplete data: structural EM, search with full rescoring, hidden variables."""

@@ -1,0 +1,181 @@
+"""Counts of the rows that happen to be complete where it matters: no model, no completion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.data.statistics import Counts, Statistics
+from plausible.data.table import Table, TableLike
+from plausible.data.table_statistics import TableStatistics
+from plausible.errors import InvalidArgument
+from plausible.learn.scores.score import FamilyScores, Score
+from plausible.variables import Variable
+
+__all__ = ["AvailableStatistics", "PairwiseStatistics", "SeparateScores", "complete_rows"]
+
+Floats = NDArray[np.float64]
+
+#: Passes over all pairs of a family; pairs counted in different rows need not agree, so that there may be no limit.
+_PASSES = 200
+_TOLERANCE = 1e-9
+
+
+def complete_rows(data: TableLike) -> Table:
+    """The rows in which nothing is missing; right only where cells are missing completely at random.
+
+    >>> complete_rows({"rain": ["no", None, "yes"], "grass": ["dry", "wet", "wet"]}).num_rows
+    2
+    """
+    table = Table.read(data)
+    whole = (table.codes >= 0).all(axis=0) & ~np.isnan(table.numbers).any(axis=0)
+    if table.num_rows and not whole.any():
+        raise InvalidArgument(f"None of {table.num_rows} rows is complete. Complete them by a model: missing='sem'.")
+    return table.take(np.flatnonzero(whole))
+
+
+class AvailableStatistics(Statistics):
+    """Counts of each family in the rows that are complete in it, made up to the weight of all rows.
+
+    N[x, u] = N_all / N_complete · #(rows with x and u), so that the scores of families counted in different rows can be
+    compared; pessimistic about no cell, and right only where cells are missing completely at random. Families that no
+    row has complete are counted as evenly spread.
+
+    Parameters
+    ----------
+    data
+        Rows with missing states.
+
+    Examples
+    --------
+    >>> statistics = AvailableStatistics({"rain": ["no", None, "yes", "no"], "grass": ["dry", "wet", None, "dry"]})
+    >>> statistics.counts("rain"), statistics.counts("grass", ["rain"])
+    (array([2.66666667, 1.33333333]), array([[4., 0.],
+           [0., 0.]]))
+    """
+
+    __slots__ = ("_free", "_marked", "_variables")
+
+    def __init__(self, data: TableLike) -> None:
+        table = Table.read(data)
+        self._variables = {name: table.variables[name] for name in table.discrete}
+        self._marked = TableStatistics(_with_marks(table))
+        weights = np.ones(table.num_rows) if table.weights is None else table.weights
+        self._free = {name: float(weights[~rows].sum()) for name, rows in table.interventions.items()}
+
+    @property
+    def variables(self) -> Mapping[str, Variable]:
+        """Name -> discrete variable."""
+        return self._variables
+
+    @property
+    def total(self) -> float:
+        """How much all rows weigh."""
+        return self._marked.total
+
+    def num_complete(self, child: str, parents: Sequence[str] = ()) -> float:
+        """How much the rows weigh in which a family is complete and the child was not set."""
+        return float(self._observed(child, parents).sum())
+
+    def counts(self, child: str, parents: Sequence[str] = ()) -> Counts:
+        """How often each joint state occurs, made up to all rows."""
+        counts = self._observed(child, parents)
+        wanted = self._free.get(child, self.total)
+        return counts * (wanted / counts.sum()) if counts.sum() > 0 else np.full(counts.shape, wanted / counts.size)
+
+    def _observed(self, child: str, parents: Sequence[str]) -> Floats:
+        marked = self._marked.counts(child, parents)
+        states = tuple(slice(self._variables[name].num_states) for name in (*parents, child))
+        return np.asarray(marked[states], dtype=np.float64)
+
+
+class PairwiseStatistics(AvailableStatistics):
+    """Counts of families from those of their pairs, each counted in all rows that have both cells.
+
+    A larger family has the counts of greatest entropy that agree with all of its pairs, by iterative proportional
+    fitting (Deming & Stephan 1940): more rows speak than with `AvailableStatistics`, and interactions of three
+    variables, such as an exclusive or, are not seen. Pairs that contradict each other are agreed with in turn.
+
+    Examples
+    --------
+    >>> rows = {"a": [0, 0, 1, 1, None], "b": [0, 1, 0, 1, 1], "c": [0, 1, 0, 1, 1]}
+    >>> PairwiseStatistics(rows).counts("c", ["b"])
+    array([[2., 0.],
+           [0., 3.]])
+    """
+
+    __slots__ = ()
+
+    def counts(self, child: str, parents: Sequence[str] = ()) -> Counts:
+        """How often each joint state would occur if pairs were all there is."""
+        if len(parents) < 2:
+            return super().counts(child, parents)
+        names = (*parents, child)
+        pairs = [(a, b, self._pair(child, names[a], names[b])) for a, b in combinations(range(len(names)), 2)]
+        return fit_to_pairs([self.variables[name].num_states for name in names], pairs)
+
+    def _pair(self, child: str, first: str, second: str) -> Floats:
+        """The counts of a pair, those of two parents scaled to the rows that the child has."""
+        counts = super().counts(second, [first])
+        wanted = self._free.get(child, self.total)
+        return np.asarray(counts * (wanted / counts.sum()) if counts.sum() > 0 else counts)
+
+
+class SeparateScores(FamilyScores):
+    """Scores of families that are each counted in rows of their own.
+
+    The counts of a smaller family are not sums of those of a larger one; taken for such, the gains of moves would not
+    add up to differences of scores, and a search could climb in circles.
+
+    Parameters
+    ----------
+    score
+        A score of counts.
+    statistics
+        What answers for them.
+    """
+
+    __slots__ = ("_scores",)
+
+    def __init__(self, score: Score, statistics: Statistics) -> None:
+        self._scores = score.on(statistics)
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The variables."""
+        return self._scores.names
+
+    def family(self, child: str, parents: Iterable[str]) -> float:
+        """The score of a variable with these parents."""
+        return self._scores.family(child, parents)
+
+    def extended(self, child: str, parents: Sequence[str], candidates: Sequence[str]) -> Floats:
+        """The score of the family with each candidate as another parent."""
+        return self._scores.extended(child, parents, candidates)
+
+
+def fit_to_pairs(shape: Sequence[int], pairs: Sequence[tuple[int, int, Floats]]) -> Floats:
+    """The table of greatest entropy with given sums over all axes but two, for several pairs of axes."""
+    table = np.ones(tuple(shape)) * (pairs[0][2].sum() / np.prod(shape))
+    for _ in range(_PASSES):
+        before = table
+        for a, b, wanted in pairs:
+            others = tuple(axis for axis in range(len(shape)) if axis not in (a, b))
+            sums = table.sum(axis=others)
+            ratio = np.divide(wanted, sums, out=np.zeros(sums.shape), where=sums > 0)
+            table = table * np.expand_dims(ratio, others)
+        if np.abs(table - before).max(initial=0.0) <= _TOLERANCE * (1.0 + pairs[0][2].sum()):
+            break
+    return np.asarray(table)
+
+
+def _with_marks(table: Table) -> Table:
+    """The discrete columns, with one state more that stands for a missing cell."""
+    names = table.discrete
+    marked = {name: Variable(name, table.variables[name].num_states + 1) for name in names}
+    sizes = np.array([table.variables[name].num_states for name in names], dtype=np.int32)
+    codes = np.where(table.codes < 0, sizes[:, None], table.codes).astype(np.int32)
+    return Table(marked, codes, np.empty((0, table.num_rows)), table.weights, table.interventions)

@@ -1,0 +1,330 @@
+"""Structural EM: graphs from incomplete data by any search over completed data (Friedman 1997, 1998)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from plausible.data.sources import columns_of
+from plausible.data.table import Table, TableLike
+from plausible.graphs import DAG, PDAG
+from plausible.graphs.equivalence import essential_graph
+from plausible.graphs.seeds import Seed, generator_of
+from plausible.inference.search.local_search import SearchMethod
+from plausible.learn.estimation.priors import PriorLike
+from plausible.learn.incomplete.cases import Cases
+from plausible.learn.incomplete.em import EMRules
+from plausible.learn.scores.reading import read_score
+from plausible.learn.scores.score import FamilyScores, Score
+from plausible.learn.structural_em.completion import FittedGraph, GraphJudge, completed_statistics, usual_prior
+from plausible.learn.structural_em.starts import GraphStart, start_graph
+from plausible.learn.structures.knowledge import Knowledge
+from plausible.learn.structures.methods import StructureSearch
+from plausible.models import BayesianNetwork
+from plausible.variables import Variable
+
+__all__ = [
+    "SEMRules",
+    "SEMState",
+    "StructuralEMFit",
+    "completed_scores",
+    "learn_structural_em",
+    "read_cases",
+    "sem_init",
+    "sem_run",
+    "sem_step",
+]
+
+#: Told the state after each step; a true answer ends the run.
+SEMProgress: TypeAlias = "Callable[[SEMState], object]"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SEMRules:
+    """How structural EM goes about it.
+
+    Attributes
+    ----------
+    max_steps
+        At most so many graphs are searched for.
+    em_steps, em_tolerance
+        Steps of EM for the parameters of each graph, and the relative gain that ends them.
+    tolerance
+        The relative gain of the score below which a step that finds the same graph is the last.
+    max_completions
+        Up to so many completions of rows are listed; else each family is counted by inference.
+    progress
+        Told the state after each step; a true answer ends the run.
+    time_limit
+        In seconds.
+    """
+
+    max_steps: int = 50
+    em_steps: int = 20
+    em_tolerance: float = 1e-6
+    tolerance: float = 1e-6
+    max_completions: int = 2**22
+    progress: SEMProgress | None = None
+    time_limit: float | None = None
+
+
+class SEMState(NamedTuple):
+    """What the next step needs, and how it came there.
+
+    Attributes
+    ----------
+    best
+        The graph and its parameters.
+    trace
+        The score of the observed cells at the start and after each step: it never falls.
+    num_refused
+        Graphs that completed data preferred and observed cells did not; with BIC and maximum likelihood there are none.
+    has_settled
+        Whether the last step found the same graph and gained next to nothing.
+    """
+
+    best: FittedGraph
+    trace: tuple[float, ...]
+    num_refused: int = 0
+    has_settled: bool = False
+
+    @property
+    def num_steps(self) -> int:
+        """How many steps were made."""
+        return len(self.trace) - 1
+
+
+def sem_init(judge: GraphJudge, start: BayesianNetwork) -> SEMState:
+    """The state before the first step: parameters fitted to the first graph."""
+    fitted = judge.fit(start.graph, start)
+    return SEMState(fitted, (fitted.score,))
+
+
+def sem_step(judge: GraphJudge, search: StructureSearch, state: SEMState, rules: SEMRules) -> SEMState:
+    """Complete the data, search a graph for them, fit its parameters (Koller & Friedman 2009, algorithm 19.3)."""
+    before = state.best
+    statistics = completed_statistics(before.network, judge.cases, rules.max_completions)
+    here = replace(search, start=before.graph) if search.has_start else search
+    found, scores = here.on(statistics)
+    is_better = scores.graph(found.graph) > scores.graph(before.graph) + 1e-9 * abs(before.score)
+    graph = found.graph if is_better else before.graph
+    start = judge.from_counts(graph, statistics) if is_better else before.network
+    after = judge.fit(graph, start)
+    slack = rules.tolerance * (1.0 + abs(before.score))
+    if after.score < before.score - 1e-9 * (1.0 + abs(before.score)):
+        return SEMState(before, (*state.trace, before.score), state.num_refused + 1, has_settled=True)
+    settled = not is_better and after.score - before.score <= slack
+    return SEMState(after, (*state.trace, after.score), state.num_refused, settled)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StructuralEMFit:
+    """A network learned by structural EM; made by `learn_structural_em`.
+
+    Attributes
+    ----------
+    state
+        The last state of the best run.
+    stopped
+        Why it ended: "converged", "step limit", "time limit" or "interrupted".
+    runs
+        The final scores of all runs, the best first.
+    cases
+        The data.
+    seconds
+        How long all runs took.
+    """
+
+    state: SEMState
+    stopped: str
+    runs: tuple[float, ...]
+    cases: Cases
+    seconds: float
+
+    @property
+    def network(self) -> BayesianNetwork:
+        """The network learned, with the parameters that EM found."""
+        return self.state.best.network
+
+    @property
+    def graph(self) -> DAG:
+        """Its graph."""
+        return self.state.best.graph
+
+    @property
+    def equivalence_class(self) -> PDAG:
+        """All graphs with the same independencies."""
+        return essential_graph(self.graph)
+
+    @property
+    def score(self) -> float:
+        """The score of the observed cells."""
+        return self.state.best.score
+
+    @property
+    def log_likelihood(self) -> float:
+        """Σ log P(observed cells)."""
+        return self.state.best.log_likelihood
+
+    @property
+    def trace(self) -> tuple[float, ...]:
+        """The score at the start and after each step."""
+        return self.state.trace
+
+    @property
+    def converged(self) -> bool:
+        """Whether the last step found nothing better."""
+        return self.stopped == "converged"
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """The variables that no row observes."""
+        return tuple(self.cases.hidden)
+
+    def __repr__(self) -> str:
+        return f"<StructuralEMFit: {self.graph.num_edges} edges, score {self.score:.6g}, {self.stopped}>"
+
+
+def sem_run(judge: GraphJudge, search: StructureSearch, state: SEMState, rules: SEMRules) -> tuple[SEMState, str]:
+    """Steps from a state until nothing is gained, and why they ended; the state can be given again to go on."""
+    for _ in range(rules.max_steps):
+        if judge.is_late():
+            return state, "time limit"
+        state = sem_step(judge, search, state, rules)
+        if rules.progress is not None and rules.progress(state):
+            return state, "interrupted"
+        if state.has_settled:
+            return state, "converged"
+    return state, "step limit"
+
+
+def learn_structural_em(
+    data: TableLike,
+    method: str | SearchMethod = "hill-climbing",
+    score: str | Score = "bic",
+    knowledge: Knowledge | None = None,
+    *,
+    hidden: Mapping[str, int] | Iterable[Variable] = (),
+    prior: PriorLike = None,
+    start: GraphStart | BayesianNetwork = None,
+    restarts: int = 0,
+    seed: Seed = 0,
+    rules: SEMRules | None = None,
+    **options: Any,
+) -> StructuralEMFit:
+    """Learn a network, graph and parameters, from rows with missing cells.
+
+    Each step completes the data by what the network expects, D*, and searches a graph for D* as if it were complete:
+    score(G' : D*) - score(G : D*) is at most the true gain with BIC (Friedman 1997), so that the score of the observed
+    cells never falls. It ends at a graph that no search over its own completed data improves; better graphs may be
+    near. With a Bayesian score the gain is an approximation, and a graph that the observed cells do not like is
+    refused. Cells are taken to be missing at random.
+
+    Parameters
+    ----------
+    data
+        Rows with missing states.
+    method, score, knowledge, **options
+        The search; see `learn_structure`.
+    hidden
+        Variables that the data lack: name -> number of states, or variables.
+    prior
+        Of the parameters; by default BDeu where the score is, else none.
+    start
+        A graph, a network with parameters, "naive-bayes" (hidden variables are parents of all others), "random" (of a
+        random half of them), or "empty".
+    restarts
+        So many more runs from "random" graphs; more than one optimum is usual where there are hidden variables.
+    seed
+        Of random starts and searches.
+    rules
+        Numbers of steps, limits, progress.
+
+    Warns
+    -----
+    DisconnectedHidden
+        Where a hidden variable has no edge at the start.
+
+    Notes
+    -----
+    A step costs the listing of all completions of all rows (the rows times the states of their missing cells), the
+    search over them, and EM for the new graph.
+
+    Other ways, not taken here: stochastic search over graphs and completions together (Myers, Laskey & Levitt 1999),
+    reversible-jump Monte Carlo over graphs and parameters (Green 1995), Dirichlet processes over both.
+
+    References
+    ----------
+    Friedman (1997), Learning belief networks in the presence of missing values and hidden variables, ICML;
+    Friedman (1998), The Bayesian structural EM algorithm, UAI.
+
+    Examples
+    --------
+    >>> import plausible as pb
+    >>> frame = pb.examples.load("asia").sample(1000, seed=1)[["smoke", "lung", "either"]]
+    >>> holes = frame.mask(np.random.default_rng(0).random(frame.shape) < 0.2)
+    >>> fit = learn_structural_em(holes)
+    >>> fit.converged, fit.graph.is_adjacent("lung", "either")
+    (True, True)
+    """
+    began = time.perf_counter()
+    given, generator = rules or SEMRules(), generator_of(seed)
+    read, known = read_score(score), knowledge or Knowledge()
+    cases = read_cases(data, hidden)
+    deadline = float("inf") if given.time_limit is None else began + given.time_limit
+    em_rules = EMRules(tolerance=given.em_tolerance, max_steps=given.em_steps, deadline=deadline)
+    judge = GraphJudge(cases, read, usual_prior(read) if prior is None else prior, rules=em_rules)
+    search = StructureSearch(method, options, read, known, None, int(generator.integers(2**62)))
+    runs: list[tuple[SEMState, str]] = []
+    starts: list[GraphStart | BayesianNetwork] = [start, *["random"] * restarts]
+    for wanted in starts:
+        if not runs or not (judge.is_late() or runs[-1][1] == "interrupted"):
+            first = _start(judge, wanted, known, generator)
+            runs.append(sem_run(judge, search, sem_init(judge, first), given))
+    runs.sort(key=lambda run: -run[0].best.score)
+    state, stopped = runs[0]
+    scores = tuple(run.best.score for run, _ in runs)
+    return StructuralEMFit(state, stopped, scores, cases, time.perf_counter() - began)
+
+
+def completed_scores(network: BayesianNetwork, data: TableLike | Cases, score: str | Score = "bic") -> FamilyScores:
+    """The scores of families on the data completed under a network.
+
+    With BIC, and parameters θ̃ of maximum likelihood for the graph G of the network, `scores.graph(G') -
+    scores.graph(G)` is at most the true gain BIC(G' : D) - BIC(G : D) (Koller & Friedman 2009, theorem 19.10). That
+    holds between G and any other graph, not between two others; with Bayesian scores it is an approximation.
+
+    Parameters
+    ----------
+    network
+        What completes.
+    data
+        Rows with missing cells.
+    score
+        A score of counts, or its name.
+    """
+    return read_score(score).on(completed_statistics(network, Cases.of(network.variables, data)))
+
+
+def _start(
+    judge: GraphJudge, start: GraphStart | BayesianNetwork, knowledge: Knowledge, generator: np.random.Generator
+) -> BayesianNetwork:
+    if isinstance(start, BayesianNetwork):
+        return start
+    return judge.start(start_graph(start, judge.cases, knowledge, generator), generator)
+
+
+def read_cases(data: TableLike | Cases, hidden: Mapping[str, int] | Iterable[Variable] = ()) -> Cases:
+    """The data with hidden variables after the columns."""
+    if isinstance(data, Cases):
+        return data
+    listed = [Variable(name, size) for name, size in hidden.items()] if isinstance(hidden, Mapping) else list(hidden)
+    unseen = {variable.name: variable for variable in listed}
+    if not isinstance(data, Table):
+        columns = dict(columns_of(data))
+        data = Table.read(columns, [variable for name, variable in unseen.items() if name in columns])
+    return Cases.of({**data.variables, **unseen}, data)
