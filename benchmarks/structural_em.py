@@ -11,7 +11,7 @@ from benchmarks.peers import load_quietly
 from benchmarks.report import table
 from plausible.data.table import Table
 from plausible.graphs import compare_structure, essential_graph
-from plausible.learn.structural_em.missing import Missing
+from plausible.learn.incomplete_structures.missing import Missing
 from plausible.learn.structures.structure import learn_structure
 
 NETS = Path(__file__).parents[2] / "shared" / "nets"

@@ -16,7 +16,7 @@ from plausible.learn.confidence.edge_strengths import EdgeStrengths
 from plausible.learn.confidence.weighted_graphs import WeightedGraphs
 from plausible.learn.constraint_based.pc import ConstraintResult, pc
 from plausible.learn.constraint_based.skeleton import SkeletonProgress
-from plausible.learn.structural_em.missing import Missing
+from plausible.learn.incomplete_structures.missing import Missing
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.result import StructureResult
 from plausible.learn.structures.structure import learn_structure

@@ -19,8 +19,8 @@ from plausible.graphs import DAG
 from plausible.io import save
 from plausible.learn.estimation.fit import learn_parameters
 from plausible.learn.estimation.priors import read_prior
+from plausible.learn.incomplete_structures.available import complete_rows
 from plausible.learn.scores.reading import SCORES
-from plausible.learn.structural_em.available import complete_rows
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.structure import METHODS
 

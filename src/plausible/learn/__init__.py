@@ -71,6 +71,14 @@ if TYPE_CHECKING:
     )
     from plausible.learn.gradients.learner import GradientFit, GradientOptions
     from plausible.learn.gradients.learner import learn_by_gradient as gradient_ascent
+    from plausible.learn.incomplete.accelerated_em import (
+        OverrelaxedEM,
+        SquaredEM,
+    )
+    from plausible.learn.incomplete.annealed_em import (
+        AnnealedEM,
+        ReweightedEM,
+    )
     from plausible.learn.incomplete.cases import (
         Cases,
     )
@@ -84,6 +92,12 @@ if TYPE_CHECKING:
         em_step,
     )
     from plausible.learn.incomplete.em import learn_em as em
+    from plausible.learn.incomplete.em_state import (
+        EMMethod,
+    )
+    from plausible.learn.incomplete.engine_expectations import (
+        EngineExpectations,
+    )
     from plausible.learn.incomplete.expectations import (
         ExactExpectations,
         Expectations,
@@ -94,16 +108,54 @@ if TYPE_CHECKING:
         ExpectedStatistics,
         completed_table,
     )
+    from plausible.learn.incomplete.family_em import (
+        FamilyEM,
+        FrozenFamily,
+    )
     from plausible.learn.incomplete.functional import (
         EMFunctional,
         em_functional,
         expected_log_likelihood,
         observed_log_likelihood,
     )
+    from plausible.learn.incomplete.hard_em import (
+        HardEM,
+    )
+    from plausible.learn.incomplete.hybrid_em import (
+        HybridEM,
+    )
+    from plausible.learn.incomplete.incremental_em import (
+        IncrementalEM,
+    )
+    from plausible.learn.incomplete.online_em import (
+        OnlineEM,
+    )
+    from plausible.learn.incomplete.population_em import (
+        BeamEM,
+        PerturbedEM,
+    )
     from plausible.learn.incomplete.starts import SymmetricStart, symmetric_hidden
     from plausible.learn.incomplete.stopping import (
         remaining_error,
     )
+    from plausible.learn.incomplete.variational_em import (
+        VariationalEM,
+    )
+    from plausible.learn.incomplete_structures.available import (
+        AvailableStatistics,
+        PairwiseStatistics,
+        complete_rows,
+    )
+    from plausible.learn.incomplete_structures.starts import (
+        DisconnectedHidden,
+    )
+    from plausible.learn.incomplete_structures.structural_em import (
+        SEMRules,
+        SEMState,
+        StructuralEMFit,
+        completed_scores,
+    )
+    from plausible.learn.incomplete_structures.structural_em import learn_structural_em as structural_em
     from plausible.learn.independence.conditional_gaussian_test import ConditionalGaussianTest
     from plausible.learn.independence.count_tests import ChiSquareTest, GTest
     from plausible.learn.independence.fisher_z import FisherZ
@@ -224,7 +276,11 @@ if TYPE_CHECKING:
     from plausible.learn.structures.exact.orders import search_orders
     from plausible.learn.structures.exact.parent_sets import find_parent_sets
     from plausible.learn.structures.exact.result import BoundedResult
-    from plausible.learn.structures.exact.superset_bounds import DirichletBound, PenaltyBound
+    from plausible.learn.structures.exact.superset_bounds import (
+        DirichletBound,
+        GaussianBound,
+        PenaltyBound,
+    )
     from plausible.learn.structures.knowledge import Knowledge
     from plausible.learn.structures.result import StructureResult
     from plausible.learn.structures.structure import METHODS
@@ -237,8 +293,10 @@ __all__ = [
     "LBFGS",
     "METHODS",
     "SCORES",
+    "AnnealedEM",
     "AtRandom",
     "AugmentationState",
+    "AvailableStatistics",
     "BDe",
     "BDeScore",
     "BDeu",
@@ -247,6 +305,7 @@ __all__ = [
     "BGe",
     "BaseMeasure",
     "BayesianNetworkClassifier",
+    "BeamEM",
     "BlanketResult",
     "BoundedResult",
     "CPDLearner",
@@ -276,8 +335,10 @@ __all__ = [
     "DirichletProcessMixture",
     "DirichletScore",
     "DirichletStates",
+    "DisconnectedHidden",
     "EMFit",
     "EMFunctional",
+    "EMMethod",
     "EMRules",
     "EMRun",
     "EMState",
@@ -285,6 +346,7 @@ __all__ = [
     "EdgePenalty",
     "EdgeStrengths",
     "EmptyClusters",
+    "EngineExpectations",
     "ExactExpectations",
     "ExactPosterior",
     "ExpectationStep",
@@ -293,25 +355,31 @@ __all__ = [
     "ExpectedStatistics",
     "FactorizedNML",
     "FamilyCounts",
+    "FamilyEM",
     "FamilyFunction",
     "FamilyPosterior",
     "FamilyScores",
     "FiniteDirichlet",
     "FisherZ",
     "Fragmentation",
+    "FrozenFamily",
     "FunctionTest",
     "GTest",
     "GammaPrior",
+    "GaussianBound",
     "GaussianGradient",
     "GaussianLearner",
     "GaussianLikelihood",
     "GradientFit",
     "GradientOptions",
+    "HardEM",
     "HiddenCells",
+    "HybridEM",
     "Identifiability",
     "Ignorability",
     "Imputed",
     "IncompleteRows",
+    "IncrementalEM",
     "IndependenceResult",
     "IndependenceTest",
     "IndicatorTests",
@@ -341,7 +409,10 @@ __all__ = [
     "NotAtRandom",
     "NotFitted",
     "ObservedInformation",
+    "OnlineEM",
     "OrderPosterior",
+    "OverrelaxedEM",
+    "PairwiseStatistics",
     "ParameterFit",
     "ParameterKnowledge",
     "ParameterPosterior",
@@ -354,22 +425,29 @@ __all__ = [
     "PenalizedLikelihood",
     "PenaltyBound",
     "PermutationTest",
+    "PerturbedEM",
     "PooledEstimate",
     "ProportionBounds",
     "QuotientNML",
     "Recoverability",
     "Recovery",
+    "ReweightedEM",
+    "SEMRules",
+    "SEMState",
     "SampledPosterior",
     "Score",
     "ScoreSensitivity",
+    "SquaredEM",
     "StandardBayesian",
     "SteepestAscent",
+    "StructuralEMFit",
     "StructureResult",
     "SymmetricStart",
     "TANClassifier",
     "TreeLearner",
     "UnidentifiedParameters",
     "UnseenStates",
+    "VariationalEM",
     "WeightedGraphs",
     "WholeVariables",
     "WithPrior",
@@ -384,6 +462,8 @@ __all__ = [
     "compare_generative_discriminative",
     "compare_learners",
     "compare_mixtures",
+    "complete_rows",
+    "completed_scores",
     "completed_table",
     "conditional_entropy",
     "cross_validate",
@@ -458,6 +538,7 @@ __all__ = [
     "search_classes",
     "search_orders",
     "sticks_needed",
+    "structural_em",
     "structure",
     "structure_from_blankets",
     "symmetric_hidden",
@@ -507,13 +588,27 @@ _FILES = {
     "gradients.identifiability": "Identifiability identifiability",
     "gradients.information": "LikelihoodHessian ObservedInformation log_likelihood_hessian observed_information",
     "gradients.learner": "GradientFit GradientOptions",
+    "incomplete.accelerated_em": "OverrelaxedEM SquaredEM",
+    "incomplete.annealed_em": "AnnealedEM ReweightedEM",
     "incomplete.cases": "Cases",
     "incomplete.em": "EMFit EMRules EMRun EMState em_init em_run em_step",
+    "incomplete.em_state": "EMMethod",
+    "incomplete.engine_expectations": "EngineExpectations",
     "incomplete.expectations": "ExactExpectations ExpectationStep Expectations FamilyCounts",
     "incomplete.expected_statistics": "ExpectedStatistics completed_table",
+    "incomplete.family_em": "FamilyEM FrozenFamily",
     "incomplete.functional": "EMFunctional em_functional expected_log_likelihood observed_log_likelihood",
+    "incomplete.hard_em": "HardEM",
+    "incomplete.hybrid_em": "HybridEM",
+    "incomplete.incremental_em": "IncrementalEM",
+    "incomplete.online_em": "OnlineEM",
+    "incomplete.population_em": "BeamEM PerturbedEM",
     "incomplete.starts": "SymmetricStart symmetric_hidden",
     "incomplete.stopping": "remaining_error",
+    "incomplete.variational_em": "VariationalEM",
+    "incomplete_structures.available": "AvailableStatistics PairwiseStatistics complete_rows",
+    "incomplete_structures.starts": "DisconnectedHidden",
+    "incomplete_structures.structural_em": "SEMRules SEMState StructuralEMFit completed_scores",
     "independence.conditional_gaussian_test": "ConditionalGaussianTest",
     "independence.count_tests": "ChiSquareTest GTest",
     "independence.fisher_z": "FisherZ",
@@ -577,7 +672,7 @@ _FILES = {
     "structures.exact.orders": "search_orders",
     "structures.exact.parent_sets": "find_parent_sets",
     "structures.exact.result": "BoundedResult",
-    "structures.exact.superset_bounds": "DirichletBound PenaltyBound",
+    "structures.exact.superset_bounds": "DirichletBound GaussianBound PenaltyBound",
     "structures.knowledge": "Knowledge",
     "structures.result": "StructureResult",
     "structures.structure": "METHODS",
@@ -588,6 +683,7 @@ _ALIASES = {
     "gradient_ascent": ("gradients.learner", "learn_by_gradient"),
     "parameters": ("estimation.fit", "learn_parameters"),
     "score": ("scores.reading", "score_graph"),
+    "structural_em": ("incomplete_structures.structural_em", "learn_structural_em"),
     "structure": ("structures.structure", "learn_structure"),
 }
 _HOMES = {name: (file, name) for file, names in _FILES.items() for name in names.split()} | _ALIASES

@@ -13,7 +13,8 @@ from plausible.graphs.comparison import StructureComparison
 from plausible.graphs.seeds import Seed, generator_of
 from plausible.inference.options import check_count
 from plausible.learn.estimation.fit import ParameterFit
-from plausible.learn.evaluation.losses import network_of, read_learner
+from plausible.learn.estimation.priors import BDeu
+from plausible.learn.evaluation.losses import read_learner
 from plausible.learn.structures.result import StructureResult
 from plausible.models import BayesianNetwork
 from plausible.models.comparison import NetworkComparison, compare

@@ -160,11 +160,22 @@ class ExactExpectations:
 
     def at(self, network: BayesianNetwork) -> Expectations:
         """The expectations under a network; a case that it rules out is an error that names a row."""
+        return self.distorted(network)
+
+    def distorted(self, network: BayesianNetwork, power: float = 1.0, weights: Floats | None = None) -> Expectations:
+        """Expectations where a completion h weighs P(h, observed)^power, and cases weigh otherwise.
+
+        What stands for log P(case) is log Σ_h P(h, observed)^power / power: the maximum over Q of the expected
+        log-likelihood and 1/power times the entropy of Q.
+        """
         compiled = self._compiled(network)
         tables = [cpd.values if isinstance(cpd, TableCPD) else cpd.to_factor().values for cpd in network.cpds.values()]
-        logs, counts = _answers(compiled, tables, list(network.cpds), self.cases)
+        cases = self.cases if weights is None else self.cases.with_weights(weights)
+        powered = tables if power == 1.0 else [table**power for table in tables]
+        logs, counts = _answers(compiled, powered, list(network.cpds), cases)
         self._refuse_impossible(network, logs)
-        return Expectations(float(self.cases.weights @ logs), logs, counts)
+        is_exact = power == 1.0 and weights is None
+        return Expectations(float(cases.weights @ logs) / power, logs / power, counts, is_exact=is_exact)
 
     def _compiled(self, network: BayesianNetwork) -> _Compiled:
         scopes = tuple(cpd.scope for cpd in network.cpds.values())

@@ -15,9 +15,9 @@ from plausible.graphs import DAG
 from plausible.graphs.seeds import Seed, generator_of
 from plausible.inference.options import check_seconds
 from plausible.inference.search.local_search import SearchMethod
+from plausible.learn.incomplete_structures.missing import Missing, Treated, treat_missing
 from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import Score
-from plausible.learn.structural_em.missing import Missing, Treated, treat_missing
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.methods import METHODS, StructureSearch
 from plausible.learn.structures.result import StructureResult

@@ -15,17 +15,17 @@ from plausible.errors import InvalidArgument, NotSupported, suggestion
 from plausible.graphs import DAG
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import EMRules
-from plausible.learn.missingness.gaussian_em import fit_gaussian
-from plausible.learn.scores.gaussian import GaussianScore
-from plausible.learn.scores.score import FamilyScores
-from plausible.learn.structural_em.available import (
+from plausible.learn.incomplete_structures.available import (
     AvailableStatistics,
     PairwiseStatistics,
     SeparateScores,
     complete_rows,
 )
-from plausible.learn.structural_em.completion import GraphJudge, completed_statistics, usual_prior
-from plausible.learn.structural_em.structural_em import SEMRules, sem_init, sem_run
+from plausible.learn.incomplete_structures.completion import GraphJudge, completed_statistics, usual_prior
+from plausible.learn.incomplete_structures.structural_em import SEMRules, sem_init, sem_run
+from plausible.learn.missingness.gaussian_em import fit_gaussian
+from plausible.learn.scores.gaussian import GaussianScore
+from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structures.methods import StructureSearch
 from plausible.learn.structures.task import Found
 

@@ -18,10 +18,10 @@ from plausible.inference.search.local_search import SearchMethod
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import EMRules
+from plausible.learn.incomplete_structures.completion import FittedGraph, GraphJudge, completed_statistics, usual_prior
+from plausible.learn.incomplete_structures.starts import GraphStart, start_graph
 from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import FamilyScores, Score
-from plausible.learn.structural_em.completion import FittedGraph, GraphJudge, completed_statistics, usual_prior
-from plausible.learn.structural_em.starts import GraphStart, start_graph
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.methods import StructureSearch
 from plausible.models import BayesianNetwork

@@ -11,9 +11,9 @@ from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs import DAG
 from plausible.learn.incomplete.em import learn_em
-from plausible.learn.structural_em.available import AvailableStatistics, PairwiseStatistics
-from plausible.learn.structural_em.starts import DisconnectedHidden
-from plausible.learn.structural_em.structural_em import SEMRules, completed_scores, learn_structural_em
+from plausible.learn.incomplete_structures.available import AvailableStatistics, PairwiseStatistics
+from plausible.learn.incomplete_structures.starts import DisconnectedHidden
+from plausible.learn.incomplete_structures.structural_em import SEMRules, completed_scores, learn_structural_em
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.structure import METHODS, learn_structure
 

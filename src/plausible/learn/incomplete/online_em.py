@@ -1,0 +1,107 @@
+"""EM for rows that come in batches and are seen once: stepwise EM (Cappé & Moulines 2009)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.data.table import TableLike
+from plausible.errors import InvalidArgument
+from plausible.learn.estimation.knowledge import ParameterKnowledge
+from plausible.learn.estimation.priors import BDeu, PriorLike
+from plausible.learn.incomplete.expectations import ExactExpectations
+from plausible.learn.incomplete.problem import read_problem
+from plausible.models import BayesianNetwork
+
+__all__ = ["OnlineEM"]
+
+Floats: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OnlineEM:
+    """A network that learns from batches of rows, each of which is seen once and forgotten.
+
+    A batch that weighs w, the last of batches that weigh W together, moves the mean counts s of a row by
+
+        s ← (1 - γ) s + γ M̄_batch / w,    γ = (w / W)^decay,
+
+    and the tables are those of W s. With decay 1 all rows count alike, so that complete rows give the exact estimates;
+    smaller ones forget what the first networks made of missing cells. Any decay above 1/2 converges to a stationary
+    point of the expected log-likelihood of a row, if batches come from one distribution.
+
+    Parameters
+    ----------
+    network
+        Where to start: the graph, the states and the first tables. Those of hidden variables must differ from state to
+        state.
+    prior
+        For tables: one for all, or name -> prior. Without any, a state that the first batches lack is ruled out.
+    decay
+        Above 1/2, at most 1.
+    knowledge
+        Fixed CPDs and tied tables.
+    mean_counts
+        s so far.
+    weight
+        W so far.
+    batch_log_likelihoods
+        Of each batch, the mean log-likelihood of a row before it was learned from: an honest test of each network.
+
+    Examples
+    --------
+    >>> from plausible.cpds import TableCPD
+    >>> online = OnlineEM(BayesianNetwork(TableCPD("coin", [0.5, 0.5])), decay=1.0)
+    >>> online.learned([{"coin": [0, 0]}, {"coin": [1, 0]}]).network.cpd("coin").values
+    array([0.7, 0.3])
+    """
+
+    network: BayesianNetwork
+    prior: PriorLike = field(default_factory=lambda: BDeu(1.0))
+    decay: float = 0.7
+    knowledge: ParameterKnowledge | None = None
+    mean_counts: Mapping[str, Floats] | None = None
+    weight: float = 0.0
+    batch_log_likelihoods: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not 0.5 < self.decay <= 1:
+            raise InvalidArgument(f"decay= is above 1/2 and at most 1, not {self.decay!r}.")
+
+    def partial_fit(self, rows: TableLike) -> OnlineEM:
+        """What has learned from one more batch; rows of it that weigh nothing say nothing.
+
+        Parameters
+        ----------
+        rows
+            Rows with missing cells; variables without a column are hidden.
+        """
+        problem = read_problem(self.network, rows, (), self.prior, None, None, self.knowledge)
+        cases, maximization = problem.cases, problem.maximization
+        if not cases.total:
+            return self
+        found = ExactExpectations(cases).at(self.network)
+        weight = self.weight + cases.total
+        rate = (cases.total / weight) ** self.decay
+        before = self.mean_counts or dict.fromkeys(found.counts, np.zeros(()))
+        mean = {name: (1.0 - rate) * before[name] + rate / cases.total * table for name, table in found.counts.items()}
+        network = maximization.network({name: weight * table for name, table in mean.items()}, self.network).network
+        told = (*self.batch_log_likelihoods, found.log_likelihood / cases.total)
+        return OnlineEM(network, self.prior, self.decay, self.knowledge, mean, weight, told)
+
+    def learned(self, batches: Iterable[TableLike]) -> OnlineEM:
+        """What has learned from several batches, one after the other.
+
+        Parameters
+        ----------
+        batches
+            An iterable of what `partial_fit` takes.
+        """
+        online = self
+        for rows in batches:
+            online = online.partial_fit(rows)
+        return online
