@@ -4,6 +4,35 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from plausible.learn.bayesian.completion_problem import (
+        CompletionProblem,
+    )
+    from plausible.learn.bayesian.parameter_draws import (
+        ParameterDraws,
+    )
+    from plausible.learn.bayesian.samplers import (
+        BlockMetropolis,
+        CellGibbs,
+        CollapsedGibbs,
+        ParameterState,
+        ParameterWalk,
+        PriorWeighting,
+        RowGibbs,
+    )
+    from plausible.learn.bayesian.sampling import (
+        SamplingProgress,
+        sample_parameters,
+    )
+    from plausible.learn.bayesian.variational import (
+        VariationalFit,
+        VariationalState,
+        variational_bayes,
+        variational_init,
+        variational_step,
+    )
+    from plausible.learn.bayesian.variational_clustering import (
+        cluster_by_variational_bayes,
+    )
     from plausible.learn.classifiers.classifier import IncompleteRows, UnseenStates
     from plausible.learn.classifiers.estimator import NotFitted
     from plausible.learn.classifiers.kinds import (
@@ -307,9 +336,11 @@ __all__ = [
     "BayesianNetworkClassifier",
     "BeamEM",
     "BlanketResult",
+    "BlockMetropolis",
     "BoundedResult",
     "CPDLearner",
     "Cases",
+    "CellGibbs",
     "ChainLengths",
     "ChiSquareTest",
     "ChineseRestaurant",
@@ -319,7 +350,9 @@ __all__ = [
     "ClusterProfile",
     "ClusterScore",
     "ClusteringComparison",
+    "CollapsedGibbs",
     "CompletelyAtRandom",
+    "CompletionProblem",
     "ConditionalGaussian",
     "ConditionalGaussianTest",
     "Conflict",
@@ -413,9 +446,12 @@ __all__ = [
     "OrderPosterior",
     "OverrelaxedEM",
     "PairwiseStatistics",
+    "ParameterDraws",
     "ParameterFit",
     "ParameterKnowledge",
     "ParameterPosterior",
+    "ParameterState",
+    "ParameterWalk",
     "PartitionModel",
     "PartitionMoves",
     "PartitionPosterior",
@@ -427,14 +463,17 @@ __all__ = [
     "PermutationTest",
     "PerturbedEM",
     "PooledEstimate",
+    "PriorWeighting",
     "ProportionBounds",
     "QuotientNML",
     "Recoverability",
     "Recovery",
     "ReweightedEM",
+    "RowGibbs",
     "SEMRules",
     "SEMState",
     "SampledPosterior",
+    "SamplingProgress",
     "Score",
     "ScoreSensitivity",
     "SquaredEM",
@@ -448,6 +487,8 @@ __all__ = [
     "UnidentifiedParameters",
     "UnseenStates",
     "VariationalEM",
+    "VariationalFit",
+    "VariationalState",
     "WeightedGraphs",
     "WholeVariables",
     "WithPrior",
@@ -456,6 +497,7 @@ __all__ = [
     "bootstrap",
     "break_sticks",
     "choose_clusters",
+    "cluster_by_variational_bayes",
     "cluster_posteriors",
     "cluster_profiles",
     "compare_clusterings",
@@ -531,6 +573,7 @@ __all__ = [
     "row_losses",
     "sample_dirichlet",
     "sample_orders",
+    "sample_parameters",
     "sample_partitions",
     "sample_structures",
     "score",
@@ -543,10 +586,21 @@ __all__ = [
     "structure_from_blankets",
     "symmetric_hidden",
     "variation_of_information",
+    "variational_bayes",
+    "variational_init",
+    "variational_step",
 ]
 
 #: File -> the names that it is loaded for, when one of them is first asked for.
 _FILES = {
+    "bayesian.completion_problem": "CompletionProblem",
+    "bayesian.parameter_draws": "ParameterDraws",
+    "bayesian.samplers": (
+        "BlockMetropolis CellGibbs CollapsedGibbs ParameterState ParameterWalk PriorWeighting RowGibbs"
+    ),
+    "bayesian.sampling": "SamplingProgress sample_parameters",
+    "bayesian.variational": "VariationalFit VariationalState variational_bayes variational_init variational_step",
+    "bayesian.variational_clustering": "cluster_by_variational_bayes",
     "classifiers.classifier": "IncompleteRows UnseenStates",
     "classifiers.estimator": "NotFitted",
     "classifiers.kinds": "BayesianNetworkClassifier KDBClassifier NaiveBayesClassifier TANClassifier",

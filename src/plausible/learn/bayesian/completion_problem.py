@@ -1,0 +1,199 @@
+"""What Bayesian learning is asked: cases with missing cells, and pseudo-counts of all tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.cpds import TableCPD
+from plausible.data.table import TableLike
+from plausible.errors import InvalidArgument
+from plausible.inference.compiled import CompiledFactors
+from plausible.learn.bayesian.family_tables import FamilyTables
+from plausible.learn.estimation.priors import K2, PriorLike
+from plausible.learn.incomplete.cases import Cases
+from plausible.learn.incomplete.expectations import compile_cases
+from plausible.learn.incomplete.problem import read_problem
+from plausible.models import BayesianNetwork
+from plausible.variables import Variable
+
+__all__ = ["CaseSums", "CompletionProblem"]
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+Codes: TypeAlias = NDArray[np.int32]
+
+
+class CaseSums(NamedTuple):
+    """What a pass over the clique tree finds.
+
+    Attributes
+    ----------
+    log_totals
+        log Σ over completions of Π entries, for each case.
+    counts
+        The expected counts of all families, flat.
+    """
+
+    log_totals: Floats
+    counts: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class CompletionProblem:
+    """Cases, and Dirichlet priors of the rows of all tables; made by `of`.
+
+    Attributes
+    ----------
+    cases
+        The different rows and how much they weigh.
+    tables
+        How the tables of the graph lie in flat arrays.
+    pseudo_counts
+        α of all entries, positive.
+
+    Examples
+    --------
+    >>> problem = CompletionProblem.of("a -> b", {"a": [0, 1, None], "b": [0, None, 1]})
+    >>> problem.codes.tolist(), problem.cells.tolist()
+    ([[-1, 1], [0, 0], [1, -1]], [[0, 0], [2, 1]])
+    """
+
+    cases: Cases
+    tables: FamilyTables
+    pseudo_counts: Floats
+
+    @classmethod
+    def of(
+        cls,
+        graph: object,
+        data: TableLike,
+        prior: PriorLike = None,
+        *,
+        hidden: Mapping[str, int] | Iterable[Variable] = (),
+    ) -> CompletionProblem:
+        """Read a graph, rows and a prior; that of `K2` where none is given.
+
+        Parameters
+        ----------
+        graph
+            A DAG, arrow text, or a network, which says which states its variables have.
+        data
+            Rows with missing cells (None, NaN).
+        prior
+            One for all tables, or name -> prior; all pseudo-counts must be positive.
+        hidden
+            Variables of the graph that the data lack: name -> number of states, or variables.
+        """
+        read = read_problem(graph, data, hidden, K2() if prior is None else prior, "mean")
+        tables = FamilyTables(dict(read.maximization.variables), dict(read.maximization.parents))
+        for name, alpha in read.maximization.exponents.items():
+            if not (alpha > 0).all():
+                raise InvalidArgument(
+                    f"The prior of {name!r} has pseudo-counts that are zero: Bayesian learning from rows with missing "
+                    "cells needs positive ones, such as prior=K2() or BDeu(10)."
+                )
+        return cls(read.cases, tables, tables.flat(read.maximization.exponents))
+
+    # --- rows ---
+
+    @cached_property
+    def case_of_row(self) -> Ints:
+        """The case of each row; rows of equal cases are neighbours, and each weighs one."""
+        weights = np.rint(self.cases.weights)
+        if not np.array_equal(weights, self.cases.weights):
+            raise InvalidArgument(
+                "Completions are drawn for whole rows, but some rows weigh a fraction. Use ParameterWalk(), "
+                "PriorWeighting() or variational_bayes, which take weights."
+            )
+        return np.repeat(np.arange(self.cases.num_cases), weights.astype(np.int64))
+
+    @cached_property
+    def codes(self) -> Codes:
+        """The rows, equal ones next to each other: positions of states, -1 where missing."""
+        return self.cases.codes[self.case_of_row]
+
+    @cached_property
+    def is_set(self) -> NDArray[np.bool_]:
+        """Which cells were set from outside."""
+        names = list(self.cases.variables)
+        masks = np.zeros((len(self.cases.setting_names), len(names)), dtype=np.bool_)
+        for place, listed in enumerate(self.cases.setting_names):
+            masks[place, [names.index(name) for name in listed]] = True
+        return masks[self.cases.settings[self.case_of_row]]
+
+    @cached_property
+    def cells(self) -> Ints:
+        """(row, variable) of each missing cell, row after row."""
+        return np.argwhere(self.codes < 0).astype(np.int64)
+
+    @property
+    def num_rows(self) -> int:
+        """How many rows there are."""
+        return len(self.case_of_row)
+
+    def counts(self, codes: Codes) -> Floats:
+        """The counts of all families in completed rows."""
+        return self.tables.counts(codes, self.is_set)
+
+    def log_marginal(self, codes: Codes) -> float:
+        """log P(completed rows), all parameters integrated out."""
+        return self.tables.log_marginal(self.pseudo_counts, self.counts(codes))
+
+    # --- the clique tree ---
+
+    @cached_property
+    def _compiled(self) -> Any:
+        return compile_cases(self.network(self.tables.normalized(self.pseudo_counts)), self.cases)
+
+    @property
+    def tree(self) -> CompiledFactors:
+        """A clique tree that has all families; the flat array of all tables are its sources."""
+        tree: CompiledFactors = self._compiled.tree
+        return tree
+
+    def network(self, flat: Floats) -> BayesianNetwork:
+        """The network with these tables."""
+        variables = self.tables.variables
+        cpds = [
+            TableCPD.from_rows(variables[name], tuple(variables[p] for p in self.tables.parents[name]), table)[0]
+            for name, table in self.tables.named(flat).items()
+        ]
+        return BayesianNetwork(cpds)
+
+    def sources(self, flat: Floats, set_names: Iterable[str]) -> Floats:
+        """The tables, those of variables that were set from outside all ones."""
+        mutilated = flat.copy()
+        for name in set_names:
+            mutilated[self.tables.part(name)] = 1.0
+        return mutilated
+
+    def log_likelihood(self, flat: Floats) -> float:
+        """Σ weight · log P(case), missing cells summed out."""
+        logs = np.zeros(self.cases.num_cases)
+        for names, (places, rows) in zip(self.cases.setting_names, self._compiled.rows, strict=True):
+            logs[places] = rows.answer(self.sources(flat, names)).log_totals
+        return float(self.cases.weights @ logs)
+
+    def case_sums(self, flat: Floats) -> CaseSums:
+        """Sums over the completions of each case, and expected counts; tables need not be normalised."""
+        logs, counts = np.zeros(self.cases.num_cases), np.zeros(len(flat))
+        for names, (places, rows) in zip(self.cases.setting_names, self._compiled.rows, strict=True):
+            answers = rows.answer(self.sources(flat, names), self.cases.weights[places])
+            logs[places] = answers.log_totals
+            for reading in self._compiled.readings:
+                if reading.name not in names:
+                    counts[self.tables.part(reading.name)] += reading.counts(answers.totals).ravel()
+        return CaseSums(logs, counts)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle without the tree."""
+        return CompletionProblem, (self.cases, self.tables, self.pseudo_counts)
+
+    def __repr__(self) -> str:
+        return f"<CompletionProblem: {self.cases!r}>"

@@ -1,0 +1,261 @@
+"""Draws of parameters given rows with missing cells: what they say, what they predict, how far they can be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from plausible.data.table import TableLike
+from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
+from plausible.factors import Factor
+from plausible.inference.compiled import CompiledFactors
+from plausible.inference.options import check_count
+from plausible.inference.sampling.chain_diagnostics import (
+    MAX_R_HAT,
+    ChainDiagnostics,
+    diagnose,
+    effective_sample_size,
+    r_hat,
+    told_r_hat,
+)
+from plausible.learn.bayesian.completion_problem import CompletionProblem, Floats
+from plausible.learn.bayesian.relabelling import align_states
+from plausible.learn.bayesian.samplers import ParameterSampler, ParameterState, PriorWeighting
+from plausible.learn.estimation.family_posterior import Interval
+from plausible.learn.incomplete.cases import Cases
+from plausible.models import BayesianNetwork
+from plausible.variables import Evidence, EvidenceLike
+
+__all__ = ["ParameterDraws"]
+
+#: Proposals that are taken less often hardly move a chain.
+_LOW_ACCEPTANCE = 0.05
+
+#: Weighted draws that are worth fewer say little.
+_FEWEST = 100
+
+
+@dataclass(frozen=True, eq=False)
+class ParameterDraws:
+    """Draws of P(θ | rows with missing cells); made by `sample_parameters`.
+
+    It is an `uncertainty=` of `query`: error bars are those of the draws.
+
+    States of a hidden variable may be renamed without any change of the data's probability, so that the posterior has
+    a mode for each order of them. Predictions do not depend on the order. Tables of families with a hidden variable
+    do: their means are of all orders that the chains visited, until `aligned()` has brought draws into one.
+
+    Attributes
+    ----------
+    problem, sampler
+        The data and the prior, and how draws were made.
+    tables
+        (chains, draws, entries): θ.
+    means
+        (chains, draws, entries): E[θ | completed rows] where chains have completions, which has less noise; else θ.
+    log_posteriors, log_weights
+        (chains, draws): see `ParameterState`.
+    acceptance
+        Name -> the share of proposals for its table, or its cells, that were taken; none where nothing is refused.
+    states
+        The last state of each chain: give them to `sample_parameters` to go on.
+    stopped
+        "" after all draws, or why there are fewer.
+    """
+
+    problem: CompletionProblem
+    sampler: ParameterSampler
+    tables: Floats
+    means: Floats
+    log_posteriors: Floats
+    log_weights: Floats
+    acceptance: Mapping[str, float]
+    states: tuple[ParameterState, ...]
+    stopped: str = ""
+
+    # --- parameters ---
+
+    @cached_property
+    def weights(self) -> Floats:
+        """(chains, draws): what each draw weighs; one in all."""
+        weights = np.exp(self.log_weights - self.log_weights.max())
+        return np.asarray(weights / weights.sum())
+
+    def mean(self, name: str) -> Floats:
+        """The posterior mean of the table of a variable, with axes (parents..., child)."""
+        return self._table(np.tensordot(self.weights, self.means, axes=2), name)
+
+    def standard_deviation(self, name: str) -> Floats:
+        """The posterior standard deviation of each entry of a table."""
+        first = np.tensordot(self.weights, self.tables, axes=2)
+        return self._table(np.sqrt(np.tensordot(self.weights, (self.tables - first) ** 2, axes=2)), name)
+
+    def interval(self, name: str, level: float = 0.95) -> Interval:
+        """The credible interval of each entry of a table: quantiles of the draws, as much above as below."""
+        if not 0 < level < 1:
+            raise InvalidArgument(f"The level of an interval is between 0 and 1, such as 0.95, not {level!r}.")
+        draws, weights = self.draws(name), self.weights.ravel()
+        flat = draws.reshape(len(weights), -1)
+        order = flat.argsort(axis=0)
+        summed = np.cumsum(weights[order], axis=0)
+        ends = []
+        for tail in ((1 - level) / 2, (1 + level) / 2):
+            place = np.minimum((summed < tail).sum(axis=0), len(weights) - 1)
+            ends.append(flat[order[place, np.arange(flat.shape[1])], np.arange(flat.shape[1])].reshape(draws.shape[2:]))
+        return Interval(*ends)
+
+    def draws(self, name: str) -> Floats:
+        """(chains, draws, parents..., child): the drawn tables of a variable."""
+        return self._table(self.tables, name)
+
+    def network(self) -> BayesianNetwork:
+        """The network of posterior means; it predicts as `log_predictive` but for dependence between tables."""
+        return self.problem.network(np.tensordot(self.weights, self.means, axes=2))
+
+    def variance_along(self, slopes: Mapping[str, Floats]) -> float:
+        """The variance over draws of Σ slope · θ: what error bars of `query(..., uncertainty=draws)` need."""
+        moved = np.zeros(self.weights.shape)
+        for name, slope in slopes.items():
+            moved += np.tensordot(self.draws(name), slope, axes=slope.ndim)
+        return float((self.weights * (moved - (self.weights * moved).sum()) ** 2).sum())
+
+    def aligned(self) -> ParameterDraws:
+        """The same draws, the states of hidden variables put into the order that is nearest to the best draw.
+
+        By least squares over the tables of their families (Stephens 2000), one hidden variable after the other. What is
+        near depends on the draws: where clusters overlap, aligned tables look more certain than they are.
+        """
+        best = np.unravel_index(self.log_posteriors.argmax(), self.log_posteriors.shape)
+        flat = self.tables.reshape(-1, self.tables.shape[2])
+        order = align_states(self.problem, flat, self.tables[best]).reshape(self.tables.shape)
+        tables, means = (np.take_along_axis(drawn, order, axis=2) for drawn in (self.tables, self.means))
+        return replace(self, tables=tables, means=means)
+
+    # --- predictions ---
+
+    def log_predictive(self, data: TableLike, *, max_draws: int = 200) -> Floats:
+        """log P(row | all data) of each row as the next one, missing cells summed out: the mean over draws.
+
+        Parameters
+        ----------
+        data
+            Rows over variables of the network.
+        max_draws
+            So many draws, evenly spaced, are averaged; each costs a pass over the rows.
+        """
+        cases = Cases.of(self.problem.tables.variables, data)
+        if (cases.case_of_row < 0).any():
+            raise InvalidArgument("Some rows weigh nothing: leave them out.")
+        rows = self.problem.tree.prepared_rows(cases.codes)
+        total = np.full(cases.num_cases, -np.inf)
+        for log_weight, tables in self._chosen(max_draws):
+            total = np.logaddexp(total, log_weight + rows.answer(tables).log_totals)
+        return np.asarray(total[cases.case_of_row])
+
+    def predictive(self, target: str, evidence: EvidenceLike | None = None, *, max_draws: int = 200) -> Factor:
+        """P(target | evidence, all data) in the next row: Σ P(target, evidence | θ) over Σ P(evidence | θ), over draws.
+
+        Parameters
+        ----------
+        target
+            A variable.
+        evidence
+            States of others.
+        max_draws
+            So many draws, evenly spaced, are averaged.
+        """
+        variables = self.problem.tables.variables
+        if target not in variables:
+            raise UnknownVariable.named(target, variables, "these draws")
+        findings, tree = Evidence.read(evidence, variables), self.problem.tree
+        total, scale = np.zeros(variables[target].num_states), -np.inf
+        for log_weight, tables in self._chosen(max_draws):
+            drawn = CompiledFactors(tree.factors, tree.variables, tree.program, tables, tree.info, tree.budget)
+            log_chance = log_weight + drawn.log_total(findings)
+            peak = max(scale, log_chance)
+            belief = drawn.joint([variables[target]], findings).values
+            total, scale = total * np.exp(scale - peak) + np.exp(log_chance - peak) * belief, peak
+        return Factor([variables[target]], total / total.sum())
+
+    @property
+    def log_marginal_likelihood(self) -> float:
+        """log of the mean weight, which estimates log P(D); for `PriorWeighting` alone."""
+        if not isinstance(self.sampler, PriorWeighting):
+            raise NotSupported("Chains do not tell P(D): draw with PriorWeighting(), or take the bound of VB.")
+        return float(np.logaddexp.reduce(self.log_weights.ravel()) - np.log(self.log_weights.size))
+
+    # --- diagnostics ---
+
+    @property
+    def diagnostics(self) -> ChainDiagnostics:
+        """R-hat and effective sizes of the log posterior along the chains; it does not depend on labels."""
+        return diagnose(self.log_posteriors)
+
+    @property
+    def r_hats(self) -> dict[str, Floats]:
+        """Name -> split R-hat of each entry of its table; without families of hidden variables, whose labels switch."""
+        return {name: r_hat(self.draws(name)) for name in self._labelled}
+
+    @property
+    def effective_sample_size(self) -> float:
+        """How many independent draws these are worth: 1 / Σ w² of weights, else the smallest of the entries of tables.
+
+        Families of hidden variables are left out; the log posterior counts as an entry.
+        """
+        if self.log_weights.any():
+            return float(1.0 / (self.weights**2).sum())
+        sizes = [effective_sample_size(self.draws(name)).min() for name in self._labelled]
+        return float(min([effective_sample_size(self.log_posteriors), *sizes]))
+
+    @property
+    def advice(self) -> str:
+        """What to do where the draws are not to be trusted; "" where they are."""
+        if self.log_weights.any():
+            if self.effective_sample_size >= _FEWEST:
+                return ""
+            return (
+                f"The weights make the draws worth {self.effective_sample_size:.1f}: the prior is too far from the "
+                "posterior. Take CollapsedGibbs() or RowGibbs()."
+            )
+        refused = [name for name, share in self.acceptance.items() if share < _LOW_ACCEPTANCE]
+        if refused:
+            return (
+                f"{refused[0]!r} took {self.acceptance[refused[0]]:.2g} of its proposals: the chains hardly moved. "
+                "Take smaller blocks, BlockMetropolis(block_size=...), or RowGibbs()."
+            )
+        worst = max([self.diagnostics.r_hat, *(float(ratios.max()) for ratios in self.r_hats.values())])
+        if worst > MAX_R_HAT:
+            return f"{told_r_hat(worst)}: the chains disagree. Draw more, or take RowGibbs(), which moves whole rows."
+        return self.diagnostics.advice
+
+    def __repr__(self) -> str:
+        chains, draws = self.log_posteriors.shape
+        return f"<ParameterDraws: {chains} chains of {draws} draws by {self.sampler!r}>"
+
+    # --- inside ---
+
+    @property
+    def _labelled(self) -> list[str]:
+        """The variables in whose families nothing is hidden."""
+        hidden, tables = set(self.problem.cases.hidden), self.problem.tables
+        return [name for name in tables.variables if not hidden & {name, *tables.parents[name]}]
+
+    def _table(self, flat: Floats, name: str) -> Floats:
+        if name not in self.problem.tables.variables:
+            raise UnknownVariable.named(name, self.problem.tables.variables, "these draws")
+        part, shape = self.problem.tables.part(name), self.problem.tables.shapes[name]
+        return flat[..., part].reshape(flat.shape[:-1] + shape)
+
+    def _chosen(self, most: int) -> list[tuple[float, Floats]]:
+        """Draws, each with the log of its weight: all, or so many at evenly spaced places of the summed weights."""
+        check_count("max_draws", most, 1)
+        flat, weights = self.means.reshape(-1, self.means.shape[2]), self.weights.ravel()
+        if most >= len(flat):
+            picks = np.flatnonzero(weights)
+            return list(zip(np.log(weights[picks]).tolist(), flat[picks], strict=True))
+        places = np.searchsorted(np.cumsum(weights), (np.arange(most) + 0.5) / most)
+        picks, counts = np.unique(np.minimum(places, len(flat) - 1), return_counts=True)
+        return list(zip(np.log(counts / most).tolist(), flat[picks], strict=True))

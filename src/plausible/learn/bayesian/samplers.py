@@ -1,0 +1,327 @@
+"""Samplers of P(θ | rows with missing cells): each is an option with `init` and `step`, all share one state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from plausible.inference.options import check_count, check_number
+from plausible.learn.bayesian.completion_problem import Codes, CompletionProblem, Floats
+from plausible.learn.bayesian.completions import block_move, draw_cells, draw_rows, random_completion
+
+__all__ = [
+    "BlockMetropolis",
+    "CellGibbs",
+    "CollapsedGibbs",
+    "ParameterSampler",
+    "ParameterState",
+    "ParameterWalk",
+    "PriorWeighting",
+    "RowGibbs",
+]
+
+#: A random walk is tuned to this share of accepted proposals (Roberts, Gelman & Gilks 1997, for few dimensions).
+_ACCEPTANCE = 0.3
+
+#: Where completions are summed out.
+_NO_ROWS = np.zeros((0, 0), dtype=np.int32)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ParameterState:
+    """Where a chain is; the same state always goes on in the same way, and it can be pickled.
+
+    Attributes
+    ----------
+    tables
+        θ, all tables in one flat array.
+    means
+        E[θ | completed rows], where the chain has a completion; else θ.
+    codes
+        The completed rows; none, where completions are summed out.
+    log_posterior
+        log of the density of what the chain moves over, with the data: P(θ, D, H), P(D, H) or P(θ, D).
+    log_weight
+        log of the weight of the draw: zero, but for `PriorWeighting`.
+    coordinates, scales
+        Where a random walk is, and how far it steps, for each table.
+    num_accepted
+        Proposals taken so far, for each variable.
+    seed, num_steps
+        Random numbers of the next step are those of this pair.
+    """
+
+    tables: Floats
+    means: Floats
+    codes: Codes
+    log_posterior: float
+    log_weight: float
+    coordinates: Floats
+    scales: Floats
+    num_accepted: Floats
+    seed: int
+    num_steps: int
+
+    @property
+    def generator(self) -> np.random.Generator:
+        """The random numbers of the next step."""
+        return np.random.default_rng([self.seed, self.num_steps])
+
+
+class ParameterSampler(Protocol):
+    """A way to draw parameters."""
+
+    @property
+    def tuning(self) -> int:
+        """How many first steps tune the sampler, and are no draws."""
+
+    def proposed(self, problem: CompletionProblem) -> list[str]:
+        """The variables for which a step proposes something that may be refused, once each."""
+
+    def init(self, problem: CompletionProblem, seed: int) -> ParameterState:
+        """The state before the first step."""
+
+    def step(self, problem: CompletionProblem, state: ParameterState) -> ParameterState:
+        """A step that leaves P(θ | data) as it is."""
+
+
+def _first(problem: CompletionProblem, codes: Codes, tables: Floats, seed: int) -> ParameterState:
+    num = len(problem.tables.variables)
+    nothing = np.zeros(0)
+    return ParameterState(tables, tables, codes, -np.inf, 0.0, nothing, nothing, np.zeros(num), seed, 0)
+
+
+def _completed(problem: CompletionProblem, seed: int) -> ParameterState:
+    """A random completion, and parameters drawn given it."""
+    rng = np.random.default_rng([seed, 0, 1])
+    codes = random_completion(problem, rng)
+    after = problem.pseudo_counts + problem.counts(codes)
+    return _first(problem, codes, problem.tables.draw(after, rng), seed)
+
+
+def _with_completion(
+    problem: CompletionProblem, state: ParameterState, codes: Codes, rng: np.random.Generator, collapsed: bool
+) -> ParameterState:
+    """The next state: parameters drawn from their Dirichlet posteriors given completed rows."""
+    counts = problem.counts(codes)
+    after = problem.pseudo_counts + counts
+    tables = problem.tables.draw(after, rng)
+    log_posterior = problem.tables.log_marginal(problem.pseudo_counts, counts)
+    if not collapsed:
+        log_posterior += problem.tables.log_density(after, tables)
+    return replace(
+        state,
+        tables=tables,
+        means=problem.tables.normalized(after),
+        codes=codes,
+        log_posterior=log_posterior,
+        num_steps=state.num_steps + 1,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Unrefused:
+    """A sampler that needs no tuning, and whose draws are never refused."""
+
+    tuning: ClassVar[int] = 0
+
+    def proposed(self, problem: CompletionProblem) -> list[str]:
+        """Nothing."""
+        return []
+
+
+@dataclass(frozen=True, slots=True)
+class RowGibbs(_Unrefused):
+    """Data augmentation: all missing cells of each row from P(H | D, θ), then θ from its Dirichlet posteriors.
+
+    Rows are drawn exactly by a clique tree, so that cells of a row that depend on each other can't hold up the chain
+    (Tanner & Wong 1987; Koller & Friedman 2009, §19.3.2.1). A step costs a pass for each variable with missing cells.
+    """
+
+    def init(self, problem: CompletionProblem, seed: int) -> ParameterState:
+        """A random completion."""
+        return _completed(problem, seed)
+
+    def step(self, problem: CompletionProblem, state: ParameterState) -> ParameterState:
+        """H given θ, θ given H."""
+        rng = state.generator
+        codes = draw_rows(problem, state.tables, rng)
+        return _with_completion(problem, state, codes, rng, collapsed=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CellGibbs(_Unrefused):
+    """Gibbs over (θ, H): each missing cell given θ and the rest of its row, then θ given all (§19.3.2.1).
+
+    Needs no clique tree: a step costs O(missing cells), whatever the width of the graph. Slow where cells that are
+    missing together depend on each other.
+    """
+
+    def init(self, problem: CompletionProblem, seed: int) -> ParameterState:
+        """A random completion."""
+        return _completed(problem, seed)
+
+    def step(self, problem: CompletionProblem, state: ParameterState) -> ParameterState:
+        """H given θ, θ given H."""
+        rng = state.generator
+        codes = draw_cells(problem, state.codes, state.tables, rng)
+        return _with_completion(problem, state, codes, rng, collapsed=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CollapsedGibbs(_Unrefused):
+    """Gibbs over H alone, all parameters summed out; θ is drawn given each completion (§19.3.2.3, exercise 19.22).
+
+    A step costs O(missing cells), as `CellGibbs`, and moves further, since θ does not hold it back.
+    """
+
+    def init(self, problem: CompletionProblem, seed: int) -> ParameterState:
+        """A random completion."""
+        return _completed(problem, seed)
+
+    def step(self, problem: CompletionProblem, state: ParameterState) -> ParameterState:
+        """Each cell of H given all others; θ given H."""
+        rng = state.generator
+        codes = draw_cells(problem, state.codes, None, rng)
+        return _with_completion(problem, state, codes, rng, collapsed=True)
+
+
+@dataclass(frozen=True, slots=True)
+class BlockMetropolis:
+    """Metropolis-Hastings over H: a variable is proposed anew in many rows at once (algorithm 19.5).
+
+    Proposals come from P(x | rest of the row, θ̂) with θ̂ estimated from the completed rows, and are taken with
+    min(1, P(D') T(D' → D) / (P(D) T(D → D'))). Any pattern of missing cells; a step proposes each variable once.
+
+    Parameters
+    ----------
+    block_size
+        At most so many rows at once, chosen at random; all that miss the variable, if left out. Large blocks are
+        refused more often.
+    """
+
+    block_size: int | None = None
+
+    tuning: ClassVar[int] = 0
+
+    def __post_init__(self) -> None:
+        if self.block_size is not None:
+            check_count("block_size", self.block_size, 1)
+
+    def proposed(self, problem: CompletionProblem) -> list[str]:
+        """The variables with missing cells."""
+        columns = (problem.codes < 0).sum(axis=0).tolist()
+        return [name for name, missing in zip(problem.tables.variables, columns, strict=True) if missing]
+
+    def init(self, problem: CompletionProblem, seed: int) -> ParameterState:
+        """A random completion."""
+        return _completed(problem, seed)
+
+    def step(self, problem: CompletionProblem, state: ParameterState) -> ParameterState:
+        """A proposal for each variable; θ given H."""
+        rng, codes, accepted = state.generator, state.codes, state.num_accepted.copy()
+        for name in self.proposed(problem):
+            column = problem.tables.scopes[name][-1]
+            codes, taken = block_move(problem, codes, column, self.block_size, rng)
+            accepted[column] += taken
+        moved = _with_completion(problem, state, codes, rng, collapsed=True)
+        return replace(moved, num_accepted=accepted)
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterWalk:
+    """Metropolis random walk over θ, completions summed out exactly by a clique tree (§19.3.2.2, eq. 19.8).
+
+    A row is θ = g / Σ g with g_x ~ Gamma(α_x, 1), which is its Dirichlet prior; the walk is over log g, so that no
+    boundary is near. Each table is proposed once a step, and each proposal costs the likelihood of all cases; rows may
+    have any weights.
+
+    Parameters
+    ----------
+    step_size
+        The standard deviation of a step of log g, over √(entries of the table), at the start.
+    tuning
+        In the first so many steps it is changed towards 30 % acceptance; these must not be draws.
+    """
+
+    step_size: float = 1.0
+    tuning: int = 200
+
+    def __post_init__(self) -> None:
+        check_number("step_size", self.step_size, above=0)
+        check_count("tuning", self.tuning)
+
+    def proposed(self, problem: CompletionProblem) -> list[str]:
+        """All variables."""
+        return list(problem.tables.variables)
+
+    def init(self, problem: CompletionProblem, seed: int) -> ParameterState:
+        """A draw of the prior."""
+        coordinates = problem.tables.draw_log_gammas(problem.pseudo_counts, np.random.default_rng([seed, 0, 1]))
+        tables = problem.tables.softmax(coordinates)
+        scales = self.step_size / np.sqrt(np.diff(problem.tables.starts))
+        first = _first(problem, _NO_ROWS, tables, seed)
+        log_posterior = problem.log_likelihood(tables) + problem.tables.log_density(problem.pseudo_counts, tables)
+        return replace(first, coordinates=coordinates, scales=scales, log_posterior=log_posterior)
+
+    def step(self, problem: CompletionProblem, state: ParameterState) -> ParameterState:
+        """A proposal for each table."""
+        rng, layout, alpha = state.generator, problem.tables, problem.pseudo_counts
+        # Row sums of g say nothing about the data: drawn anew from their prior, they don't hold up the walk.
+        sums = layout.draw_log_gammas(layout.row_sums(alpha), rng)
+        here = layout.log_softmax(state.coordinates) + sums[layout.row_of_entry]
+        scales, accepted = state.scales.copy(), state.num_accepted.copy()
+        tables = state.tables
+        log_likelihood = state.log_posterior - layout.log_density(alpha, tables)
+        for column, name in enumerate(layout.variables):
+            part = layout.part(name)
+            there = here.copy()
+            there[part] += scales[column] * rng.standard_normal(part.stop - part.start)
+            proposed = layout.softmax(there)
+            log_proposed = problem.log_likelihood(proposed)
+            # The prior of log g is α log g - g.
+            log_prior = alpha[part] @ (there - here)[part] - (np.exp(there[part]) - np.exp(here[part])).sum()
+            taken = bool(np.log1p(-rng.random()) < log_proposed - log_likelihood + log_prior)
+            if taken:
+                here, tables, log_likelihood = there, proposed, log_proposed
+            accepted[column] += taken
+            if state.num_steps < self.tuning:
+                scales[column] *= np.exp((taken - _ACCEPTANCE) / np.sqrt(1.0 + state.num_steps))
+        return replace(
+            state,
+            tables=tables,
+            means=tables,
+            log_posterior=log_likelihood + layout.log_density(alpha, tables),
+            coordinates=here,
+            scales=scales,
+            num_accepted=accepted,
+            num_steps=state.num_steps + 1,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PriorWeighting(_Unrefused):
+    """θ from the prior, each with the weight P(D | θ): independent draws (likelihood weighting, §19.3.1).
+
+    Also estimates P(D). Weights collapse with more than a few rows: the effective sample size tells.
+    """
+
+    def init(self, problem: CompletionProblem, seed: int) -> ParameterState:
+        """A draw of the prior, not weighted yet."""
+        prior = problem.tables.normalized(problem.pseudo_counts)
+        return _first(problem, _NO_ROWS, prior, seed)
+
+    def step(self, problem: CompletionProblem, state: ParameterState) -> ParameterState:
+        """Another draw."""
+        tables = problem.tables.draw(problem.pseudo_counts, state.generator)
+        log_weight = problem.log_likelihood(tables)
+        return replace(
+            state,
+            tables=tables,
+            means=tables,
+            log_weight=log_weight,
+            log_posterior=log_weight + problem.tables.log_density(problem.pseudo_counts, tables),
+            num_steps=state.num_steps + 1,
+        )

@@ -1,0 +1,188 @@
+"""The door to draws of parameters given rows with missing cells."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from plausible.data.table import TableLike
+from plausible.errors import InvalidArgument, suggestion
+from plausible.graphs.seeds import Seed, generator_of
+from plausible.inference.options import check_seconds
+from plausible.learn.bayesian.completion_problem import CompletionProblem
+from plausible.learn.bayesian.parameter_draws import ParameterDraws
+from plausible.learn.bayesian.samplers import (
+    BlockMetropolis,
+    CellGibbs,
+    CollapsedGibbs,
+    ParameterSampler,
+    ParameterState,
+    ParameterWalk,
+    PriorWeighting,
+    RowGibbs,
+)
+from plausible.learn.confidence.sampled_posterior import ChainLengths
+from plausible.learn.estimation.priors import PriorLike
+from plausible.variables import Variable
+
+__all__ = ["SAMPLERS", "SamplingProgress", "sample_parameters"]
+
+#: Name -> sampler with its own options.
+SAMPLERS: Mapping[str, ParameterSampler] = {
+    "collapsed": CollapsedGibbs(),
+    "rows": RowGibbs(),
+    "cells": CellGibbs(),
+    "blocks": BlockMetropolis(),
+    "parameters": ParameterWalk(),
+    "prior": PriorWeighting(),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingProgress:
+    """What `progress=` is told after each step of all chains.
+
+    Attributes
+    ----------
+    num_steps, total
+        Steps made by each chain, and how many it is to make.
+    states
+        Where the chains are.
+    """
+
+    num_steps: int
+    total: int
+    states: tuple[ParameterState, ...]
+
+
+def sample_parameters(
+    graph: object,
+    data: TableLike,
+    prior: PriorLike = None,
+    *,
+    method: str | ParameterSampler = "collapsed",
+    hidden: Mapping[str, int] | Iterable[Variable] = (),
+    lengths: ChainLengths | None = None,
+    start: Sequence[ParameterState] = (),
+    seed: Seed = 0,
+    progress: Callable[[SamplingProgress], object] | None = None,
+    time_limit: float | None = None,
+) -> ParameterDraws:
+    """Draw the parameters of a network from P(θ | rows with missing cells).
+
+    Missing cells are taken to be ignorable (missing at random). Of a completion, drawing needs counts alone, in time
+    linear in the network; of parameters, the probability of all rows, which is exponential in the width of the graph.
+
+    Parameters
+    ----------
+    graph
+        A DAG, arrow text, or a network, which says which states its variables have.
+    data
+        Rows with missing cells (None, NaN).
+    prior
+        Of tables: one for all, or name -> prior, with positive pseudo-counts; `K2` unless given.
+    method
+        "collapsed" (completions, a cell at a time, parameters summed out), "rows" (parameters and whole rows in turn),
+        "cells" (parameters and cells in turn), "blocks" (a column at a time, Metropolis-Hastings), "parameters" (a
+        random walk, completions summed out), "prior" (weighted draws of the prior); or one of `CollapsedGibbs`,
+        `RowGibbs`, `CellGibbs`, `BlockMetropolis`, `ParameterWalk`, `PriorWeighting` with options.
+    hidden
+        Variables of the graph that the data lack: name -> number of states, or variables.
+    lengths
+        How many chains and draws; 4 chains of 500 draws, 200 steps before the first, unless given.
+    start
+        The states of a run before, which then goes on: no burn-in is repeated.
+    seed
+        Of all choices; states that are given bring their own.
+    progress
+        Told a `SamplingProgress` after each step of all chains; a true answer stops.
+    time_limit
+        Seconds after which no further step begins.
+
+    Examples
+    --------
+    >>> rows = {"rain": ["no", "yes", None, "no"] * 5, "grass": ["dry", "wet", "wet", None] * 5}
+    >>> draws = sample_parameters("rain -> grass", rows)
+    >>> draws.mean("rain").round(1), draws.advice
+    (array([0.6, 0.4]), '')
+    >>> draws.predictive("rain", {"grass": "wet"}).values.round(1)
+    array([0.3, 0.7])
+    """
+    check_seconds("time_limit", time_limit)
+    problem = CompletionProblem.of(graph, data, prior, hidden=hidden)
+    sampler = _sampler(method)
+    options = lengths or ChainLengths(num_draws=500, burn_in=200, thin=1)
+    burn_in = 0 if start else options.burn_in
+    if not start and sampler.tuning > burn_in:
+        raise InvalidArgument(
+            f"{sampler!r} is tuned in its first {sampler.tuning} steps, but burn_in={burn_in}: draws would come from a "
+            "chain that changes. Raise burn_in, or lower tuning."
+        )
+    seeds = generator_of(seed).integers(2**63, size=options.num_chains)
+    first = _given(problem, start) if start else tuple(sampler.init(problem, int(word)) for word in seeds)
+    total = burn_in + options.num_draws * options.thin
+    deadline = time.monotonic() + (np.inf if time_limit is None else time_limit)
+    kept, since, stopped, states = [], first, "", first
+    for number in range(1, total + 1):
+        states = tuple(sampler.step(problem, state) for state in states)
+        if number == burn_in:
+            since = states
+        if number > burn_in and (number - burn_in) % options.thin == 0:
+            kept.append(states)
+        if progress is not None and progress(SamplingProgress(number, total, states)):
+            stopped = f"stopped by progress= after {number} of {total} steps"
+        elif time.monotonic() >= deadline and number < total:
+            stopped = f"stopped by time_limit= after {number} of {total} steps"
+        if stopped:
+            break
+    return _drawn(problem, sampler, kept or [states], since, stopped)
+
+
+def _sampler(method: str | ParameterSampler) -> ParameterSampler:
+    if not isinstance(method, str):
+        return method
+    if method not in SAMPLERS:
+        raise InvalidArgument(f"method={method!r} is no sampler.{suggestion(method, SAMPLERS)}")
+    return SAMPLERS[method]
+
+
+def _given(problem: CompletionProblem, start: Sequence[ParameterState]) -> tuple[ParameterState, ...]:
+    for state in start:
+        if len(state.tables) != len(problem.pseudo_counts):
+            raise InvalidArgument("start= has states of chains over other tables: give those of a run on this graph.")
+        if state.codes.size and state.codes.shape != problem.codes.shape:
+            raise InvalidArgument(f"start= has states of chains over other rows than these {problem.num_rows}.")
+    return tuple(start)
+
+
+def _drawn(
+    problem: CompletionProblem,
+    sampler: ParameterSampler,
+    kept: Sequence[tuple[ParameterState, ...]],
+    since: Sequence[ParameterState],
+    stopped: str,
+) -> ParameterDraws:
+    last = kept[-1]
+    chains = list(zip(*kept, strict=True))
+
+    def gathered(attribute: str) -> Any:
+        return np.array([[getattr(state, attribute) for state in chain] for chain in chains])
+
+    taken = sum((b.num_accepted - a.num_accepted for a, b in zip(since, last, strict=True)), start=np.zeros(1))
+    steps = max(1, sum(b.num_steps - a.num_steps for a, b in zip(since, last, strict=True)))
+    shares = {name: float(taken[problem.tables.scopes[name][-1]] / steps) for name in sampler.proposed(problem)}
+    return ParameterDraws(
+        problem,
+        sampler,
+        gathered("tables"),
+        gathered("means"),
+        gathered("log_posterior"),
+        gathered("log_weight"),
+        shares,
+        last,
+        stopped,
+    )

@@ -1,0 +1,253 @@
+"""Variational Bayes: parameters and missing cells as if independent, which bounds the marginal likelihood."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TypeAlias
+
+import numpy as np
+
+from plausible.data.table import TableLike
+from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.graphs.seeds import Seed, generator_of
+from plausible.inference.options import check_count, check_number, check_seconds
+from plausible.learn.bayesian.completion_problem import CompletionProblem, Floats
+from plausible.learn.estimation.family_posterior import FamilyPosterior
+from plausible.learn.estimation.posterior import ParameterPosterior
+from plausible.learn.estimation.priors import PriorLike
+from plausible.models import BayesianNetwork
+from plausible.variables import Variable
+
+__all__ = [
+    "VariationalFit",
+    "VariationalState",
+    "variational_bayes",
+    "variational_init",
+    "variational_step",
+]
+
+#: Told the state after each step; a true answer ends the run.
+Progress: TypeAlias = "Callable[[VariationalState], object]"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VariationalState:
+    """What the next step needs.
+
+    Attributes
+    ----------
+    parameters
+        a of Q(θ) = Dirichlet(a), all tables in one flat array.
+    counts
+        The counts that the best Q(H) for this Q(θ) expects, likewise.
+    trace
+        The bound F at the start and after each step.
+    """
+
+    parameters: Floats
+    counts: Floats
+    trace: tuple[float, ...]
+
+    @property
+    def bound(self) -> float:
+        """F, at most log P(D)."""
+        return self.trace[-1]
+
+
+def variational_init(problem: CompletionProblem, seed: Seed = 0) -> VariationalState:
+    """The state whose Q(H) is the posterior under tables drawn uniformly: random, so that hidden states differ."""
+    tables = problem.tables.draw(np.ones(len(problem.pseudo_counts)), generator_of(seed))
+    return _state(problem, problem.pseudo_counts + problem.case_sums(tables).counts, ())
+
+
+def variational_step(problem: CompletionProblem, state: VariationalState) -> VariationalState:
+    """Q(θ) given Q(H), and Q(H) given Q(θ): the bound does not fall."""
+    return _state(problem, problem.pseudo_counts + state.counts, state.trace)
+
+
+def _state(problem: CompletionProblem, parameters: Floats, trace: tuple[float, ...]) -> VariationalState:
+    """Q(h) ∝ Π exp(E[ln θ]) of each case; F = Σ log of its sum - KL(Q(θ) || prior)."""
+    sums = problem.case_sums(np.exp(problem.tables.expected_logs(parameters)))
+    lost = np.isneginf(sums.log_totals)
+    if lost.any():
+        row = problem.cases.first_row(int(np.argmax(lost)))
+        raise InvalidArgument(
+            f"exp(E[ln θ]) is zero, up to underflow, for all completions of row {row}: pseudo-counts are too small. "
+            "Take a prior with at least 0.01 for each entry, such as K2()."
+        )
+    bound = problem.cases.weights @ sums.log_totals - problem.tables.divergence(parameters, problem.pseudo_counts)
+    return VariationalState(parameters, sums.counts, (*trace, float(bound)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VariationalFit:
+    """The best run of variational Bayes; made by `variational_bayes`.
+
+    Q is fitted around one mode. Where states of a hidden variable may be renamed, the posterior has as many modes as
+    there are orders of them, and Q stands for one: its tables are those of one order, which the seed chose, and it is
+    too certain. `bound` stays a bound of log P(D), which counts them all.
+
+    Attributes
+    ----------
+    problem
+        The data and the prior.
+    state
+        Where the best run ended: give it as `start=` to go on.
+    stopped
+        "converged", "step limit", "time limit" or "interrupted".
+    bounds
+        The last bound of each run, the best first.
+    """
+
+    problem: CompletionProblem
+    state: VariationalState
+    stopped: str
+    bounds: tuple[float, ...]
+
+    @property
+    def bound(self) -> float:
+        """F = E_Q[log P(θ, D, H)] + entropy of Q: at most log P(D)."""
+        return self.state.bound
+
+    @property
+    def trace(self) -> tuple[float, ...]:
+        """F at the start and after each step; it never falls."""
+        return self.state.trace
+
+    @property
+    def converged(self) -> bool:
+        """Whether the best run ended by its own rule."""
+        return self.stopped == "converged"
+
+    @property
+    def posterior(self) -> ParameterPosterior:
+        """Q(θ): independent Dirichlet rows, with means, intervals, draws, and an `uncertainty=` for `query`."""
+        tables, families = self.problem.tables, {}
+        alpha = tables.named(self.problem.pseudo_counts)
+        after = tables.named(self.state.parameters)
+        for name, child in tables.variables.items():
+            parents = tuple(tables.variables[parent] for parent in tables.parents[name])
+            families[name] = FamilyPosterior(child, parents, alpha[name], np.maximum(after[name] - alpha[name], 0.0))
+        return ParameterPosterior(MappingProxyType(families), {}, {}, tables.variables, tables.parents)
+
+    @property
+    def network(self) -> BayesianNetwork:
+        """The network of means under Q: it predicts the next row, as the tables are independent under Q."""
+        return self.problem.network(self.problem.tables.normalized(self.state.parameters))
+
+    def probabilities(self, name: str) -> Floats:
+        """(rows, states): Q(state) of a variable in each row of the data; NaN for rows that weigh nothing."""
+        variables, cases = self.problem.tables.variables, self.problem.cases
+        if name not in variables:
+            raise UnknownVariable.named(name, variables, "this graph")
+        tables = np.exp(self.problem.tables.expected_logs(self.state.parameters))
+        found = np.zeros((cases.num_cases, variables[name].num_states))
+        for place, set_names in enumerate(cases.setting_names):
+            rows = np.flatnonzero(cases.settings == place)
+            answers = self.problem.tree.prepared_rows(cases.codes[rows], name)
+            marginals = answers.answer(self.problem.sources(tables, set_names)).marginals
+            assert marginals is not None
+            found[rows] = marginals
+        wide = np.vstack([found, np.full((1, found.shape[1]), np.nan)])
+        return np.asarray(wide[cases.case_of_row])
+
+    def __repr__(self) -> str:
+        return f"<VariationalFit: bound {self.bound:.6g}, {len(self.trace) - 1} steps, {self.stopped}>"
+
+
+def variational_bayes(
+    graph: object,
+    data: TableLike,
+    prior: PriorLike = None,
+    *,
+    hidden: Mapping[str, int] | Iterable[Variable] = (),
+    start: VariationalState | None = None,
+    restarts: int = 0,
+    seed: Seed = 0,
+    tolerance: float = 1e-6,
+    max_steps: int = 1000,
+    progress: Progress | None = None,
+    time_limit: float | None = None,
+) -> VariationalFit:
+    """Bound log P(rows with missing cells), and fit Q(θ) Q(H) to the posterior, by coordinate ascent.
+
+    Q(θ) is a Dirichlet(α + expected counts) for each row of each table; Q(h) of each row of data is the posterior of
+    all its missing cells together under tables exp(E[ln θ]) = exp(ψ(a_x) - ψ(Σ a)), which sum to less than one. With
+    many cases ψ(a) tends to ln a, and the steps to those of EM (Beal & Ghahramani 2003; Koller & Friedman 2009, §19.3.3
+    and theorem 19.8).
+
+    Parameters
+    ----------
+    graph
+        A DAG, arrow text, or a network, which says which states its variables have.
+    data
+        Rows with missing cells (None, NaN); any weights.
+    prior
+        Of tables: one for all, or name -> prior, with positive pseudo-counts; `K2` unless given.
+    hidden
+        Variables of the graph that the data lack: name -> number of states, or variables.
+    start
+        The state of a run before, which goes on; a random one unless given.
+    restarts
+        So many more runs from random starts; the one with the largest bound is the answer.
+    seed
+        Of random starts: a whole number or a generator.
+    tolerance
+        A run has converged when the bound gains at most tolerance · (1 + |bound|).
+    max_steps
+        At most so many steps a run.
+    progress
+        Told a `VariationalState` after each step; a true answer ends it.
+    time_limit
+        In seconds, for all runs together.
+
+    Notes
+    -----
+    A step costs as much as one of EM. Missing cells that nothing observed depends on are completed as all others are,
+    which leaves the bound a little lower than it would be without them.
+
+    Examples
+    --------
+    >>> rows = {"rain": ["no", "yes", None, "no"] * 5, "grass": ["dry", "wet", "wet", None] * 5}
+    >>> fit = variational_bayes("rain -> grass", rows)
+    >>> fit.converged, round(fit.bound, 1)
+    (True, -18.9)
+    >>> fit.posterior["rain"].mean.round(1)
+    array([0.6, 0.4])
+    """
+    check_seconds("time_limit", time_limit)
+    check_count("restarts", restarts)
+    check_count("max_steps", max_steps)
+    check_number("tolerance", tolerance, least=0)
+    problem, rng = CompletionProblem.of(graph, data, prior, hidden=hidden), generator_of(seed)
+    deadline = time.monotonic() + (np.inf if time_limit is None else time_limit)
+    runs: list[tuple[VariationalState, str]] = []
+    for number in range(restarts + 1):
+        if runs and (runs[-1][1] == "interrupted" or time.monotonic() >= deadline):
+            break
+        state = start if start is not None and not number else variational_init(problem, rng)
+        runs.append(_run(problem, state, (tolerance, max_steps, deadline), progress))
+    runs.sort(key=lambda run: -run[0].bound)
+    return VariationalFit(problem, *runs[0], tuple(state.bound for state, _ in runs))
+
+
+def _run(
+    problem: CompletionProblem,
+    state: VariationalState,
+    limits: tuple[float, int, float],
+    progress: Progress | None,
+) -> tuple[VariationalState, str]:
+    """Steps from a state until tolerance, number of steps or time end them; the last state, and why it ended."""
+    tolerance, max_steps, deadline = limits
+    for _ in range(max_steps):
+        if time.monotonic() >= deadline:
+            return state, "time limit"
+        before, state = state, variational_step(problem, state)
+        if progress is not None and progress(state):
+            return state, "interrupted"
+        if state.bound - before.bound <= tolerance * (1.0 + abs(state.bound)):
+            return state, "converged"
+    return state, "step limit"

@@ -1,0 +1,203 @@
+"""Variational Bayes against enumeration, and against its own theorems."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+from scipy.special import digamma, gammaln
+
+from bayesian_oracle import Enumerated
+from plausible.cpds import TableCPD
+from plausible.data.table import Table
+from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.graphs import DAG
+from plausible.learn.bayesian.completion_problem import CompletionProblem
+from plausible.learn.bayesian.family_tables import FamilyTables
+from plausible.learn.bayesian.variational import variational_bayes, variational_init, variational_step
+from plausible.learn.bayesian.variational_clustering import cluster_by_variational_bayes
+from plausible.learn.estimation.priors import K2, Dirichlet
+from plausible.learn.incomplete.em import learn_em
+from plausible.models import BayesianNetwork
+from plausible.variables import Variable
+
+ROWS = np.array([[0, 0, -1], [0, -1, 0], [1, 1, 2], [-1, 1, 2], [-1, -1, 1], [1, 0, -1]])
+GRAPH = BayesianNetwork(
+    TableCPD("a", [0.5, 0.5]),
+    TableCPD("b", [[0.5, 0.5]] * 2, ["a"]),
+    TableCPD("c", np.full((2, 2, 3), 1 / 3), ["b", "a"]),
+)
+SIZES, SCOPES = [2, 2, 3], [(0,), (0, 1), (1, 0, 2)]
+
+
+def columns(rows, names="abc"):
+    """Rows of codes as columns with None."""
+    return {name: [None if code < 0 else int(code) for code in rows[:, v]] for v, name in enumerate(names)}
+
+
+def table_with_settings():
+    """`b` was set from outside in the third row."""
+    mask = np.zeros(len(ROWS), dtype=bool)
+    mask[2] = True
+    is_set = np.zeros(ROWS.shape, dtype=bool)
+    is_set[2, 1] = True
+    return Table.read(columns(ROWS), GRAPH.variables, interventions={"b": mask}), is_set
+
+
+def alphas(value):
+    """The same pseudo-count everywhere."""
+    return [np.full([SIZES[v] for v in scope], value) for scope in SCOPES]
+
+
+def oracle_step(parameters, alpha, is_set):
+    """One update by listing the completions of each row: expected counts, Σ log of the sums, KL to the prior."""
+    logs = [digamma(a) - digamma(a.sum(axis=-1, keepdims=True)) for a in parameters]
+    counts, total = [np.zeros(a.shape) for a in parameters], 0.0
+    for row, mask in zip(ROWS, is_set, strict=True):
+        weights = {}
+        for filled in np.ndindex(*SIZES):
+            if all(code in (-1, x) for code, x in zip(row, filled, strict=True)):
+                cells = [tuple(filled[v] for v in scope) for scope in SCOPES]
+                kept = [t[c] for t, c, s in zip(logs, cells, SCOPES, strict=True) if not mask[s[-1]]]
+                weights[filled] = math.exp(sum(kept))
+        total += math.log(sum(weights.values()))
+        for filled, weight in weights.items():
+            for f, scope in enumerate(SCOPES):
+                if not mask[scope[-1]]:
+                    counts[f][tuple(filled[v] for v in scope)] += weight / sum(weights.values())
+    divergence = 0.0
+    for a, prior, log in zip(parameters, alpha, logs, strict=True):
+        divergence += (gammaln(a.sum(axis=-1)) - gammaln(prior.sum(axis=-1))).sum()
+        divergence += (gammaln(prior) - gammaln(a) + (a - prior) * log).sum()
+    return counts, total - divergence
+
+
+@pytest.mark.parametrize("value", [0.3, 1.0, 4.0])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_step_is_the_update_by_listing_completions_and_the_bound_rises_below_the_evidence(value, seed):
+    """Q(h) ∝ Π exp(E[ln θ]), a = α + expected counts; F never falls and F <= log P(D)."""
+    table, is_set = table_with_settings()
+    problem = CompletionProblem.of(GRAPH, table, Dirichlet(value))
+    exact = Enumerated(ROWS, SIZES, SCOPES, alphas(value), is_set).log_evidence
+    state = variational_init(problem, seed)
+    for _ in range(12):
+        before = list(problem.tables.named(state.parameters).values())
+        counts, bound = oracle_step(before, alphas(value), is_set)
+        assert state.bound == pytest.approx(bound, abs=1e-9)
+        assert state.bound < exact
+        np.testing.assert_allclose(state.counts, np.concatenate([c.ravel() for c in counts]), atol=1e-10)
+        state = pickle.loads(pickle.dumps(variational_step(problem, state)))
+    assert np.diff(state.trace).min() >= -1e-10
+    again = variational_bayes(GRAPH, table, Dirichlet(value), start=state, max_steps=0)
+    assert again.bound == state.bound
+    assert exact - state.bound < 3.0
+
+
+def test_complete_rows_have_their_marginal_likelihood_as_the_bound():
+    """With nothing missing Q(θ) is the posterior, and F = log P(D)."""
+    rows = np.where(ROWS < 0, 1, ROWS)
+    fit = variational_bayes(GRAPH, columns(rows), K2())
+    exact = Enumerated(rows, SIZES, SCOPES, alphas(1.0))
+    assert fit.bound == pytest.approx(exact.log_evidence, abs=1e-9)
+    for name, wanted in zip("abc", exact.means(), strict=True):
+        np.testing.assert_allclose(fit.posterior[name].mean, wanted)
+        np.testing.assert_allclose(fit.network.cpd(name).values, wanted)
+
+
+def test_beliefs_in_rows_are_those_under_the_geometric_means_of_tables():
+    """Q(a) of each row, rows in the order of the data; NaN for a row that weighs nothing."""
+    weights = np.array([1.0, 0.5, 2.0, 1.0, 1.0, 0.0])
+    fit = variational_bayes(GRAPH, Table.read(columns(ROWS), GRAPH.variables, weights=weights), K2())
+    found = fit.probabilities("a")
+    assert np.isnan(found[5]).all()
+    logs = [
+        np.exp(digamma(a) - digamma(a.sum(axis=-1, keepdims=True)))
+        for a in fit.problem.tables.named(fit.state.parameters).values()
+    ]
+    joint = np.einsum("a,ab,bac->abc", *logs)
+    for row, chances in zip(ROWS[:5], found, strict=False):
+        place = tuple(slice(None) if code < 0 else slice(code, code + 1) for code in row)
+        wanted = np.zeros(2)
+        wanted[place[0]] = joint[place].sum(axis=(1, 2))
+        np.testing.assert_allclose(chances, wanted / wanted.sum(), atol=1e-12)
+    with pytest.raises(UnknownVariable):
+        fit.probabilities("d")
+
+
+def test_expected_logs_are_differences_of_digammas_and_tend_to_logarithms():
+    """ψ(5) - ψ(8) = -.509524, ψ(50) - ψ(80) = -.473774, ln(5/8) = -.470004."""
+    coin = FamilyTables({"coin": Variable("coin", 2)}, {"coin": ()})
+    found = [coin.expected_logs(np.array([5.0, 3.0]) * scale)[0] for scale in (1, 10, 1e6)]
+    np.testing.assert_allclose(found, [-0.509524, -0.473774, -0.470004], atol=1e-6)
+
+
+def test_clusters_follow_the_update_of_naive_bayes():
+    """Q(c) ∝ exp(ψ(a_c) - ψ(Σ a)) Π exp(ψ(b_xc) - ψ(Σ b_c)), a missing feature summed over (example 19.13)."""
+    rng = np.random.default_rng(2)
+    cluster = rng.random(60) < 0.4
+    rows = (rng.random((60, 4)) < np.where(cluster, 0.9, 0.15)[:, None]).astype(int)
+    rows[rng.random(rows.shape) < 0.1] = -1
+    names = ["w", "x", "y", "z"]
+    fit = cluster_by_variational_bayes(columns(rows, names), 2, seed=1)
+    q = np.full((60, 2), 0.0)
+    named = fit.problem.tables.named(fit.state.parameters)
+    for m, row in enumerate(rows):
+        for c in range(2):
+            total = digamma(named["cluster"][c]) - digamma(named["cluster"].sum())
+            for name, x in zip(names, row, strict=True):
+                logs = digamma(named[name][c]) - digamma(named[name][c].sum())
+                total += logs[x] if x >= 0 else np.logaddexp(*logs)
+            q[m, c] = math.exp(total)
+    q /= q.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(fit.probabilities("cluster"), q, atol=1e-10)
+    agree = (fit.probabilities("cluster").argmax(axis=1) == cluster).mean()
+    assert max(agree, 1 - agree) > 0.85
+    assert fit.bounds[0] == max(fit.bounds) == fit.bound
+    assert len(fit.bounds) == 5
+
+
+def test_a_hidden_variable_leaves_a_bound_for_each_order_of_its_states():
+    """Permuting the states of a start permutes the result: the bound is the same, and below log P(D) of them all."""
+    rows = np.array([[0, 0], [1, 1], [1, 1], [0, 1], [0, 0]])
+    problem = CompletionProblem.of("H -> x; H -> y", columns(rows, "xy"), K2(), hidden={"H": 2})
+    state = variational_init(problem, 4)
+    named = problem.tables.named(state.counts)
+    flipped = type(state)(state.parameters, problem.tables.flat({k: v[::-1] for k, v in named.items()}), state.trace)
+    for _ in range(40):
+        state, flipped = variational_step(problem, state), variational_step(problem, flipped)
+    assert flipped.bound == pytest.approx(state.bound, abs=1e-9)
+    turned = {k: v[::-1] for k, v in problem.tables.named(flipped.parameters).items()}
+    np.testing.assert_allclose(problem.tables.flat(turned), state.parameters, atol=1e-6)
+    hidden = np.column_stack([np.full(len(rows), -1), rows])
+    exact = Enumerated(hidden, [2, 2, 2], [(0,), (0, 1), (0, 2)], [np.ones(2), np.ones((2, 2)), np.ones((2, 2))])
+    assert state.bound < exact.log_evidence
+
+
+def test_with_many_rows_the_fit_is_that_of_em():
+    """ψ(z) ~ ln z: means under Q tend to the EM estimate as rows repeat."""
+    few = np.array([[0, 0], [0, 1], [0, 0], [0, -1], [1, 1], [1, 0], [1, 1], [-1, 1], [-1, -1]])
+    rows = columns(np.repeat(few, 2000, axis=0), "ab")
+    fit = variational_bayes("a -> b", rows, tolerance=1e-12, max_steps=400)
+    em = learn_em("a -> b", rows, tolerance=1e-12)
+    for name in "ab":
+        np.testing.assert_allclose(fit.network.cpd(name).values, em.network.cpd(name).values, atol=2e-3)
+
+
+def test_runs_end_by_progress_time_and_steps_and_small_priors_are_refused():
+    """Each way to stop is told; pseudo-counts that underflow name a row."""
+    data = columns(ROWS)
+    assert variational_bayes(GRAPH, data, progress=lambda state: len(state.trace) > 2).stopped == "interrupted"
+    assert variational_bayes(GRAPH, data, time_limit=0).stopped == "time limit"
+    assert variational_bayes(GRAPH, data, max_steps=1, tolerance=0).stopped == "step limit"
+    assert variational_bayes(GRAPH, data, K2()).converged
+    with pytest.raises(InvalidArgument, match="pseudo-counts are too small"):
+        variational_step(*_starved())
+    with pytest.raises(InvalidArgument, match="already"):
+        cluster_by_variational_bayes({"cluster": [0, 1]}, 2)
+
+
+def _starved():
+    """A state that expects nothing of a row's states, under tiny pseudo-counts."""
+    problem = CompletionProblem.of(DAG([], nodes=["a"]), {"a": [0, 1]}, Dirichlet(1e-5))
+    state = variational_init(problem)
+    return problem, type(state)(state.parameters, np.array([2.0, 0.0]), state.trace)
