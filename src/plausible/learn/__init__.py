@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from plausible.learn.bayesian.samplers import (
         BlockMetropolis,
         CellGibbs,
-        CollapsedGibbs,
+        CollapsedCellGibbs,
         ParameterState,
         ParameterWalk,
         PriorWeighting,
@@ -350,7 +350,7 @@ __all__ = [
     "ClusterProfile",
     "ClusterScore",
     "ClusteringComparison",
-    "CollapsedGibbs",
+    "CollapsedCellGibbs",
     "CompletelyAtRandom",
     "CompletionProblem",
     "ConditionalGaussian",
@@ -596,7 +596,7 @@ _FILES = {
     "bayesian.completion_problem": "CompletionProblem",
     "bayesian.parameter_draws": "ParameterDraws",
     "bayesian.samplers": (
-        "BlockMetropolis CellGibbs CollapsedGibbs ParameterState ParameterWalk PriorWeighting RowGibbs"
+        "BlockMetropolis CellGibbs CollapsedCellGibbs ParameterState ParameterWalk PriorWeighting RowGibbs"
     ),
     "bayesian.sampling": "SamplingProgress sample_parameters",
     "bayesian.variational": "VariationalFit VariationalState variational_bayes variational_init variational_step",

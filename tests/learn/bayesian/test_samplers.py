@@ -15,7 +15,7 @@ from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG
 from plausible.learn.bayesian.completion_problem import CompletionProblem
 from plausible.learn.bayesian.completions import block_log_ratio, draw_rows, weigh_column
-from plausible.learn.bayesian.samplers import BlockMetropolis, CollapsedGibbs, ParameterWalk, PriorWeighting
+from plausible.learn.bayesian.samplers import BlockMetropolis, CollapsedCellGibbs, ParameterWalk, PriorWeighting
 from plausible.learn.bayesian.sampling import SAMPLERS, sample_parameters
 from plausible.learn.confidence.sampled_posterior import ChainLengths
 from plausible.learn.estimation.posterior import parameter_posterior
@@ -152,7 +152,7 @@ def test_completions_of_random_networks_agree_with_the_rows_and_have_the_density
     problem, names = CompletionProblem.of(net, table, K2()), list(net.variables)
     scopes = [tuple(names.index(v.name) for v in cpd.scope) for cpd in net.cpds.values()]
     ones = [np.ones([v.num_states for v in cpd.scope]) for cpd in net.cpds.values()]
-    for sampler in (CollapsedGibbs(), BlockMetropolis()):
+    for sampler in (CollapsedCellGibbs(), BlockMetropolis()):
         state = sampler.init(problem, seed)
         for _ in range(4):
             state = sampler.step(problem, state)
@@ -278,7 +278,7 @@ def test_renamed_states_of_a_hidden_variable_are_brought_back_into_order():
     rng = np.random.default_rng(0)
     rows = {f"x{i}": rng.integers(2, size=12).tolist() for i in range(3)}
     draws = sample_parameters(
-        "H -> x0; H -> x1; x0 -> x2; H -> x2", rows, hidden={"H": 3}, lengths=SHORT, method=CollapsedGibbs()
+        "H -> x0; H -> x1; x0 -> x2; H -> x2", rows, hidden={"H": 3}, lengths=SHORT, method=CollapsedCellGibbs()
     )
     sharp = np.concatenate(
         [

@@ -218,7 +218,7 @@ class ParameterDraws:
                 return ""
             return (
                 f"The weights make the draws worth {self.effective_sample_size:.1f}: the prior is too far from the "
-                "posterior. Take CollapsedGibbs() or RowGibbs()."
+                "posterior. Take CollapsedCellGibbs() or RowGibbs()."
             )
         refused = [name for name, share in self.acceptance.items() if share < _LOW_ACCEPTANCE]
         if refused:

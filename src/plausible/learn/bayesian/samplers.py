@@ -14,7 +14,7 @@ from plausible.learn.bayesian.completions import block_move, draw_cells, draw_ro
 __all__ = [
     "BlockMetropolis",
     "CellGibbs",
-    "CollapsedGibbs",
+    "CollapsedCellGibbs",
     "ParameterSampler",
     "ParameterState",
     "ParameterWalk",
@@ -171,7 +171,7 @@ class CellGibbs(_Unrefused):
 
 
 @dataclass(frozen=True, slots=True)
-class CollapsedGibbs(_Unrefused):
+class CollapsedCellGibbs(_Unrefused):
     """Gibbs over H alone, all parameters summed out; θ is drawn given each completion (§19.3.2.3, exercise 19.22).
 
     A step costs O(missing cells), as `CellGibbs`, and moves further, since θ does not hold it back.

@@ -18,7 +18,7 @@ from plausible.learn.bayesian.parameter_draws import ParameterDraws
 from plausible.learn.bayesian.samplers import (
     BlockMetropolis,
     CellGibbs,
-    CollapsedGibbs,
+    CollapsedCellGibbs,
     ParameterSampler,
     ParameterState,
     ParameterWalk,
@@ -33,7 +33,7 @@ __all__ = ["SAMPLERS", "SamplingProgress", "sample_parameters"]
 
 #: Name -> sampler with its own options.
 SAMPLERS: Mapping[str, ParameterSampler] = {
-    "collapsed": CollapsedGibbs(),
+    "collapsed": CollapsedCellGibbs(),
     "rows": RowGibbs(),
     "cells": CellGibbs(),
     "blocks": BlockMetropolis(),
@@ -88,7 +88,7 @@ def sample_parameters(
     method
         "collapsed" (completions, a cell at a time, parameters summed out), "rows" (parameters and whole rows in turn),
         "cells" (parameters and cells in turn), "blocks" (a column at a time, Metropolis-Hastings), "parameters" (a
-        random walk, completions summed out), "prior" (weighted draws of the prior); or one of `CollapsedGibbs`,
+        random walk, completions summed out), "prior" (weighted draws of the prior); or one of `CollapsedCellGibbs`,
         `RowGibbs`, `CellGibbs`, `BlockMetropolis`, `ParameterWalk`, `PriorWeighting` with options.
     hidden
         Variables of the graph that the data lack: name -> number of states, or variables.
