@@ -147,6 +147,12 @@ if TYPE_CHECKING:
         expected_log_likelihood,
         observed_log_likelihood,
     )
+    from plausible.learn.incomplete.gaussian_expectations import (
+        HybridExpectations,
+    )
+    from plausible.learn.incomplete.gaussian_maximization import (
+        GaussianMomentLearner,
+    )
     from plausible.learn.incomplete.hard_em import (
         HardEM,
     )
@@ -162,6 +168,12 @@ if TYPE_CHECKING:
     from plausible.learn.incomplete.population_em import (
         BeamEM,
         PerturbedEM,
+    )
+    from plausible.learn.incomplete.sequences import (
+        SequenceExpectations,
+        SliceGraph,
+        learn_sequences,
+        unroll,
     )
     from plausible.learn.incomplete.starts import SymmetricStart, symmetric_hidden
     from plausible.learn.incomplete.stopping import (
@@ -403,11 +415,13 @@ __all__ = [
     "GaussianGradient",
     "GaussianLearner",
     "GaussianLikelihood",
+    "GaussianMomentLearner",
     "GradientFit",
     "GradientOptions",
     "HardEM",
     "HiddenCells",
     "HybridEM",
+    "HybridExpectations",
     "Identifiability",
     "Ignorability",
     "Imputed",
@@ -476,6 +490,8 @@ __all__ = [
     "SamplingProgress",
     "Score",
     "ScoreSensitivity",
+    "SequenceExpectations",
+    "SliceGraph",
     "SquaredEM",
     "StandardBayesian",
     "SteepestAscent",
@@ -538,6 +554,7 @@ __all__ = [
     "irrelevant_features",
     "item_probabilities",
     "learn_conditional",
+    "learn_sequences",
     "learning_curve",
     "little_test",
     "log_likelihood",
@@ -585,6 +602,7 @@ __all__ = [
     "structure",
     "structure_from_blankets",
     "symmetric_hidden",
+    "unroll",
     "variation_of_information",
     "variational_bayes",
     "variational_init",
@@ -652,11 +670,14 @@ _FILES = {
     "incomplete.expected_statistics": "ExpectedStatistics completed_table",
     "incomplete.family_em": "FamilyEM FrozenFamily",
     "incomplete.functional": "EMFunctional em_functional expected_log_likelihood observed_log_likelihood",
+    "incomplete.gaussian_expectations": "HybridExpectations",
+    "incomplete.gaussian_maximization": "GaussianMomentLearner",
     "incomplete.hard_em": "HardEM",
     "incomplete.hybrid_em": "HybridEM",
     "incomplete.incremental_em": "IncrementalEM",
     "incomplete.online_em": "OnlineEM",
     "incomplete.population_em": "BeamEM PerturbedEM",
+    "incomplete.sequences": "SequenceExpectations SliceGraph learn_sequences unroll",
     "incomplete.starts": "SymmetricStart symmetric_hidden",
     "incomplete.stopping": "remaining_error",
     "incomplete.variational_em": "VariationalEM",

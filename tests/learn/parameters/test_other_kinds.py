@@ -80,9 +80,9 @@ def test_collinear_and_constant_parents_are_flagged_and_still_predict():
     assert cpd.variance == pytest.approx(0.0, abs=1e-20)
 
 
-def test_missing_numbers_and_statistics_alone_are_refused():
-    with pytest.raises(InvalidArgument, match="'y' is missing in 1 of 2 rows"):
-        learn_parameters(DAG([], nodes=["y"]), {"y": [1.5, math.nan]})
+def test_missing_numbers_of_one_variable_are_left_out_and_a_gaussian_of_states_is_refused():
+    alone = learn_parameters(DAG([], nodes=["y"]), {"y": [1.5, math.nan, 2.5]}).cpd("y")
+    assert (alone.intercept, alone.variance) == pytest.approx((2.0, 0.25), abs=1e-3)
     with pytest.raises(InvalidArgument, match="has states"):
         learn_parameters(DAG([], nodes=["y"]), {"y": [1, 2]}, kinds={"y": "linear-gaussian"})
 

@@ -140,6 +140,6 @@ def _refuse_overflow(weights: NDArray[np.float64]) -> None:
 def _refuse_missing(table: Table) -> None:
     for name, number in table.missing.items():
         raise InvalidArgument(
-            f"{name!r} is missing in {number} of {table.num_rows} rows. Missing states are completed where all "
-            "variables of the graph have states; discretise the continuous ones, or leave these rows out."
+            f"{name!r} is missing in {number} of {table.num_rows} rows. learn_parameters and learn_em complete "
+            "missing cells; here they have to be filled in, or these rows left out."
         )

@@ -101,16 +101,16 @@ def learn_parameters(
 ) -> BayesianNetwork:
     """A network with the given graph and parameters from data; `fit_parameters` tells more about them.
 
-    Where states are missing, they are completed by expectation maximisation (`learn_em`, which has more options, such
-    as hidden variables and restarts): right where cells are missing at random. Missing numbers are refused. Warns with
-    `UnidentifiedParameters` where the data leave parameters open and `unseen` does not say what to do.
+    Where cells are missing, they are completed by expectation maximisation (`learn_em`, which has more options, such
+    as hidden variables and restarts): right where they are missing at random. Warns with `UnidentifiedParameters`
+    where the data leave parameters open and `unseen` does not say what to do.
 
     Parameters
     ----------
     graph
         A DAG, arrow text, or a network, which also says which states its variables have.
     data
-        Rows (a frame, columns, a file, a matrix, a `Table`), also with missing states, or statistics of them.
+        Rows (a frame, columns, a file, a matrix, a `Table`), also with missing cells, or statistics of them.
     prior
         For tables and trees: one for all, or name -> prior; each a prior or its name: "k2", "bdeu:10", "dirichlet:1".
     estimate
@@ -161,7 +161,7 @@ def fit_parameters(
     """As `learn.parameters`, with the posterior, and a list of what the data leave open.
 
     The likelihood is a product over families, so that each is learned on its own: a table by θ_{x|u} =
-    (α_xu + N_xu) / (α_u + N_u), by its mode, or by N_xu / N_u. Where states are missing, N are the counts expected
+    (α_xu + N_xu) / (α_u + N_u), by its mode, or by N_xu / N_u. Where cells are missing, N are the counts expected
     under the network that expectation maximisation finds; the posterior then takes them for counted ones, which makes
     it somewhat too narrow.
 
@@ -170,7 +170,7 @@ def fit_parameters(
     graph
         A DAG, arrow text, or a network, which also says which states its variables have.
     data
-        Rows, also with missing states, or statistics of them.
+        Rows, also with missing cells, or statistics of them.
     prior
         For tables and trees: one for all, or name -> prior; each a prior or its name.
     estimate
@@ -198,7 +198,7 @@ def fit_parameters(
     families, known = read_families(graph, data), knowledge or ParameterKnowledge()
     check_knowledge(known, families.parents)
     refuse_unknown(prior, list(families.variables))
-    families = _completed(graph, families, prior, estimate, kinds, known)
+    families, known = _completed(graph, families, prior, estimate, kinds, known)
     learners = find_learners(families, kinds or {}, known)
     chosen: Estimate = estimate or ("mle" if prior is None else "mean")
     others, unidentified = _fit_others(families, prior, known, learners, chosen, unseen)
@@ -219,14 +219,15 @@ def _completed(
     estimate: Estimate | None,
     kinds: Mapping[str, str | CPDLearner] | None,
     knowledge: ParameterKnowledge,
-) -> Families:
-    """The families with expected counts, where states are missing: those under the network that EM finds."""
-    if any(variable.is_continuous for variable in families.variables.values()):
-        return families
+) -> tuple[Families, ParameterKnowledge]:
+    """The families with expected counts, where cells are missing: those under the network that EM finds.
+
+    Families with numbers have none; they are known by what EM has learned.
+    """
     if not isinstance(families.statistics, TableStatistics):
-        return families
+        return families, knowledge
     if not any(name in families.variables for name in families.statistics.table.missing):
-        return families
+        return families, knowledge
     from plausible.learn.incomplete.em import learn_em  # which is built on this module's neighbours
     from plausible.learn.incomplete.expectations import FamilyCounts
 
@@ -234,7 +235,10 @@ def _completed(
         graph, families.statistics.table, prior, estimate=estimate, kinds=kinds, knowledge=knowledge, tolerance=1e-8
     )
     counts = FamilyCounts(families.variables, families.parents, fit.expectations.counts, fit.cases.total)
-    return Families(families.variables, families.parents, counts)
+    numbers = [cpd for cpd in fit.network.cpds.values() if any(v.is_continuous for v in cpd.scope)]
+    fixed = {**knowledge.fixed_cpds, **{cpd.variable.name: cpd for cpd in numbers}}
+    completed = Families(families.variables, families.parents, counts)
+    return completed, replace(knowledge, fixed=tuple(fixed.values()))
 
 
 def find_learners(

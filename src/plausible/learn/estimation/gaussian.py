@@ -15,7 +15,7 @@ from plausible.learn.estimation.families import FamilyRows
 from plausible.learn.estimation.task import FamilyFit, FamilyTask
 from plausible.variables import Variable
 
-__all__ = ["GaussianLearner"]
+__all__ = ["GaussianLearner", "gaussian_cpd", "regress_covariances"]
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -69,7 +69,8 @@ class GaussianLearner:
         fits = _regress(rows, task.name, continuous, context, math.prod(shape))
         pooled = fits if not discrete else _regress(rows, task.name, continuous, np.zeros_like(context), 1)
         filled, unidentified = _filled(fits, pooled, len(continuous))
-        return FamilyFit(_cpd(task.child, task.parents, filled, shape), unidentified.reshape(shape))
+        cpd = gaussian_cpd(task.child, task.parents, filled.intercept, filled.coefficients, filled.variance)
+        return FamilyFit(cpd, unidentified.reshape(shape))
 
 
 def _regress(
@@ -90,7 +91,7 @@ def _regress(
     for i, first in enumerate(centred):
         for j, second in enumerate(centred[: i + 1]):
             moments[:, i, j] = moments[:, j, i] = sums(first * second) / divisor
-    coefficients, rank = _solve(moments)
+    coefficients, rank = regress_covariances(moments)
     fitted = sum((c[context] * z for c, z in zip(coefficients.T, centred, strict=False)), np.zeros(len(context)))
     residuals = centred[-1] - fitted
     variance = sums(residuals**2) / divisor
@@ -101,7 +102,7 @@ def _regress(
     return _Regression(num_cases, intercept, coefficients, variance, rank)
 
 
-def _solve(moments: Floats) -> tuple[Floats, NDArray[np.intp]]:
+def regress_covariances(moments: Floats) -> tuple[Floats, NDArray[np.intp]]:
     """Coefficients from the covariances of (parents..., child) in each context, on the scale of correlations."""
     inner, cross = moments[:, :-1, :-1], moments[:, :-1, -1]
     if not inner.shape[1]:
@@ -127,11 +128,23 @@ def _filled(fits: _Regression, pooled: _Regression, num_continuous: int) -> tupl
     return filled, short | (fits.rank < num_continuous)
 
 
-def _cpd(variable: Variable, parents: tuple[Variable, ...], fit: _Regression, shape: tuple[int, ...]) -> CPD:
+def gaussian_cpd(
+    variable: Variable, parents: tuple[Variable, ...], intercept: Floats, coefficients: Floats, variance: Floats
+) -> CPD:
+    """The distribution with a line for each joint state of the discrete parents, the last one's changing fastest.
+
+    Parameters
+    ----------
+    variable, parents
+        The family.
+    intercept, variance
+        A number for each line.
+    coefficients
+        A row for each line, a column for each continuous parent.
+    """
     continuous = [parent.name for parent in parents if parent.is_continuous]
     if len(continuous) == len(parents):
-        return LinearGaussianCPD(
-            variable, float(fit.intercept[0]), fit.coefficients[0].tolist(), float(fit.variance[0]), parents
-        )
-    arrays = {name: fit.coefficients[:, place].reshape(shape) for place, name in enumerate(continuous)}
-    return ConditionalGaussianCPD(variable, fit.intercept.reshape(shape), arrays, fit.variance.reshape(shape), parents)
+        return LinearGaussianCPD(variable, float(intercept[0]), coefficients[0].tolist(), float(variance[0]), parents)
+    shape = tuple(parent.num_states for parent in parents if not parent.is_continuous)
+    arrays = {name: coefficients[:, place].reshape(shape) for place, name in enumerate(continuous)}
+    return ConditionalGaussianCPD(variable, intercept.reshape(shape), arrays, variance.reshape(shape), parents)

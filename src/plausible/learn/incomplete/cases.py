@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
@@ -41,6 +41,10 @@ class Cases:
         For each case which of `setting_names` it has: the place of the set of variables set from outside.
     setting_names
         The sets of variables that were set from outside, each in the order of the variables; the first one is empty.
+    continuous
+        Name -> continuous variable; the columns of `numbers` in order.
+    numbers
+        A row for each case, NaN where missing. Where variables are continuous every row is a case of its own.
 
     Examples
     --------
@@ -57,6 +61,8 @@ class Cases:
     case_of_row: NDArray[np.int64]
     settings: NDArray[np.int64]
     setting_names: tuple[tuple[str, ...], ...]
+    continuous: Mapping[str, Variable] = field(default_factory=dict)
+    numbers: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
 
     @classmethod
     def of(
@@ -64,21 +70,25 @@ class Cases:
         variables: Mapping[str, Variable] | Any,
         data: TableLike | Cases,
         weights: Iterable[float] | None = None,
+        *,
+        has_numbers: bool = False,
     ) -> Cases:
         """Encode data over given variables; those without a column are hidden, columns of others are not looked at.
 
         Parameters
         ----------
         variables
-            Discrete variables, by name or in a list.
+            By name or in a list.
         data
             A `Table`, or what `Table.read` takes; cases over the same variables are returned as they are.
         weights
             How often each row of a table counts; as the table says where left out.
+        has_numbers
+            Whether the variables may be continuous; else these are refused.
         """
         known = dict(variables) if isinstance(variables, Mapping) else {v.name: v for v in variables}
         for variable in known.values():
-            if variable.is_continuous:
+            if variable.is_continuous and not has_numbers:
                 raise NotSupported(
                     f"{variable.name!r} is continuous: expected counts are those of discrete variables. Discretise it."
                 )
@@ -86,12 +96,13 @@ class Cases:
             return _same_variables(data, known)
         table = _read(data, known)
         table = table if weights is None else table.weighted(list(weights))
-        codes = np.full((table.num_rows, len(known)), -1, dtype=np.int32)
-        places = {name: place for place, name in enumerate(table.discrete)}
-        for column, name in enumerate(known):
-            if name in places:
-                codes[:, column] = table.codes[places[name]]
-        return _distinct(known, codes, table)
+        discrete = [name for name, variable in known.items() if not variable.is_continuous]
+        continuous = [name for name, variable in known.items() if variable.is_continuous]
+        codes = np.full((table.num_rows, len(discrete)), -1, dtype=np.int32)
+        _fill(codes, discrete, table.discrete, table.codes)
+        numbers = np.full((table.num_rows, len(continuous)), np.nan)
+        _fill(numbers, continuous, table.continuous, table.numbers)
+        return _distinct(known, codes, numbers, table)
 
     @property
     def num_cases(self) -> int:
@@ -106,10 +117,10 @@ class Cases:
     @cached_property
     def visibility(self) -> dict[str, Visibility]:
         """Name -> "observed" in all cases, "partly", or "hidden" in all."""
-        seen = (self.codes >= 0).sum(axis=0).tolist()
+        seen = [*(self.codes >= 0).sum(axis=0).tolist(), *(~np.isnan(self.numbers)).sum(axis=0).tolist()]
         return {
             name: "hidden" if not count else "observed" if count == self.num_cases else "partly"
-            for name, count in zip(self.variables, seen, strict=True)
+            for name, count in zip((*self.variables, *self.continuous), seen, strict=True)
         }
 
     @property
@@ -120,18 +131,20 @@ class Cases:
     @property
     def is_complete(self) -> bool:
         """Whether no cell is missing."""
-        return bool((self.codes >= 0).all())
+        return bool((self.codes >= 0).all()) and not bool(np.isnan(self.numbers).any())
 
     @cached_property
     def num_completions(self) -> float:
-        """How many complete rows agree with the cases, all together."""
+        """How many complete rows agree with the cases, all together, missing numbers aside."""
         sizes = np.array([variable.num_states for variable in self.variables.values()], dtype=np.float64)
         return float(np.where(self.codes < 0, sizes, 1.0).prod(axis=1).sum())
 
     def findings(self, case: int) -> dict[str, Any]:
-        """Name -> observed state of one case."""
+        """Name -> observed state, or number, of one case."""
         cells = zip(self.variables.values(), self.codes[case].tolist(), strict=True)
-        return {variable.name: variable.states[code] for variable, code in cells if code >= 0}
+        found: dict[str, Any] = {variable.name: variable.states[code] for variable, code in cells if code >= 0}
+        numbers = zip(self.continuous, self.numbers[case].tolist(), strict=True)
+        return found | {name: number for name, number in numbers if not np.isnan(number)}
 
     def first_row(self, case: int) -> int:
         """The first row of the table that has the case."""
@@ -146,14 +159,16 @@ class Cases:
 
     def with_weights(self, weights: NDArray[np.float64]) -> Cases:
         """The same cases, each with another weight."""
-        return Cases(self.variables, self.codes, weights, self.case_of_row, self.settings, self.setting_names)
+        return replace(self, weights=weights)
 
     def __repr__(self) -> str:
-        return f"<Cases: {self.num_cases} different of {len(self.case_of_row)} rows, {len(self.variables)} variables>"
+        size = len(self.variables) + len(self.continuous)
+        return f"<Cases: {self.num_cases} different of {len(self.case_of_row)} rows, {size} variables>"
 
 
 def _same_variables(cases: Cases, known: Mapping[str, Variable]) -> Cases:
-    if list(cases.variables.values()) != list(known.values()):
+    wanted = sorted(known.values(), key=lambda variable: variable.is_continuous)  # which keeps the order of each kind
+    if [*cases.variables.values(), *cases.continuous.values()] != wanted:
         raise InvalidArgument("These cases are of other variables, or in another order. Make them anew: Cases.of.")
     return cases
 
@@ -175,30 +190,42 @@ def _read(data: TableLike, known: Mapping[str, Variable]) -> Table:
     return data
 
 
-def _distinct(known: Mapping[str, Variable], codes: NDArray[np.int32], table: Table) -> Cases:
+def _fill(cells: NDArray[Any], names: list[str], there: list[str], columns: NDArray[Any]) -> None:
+    """Write the columns of a table that are asked for."""
+    places = {name: place for place, name in enumerate(there)}
+    for column, name in enumerate(names):
+        if name in places:
+            cells[:, column] = columns[places[name]]
+
+
+def _distinct(
+    known: Mapping[str, Variable], codes: NDArray[np.int32], numbers: NDArray[np.float64], table: Table
+) -> Cases:
     weights = np.ones(table.num_rows) if table.weights is None else table.weights
     masks = {name: table.interventions[name] for name in known if name in table.interventions}
     is_set = np.column_stack([*masks.values()]) if masks else np.zeros((table.num_rows, 0), dtype=np.bool_)
-    _refuse_unset(list(masks), is_set, codes, list(known))
+    _refuse_unset(masks, table)
     sets, setting_of_row = np.unique(
         np.vstack([np.zeros((1, len(masks)), dtype=np.bool_), is_set]), axis=0, return_inverse=True
     )
     counted = np.flatnonzero(weights > 0)
     keys = np.column_stack([setting_of_row.ravel()[1:], codes]).astype(np.int32)[counted]
-    distinct, case = distinct_rows(keys)
+    distinct, case = (keys, np.arange(len(keys))) if numbers.shape[1] else distinct_rows(keys)
     case_of_row = np.full(table.num_rows, -1, dtype=np.int64)
     case_of_row[counted] = case
     summed = np.bincount(case, weights[counted], len(distinct)).astype(np.float64)
     names = tuple(tuple(name for name, flag in zip(masks, row, strict=True) if flag) for row in sets.tolist())
     cases = Cases(
-        dict(known),
+        {name: variable for name, variable in known.items() if not variable.is_continuous},
         np.ascontiguousarray(distinct[:, 1:]),
         summed,
         case_of_row,
         distinct[:, 0].astype(np.int64),
         names,
+        {name: variable for name, variable in known.items() if variable.is_continuous},
+        numbers[counted] if numbers.shape[1] else np.zeros((len(distinct), 0)),
     )
-    for array in (cases.codes, cases.weights, cases.case_of_row, cases.settings):
+    for array in (cases.codes, cases.numbers, cases.weights, cases.case_of_row, cases.settings):
         array.setflags(write=False)
     return cases
 
@@ -215,11 +242,14 @@ def distinct_rows(rows: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[n
     return ordered[is_new], case
 
 
-def _refuse_unset(names: list[str], is_set: NDArray[np.bool_], codes: NDArray[np.int32], known: list[str]) -> None:
-    for place, name in enumerate(names):
-        lost = is_set[:, place] & (codes[:, known.index(name)] < 0)
+def _refuse_unset(masks: Mapping[str, NDArray[np.bool_]], table: Table) -> None:
+    for name, mask in masks.items():
+        if table.variables[name].is_continuous:
+            lost = mask & np.isnan(table.numbers[table.continuous.index(name)])
+        else:
+            lost = mask & (table.codes[table.discrete.index(name)] < 0)
         if lost.any():
             raise InvalidArgument(
-                f"{name!r} was set from outside in row {int(np.argmax(lost))}, but its state there is missing. Fill it "
+                f"{name!r} was set from outside in row {int(np.argmax(lost))}, but its value there is missing. Fill it "
                 "in, or leave the row out."
             )

@@ -30,7 +30,7 @@ from plausible.learn.incomplete.stopping import STOPPING, Stopping, largest_chan
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
-__all__ = ["EMFit", "EMRules", "EMRun", "EMState", "em_init", "em_run", "em_step", "learn_em"]
+__all__ = ["EMFit", "EMProgress", "EMRules", "EMRun", "EMState", "em_init", "em_run", "em_runs", "em_step", "learn_em"]
 
 #: Told the state after each step; a true answer ends the run.
 EMProgress: TypeAlias = Callable[[EMState], object]
@@ -195,7 +195,11 @@ class EMFit:
 
     def poorly_determined(self, num_cases: float = 1.0) -> dict[str, NDArray[np.bool_]]:
         """Name -> rows u of its table with an expected number of cases M̄[u] below a limit: little is known of them."""
-        masks = {name: counts.sum(axis=-1) < num_cases for name, counts in self.expectations.counts.items()}
+        numbers = self.cases.continuous
+        masks = {
+            name: (counts[..., 0, 0] if name in numbers else counts.sum(axis=-1)) < num_cases
+            for name, counts in self.expectations.counts.items()
+        }
         return {name: mask for name, mask in masks.items() if mask.any()}
 
     @property
@@ -232,10 +236,11 @@ def learn_em(
 ) -> EMFit:
     """Learn the parameters of a network from rows with missing cells, by expectation maximisation.
 
-    An E-step finds the expected counts M̄[x, u] = Σ_rows P(x, u | row, θ), an M-step the parameters of greatest
-    likelihood for them. The log-likelihood of what was observed, with the log-prior where there is one, never falls;
-    the fixed points are its stationary points, usually local maxima. Right where cells are missing at random: whether
-    one is missing may depend on what is observed, and not on what it would have been (Rubin 1976).
+    An E-step finds the expected counts M̄[x, u] = Σ_rows P(x, u | row, θ), and the expected second moments of
+    continuous families; an M-step finds the parameters of greatest likelihood for them. The log-likelihood of what was
+    observed, with the log-prior where there is one, never falls; the fixed points are its stationary points, usually
+    local maxima. Right where cells are missing at random: whether one is missing may depend on what is observed, and
+    not on what it would have been (Rubin 1976).
 
     Parameters
     ----------
@@ -265,11 +270,12 @@ def learn_em(
         Rows to judge by with stopping="validation".
     kinds
         Name -> kind of its distribution, where it is no table, or a learner; see `learn_parameters`. A tree that
-        `knowledge` has a start for keeps its splits.
+        `knowledge` has a start for keeps its splits. Continuous variables are linear Gaussian, given their discrete
+        parents; a `GaussianMomentLearner` says how small variances may get, and what is believed of coefficients.
     knowledge
         Fixed CPDs, tied tables, starts.
     hidden
-        Variables of the graph that the data lack: name -> number of states, or variables.
+        Variables of the graph that the data lack: name -> number of states, or variables, also continuous ones.
     method
         "em"; "squared" or "overrelaxed" (longer steps) and "hybrid" (then L-BFGS), which are faster at the end;
         "incremental" (blocks of cases) and "family" (one distribution at a time); "hard" (most probable completions);
@@ -308,30 +314,33 @@ def learn_em(
     if (stopping == "validation") != (validation is not None):
         raise InvalidArgument("stopping='validation' and validation=rows go together: rows that are not learned from.")
     chosen = read_em_method(method)
-    held = None if validation is None else Cases.of(problem.cases.variables, validation)
-    judge = None if held is None else chosen.expectation_step(held, engine)
+    judge = (
+        None if validation is None else chosen.expectation_step(_held_out(problem, validation), engine, problem.cases)
+    )
     deadline = float("inf") if time_limit is None else began + time_limit
     rules = EMRules(stopping, tolerance, max_steps, deadline, judge, progress, chosen)
     step = chosen.expectation_step(problem.cases, engine)
-    runs = _runs(problem, step, _starts(start, restarts), generator_of(seed), rules)
+    runs = em_runs(problem, step, start, restarts, generator_of(seed), rules)
     ranked = tuple(sorted(runs, key=lambda run: -run.objective))
     return EMFit(ranked[0], ranked, tuple(problem.cases.hidden), problem.cases, time.perf_counter() - began)
 
 
-def _starts(start: StartLike, restarts: int) -> list[StartLike]:
-    more: list[StartLike] = ["random"] * restarts
-    return [start, *more]
+def _held_out(problem: EMProblem, validation: TableLike) -> Cases:
+    return Cases.of(problem.maximization.variables, validation, has_numbers=True)
 
 
-def _runs(
+def em_runs(
     problem: EMProblem,
     step: ExpectationStep,
-    starts: Sequence[StartLike],
+    start: StartLike,
+    restarts: int,
     generator: np.random.Generator,
     rules: EMRules,
 ) -> list[EMRun]:
-    """A run from each start."""
+    """The run from the start, and those from random tables."""
     maximization = problem.maximization
+    more: list[StartLike] = ["random"] * restarts
+    starts: Sequence[StartLike] = [start, *more]
     runs: list[EMRun] = []
     for wanted in starts:
         if runs and (runs[-1].stopped == "interrupted" or time.perf_counter() >= rules.deadline):

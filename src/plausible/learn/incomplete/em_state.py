@@ -15,10 +15,11 @@ from plausible.inference.engines import Engine
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.engine_expectations import EngineExpectations
 from plausible.learn.incomplete.expectations import ExactExpectations, Expectations, ExpectationStep
+from plausible.learn.incomplete.gaussian_expectations import expectation_step
 from plausible.learn.incomplete.maximization import Maximization
 from plausible.models import BayesianNetwork
 
-__all__ = ["EMMethod", "EMState", "PlainEM", "em_init", "em_step", "exact_step"]
+__all__ = ["EMMethod", "EMState", "PlainEM", "em_init", "em_step", "exact_step", "refuse_numbers"]
 
 Masks: TypeAlias = Mapping[str, NDArray[np.bool_]]
 
@@ -72,14 +73,27 @@ def em_step(step: ExpectationStep, maximization: Maximization, state: EMState) -
     return EMState(network, found, (*state.trace, objective), kept)
 
 
+def refuse_numbers(cases: Cases, method: str) -> None:
+    """Continuous variables are for methods with exact expectations."""
+    for name in cases.continuous:
+        raise NotSupported(
+            f"{method} completes states only, but {name!r} is continuous: take method='em', or discretise."
+        )
+
+
 class EMMethod(ABC):
     """A way to make steps of EM; subclasses are frozen and hold their options only."""
 
     __slots__ = ()
 
-    def expectation_step(self, cases: Cases, engine: Engine | None = None) -> ExpectationStep:
-        """The E-step that this method takes: exact, or by an engine."""
-        return ExactExpectations(cases) if engine is None else EngineExpectations(cases, engine)
+    def expectation_step(
+        self, cases: Cases, engine: Engine | None = None, learned_from: Cases | None = None
+    ) -> ExpectationStep:
+        """The E-step of this method: exact, or by an engine; in the units of the cases that are learned from."""
+        if engine is None:
+            return expectation_step(cases, learned_from)
+        refuse_numbers(cases, "EM by an engine")
+        return EngineExpectations(cases, engine)
 
     def init(self, step: ExpectationStep, maximization: Maximization, network: BayesianNetwork) -> EMState:
         """The state before the first step."""

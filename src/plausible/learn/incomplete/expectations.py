@@ -177,6 +177,11 @@ class ExactExpectations:
         is_exact = power == 1.0 and weights is None
         return Expectations(float(cases.weights @ logs) / power, logs / power, counts, is_exact=is_exact)
 
+    def at_tables(self, network: BayesianNetwork, tables: Sequence[Floats]) -> Expectations:
+        """The expectations under other tables than the network's own, in its order; -inf for cases ruled out."""
+        logs, counts = _answers(self._compiled(network), tables, list(network.cpds), self.cases)
+        return Expectations(float(self.cases.weights @ logs), logs, counts)
+
     def _compiled(self, network: BayesianNetwork) -> _Compiled:
         scopes = tuple(cpd.scope for cpd in network.cpds.values())
         known = self._kept.get("last")

@@ -9,7 +9,7 @@ import numpy as np
 from plausible.errors import NotSupported
 from plausible.inference.engines import Engine
 from plausible.learn.incomplete.cases import Cases
-from plausible.learn.incomplete.em_state import EMMethod, EMState, em_step
+from plausible.learn.incomplete.em_state import EMMethod, EMState, em_step, refuse_numbers
 from plausible.learn.incomplete.expectations import Expectations, ExpectationStep, impossible_case
 from plausible.learn.incomplete.maximization import Maximization
 from plausible.learn.incomplete.most_probable_cases import Completions, most_probable_completions
@@ -74,8 +74,11 @@ class HardEM(EMMethod):
     ('converged', -2.7726)
     """
 
-    def expectation_step(self, cases: Cases, engine: Engine | None = None) -> ExpectationStep:
+    def expectation_step(
+        self, cases: Cases, engine: Engine | None = None, learned_from: Cases | None = None
+    ) -> ExpectationStep:
         """Most probable completions."""
+        refuse_numbers(cases, "Hard EM")
         if engine is not None:
             raise NotSupported("Hard EM finds most probable completions by itself: leave engine= out.")
         return HardExpectations(cases)

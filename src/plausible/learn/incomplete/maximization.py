@@ -18,6 +18,7 @@ from plausible.learn.estimation.priors import PriorLike, pseudo_counts
 from plausible.learn.estimation.task import CPDLearner, FamilyFit, FamilyTask
 from plausible.learn.estimation.tree import TreeLearner
 from plausible.learn.incomplete.expectations import FamilyCounts
+from plausible.learn.incomplete.gaussian_maximization import MomentRegression
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
@@ -40,7 +41,8 @@ class Maximization:
 
     Tables are θ_{x|u} ∝ M̄[x, u] + e, where the exponents e of the prior Π θ^e are 0 for maximum likelihood, α - 1 for
     the mode of a Dirichlet(α) ("map"), and α for its mean, which is the mode in the coordinates log θ. Negative sums
-    (α < 1) are taken as zero. A row with nothing expected of it keeps its numbers.
+    (α < 1) are taken as zero. A row with nothing expected of it keeps its numbers. Gaussians are regressions on
+    expected second moments, which `counts` has under their names.
 
     Attributes
     ----------
@@ -49,7 +51,7 @@ class Maximization:
     exponents
         Name -> e of its table, for tables that are learned; tied ones under the name of the first.
     learners
-        Name -> what learns it, where it is no table.
+        Name -> what learns it, where it is no table; a `MomentRegression` where it is continuous.
     knowledge
         Fixed CPDs and tied tables.
     prior
@@ -59,7 +61,7 @@ class Maximization:
     variables: Mapping[str, Variable]
     parents: Mapping[str, tuple[str, ...]]
     exponents: Mapping[str, Floats]
-    learners: Mapping[str, CPDLearner]
+    learners: Mapping[str, CPDLearner | MomentRegression]
     knowledge: ParameterKnowledge
     prior: PriorLike
 
@@ -69,7 +71,7 @@ class Maximization:
         families: Families,
         prior: PriorLike,
         estimate: Estimate,
-        learners: Mapping[str, CPDLearner],
+        learners: Mapping[str, CPDLearner | MomentRegression],
         knowledge: ParameterKnowledge,
     ) -> Maximization:
         """From the graph, what is believed about it, and which estimate is wanted."""
@@ -101,7 +103,11 @@ class Maximization:
                 if is_empty.any():
                     kept[name] = is_empty
         for name, learner in self.learners.items():
-            cpds[name] = self.learned(name, learner, counts, before.cpd(name))
+            if isinstance(learner, MomentRegression):
+                cpds[name], is_empty = learner.fit(counts[name], before.cpd(name))
+                kept |= {name: is_empty} if is_empty.any() else {}
+            else:
+                cpds[name] = self.learned(name, learner, counts, before.cpd(name))
         return Maximized(BayesianNetwork([cpds[name] for name in self.variables]), kept)
 
     def learned(self, name: str, learner: CPDLearner, counts: Mapping[str, Floats], before: CPD) -> CPD:
@@ -117,7 +123,8 @@ class Maximization:
 
     def log_prior(self, network: BayesianNetwork) -> float:
         """Σ e log θ, without its constant; entries that a negative exponent has made zero do not count."""
-        total = 0.0
+        regressions = [(n, learner) for n, learner in self.learners.items() if isinstance(learner, MomentRegression)]
+        total = sum((learner.log_prior(network.cpd(name)) for name, learner in regressions), 0.0)
         for name, exponents in self.exponents.items():
             if exponents.any():
                 table = network.cpd(name).to_factor().values.reshape(exponents.shape)

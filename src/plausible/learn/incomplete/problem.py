@@ -16,11 +16,12 @@ from plausible.learn.estimation.priors import PriorLike, refuse_unknown
 from plausible.learn.estimation.task import CPDLearner
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.expectations import FamilyCounts
+from plausible.learn.incomplete.gaussian_families import gaussian_regressions, settle_mixed
 from plausible.learn.incomplete.maximization import Maximization, given_trees
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
-__all__ = ["EMProblem", "read_problem"]
+__all__ = ["EMProblem", "hidden_variables", "read_problem"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,10 +53,10 @@ def read_problem(
     from plausible.learn.estimation.fit import find_learners  # which asks for EM itself, where cells are missing
 
     dag = graph.graph if isinstance(graph, BayesianNetwork) else read_dag(graph)
-    unseen = _hidden_variables(hidden)
+    unseen = hidden_variables(hidden)
     if isinstance(graph, BayesianNetwork):
         known = dict(graph.variables)
-        cases = Cases.of(known, data)
+        cases = Cases.of(known, data, has_numbers=True)
     else:
         table = _read(data, unseen)
         there = {**table.variables, **unseen}
@@ -65,7 +66,7 @@ def read_problem(
                     node, there, f"the data. If it is hidden, say how many states it has: hidden={{{str(node)!r}: 2}}"
                 )
         known = {str(node): there[str(node)] for node in dag.nodes}
-        cases = Cases.of(known, table)
+        cases = Cases.of(known, table, has_numbers=True)
     parents = {name: tuple(map(str, dag.parents(name))) for name in known}
     if isinstance(graph, BayesianNetwork):
         parents |= {name: cpd.parent_names for name, cpd in graph.cpds.items()}
@@ -74,8 +75,10 @@ def read_problem(
     check_knowledge(given, parents)
     refuse_unknown(prior, list(known))
     learners = given_trees(find_learners(families, kinds or {}, given), given.start_cpds)
+    learners, given = settle_mixed(families, cases, learners, given)
     chosen: Estimate = estimate or ("mle" if prior is None else "mean")
-    return EMProblem(cases, Maximization.of(families, prior, chosen, learners, given))
+    wanted = gaussian_regressions(families, cases, learners)
+    return EMProblem(cases, Maximization.of(families, prior, chosen, wanted, given))
 
 
 def _read(data: TableLike, unseen: Mapping[str, Variable]) -> Table:
@@ -86,7 +89,8 @@ def _read(data: TableLike, unseen: Mapping[str, Variable]) -> Table:
     return Table.read(columns, [variable for name, variable in unseen.items() if name in columns])
 
 
-def _hidden_variables(hidden: Mapping[str, int] | Iterable[Variable]) -> dict[str, Variable]:
+def hidden_variables(hidden: Mapping[str, int] | Iterable[Variable]) -> dict[str, Variable]:
+    """Name -> variable, from numbers of states or a list."""
     listed = [Variable(name, size) for name, size in hidden.items()] if isinstance(hidden, Mapping) else list(hidden)
     for variable in listed:
         if not isinstance(variable, Variable):

@@ -13,7 +13,9 @@ from plausible.data.table import Table
 from plausible.errors import InvalidArgument, PlausibleWarning, suggestion
 from plausible.learn.estimation.priors import pseudo_counts
 from plausible.learn.incomplete.cases import Cases
-from plausible.learn.incomplete.expectations import ExactExpectations
+from plausible.learn.incomplete.gaussian_expectations import expectation_step
+from plausible.learn.incomplete.gaussian_maximization import MomentRegression, gaussian_lines
+from plausible.learn.incomplete.gaussian_starts import gaussian_start
 from plausible.learn.incomplete.maximization import Maximization
 from plausible.models import BayesianNetwork
 
@@ -38,7 +40,7 @@ def start_network(
 
     "available" counts the rows in which a family is complete, with one case more for each row of its table; "random"
     draws each row uniformly from all distributions; "prior" takes the means of the prior. By default families with a
-    hidden variable are random, others "available".
+    hidden variable are random, others "available". For Gaussians see `gaussian_start`.
     """
     if isinstance(start, BayesianNetwork):
         return _given(maximization, start)
@@ -48,14 +50,20 @@ def start_network(
         raise InvalidArgument(f"start= is a network, a completed table, or a word.{suggestion(str(start), _WORDS)}")
     hidden = set(cases.hidden)
     tables: dict[str, Floats] = {}
+    gaussians: dict[str, CPD] = {}
     for name in sorted(maximization.variables):  # so that the order of columns does not matter
         family = (*maximization.parents[name], name)
         kind = start or ("random" if hidden & set(family) else "available")
+        learner = maximization.learners.get(name)
+        if isinstance(learner, MomentRegression):
+            gaussians[name] = gaussian_start(learner, cases, kind, generator)
+        if any(maximization.variables[other].is_continuous for other in family):
+            continue
         owner = maximization.knowledge.owners.get(name)
         tables[name] = tables[owner] if owner in tables else _table(maximization, cases, name, kind, generator)
     for name, owner in maximization.knowledge.owners.items():
         tables[name] = tables[owner]
-    return _with_kinds(maximization, tables)
+    return _with_kinds(maximization, tables, gaussians)
 
 
 def symmetric_hidden(network: BayesianNetwork, cases: Cases) -> list[str]:
@@ -67,14 +75,31 @@ def symmetric_hidden(network: BayesianNetwork, cases: Cases) -> list[str]:
     found = []
     for name in cases.hidden:
         children = [cpd for cpd in network.cpds.values() if name in cpd.parent_names]
-        if network.variables[name].num_states > 1 and children and all(_ignores(cpd, name) for cpd in children):
+        variable = network.variables[name]
+        has_choice = variable.is_continuous or variable.num_states > 1
+        if has_choice and children and all(_ignores(cpd, name) for cpd in children):
             found.append(name)
     return found
 
 
 def _ignores(cpd: CPD, parent: str) -> bool:
+    if cpd.variable.is_continuous:
+        return _line_ignores(cpd, parent)
+    if any(variable.is_continuous for variable in cpd.parents):
+        return False
     table = cpd.to_factor().values.reshape([variable.num_states for variable in cpd.scope])
     axis = cpd.parent_names.index(parent)
+    return bool(np.ptp(table, axis=axis).max(initial=0.0) < 1e-12)
+
+
+def _line_ignores(cpd: CPD, parent: str) -> bool:
+    lines = gaussian_lines(cpd)
+    continuous = [variable.name for variable in cpd.parents if variable.is_continuous]
+    if parent in continuous:
+        return bool(np.abs(lines.coefficients[:, continuous.index(parent)]).max() < 1e-12)
+    discrete = [variable for variable in cpd.parents if not variable.is_continuous]
+    axis = [variable.name for variable in discrete].index(parent)
+    table = np.column_stack(lines).reshape(*(variable.num_states for variable in discrete), -1)
     return bool(np.ptp(table, axis=axis).max(initial=0.0) < 1e-12)
 
 
@@ -104,10 +129,12 @@ def _available(cases: Cases, family: list[str], shape: list[int]) -> Floats:
     return np.bincount(places, cases.weights[whole], int(np.prod(shape))).astype(np.float64).reshape(shape)
 
 
-def _with_kinds(maximization: Maximization, tables: Mapping[str, Floats]) -> BayesianNetwork:
-    """The network of tables; other kinds are fitted to theirs, all states of the parents counting alike."""
+def _with_kinds(
+    maximization: Maximization, tables: Mapping[str, Floats], gaussians: Mapping[str, CPD]
+) -> BayesianNetwork:
+    """The network of tables and Gaussians; other kinds are fitted to their tables, all states of parents alike."""
     variables, parents = maximization.variables, maximization.parents
-    cpds: dict[str, CPD] = {}
+    cpds: dict[str, CPD] = dict(gaussians)
     for name, table in tables.items():
         family = tuple(variables[parent] for parent in parents[name])
         cpds[name] = TableCPD.from_rows(variables[name], family, table)[0]
@@ -116,9 +143,13 @@ def _with_kinds(maximization: Maximization, tables: Mapping[str, Floats]) -> Bay
     for name in maximization.learners:
         cpds[name] = start[name].bind(variables) if name in start else cpds[name]
     drawn = BayesianNetwork([cpds[name] for name in variables])
-    lacking = [name for name in maximization.learners if name not in start]
+    lacking = {
+        name: learner
+        for name, learner in maximization.learners.items()
+        if name not in start and not isinstance(learner, MomentRegression)
+    }
     counts = {name: 100.0 * tables[name] for name in lacking}
-    learned = {n: maximization.learned(n, maximization.learners[n], counts, drawn.cpd(n)) for n in lacking}
+    learned = {n: maximization.learned(n, learner, counts, drawn.cpd(n)) for n, learner in lacking.items()}
     return BayesianNetwork([learned.get(name, cpd) for name, cpd in drawn.cpds.items()])
 
 
@@ -144,8 +175,8 @@ def _given(maximization: Maximization, network: BayesianNetwork) -> BayesianNetw
 
 def _of_completion(maximization: Maximization, cases: Cases, table: Table) -> BayesianNetwork:
     """The parameters of completed rows."""
-    completion = Cases.of(maximization.variables, table)
+    completion = Cases.of(maximization.variables, table, has_numbers=bool(cases.continuous))
     if not completion.is_complete:
         raise InvalidArgument("The table of start= has missing cells: a completion has none.")
     uniform = start_network(maximization, cases, "uniform", np.random.default_rng(0))
-    return maximization.network(ExactExpectations(completion).at(uniform).counts, uniform).network
+    return maximization.network(expectation_step(completion, cases).at(uniform).counts, uniform).network

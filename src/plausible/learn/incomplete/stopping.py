@@ -7,7 +7,10 @@ from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from plausible.cpds import CPD
+from plausible.learn.incomplete.gaussian_maximization import gaussian_lines
 from plausible.models import BayesianNetwork
 
 __all__ = ["STOPPING", "Stopping", "largest_change", "remaining_error"]
@@ -34,12 +37,17 @@ def remaining_error(trace: Sequence[float]) -> float:
 
 
 def largest_change(before: BayesianNetwork, after: BayesianNetwork) -> float:
-    """The largest change of a probability in any table."""
+    """The largest change of a probability in any table, or of a number of a Gaussian."""
     changes = [
-        np.abs(cpd.to_factor().values - after.cpd(name).to_factor().values).max(initial=0.0)
+        np.abs(_parameters(cpd) - _parameters(after.cpd(name))).max(initial=0.0)
         for name, cpd in before.cpds.items()
+        if cpd.variable.is_continuous or not any(parent.is_continuous for parent in cpd.parents)
     ]
     return float(max(changes, default=0.0))
+
+
+def _parameters(cpd: CPD) -> NDArray[np.float64]:
+    return np.column_stack(gaussian_lines(cpd)) if cpd.variable.is_continuous else cpd.to_factor().values
 
 
 def _by_likelihood(trace: Sequence[float], tolerance: float) -> bool:

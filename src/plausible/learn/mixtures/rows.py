@@ -13,7 +13,7 @@ from plausible.data.table import Table
 from plausible.errors import InvalidArgument
 from plausible.variables import Variable
 
-__all__ = ["MixtureRows", "MixtureSpace", "PatternBlock"]
+__all__ = ["MixtureRows", "MixtureSpace", "PatternBlock", "pattern_blocks"]
 
 Floats = NDArray[np.float64]
 
@@ -84,7 +84,7 @@ class MixtureSpace:
         known = ~np.isnan(raw)
         numbers = np.where(known, (raw - self.location) / self.scale, 0.0)
         first, place = _equal_rows(codes, known, numbers) if is_grouped else (np.arange(len(codes)),) * 2
-        order, blocks = _blocks(known[first])
+        order, blocks = pattern_blocks(known[first])
         chosen = first[order]
         position = np.empty(len(order), dtype=np.intp)
         position[order] = np.arange(len(order))
@@ -159,8 +159,11 @@ def _equal_rows(
     return first, place.reshape(-1)
 
 
-def _blocks(known: NDArray[np.bool_]) -> tuple[NDArray[np.intp], list[PatternBlock]]:
-    """An order of the rows, and the blocks in it: groups of one pattern, those of equal size side by side."""
+def pattern_blocks(known: NDArray[np.bool_], num_clusters: int = 1) -> tuple[NDArray[np.intp], list[PatternBlock]]:
+    """An order of the rows, and the blocks in it: groups of one pattern, those of equal size side by side.
+
+    More clusters than usual make smaller blocks.
+    """
     num_rows, num_numbers = known.shape
     pattern = np.zeros(num_rows, dtype=np.intp)
     if not known.all():
@@ -172,7 +175,7 @@ def _blocks(known: NDArray[np.bool_]) -> tuple[NDArray[np.intp], list[PatternBlo
     group = np.cumsum((rank % _MAX_ROWS == 0) & (num_rows > 0)) - 1
     sizes = np.bincount(group) if num_rows else np.zeros(0, dtype=np.intp)
     order = order[np.lexsort((group, sizes[group]))]
-    return order, list(_runs(np.sort(sizes), max(1, _MAX_ENTRIES // max(1, num_numbers) ** 2)))
+    return order, list(_runs(np.sort(sizes), max(1, _MAX_ENTRIES // (max(1, num_numbers) ** 2 * num_clusters))))
 
 
 def _runs(sizes: NDArray[np.intp], max_groups: int) -> Iterator[PatternBlock]:

@@ -1,0 +1,288 @@
+"""The E-step where variables are continuous: expected counts of tables, expected second moments of Gaussians."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.cpds import CPD, LinearGaussianCPD, TableCPD
+from plausible.data.evidence_columns import EvidenceColumns
+from plausible.errors import NotSupported
+from plausible.factors.alignment import Scope
+from plausible.inference.gaussian import EvidenceWeight, Regression
+from plausible.inference.gaussian_blocks import GaussianBlock
+from plausible.inference.gaussian_rows import connected_parts
+from plausible.inference.hybrid_rows import HybridRows
+from plausible.learn.incomplete.cases import Cases
+from plausible.learn.incomplete.expectations import ExactExpectations, Expectations, ExpectationStep
+from plausible.learn.incomplete.gaussian_patterns import PatternRows, RowDensity
+from plausible.learn.incomplete.gaussian_units import NumberUnits
+from plausible.models import BayesianNetwork
+from plausible.models.exact_engine import impossible_row, refuse_large_families
+from plausible.models.hybrid_questions import contradiction_of, regression_of
+from plausible.variables import Variable
+
+__all__ = ["HybridExpectations", "expectation_step"]
+
+Floats: TypeAlias = NDArray[np.float64]
+Places: TypeAlias = NDArray[np.intp]
+
+#: Numbers that one array of a batch of rows may have.
+_MAX_BATCH = 2**22
+
+
+def expectation_step(cases: Cases, learned_from: Cases | None = None) -> ExpectationStep:
+    """The exact E-step for cases of either kind, moments in the units of the cases that are learned from."""
+    if not cases.continuous:
+        return ExactExpectations(cases)
+    return HybridExpectations(cases, NumberUnits.of(learned_from or cases))
+
+
+class _Part(NamedTuple):
+    """Gaussians that depend on each other, in the units: one for each configuration of `scope`."""
+
+    names: tuple[str, ...]
+    scope: Scope
+    means: Floats
+    covariances: Floats
+    units: NumberUnits
+
+
+@dataclass(frozen=True, eq=False)
+class HybridExpectations:
+    """Exact expectations under linear Gaussians, conditional linear Gaussians and tables (Lauritzen 1995).
+
+    Given the states that it depends on, a group of connected numbers is jointly Gaussian. Its density, for each
+    configuration, is evidence about the states; their posterior in turn weighs the conditional moments of the missing
+    numbers. The `counts` of a continuous child are Σ_rows weight · E[z zᵀ; discrete parents | row] for z = (1,
+    continuous parents..., child) in the `units`: axes (discrete parents..., z, z). A discrete child of numbers must be
+    observed with all of its parents, as it then says nothing about the rest.
+
+    Cost of a step: for each group of n connected numbers with C configurations O(patterns C n³ + rows C n²), and the
+    sums over the discrete variables of each row.
+
+    Parameters
+    ----------
+    cases
+        What is completed.
+    units
+        Of the moments.
+
+    Examples
+    --------
+    >>> net = BayesianNetwork(LinearGaussianCPD("x", 0.0), LinearGaussianCPD("y", 0.0, {"x": 1.0}))
+    >>> cases = Cases.of(net.variables, {"y": [2.0]}, has_numbers=True)
+    >>> units = NumberUnits(("x", "y"), np.zeros(2), np.ones(2))
+    >>> HybridExpectations(cases, units).at(net).counts["y"]
+    array([[1. , 1. , 2. ],
+           [1. , 1.5, 2. ],
+           [2. , 2. , 4. ]])
+    """
+
+    cases: Cases
+    units: NumberUnits
+    _kept: dict[tuple[object, ...], PatternRows] = field(default_factory=dict, repr=False)
+
+    def at(self, network: BayesianNetwork) -> Expectations:
+        """The expectations under a network; a case that it rules out is an error that names a row."""
+        counts = {name: np.zeros(_count_shape(cpd)) for name, cpd in network.cpds.items() if not _is_mixed(cpd)}
+        logs = np.zeros(self.cases.num_cases)
+        for setting, names in enumerate(self.cases.setting_names):
+            places = np.flatnonzero(self.cases.settings == setting)
+            if len(places):
+                answer = _Answer(self, self._mutilated(network, names), frozenset(names), counts)
+                logs[places] = answer.add(places) + self._set_constant(names, places)
+        return Expectations(float(self.cases.weights @ logs), logs, counts)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle without what is made ready."""
+        return HybridExpectations, (self.cases, self.units)
+
+    def _mutilated(self, network: BayesianNetwork, names: Sequence[str]) -> BayesianNetwork:
+        """The network in which what was set does not depend on anything."""
+        for name in names:
+            cpd: CPD
+            if name in self.cases.continuous:
+                _, center, scale = self.units.some([name])
+                cpd = LinearGaussianCPD(self.cases.continuous[name], float(center[0]), variance=float(scale[0]) ** 2)
+            else:
+                cpd = TableCPD.uniform(self.cases.variables[name])
+            network = network.with_cpd(cpd)
+        return network
+
+    def _set_constant(self, names: Sequence[str], places: Places) -> Floats:
+        """What the distributions of `_mutilated` add to log P wrongly: what was set has no probability."""
+        total = np.zeros(len(places))
+        for name in names:
+            if name in self.cases.continuous:
+                units, column = self.units.some([name]), list(self.cases.continuous).index(name)
+                standard = units.standard(self.cases.numbers[places, column][:, None])[:, 0]
+                total += 0.5 * (standard**2 + math.log(2 * math.pi)) + math.log(units.scale[0])
+            else:
+                total += math.log(self.cases.variables[name].num_states)
+        return total
+
+    def rows(self, part: _Part, batch: tuple[object, ...], places: Places) -> PatternRows:
+        """The numbers of a part in some cases, made ready once."""
+        key = (part.names, len(part.means), *batch)
+        if key not in self._kept:
+            columns = [list(self.cases.continuous).index(name) for name in part.names]
+            numbers = part.units.standard(self.cases.numbers[places[:, None], columns])
+            self._kept[key] = PatternRows.of(numbers, len(part.means))
+        return self._kept[key]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Answer:
+    """One network, for the cases of one setting; sums go into `counts`."""
+
+    step: HybridExpectations
+    network: BayesianNetwork
+    is_set: frozenset[str]
+    counts: dict[str, Floats]
+
+    def add(self, places: Places) -> Floats:
+        """log P of the cases; their expectations are added to the counts."""
+        cpds = self.network.cpds
+        tables = {name: cpd for name, cpd in cpds.items() if not any(v.is_continuous for v in cpd.scope)}
+        refuse_large_families({name: cpd.scope for name, cpd in tables.items()})
+        model = HybridRows(tuple(cpd.to_factor() for cpd in tables.values()), ())
+        parts = self._parts()
+        wanted = {name: cpd.scope for name, cpd in tables.items() if name not in self.is_set}
+        logs = np.concatenate([self._batch(model, parts, wanted, batch) for batch in _batches(places, parts, wanted)])
+        for cpd in cpds.values():
+            if _is_mixed(cpd):
+                logs += self._observed(cpd, places)
+        self._refuse_impossible(places[np.isneginf(logs)])
+        return logs
+
+    def _parts(self) -> list[_Part]:
+        regressions = [regression_of(cpd) for cpd in self.network.cpds.values() if cpd.variable.is_continuous]
+        return [self._part(lines) for lines in connected_parts(regressions)]
+
+    def _part(self, lines: Sequence[Regression]) -> _Part:
+        for line in lines:
+            if (line.variance <= 0).any():
+                raise NotSupported(
+                    f"{line.name!r} has the variance zero somewhere: EM needs Gaussians with some noise."
+                )
+        block = GaussianBlock.of(lines)
+        if block is None:
+            raise NotSupported(
+                f"The numbers {[line.name for line in lines][:5]} depend on each other and on too many joint states of "
+                "discrete variables for an exact E-step. Remove edges between them."
+            )
+        units = self.step.units.some(block.names)
+        root = block.root / units.scale[:, None]
+        return _Part(block.names, block.scope, units.standard(block.mean), root @ np.swapaxes(root, 1, 2), units)
+
+    def _batch(self, model: HybridRows, parts: Sequence[_Part], wanted: Mapping[str, Scope], places: Places) -> Floats:
+        cases, weights = self.step.cases, self.step.cases.weights[places]
+        key = (self.is_set, int(places[0]), int(places[-1]))
+        rows = [self.step.rows(part, key, places) for part in parts]
+        found = [_density(part, own) for part, own in zip(parts, rows, strict=True)]
+        tables = [_evidence(part, density) for part, density in zip(parts, found, strict=True)]
+        scopes = [*wanted.values(), *(part.scope for part in parts if part.scope)]
+        answers = model.answer(_states(cases, places), tables, scopes)
+        joints = iter(answers.joints)
+        for name in wanted:
+            self.counts[name] += np.tensordot(weights, next(joints), 1)
+        for part, own, density in zip(parts, rows, found, strict=True):
+            shares = next(joints).reshape(len(places), -1) if part.scope else np.ones((len(places), 1))
+            moments = own.moments(density, shares * weights[:, None], part.means, part.covariances)
+            self._add_moments(part, moments)
+        shift = np.isnan(cases.numbers[places]) - 1.0
+        return np.asarray(answers.log_totals + shift @ np.log(self.step.units.scale))
+
+    def _add_moments(self, part: _Part, moments: Floats) -> None:
+        """Read the families of a part off its moments."""
+        table = moments.reshape(*(variable.num_states for variable in part.scope), *moments.shape[1:])
+        for name in part.names:
+            if name in self.is_set:
+                continue
+            cpd = self.network.cpd(name)
+            family = [0, *(1 + part.names.index(v.name) for v in _continuous_family(cpd))]
+            own = table[..., family, :][..., family]
+            discrete = [v.name for v in cpd.parents if not v.is_continuous and v.num_states > 1]
+            scope = [variable.name for variable in part.scope]
+            own = own.sum(axis=tuple(axis for axis, other in enumerate(scope) if other not in discrete))
+            kept = [other for other in scope if other in discrete]
+            order = [kept.index(other) for other in discrete]
+            own = own.transpose([*order, len(order), len(order) + 1])
+            self.counts[name] += own.reshape(self.counts[name].shape)
+
+    def _observed(self, cpd: CPD, places: Places) -> Floats:
+        """log P of a discrete child of numbers, all of them observed."""
+        cases, columns = self.step.cases, {}
+        for variable in cpd.scope:
+            column: NDArray[Any]
+            if variable.is_continuous:
+                column = cases.numbers[places, list(cases.continuous).index(variable.name)]
+                lost = np.isnan(column)
+            else:
+                column = cases.codes[places, list(cases.variables).index(variable.name)].astype(np.intp)
+                lost = column < 0
+            if lost.any():
+                row = cases.first_row(int(places[np.argmax(lost)]))
+                raise NotSupported(
+                    f"{variable.name!r} is missing in row {row}, and the discrete {cpd.variable.name!r} depends on "
+                    "numbers: exact inference can't integrate that. Fill it in, or leave the row out."
+                )
+            columns[variable.name] = column
+        return cpd.log_probability(columns)
+
+    def _refuse_impossible(self, places: Places) -> None:
+        if len(places):
+            cases = self.step.cases
+            rows = [cases.first_row(case) for case in places.tolist()]
+            case = int(places[np.argmin(rows)])
+            findings = cases.findings(case)
+            raise impossible_row(min(rows), contradiction_of(self.network.cpds, self.network.variables, findings))
+
+
+def _batches(places: Places, parts: Sequence[_Part], wanted: Mapping[str, Scope]) -> Iterator[Places]:
+    """Few enough rows at a time for their arrays."""
+    sizes = [part.means.size for part in parts] + [math.prod(v.num_states for v in s) for s in wanted.values()]
+    step = max(_MAX_BATCH // max(sizes, default=1), 1)
+    return (places[start : start + step] for start in range(0, len(places), step))
+
+
+def _density(part: _Part, rows: PatternRows) -> RowDensity:
+    try:
+        return rows.density(part.means, part.covariances)
+    except np.linalg.LinAlgError:
+        raise NotSupported(
+            f"The numbers {list(part.names)[:5]} all but determine each other under this network. Raise their "
+            "variances: GaussianMomentLearner(variance_floor=1e-4)."
+        ) from None
+
+
+def _evidence(part: _Part, density: RowDensity) -> EvidenceWeight:
+    shape = (len(density.log_density), *(variable.num_states for variable in part.scope))
+    return EvidenceWeight(part.scope, density.log_density.reshape(shape), np.zeros(shape, dtype=np.int64))
+
+
+def _states(cases: Cases, places: Places) -> EvidenceColumns:
+    codes = cases.codes[places]
+    states = {name: codes[:, place] for place, name in enumerate(cases.variables) if (codes[:, place] >= 0).any()}
+    return EvidenceColumns(cases.variables, states, {}, len(places))
+
+
+def _is_mixed(cpd: CPD) -> bool:
+    """Whether it is a discrete child of numbers."""
+    return not cpd.variable.is_continuous and any(parent.is_continuous for parent in cpd.parents)
+
+
+def _continuous_family(cpd: CPD) -> list[Variable]:
+    return [variable for variable in cpd.scope if variable.is_continuous]
+
+
+def _count_shape(cpd: CPD) -> tuple[int, ...]:
+    discrete = tuple(variable.num_states for variable in cpd.scope if not variable.is_continuous)
+    size = len(_continuous_family(cpd)) + 1
+    return (*discrete, size, size) if cpd.variable.is_continuous else discrete

@@ -1,0 +1,194 @@
+"""The M-step of Gaussians: weighted regression on expected second moments, with a floor under the variance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.cpds import CPD, ConditionalGaussianCPD, LinearGaussianCPD
+from plausible.errors import InvalidArgument
+from plausible.learn.estimation.gaussian import gaussian_cpd, regress_covariances
+from plausible.learn.estimation.task import FamilyFit, FamilyTask
+from plausible.learn.incomplete.gaussian_units import NumberUnits
+from plausible.variables import Variable
+
+__all__ = ["GaussianLines", "GaussianMomentLearner", "MomentRegression", "gaussian_lines"]
+
+Floats: TypeAlias = NDArray[np.float64]
+
+#: A context of which less is expected keeps its line.
+_NOTHING = 1e-200
+
+
+class GaussianLines(NamedTuple):
+    """The line of each joint state of discrete parents: arrays of C numbers, and coefficients (C, continuous)."""
+
+    intercept: Floats
+    coefficients: Floats
+    variance: Floats
+
+
+def gaussian_lines(cpd: CPD) -> GaussianLines:
+    """The numbers of a linear Gaussian distribution, the last discrete parent's state changing fastest."""
+    if isinstance(cpd, LinearGaussianCPD):
+        return GaussianLines(np.array([cpd.intercept]), np.array([cpd.coefficients]), np.array([cpd.variance]))
+    if not isinstance(cpd, ConditionalGaussianCPD):
+        raise InvalidArgument(f"{cpd.variable.name!r} is continuous, but its {cpd.kind} distribution is no Gaussian.")
+    slopes = [cpd.coefficients[name].ravel() for name in cpd.continuous_names]
+    table = np.stack(slopes, axis=1) if slopes else np.zeros((cpd.intercept.size, 0))
+    return GaussianLines(cpd.intercept.ravel(), table, cpd.variance.ravel())
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianMomentLearner:
+    """Linear Gaussians whose likelihood is bounded: a smallest variance, and cases that are believed beforehand.
+
+    In units in which each column has mean zero and variance one, with z = (1, continuous parents, child) and
+    M = Σ_rows E[z zᵀ | row] + s I in each context: β solves the normal equations of M, and σ² is what is left of
+    M_yy over its cases, but at least the floor, which is where the likelihood is greatest under that bound (Koller &
+    Friedman 2009, exercise 19.10). The s cases of the prior are independent columns, as spread as those of the data:
+    log P(θ) = - s/2 Σ (log σ² + (1 + |β|²)/σ²), so that coefficients shrink as in ridge regression.
+
+    Parameters
+    ----------
+    variance_floor
+        The smallest variance, as a share of the column's.
+    prior_cases
+        s for each context: zero for maximum likelihood.
+
+    Examples
+    --------
+    >>> from plausible.learn.estimation.families import read_families
+    >>> task = FamilyTask(read_families("x -> y", {"x": [-1.5, 1.5], "y": [-3.5, 3.5]}), "y")
+    >>> print(GaussianMomentLearner(variance_floor=0.01, prior_cases=2.0).fit(task).cpd)
+    y ~ N(1.16667 x, 9.1875)
+    """
+
+    variance_floor: float = 1e-6
+    prior_cases: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.variance_floor < math.inf:
+            raise InvalidArgument(
+                f"variance_floor={self.variance_floor!r} must be above zero: without it the likelihood has no bound."
+            )
+        if not 0 <= self.prior_cases < math.inf:
+            raise InvalidArgument(f"prior_cases={self.prior_cases!r} is a number of cases, zero or more.")
+
+    def fit(self, task: FamilyTask) -> FamilyFit:
+        """The distribution of a variable in complete rows."""
+        rows = task.rows()
+        family = [v for v in task.parents if v.is_continuous] + [task.child]
+        numbers = np.stack([np.asarray(rows.columns[v.name], dtype=np.float64) for v in family], axis=1)
+        total = max(float(rows.weights.sum()), np.finfo(float).tiny)
+        center = rows.weights @ numbers / total
+        scale = np.sqrt(rows.weights @ (numbers - center) ** 2 / total)
+        units = NumberUnits(tuple(v.name for v in family), center, np.where(scale > 0, scale, 1.0))
+        regression = MomentRegression(task.child, task.parents, units, self)
+        contexts = [rows.columns[v.name] for v in task.parents if not v.is_continuous]
+        moments = regression.moments(numbers, contexts, rows.weights)
+        cpd, is_empty = regression.fit(moments, regression.standard_normal())
+        return FamilyFit(cpd, is_empty)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MomentRegression:
+    """How one Gaussian is got from the moments of its family.
+
+    Attributes
+    ----------
+    variable, parents
+        The family.
+    units
+        Of its continuous parents, in order, and of the variable itself: those of the moments.
+    learner
+        The floor and the prior.
+    """
+
+    variable: Variable
+    parents: tuple[Variable, ...]
+    units: NumberUnits
+    learner: GaussianMomentLearner
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """An axis for each discrete parent."""
+        return tuple(parent.num_states for parent in self.parents if not parent.is_continuous)
+
+    def moments(self, numbers: Floats, contexts: Sequence[NDArray[Any]], weights: Floats) -> Floats:
+        """Σ weight · z zᵀ of complete rows in each context: axes (discrete parents..., z, z).
+
+        Parameters
+        ----------
+        numbers
+            Shape (rows, continuous parents and child), not yet in the units.
+        contexts
+            Positions of the states of each discrete parent, in order.
+        weights
+            How often each row counts.
+        """
+        size = numbers.shape[1] + 1
+        filled = np.column_stack([np.ones(len(numbers)), self.units.standard(numbers)])
+        place = np.zeros(len(numbers), dtype=np.intp)
+        if contexts:
+            place = np.ravel_multi_index(tuple(contexts), self.shape)
+        total = np.empty((math.prod(self.shape), size, size))
+        for i in range(size):
+            for j in range(size):
+                total[:, i, j] = np.bincount(place, weights * filled[:, i] * filled[:, j], len(total))
+        return total.reshape(*self.shape, size, size)
+
+    def fit(self, moments: Floats, before: CPD) -> tuple[CPD, NDArray[np.bool_]]:
+        """The most likely distribution, and the contexts of which nothing is expected: they keep their line."""
+        size = moments.shape[-1]
+        table = moments.reshape(-1, size, size) + self.learner.prior_cases * np.eye(size)
+        cases = table[:, 0, 0]
+        is_empty = cases <= _NOTHING
+        table = table / np.where(is_empty, 1.0, cases)[:, None, None]
+        means = table[:, 0, 1:]
+        covariances = table[:, 1:, 1:] - means[:, :, None] * means[:, None, :]
+        slopes = regress_covariances(covariances)[0]
+        intercept = means[:, -1] - (slopes * means[:, :-1]).sum(axis=1)
+        residual = np.column_stack([-intercept, -slopes, np.ones(len(table))])
+        variance = np.einsum("ci,cij,cj->c", residual, table, residual)
+        lines = GaussianLines(intercept, slopes, np.maximum(variance, self.learner.variance_floor))
+        old = gaussian_lines(before)
+        found = (
+            np.where(is_empty.reshape(-1, *[1] * (kept.ndim - 1)), kept, new)
+            for kept, new in zip(old, self._own(lines), strict=True)
+        )
+        return gaussian_cpd(self.variable, self.parents, *found), is_empty.reshape(self.shape)
+
+    def of(self, lines: GaussianLines) -> CPD:
+        """The distribution of lines in the units."""
+        return gaussian_cpd(self.variable, self.parents, *self._own(lines))
+
+    def standard_normal(self) -> CPD:
+        """The distribution that is N(0, 1) in the units, whatever the parents."""
+        count = math.prod(self.shape)
+        return self.of(GaussianLines(np.zeros(count), np.zeros((count, len(self.units.names) - 1)), np.ones(count)))
+
+    def log_prior(self, cpd: CPD) -> float:
+        """- s/2 Σ (log σ² + (1 + |β|²)/σ²) over the contexts, in the units."""
+        if not self.learner.prior_cases:
+            return 0.0
+        lines = self._standard(gaussian_lines(cpd))
+        squares = 1.0 + lines.intercept**2 + (lines.coefficients**2).sum(axis=1)
+        return -0.5 * self.learner.prior_cases * float((np.log(lines.variance) + squares / lines.variance).sum())
+
+    def _own(self, lines: GaussianLines) -> GaussianLines:
+        """Lines in the units as lines of the variables themselves."""
+        scale, center = self.units.scale, self.units.center
+        slopes = lines.coefficients * (scale[-1] / scale[:-1])
+        intercept = center[-1] + scale[-1] * lines.intercept - slopes @ center[:-1]
+        return GaussianLines(intercept, slopes, lines.variance * scale[-1] ** 2)
+
+    def _standard(self, lines: GaussianLines) -> GaussianLines:
+        scale, center = self.units.scale, self.units.center
+        intercept = (lines.intercept + lines.coefficients @ center[:-1] - center[-1]) / scale[-1]
+        return GaussianLines(intercept, lines.coefficients * (scale[:-1] / scale[-1]), lines.variance / scale[-1] ** 2)
