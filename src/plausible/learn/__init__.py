@@ -182,6 +182,39 @@ if TYPE_CHECKING:
     from plausible.learn.incomplete.variational_em import (
         VariationalEM,
     )
+    from plausible.learn.incomplete_scores.cardinality import (
+        CardinalityChoice,
+        CardinalityScore,
+        choose_cardinality,
+        cluster_cardinality,
+    )
+    from plausible.learn.incomplete_scores.cardinality_growth import (
+        grow_cardinality,
+    )
+    from plausible.learn.incomplete_scores.comparison import (
+        ScoreComparison,
+        compare_scores,
+    )
+    from plausible.learn.incomplete_scores.information_content import (
+        InformationContent,
+        information_content,
+    )
+    from plausible.learn.incomplete_scores.laplace import (
+        LaplaceIntegral,
+        laplace_integral,
+    )
+    from plausible.learn.incomplete_scores.parameter_budget import (
+        ParameterBudget,
+        parameter_budget,
+    )
+    from plausible.learn.incomplete_scores.score import (
+        INCOMPLETE_SCORES,
+        IncompleteScore,
+        score_incomplete,
+    )
+    from plausible.learn.incomplete_scores.task import (
+        ScoreOptions,
+    )
     from plausible.learn.incomplete_structures.available import (
         AvailableStatistics,
         PairwiseStatistics,
@@ -330,6 +363,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AIC",
     "BIC",
+    "INCOMPLETE_SCORES",
     "K2",
     "LBFGS",
     "METHODS",
@@ -351,6 +385,8 @@ __all__ = [
     "BlockMetropolis",
     "BoundedResult",
     "CPDLearner",
+    "CardinalityChoice",
+    "CardinalityScore",
     "Cases",
     "CellGibbs",
     "ChainLengths",
@@ -426,14 +462,17 @@ __all__ = [
     "Ignorability",
     "Imputed",
     "IncompleteRows",
+    "IncompleteScore",
     "IncrementalEM",
     "IndependenceResult",
     "IndependenceTest",
     "IndicatorTests",
+    "InformationContent",
     "Interval",
     "K2Score",
     "KDBClassifier",
     "Knowledge",
+    "LaplaceIntegral",
     "LearnerComparison",
     "LearningCurve",
     "LikelihoodGradient",
@@ -460,6 +499,7 @@ __all__ = [
     "OrderPosterior",
     "OverrelaxedEM",
     "PairwiseStatistics",
+    "ParameterBudget",
     "ParameterDraws",
     "ParameterFit",
     "ParameterKnowledge",
@@ -489,6 +529,8 @@ __all__ = [
     "SampledPosterior",
     "SamplingProgress",
     "Score",
+    "ScoreComparison",
+    "ScoreOptions",
     "ScoreSensitivity",
     "SequenceExpectations",
     "SliceGraph",
@@ -512,14 +554,17 @@ __all__ = [
     "augmentation_step",
     "bootstrap",
     "break_sticks",
+    "choose_cardinality",
     "choose_clusters",
     "cluster_by_variational_bayes",
+    "cluster_cardinality",
     "cluster_posteriors",
     "cluster_profiles",
     "compare_clusterings",
     "compare_generative_discriminative",
     "compare_learners",
     "compare_mixtures",
+    "compare_scores",
     "complete_rows",
     "completed_scores",
     "completed_table",
@@ -546,13 +591,16 @@ __all__ = [
     "gaussian_likelihood_gradient",
     "gradient_ascent",
     "graph_log_likelihood",
+    "grow_cardinality",
     "hide",
     "identifiability",
     "impute",
     "indicator_tests",
     "indicators",
+    "information_content",
     "irrelevant_features",
     "item_probabilities",
+    "laplace_integral",
     "learn_conditional",
     "learn_sequences",
     "learning_curve",
@@ -575,6 +623,7 @@ __all__ = [
     "optimal_parents",
     "order_posterior",
     "pair_distance",
+    "parameter_budget",
     "parameter_posterior",
     "parameters",
     "parents_and_children",
@@ -594,6 +643,7 @@ __all__ = [
     "sample_partitions",
     "sample_structures",
     "score",
+    "score_incomplete",
     "score_sensitivity",
     "search_classes",
     "search_orders",
@@ -681,6 +731,14 @@ _FILES = {
     "incomplete.starts": "SymmetricStart symmetric_hidden",
     "incomplete.stopping": "remaining_error",
     "incomplete.variational_em": "VariationalEM",
+    "incomplete_scores.cardinality": "CardinalityChoice CardinalityScore choose_cardinality cluster_cardinality",
+    "incomplete_scores.cardinality_growth": "grow_cardinality",
+    "incomplete_scores.comparison": "ScoreComparison compare_scores",
+    "incomplete_scores.information_content": "InformationContent information_content",
+    "incomplete_scores.laplace": "LaplaceIntegral laplace_integral",
+    "incomplete_scores.parameter_budget": "ParameterBudget parameter_budget",
+    "incomplete_scores.score": "INCOMPLETE_SCORES IncompleteScore score_incomplete",
+    "incomplete_scores.task": "ScoreOptions",
     "incomplete_structures.available": "AvailableStatistics PairwiseStatistics complete_rows",
     "incomplete_structures.starts": "DisconnectedHidden",
     "incomplete_structures.structural_em": "SEMRules SEMState StructuralEMFit completed_scores",

@@ -115,6 +115,11 @@ class ParameterDraws:
         """The network of posterior means; it predicts as `log_predictive` but for dependence between tables."""
         return self.problem.network(np.tensordot(self.weights, self.means, axes=2))
 
+    @property
+    def estimated(self) -> frozenset[str]:
+        """None: all that is uncertain was drawn."""
+        return frozenset()
+
     def variance_along(self, slopes: Mapping[str, Floats]) -> float:
         """The variance over draws of Σ slope · θ: what error bars of `query(..., uncertainty=draws)` need."""
         moved = np.zeros(self.weights.shape)

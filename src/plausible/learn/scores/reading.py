@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from plausible.data.table import TableLike
+from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, UnknownVariable, close_match
 from plausible.graphs import DAG
 from plausible.graphs.graph_input import GraphLike, read_dag
-from plausible.learn.estimation.priors import K2, BDe, BDeu, Dirichlet
+from plausible.learn.estimation.priors import K2, BDe, BDeu, Dirichlet, Prior
 from plausible.learn.named_options import read_named_option
 from plausible.learn.scores.bge import BGe
 from plausible.learn.scores.conditional_gaussian import ConditionalGaussian
 from plausible.learn.scores.description_length import DescriptionLength
-from plausible.learn.scores.dirichlet import BDeuScore, BDsScore, K2Score, StandardBayesian
+from plausible.learn.scores.dirichlet import BDeuScore, BDsScore, DirichletScore, K2Score, StandardBayesian
 from plausible.learn.scores.gaussian import GaussianLikelihood
 from plausible.learn.scores.normalized_likelihood import FactorizedNML, QuotientNML
 from plausible.learn.scores.penalized import AIC, BIC, LogLikelihood
+from plausible.learn.scores.prior_network import BDeScore
 from plausible.learn.scores.score import Score
 
 __all__ = ["SCORES", "read_score", "score_graph"]
@@ -86,17 +87,26 @@ def read_score(score: str | Score) -> Score:
     return _NUMBERED[name](number)
 
 
-def score_graph(graph: GraphLike[DAG], data: TableLike, score: str | Score = "bic") -> float:
-    """How well a graph fits data: the sum of the scores of its families.
+#: The scores that have a way with missing cells of their own.
+_METHODS = (BIC, BDeScore, BDeuScore, DirichletScore, K2Score)
+
+
+def score_graph(
+    graph: GraphLike[DAG], data: TableLike, score: str | Score = "bic", *, method: str | None = None
+) -> float:
+    """How well a graph fits data: the sum of the scores of its families; with missing cells, what stands for it.
 
     Parameters
     ----------
     graph
         On the columns of the data; those without edges need not be named.
     data
-        What `Table.read` takes.
+        What `Table.read` takes; cells may be missing (None, NaN).
     score
         A score or its name.
+    method
+        How it is had where cells are missing: one of `INCOMPLETE_SCORES`, with the prior of a Dirichlet score, or
+        `K2`. Unless given, "bic" for BIC, and "cheeseman-stutz" for Dirichlet scores. `score_incomplete` tells more.
 
     Examples
     --------
@@ -104,10 +114,36 @@ def score_graph(graph: GraphLike[DAG], data: TableLike, score: str | Score = "bi
     >>> data = {"rain": ["no", "yes", "no", "yes"], "grass": ["dry", "wet", "dry", "wet"]}
     >>> round(pb.learn.score("rain -> grass", data), 4), round(pb.learn.score(pb.DAG(""), data), 4)
     (-4.852, -6.9315)
+    >>> data["rain"][0] = None
+    >>> round(pb.learn.score("rain -> grass", data), 4), round(pb.learn.score("rain -> grass", data, "k2"), 4)
+    (-4.852, -5.3503)
     """
-    scores = read_score(score).on_data(data)
+    wanted = read_score(score)
+    table = data if isinstance(data, Table) else Table.read(data)
+    if method is not None or (table.missing and isinstance(wanted, _METHODS)):
+        return _score_incomplete(graph, table, wanted, method)
+    scores = wanted.on_data(table)
     read, names = read_dag(graph), list(scores.names)
     for node in read.nodes:
         if node not in names:
             raise UnknownVariable.named(node, names, "the data")
     return scores.graph(DAG(read.edges, nodes=names))
+
+
+def _score_incomplete(graph: GraphLike[DAG], table: Table, score: Score, method: str | None) -> float:
+    """The score of a graph on the columns of a table with missing cells."""
+    from plausible.learn.incomplete_scores.score import score_incomplete  # which needs most of `learn`
+
+    prior: Prior = K2()
+    if isinstance(score, BDeuScore):
+        prior = BDeu(score.equivalent_sample_size)
+    elif isinstance(score, DirichletScore):
+        prior = Dirichlet(score.pseudo_count)
+    elif isinstance(score, BDeScore):
+        prior = BDe(score.network, score.equivalent_sample_size)
+    read = read_dag(graph)
+    for node in read.nodes:
+        if node not in table.variables:
+            raise UnknownVariable.named(node, table.variables, "the data")
+    usual = "bic" if isinstance(score, BIC) else "cheeseman-stutz"
+    return score_incomplete(DAG(read.edges, nodes=list(table.variables)), table, method or usual, prior).value

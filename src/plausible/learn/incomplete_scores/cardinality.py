@@ -1,0 +1,247 @@
+"""How many states a hidden variable should have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from plausible.data.table import Table, TableLike
+from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
+from plausible.factors import Factor
+from plausible.graphs.graph_input import read_dag
+from plausible.learn.estimation.priors import PriorLike
+from plausible.learn.incomplete.functional import observed_log_likelihood
+from plausible.learn.incomplete_scores.dirichlet_rows import Floats
+from plausible.learn.incomplete_scores.score import read_incomplete_score, score_task
+from plausible.learn.incomplete_scores.task import ScoreOptions, ScoreTask
+from plausible.learn.mixtures.choice import ClusterChoice, choose_clusters
+from plausible.models import BayesianNetwork
+
+__all__ = [
+    "CardinalityChoice",
+    "CardinalityScore",
+    "check_hidden",
+    "choose_cardinality",
+    "cluster_cardinality",
+    "scored_cardinality",
+]
+
+
+class CardinalityScore(NamedTuple):
+    """One number of states: its score, the standard error where it was drawn or measured, and the network."""
+
+    cardinality: int
+    value: float
+    error: float
+    network: BayesianNetwork
+
+
+Progress: TypeAlias = Callable[[CardinalityScore], object]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CardinalityChoice:
+    """The numbers of states that were tried; made by `choose_cardinality` or `grow_cardinality`.
+
+    Attributes
+    ----------
+    hidden
+        The variable.
+    score
+        By which they were judged.
+    tried
+        One for each number, in the order of the numbers.
+    """
+
+    hidden: str
+    score: str
+    tried: tuple[CardinalityScore, ...]
+
+    @property
+    def best(self) -> int:
+        """The number with the largest score; of equal ones the least."""
+        return max(self.tried, key=lambda found: (found.value, -found.cardinality)).cardinality
+
+    @property
+    def network(self) -> BayesianNetwork:
+        """The network with the best number of states."""
+        return next(found.network for found in self.tried if found.cardinality == self.best)
+
+    # --- averaging ---
+
+    def weights(self, prior: Mapping[int, float] | None = None) -> dict[int, float]:
+        """P(K | D) ∝ P(K) exp(score): how probable each number is; all are as probable beforehand unless given."""
+        if self.score == "holdout":
+            raise NotSupported("Held-out likelihoods are no marginal ones: choose by another score to average.")
+        given = {found.cardinality: 1.0 if prior is None else prior.get(found.cardinality, 0.0) for found in self.tried}
+        if min(given.values()) < 0 or not any(given.values()):
+            raise InvalidArgument("Prior weights of numbers of states are not negative, and not all zero.")
+        with np.errstate(divide="ignore"):
+            logs = np.array([found.value + np.log(given[found.cardinality]) for found in self.tried])
+        shares = np.exp(logs - np.logaddexp.reduce(logs))
+        return dict(zip(given, shares.tolist(), strict=True))
+
+    def log_likelihood(self, data: Any, prior: Mapping[int, float] | None = None) -> Floats:
+        """log Σ_K P(K | D) P(row | K) of each row: Bayesian model averaging over the number of states."""
+        weights = self.weights(prior)
+        with np.errstate(divide="ignore"):
+            logs = [
+                np.log(weights[found.cardinality]) + np.asarray(found.network.compile().log_likelihood(data))
+                for found in self.tried
+            ]
+        return np.asarray(np.logaddexp.reduce(logs, axis=0))
+
+    def query(
+        self, target: str, evidence: Mapping[str, Any] | None = None, prior: Mapping[int, float] | None = None
+    ) -> Factor:
+        """P(target | evidence) averaged over the number of states, each weighted by P(K | D) P(evidence | K)."""
+        if target == self.hidden:
+            raise InvalidArgument(f"{target!r} has other states in each network: ask of an observed variable.")
+        weights, given = self.weights(prior), dict(evidence or {})
+        logs = np.array([found.network.log_probability(given) if given else 0.0 for found in self.tried])
+        shares = np.array([weights[found.cardinality] for found in self.tried]) * np.exp(logs - logs.max())
+        answers = [found.network.query(target, evidence=given) for found in self.tried]
+        values = sum(share * answer.values for share, answer in zip(shares / shares.sum(), answers, strict=True))
+        return Factor(answers[0].scope, values)
+
+    def __str__(self) -> str:
+        best = self.best
+        lines = [
+            f"{found.cardinality:>6}  {found.value:>16.3f}" + " best" * (found.cardinality == best)
+            for found in self.tried
+        ]
+        return "\n".join([f"{'states':>6}  {self.score:>16}", *lines])
+
+
+def choose_cardinality(
+    graph: object,
+    data: TableLike,
+    hidden: str,
+    numbers: Iterable[int] = range(1, 6),
+    score: str = "cheeseman-stutz",
+    prior: PriorLike = None,
+    *,
+    others: Mapping[str, int] | None = None,
+    folds: int = 5,
+    options: ScoreOptions | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> CardinalityChoice:
+    """Try several numbers of states of a hidden variable, each with EM from several starts.
+
+    Parameters
+    ----------
+    graph
+        A DAG or arrow text.
+    data
+        Rows with missing cells; they have no column of the hidden variable.
+    hidden
+        The variable.
+    numbers
+        Of states, to be tried.
+    score
+        One of `INCOMPLETE_SCORES`, or "holdout": the log-likelihood of rows left out, fold by fold.
+    prior
+        Of tables; `K2` unless given.
+    others
+        Other hidden variables: name -> number of states.
+    folds
+        Into how many parts "holdout" divides the rows.
+    options, seed
+        As for `score_incomplete`.
+    progress
+        Told the score of each number; a true answer stops.
+
+    Examples
+    --------
+    >>> rows = {name: [0, 1] * 30 for name in "abc"}
+    >>> choice = choose_cardinality("H -> a; H -> b; H -> c", rows, "H", [1, 2, 3])
+    >>> choice.best, round(choice.weights()[2], 2)
+    (2, 0.97)
+    """
+    tried = sorted(set(numbers))
+    if not tried or tried[0] < 1:
+        raise InvalidArgument(f"Numbers of states are at least one, and there is at least one, not {tried}.")
+    check_hidden(graph, hidden)
+    name = score if score == "holdout" else read_incomplete_score(score)
+    found: list[CardinalityScore] = []
+    for number in tried:
+        task = ScoreTask.of(graph, data, prior, {**(others or {}), hidden: number}, options)
+        found.append(scored_cardinality(replace(task, seed=seed), number, name, folds))
+        if progress is not None and progress(found[-1]):
+            break
+    return CardinalityChoice(hidden, name, tuple(found))
+
+
+def scored_cardinality(task: ScoreTask, number: int, score: str, folds: int = 5) -> CardinalityScore:
+    """The score of one number of states."""
+    if score == "holdout":
+        value, error = _held_out(task, folds)
+        return CardinalityScore(number, value, error, task.fit.network)
+    found = score_task(task, score)
+    return CardinalityScore(number, found.value, found.error, found.network or task.fit.network)
+
+
+def _held_out(task: ScoreTask, folds: int) -> tuple[float, float]:
+    """The log-likelihood of all rows, each under a network fitted to the other folds, and its standard error."""
+    table = task.data if isinstance(task.data, Table) else Table.read(task.data)
+    if not 2 <= folds <= table.num_rows:
+        raise InvalidArgument(f"folds={folds}: from 2 to the number of rows, {table.num_rows}.")
+    fold = np.random.default_rng(task.seed).permutation(table.num_rows) % folds
+    values = []
+    for part in range(folds):
+        fit = replace(task, data=table.take(fold != part)).fit
+        values.append(observed_log_likelihood(fit.network, table.take(fold == part)))
+    return float(np.sum(values)), float(np.sqrt(folds) * np.std(values, ddof=1))
+
+
+def check_hidden(graph: object, hidden: str) -> None:
+    """Refuse what is not in the graph, and a network, which says how many states there are."""
+    names = [str(node) for node in (graph.graph if isinstance(graph, BayesianNetwork) else read_dag(graph)).nodes]
+    if hidden not in names:
+        raise UnknownVariable.named(hidden, names, "this graph")
+    if isinstance(graph, BayesianNetwork):
+        raise InvalidArgument("A network says how many states its variables have: give its graph, network.graph.")
+
+
+def cluster_cardinality(
+    graph: object,
+    data: TableLike,
+    hidden: str,
+    numbers: Iterable[int] = range(1, 9),
+    criterion: str = "bic",
+    **options: Any,
+) -> ClusterChoice:
+    """How many states a hidden variable should have, by clustering the rows over its Markov blanket alone.
+
+    Naive Bayes over the blanket stands for the whole network, which needs not be fitted: cheap, and good for a first
+    number (Koller & Friedman 2009, §19.5.2).
+
+    Parameters
+    ----------
+    graph
+        A DAG or arrow text.
+    data
+        Rows with missing cells.
+    hidden
+        The variable.
+    numbers, criterion, options
+        As for `choose_clusters`.
+
+    Examples
+    --------
+    >>> rows = {name: [0, 1] * 30 for name in "abc"}
+    >>> cluster_cardinality("H -> a; H -> b; H -> c", rows, "H", range(1, 4)).best
+    2
+    """
+    dag = graph.graph if isinstance(graph, BayesianNetwork) else read_dag(graph)
+    if hidden not in dag.nodes:
+        raise UnknownVariable.named(hidden, list(dag.nodes), "this graph")
+    table = data if isinstance(data, Table) else Table.read(data)
+    blanket = [str(name) for name in dag.markov_blanket(hidden) if name in table.variables]
+    if not blanket:
+        raise InvalidArgument(f"No variable of the Markov blanket of {hidden!r} is in the data: nothing tells of it.")
+    return choose_clusters(table.select(blanket), numbers, criterion, **options)

@@ -1,0 +1,299 @@
+"""The score of a structure on incomplete data, by name."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+
+from plausible.data.table import TableLike
+from plausible.errors import InvalidArgument, close_match
+from plausible.learn.estimation.priors import PriorLike
+from plausible.learn.gradients.identifiability import identifiability
+from plausible.learn.incomplete.em import EMFit, EMProgress
+from plausible.learn.incomplete_scores.candidate import candidate_estimate
+from plausible.learn.incomplete_scores.exact import exact_log_marginal
+from plausible.learn.incomplete_scores.laplace import laplace_integral, posterior_curvature
+from plausible.learn.incomplete_scores.task import ScoreOptions, ScoreTask
+from plausible.learn.scores.structure_prior import StructurePrior
+from plausible.models import BayesianNetwork
+from plausible.variables import Variable
+
+__all__ = ["INCOMPLETE_SCORES", "IncompleteScore", "read_incomplete_score", "score_incomplete", "score_task"]
+
+_AT_RANDOM = "cells are missing at random"
+_MAXIMUM = "EM found the greatest maximum"
+_ONE_ORDER = "one order of hidden states stands for all"
+
+
+class _Scored(NamedTuple):
+    """Terms that add up to a score, what they rest on, the standard error, and the fit where there was one."""
+
+    terms: dict[str, float]
+    assumed: tuple[str, ...]
+    error: float
+    fit: EMFit | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IncompleteScore:
+    """A score of a structure, and how it was got; made by `score_incomplete`.
+
+    Attributes
+    ----------
+    score
+        Its name.
+    value
+        An approximation of log P(D | G) + log P(G); the sum of `terms`.
+    terms
+        What it is the sum of.
+    assumed
+        What it rests on.
+    error
+        The standard error of a value that was drawn, zero where nothing was drawn.
+    log_orders
+        The log of the number of orders of hidden states, which all explain the data as well. P(D | G) counts each, and
+        approximations around one mode ("laplace", "cheeseman-stutz", "variational") only one: with clusters that are
+        well apart the truth is higher by this number.
+    network
+        The parameters at the maximum, where the score has one.
+    num_parameters
+        How many are free.
+    seconds
+        How long it took.
+
+    Notes
+    -----
+    "cheeseman-stutz" and "variational" are never above log P(D | G) + log P(G).
+    """
+
+    score: str
+    value: float
+    terms: Mapping[str, float]
+    assumed: tuple[str, ...]
+    error: float
+    log_orders: float
+    network: BayesianNetwork | None
+    num_parameters: int
+    seconds: float
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __repr__(self) -> str:
+        return f"<IncompleteScore: {self.score} {self.value:.6g}>"
+
+    def __str__(self) -> str:
+        lines = [f"{self.score}: {self.value:.4f}" + (f" ± {self.error:.2g}" if self.error else "")]
+        lines += [f"  {name}: {term:.4f}" for name, term in self.terms.items()]
+        return "\n".join([*lines, *(f"  assumes that {text}" for text in self.assumed)])
+
+
+def score_incomplete(
+    graph: object,
+    data: TableLike,
+    score: str = "cheeseman-stutz",
+    prior: PriorLike = None,
+    *,
+    hidden: Mapping[str, int] | Iterable[Variable] = (),
+    structure_prior: StructurePrior | None = None,
+    options: ScoreOptions | None = None,
+    seed: int = 0,
+    progress: EMProgress | None = None,
+    time_limit: float | None = None,
+) -> IncompleteScore:
+    """How well a graph explains rows with missing cells: log P(D | G), which has no closed form, by a name.
+
+    - "exact": the sum over all completions; tiny data only.
+    - "bic": ℓ(θ) - ½ log M Dim(G) at the greatest likelihood; "bic-effective" charges for the rank of the derivatives
+      of log P(row), which is what the rows can tell (Geiger, Heckerman & Meek 1996).
+    - "laplace": ℓ(θ) + log P(θ) + d/2 log 2π - ½ log |C| at the mode in the coordinates log θ, C with the prior in it.
+    - "cheeseman-stutz": log P(D*) + ℓ(θ) - log P(D* | θ), D* completed by its expectation; a lower bound.
+    - "candidate": P(D | θ) P(θ) / P(θ | D), the denominator by completions drawn from the posterior.
+    - "variational": the bound of variational Bayes; at least the Cheeseman-Stutz score.
+
+    See Koller & Friedman (2009), §19.4.1, and Chickering & Heckerman (1997), Efficient approximations for the marginal
+    likelihood of Bayesian networks with hidden variables, Machine Learning 29.
+
+    Parameters
+    ----------
+    graph
+        A DAG, arrow text, or a network, which says which states its variables have.
+    data
+        Rows with missing cells (None, NaN).
+    score
+        One of `INCOMPLETE_SCORES`.
+    prior
+        Of tables, with positive pseudo-counts; `K2` unless given. BIC has none.
+    hidden
+        Variables of the graph that the data lack: name -> number of states, or variables.
+    structure_prior
+        P(G); all graphs are as probable unless given.
+    options
+        How much work goes into it.
+    seed
+        Of starts and draws.
+    progress
+        Told an `EMState` after each step of EM; a true answer ends it.
+    time_limit
+        In seconds, for EM.
+
+    Notes
+    -----
+    All but "exact" run EM. "laplace" and "bic-effective" then cost a run for each different row and entry of a table.
+
+    Examples
+    --------
+    >>> rows = {"rain": ["no", "yes", None, "no"] * 2, "grass": ["dry", "wet", "wet", None] * 2}
+    >>> for name in ("exact", "laplace", "cheeseman-stutz"):
+    ...     print(name, round(score_incomplete("rain -> grass", rows, name).value, 3))
+    exact -8.366
+    laplace -8.572
+    cheeseman-stutz -8.839
+    """
+    task = replace(
+        ScoreTask.of(graph, data, prior, hidden, options), seed=seed, progress=progress, time_limit=time_limit
+    )
+    return score_task(task, score, structure_prior)
+
+
+def read_incomplete_score(score: str) -> str:
+    """The name of a score, case and underscores disregarded."""
+    name = str(score).lower().replace("_", "-")
+    if name not in INCOMPLETE_SCORES:
+        raise InvalidArgument(
+            f"{score!r} is no score of incomplete data.{close_match(name, INCOMPLETE_SCORES)} There are "
+            f"{', '.join(INCOMPLETE_SCORES)}."
+        )
+    return name
+
+
+def score_task(task: ScoreTask, score: str, structure_prior: StructurePrior | None = None) -> IncompleteScore:
+    """The same of a task that may have been fitted before: fits are kept with it."""
+    name, began = read_incomplete_score(score), time.perf_counter()
+    terms, assumed, error, fit = _SCORES[name](task)
+    if structure_prior is not None:
+        terms = {**terms, "structure prior": _log_structure(task, structure_prior)}
+    return IncompleteScore(
+        name,
+        sum(terms.values()),
+        MappingProxyType(terms),
+        (_AT_RANDOM, *assumed),
+        error,
+        task.log_orders,
+        None if fit is None else fit.network,
+        _num_parameters(task),
+        time.perf_counter() - began,
+    )
+
+
+def _num_parameters(task: ScoreTask) -> int:
+    return len(task.rows.row_of_entry) - len(task.rows.row_lengths)
+
+
+def _log_structure(task: ScoreTask, prior: StructurePrior) -> float:
+    names = list(task.variables)
+    places = {name: place for place, name in enumerate(names)}
+    weights = prior.weights(names)
+    edges = [(places[parent], places[name]) for name in names for parent in task.parents[name]]
+    return len(names) * weights.family + float(sum(weights.edges[edge] for edge in edges))
+
+
+# --- the scores ---
+
+
+def _fitted(fit: EMFit) -> tuple[str, ...]:
+    return (_MAXIMUM,) if fit.converged else (f"EM had come far enough, though it ended by its {fit.stopped}",)
+
+
+def _one_order(task: ScoreTask) -> tuple[str, ...]:
+    return (_ONE_ORDER,) if task.log_orders else ()
+
+
+def _exact(task: ScoreTask) -> _Scored:
+    return _Scored({"log marginal likelihood": exact_log_marginal(task)}, (), 0.0, None)
+
+
+def _bic(task: ScoreTask) -> _Scored:
+    return _penalized(task, _num_parameters(task), ())
+
+
+def _bic_effective(task: ScoreTask) -> _Scored:
+    # At a fit, where entries may be zero or states alike, the rank may be lower than nearly everywhere else.
+    rank = identifiability(task.random_network(), task.data).effective_dimension if task.cases.num_cases else 0
+    return _penalized(task, rank, (f"{rank} of {_num_parameters(task)} free parameters are told by the rows",))
+
+
+def _penalized(task: ScoreTask, dimension: int, assumed: tuple[str, ...]) -> _Scored:
+    fit = task.likelihood_fit
+    price = 0.5 * math.log(max(task.cases.total, 1.0)) * dimension
+    terms = {"log-likelihood": fit.log_likelihood, "penalty": -price}
+    return _Scored(terms, (*_fitted(fit), "rows are many", *assumed), 0.0, fit)
+
+
+def _laplace(task: ScoreTask) -> _Scored:
+    rows, theta = task.rows, task.theta
+    # The density of log θ is that of θ times the Jacobian Π θ.
+    log_prior = float(rows.log_density(theta)) + float(np.log(theta).sum())
+    found = laplace_integral(0.0, posterior_curvature(task))
+    terms = {"log-likelihood": task.fit.log_likelihood, "log-prior": log_prior}
+    terms |= {"volume": found.volume, "curvature": found.curvature}
+    notes = ["the posterior of log θ is Gaussian around its mode", *_one_order(task)]
+    if found.num_upward:
+        notes.append(f"{found.num_upward} directions that curve upwards may be left out: EM stopped at no maximum")
+    if found.rank + found.num_upward < _num_parameters(task):
+        notes.append(f"{found.rank} of {_num_parameters(task)} directions have a curvature; flat ones do not count")
+    return _Scored(terms, (*_fitted(task.fit), *notes), 0.0, task.fit)
+
+
+def _cheeseman_stutz(task: ScoreTask) -> _Scored:
+    completed = float(task.counts @ np.log(task.theta))
+    terms = {
+        "completed data": float(task.rows.log_marginal(task.counts)),
+        "log-likelihood": task.fit.log_likelihood,
+        "completed likelihood": -completed,
+    }
+    notes = ("the error at the mode is that of all parameters", *_one_order(task))
+    return _Scored(terms, (*_fitted(task.fit), *notes), 0.0, task.fit)
+
+
+def _candidate(task: ScoreTask) -> _Scored:
+    from plausible.learn.incomplete_scores.posterior_parts import completion_counts
+
+    asked = completion_counts(task, 2 * task.seed)[:: max(task.options.num_draws // task.options.num_candidates, 1)]
+    after = asked[: task.options.num_candidates - 1] + task.rows.pseudo_counts
+    means = after / task.rows.row_sums(after)[:, task.rows.row_of_entry]
+    candidates = np.vstack([task.theta, means])
+    found = candidate_estimate(task, candidates, completion_counts(task, 2 * task.seed + 1))
+    notes = (f"{task.options.num_draws} completions stand for all, up to the order of hidden states",)
+    return _Scored({"log marginal likelihood": found.value}, notes, found.error, task.fit)
+
+
+def _variational(task: ScoreTask) -> _Scored:
+    from plausible.learn.incomplete_scores.posterior_parts import variational_bound
+
+    found = variational_bound(task)
+    ended = () if found.converged else ("the bound had come far enough when it was stopped",)
+    notes = ("parameters and missing cells are nearly independent given the data", *_one_order(task), *ended)
+    return _Scored({"bound": found.value}, notes, 0.0, task.fit)
+
+
+_SCORES: Mapping[str, Callable[[ScoreTask], _Scored]] = MappingProxyType(
+    {
+        "exact": _exact,
+        "bic": _bic,
+        "bic-effective": _bic_effective,
+        "laplace": _laplace,
+        "cheeseman-stutz": _cheeseman_stutz,
+        "candidate": _candidate,
+        "variational": _variational,
+    }
+)
+
+#: The names of scores.
+INCOMPLETE_SCORES: tuple[str, ...] = tuple(_SCORES)

@@ -1,0 +1,231 @@
+"""What every score of a structure on incomplete data starts from: cases, a prior, and the parameters that fit best."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice, permutations, product
+
+import numpy as np
+
+from plausible.cpds import TableCPD
+from plausible.data.table import TableLike
+from plausible.errors import InvalidArgument
+from plausible.learn.estimation.priors import K2, PriorLike
+from plausible.learn.gradients.observed import tables_of
+from plausible.learn.incomplete.cases import Cases
+from plausible.learn.incomplete.em import EMFit, EMProgress, learn_em
+from plausible.learn.incomplete.expectations import ExactExpectations
+from plausible.learn.incomplete.problem import EMProblem, read_problem
+from plausible.learn.incomplete.starts import start_network
+from plausible.learn.incomplete_scores.dirichlet_rows import DirichletRows, Floats
+from plausible.models import BayesianNetwork
+from plausible.variables import Variable
+
+__all__ = ["ScoreOptions", "ScoreTask"]
+
+#: Of more orders of the states of hidden variables, so many are looked at.
+_MOST_ORDERS = 720
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreOptions:
+    """How much work goes into a score.
+
+    Attributes
+    ----------
+    restarts
+        More runs of EM, from random tables; scores at a local maximum that is not the best are too low.
+    tolerance
+        Of EM, relative: a Laplace score needs the very maximum.
+    start
+        Where EM sets out from first; see `learn_em`.
+    num_draws, burn_in
+        Completions that the candidate method draws with each of two chains, and those that it throws away first.
+    num_candidates
+        Parameters at which the candidate method asks.
+    max_entries
+        The exact score may keep so many numbers at a time.
+    """
+
+    restarts: int = 4
+    tolerance: float = 1e-9
+    start: BayesianNetwork | None = None
+    num_draws: int = 500
+    burn_in: int = 100
+    num_candidates: int = 8
+    max_entries: int = 20_000_000
+
+    def __post_init__(self) -> None:
+        least = {"restarts": 0, "num_draws": 1, "burn_in": 0, "num_candidates": 1, "max_entries": 1}
+        for name, bound in least.items():
+            if getattr(self, name) < bound:
+                raise InvalidArgument(f"{name}= is at least {bound}, not {getattr(self, name)!r}.")
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreTask:
+    """A graph with hidden or partly observed variables, and the data that it is to explain.
+
+    Attributes
+    ----------
+    graph, data, prior, hidden
+        As `learn_em` takes them; the prior is `K2` where none is given.
+    seed
+        A whole number.
+    options, progress, time_limit
+        For EM and what comes after it.
+    """
+
+    graph: object
+    data: TableLike
+    prior: PriorLike
+    hidden: Mapping[str, int] | tuple[Variable, ...]
+    seed: int = 0
+    options: ScoreOptions = ScoreOptions()
+    progress: EMProgress | None = None
+    time_limit: float | None = None
+
+    @classmethod
+    def of(
+        cls,
+        graph: object,
+        data: TableLike,
+        prior: PriorLike = None,
+        hidden: Mapping[str, int] | Iterable[Variable] = (),
+        options: ScoreOptions | None = None,
+    ) -> ScoreTask:
+        """With the usual options."""
+        given = dict(hidden) if isinstance(hidden, Mapping) else tuple(hidden)
+        return cls(graph, data, K2() if prior is None else prior, given, options=options or ScoreOptions())
+
+    @cached_property
+    def _problem(self) -> EMProblem:
+        return read_problem(self.graph, self.data, self.hidden, self.prior, "mean")
+
+    @property
+    def cases(self) -> Cases:
+        """The different rows."""
+        return self._problem.cases
+
+    @property
+    def variables(self) -> Mapping[str, Variable]:
+        """Name -> variable."""
+        return self._problem.maximization.variables
+
+    @property
+    def parents(self) -> Mapping[str, tuple[str, ...]]:
+        """Name -> the names of its parents."""
+        return self._problem.maximization.parents
+
+    @cached_property
+    def rows(self) -> DirichletRows:
+        """The prior."""
+        for name, alpha in self._problem.maximization.exponents.items():
+            if not (alpha > 0).all():
+                raise InvalidArgument(
+                    f"The prior of {name!r} has pseudo-counts that are zero: marginal likelihoods need positive ones, "
+                    "such as prior=K2() or BDeu(10)."
+                )
+        return DirichletRows(dict(self._problem.maximization.exponents))
+
+    @cached_property
+    def fit(self) -> EMFit:
+        """EM for the mode of the posterior in the coordinates log θ."""
+        return self._em(self.prior)
+
+    @cached_property
+    def likelihood_fit(self) -> EMFit:
+        """EM for the greatest likelihood."""
+        return self._em(None)
+
+    def _em(self, prior: PriorLike) -> EMFit:
+        chosen = self.options
+        return learn_em(
+            self.graph,
+            self.data,
+            prior,
+            hidden=self.hidden,
+            start=chosen.start,
+            restarts=0 if self.cases.is_complete else chosen.restarts,
+            seed=self.seed,
+            tolerance=chosen.tolerance,
+            max_steps=20_000,
+            progress=self.progress,
+            time_limit=self.time_limit,
+        )
+
+    @cached_property
+    def theta(self) -> Floats:
+        """The tables of `fit`, flat."""
+        return self.rows.flat(tables_of(self.fit.network))
+
+    @cached_property
+    def counts(self) -> Floats:
+        """What `fit` expects of all families, flat: those of the completed data set D*."""
+        return self.rows.flat(self.fit.expectations.counts)
+
+    def random_network(self) -> BayesianNetwork:
+        """The graph with tables drawn at random."""
+        return start_network(self._problem.maximization, self.cases, "random", np.random.default_rng(self.seed))
+
+    def log_likelihood(self, theta: Floats) -> float:
+        """log P(observed cells | θ), of flat tables."""
+        cpds = []
+        for name, part in self.rows.parts.items():
+            parents = tuple(self.variables[parent] for parent in self.parents[name])
+            table = theta[part].reshape(self.rows.tables[name].shape)
+            cpds.append(TableCPD.from_rows(self.variables[name], parents, table)[0])
+        return self._expectations.at(BayesianNetwork(cpds)).log_likelihood
+
+    @cached_property
+    def _expectations(self) -> ExactExpectations:
+        return ExactExpectations(self.cases)
+
+    # --- orders of hidden states ---
+
+    @cached_property
+    def exchangeable(self) -> tuple[str, ...]:
+        """The hidden variables whose states may be renamed without any change of prior and likelihood."""
+        return tuple(
+            name
+            for name in self.cases.hidden
+            if all(
+                np.array_equal(self._renamed(self.rows.pseudo_counts, {name: order}), self.rows.pseudo_counts)
+                for order in _neighbours_swapped(self.variables[name].num_states)
+            )
+        )
+
+    @property
+    def log_orders(self) -> float:
+        """The log of the number of orders of the states of exchangeable variables: the modes that look alike."""
+        return sum(math.lgamma(self.variables[name].num_states + 1) for name in self.exchangeable)
+
+    def renamed(self, theta: Floats) -> Floats:
+        """The tables with the states of exchangeable variables in all orders, or in many; shape (orders, entries)."""
+        names = self.exchangeable
+        orders = product(*(permutations(range(self.variables[name].num_states)) for name in names))
+        listed = [dict(zip(names, chosen, strict=True)) for chosen in islice(orders, _MOST_ORDERS + 1)]
+        if len(listed) > _MOST_ORDERS:
+            rng = np.random.default_rng(self.seed)
+            sizes = [self.variables[name].num_states for name in names]
+            drawn = [[tuple(rng.permutation(size).tolist()) for size in sizes] for _ in range(_MOST_ORDERS - 1)]
+            listed = [listed[0], *(dict(zip(names, chosen, strict=True)) for chosen in drawn)]
+        return np.array([self._renamed(theta, order) for order in listed])
+
+    def _renamed(self, theta: Floats, orders: Mapping[str, tuple[int, ...]]) -> Floats:
+        tables = {}
+        for name, part in self.rows.parts.items():
+            table = theta[part].reshape(self.rows.tables[name].shape)
+            for axis, other in enumerate((*self.parents[name], name)):
+                table = table.take(orders[other], axis=axis) if other in orders else table
+            tables[name] = table
+        return self.rows.flat(tables)
+
+
+def _neighbours_swapped(size: int) -> list[tuple[int, ...]]:
+    """The orders in which two states next to each other are exchanged: they make all others."""
+    places = list(range(size))
+    return [(*places[:i], i + 1, i, *places[i + 2 :]) for i in range(size - 1)]
