@@ -1,0 +1,263 @@
+"""How EM behaves: many starts on rows with missing cells, and what they reach on these rows and on new ones."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from plausible.data.table import Table
+from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.examples.library import load
+from plausible.graphs.seeds import Seed, generator_of
+from plausible.learn.estimation.priors import BDeu
+from plausible.learn.incomplete.cases import Cases
+from plausible.learn.incomplete.em import EMRules, EMState, em_init, em_run
+from plausible.learn.incomplete.expectations import ExactExpectations
+from plausible.learn.incomplete.problem import read_problem
+from plausible.learn.incomplete.starts import start_network
+from plausible.learn.missingness.mechanisms import CompletelyAtRandom, Mechanism, WholeVariables, hide
+from plausible.models import BayesianNetwork
+
+__all__ = ["EMBehaviour", "EMDesign", "EMSample", "EMTrace", "em_behaviour"]
+
+
+@dataclass(frozen=True, slots=True)
+class EMDesign:
+    """What is tried.
+
+    Attributes
+    ----------
+    sizes
+        Numbers of rows to learn from; smaller samples are the first rows of larger ones.
+    missing
+        The share of cells that are hidden, completely at random.
+    hidden
+        A variable that is never observed, or none.
+    num_starts
+        Runs from random tables, for each size.
+    num_test_rows
+        New rows, with cells hidden in the same way.
+    cases
+        Of the prior, a `BDeu`: so few that tables can follow the rows closely, and that nothing is impossible.
+    max_steps
+        At most so many steps a run.
+    tolerance
+        A run ends where a step gains at most this share of the objective.
+    same_optimum
+        Runs that end within so many bits for each row of each other are taken to have found the same optimum.
+    """
+
+    sizes: Sequence[int] = (25, 100, 400)
+    missing: float = 0.5
+    hidden: str | None = None
+    num_starts: int = 10
+    num_test_rows: int = 500
+    cases: float = 0.1
+    max_steps: int = 200
+    tolerance: float = 1e-6
+    same_optimum: float = 1e-3
+
+    def __post_init__(self) -> None:
+        if not self.sizes or min(self.sizes) < 1 or self.num_starts < 1 or self.num_test_rows < 1:
+            raise InvalidArgument("sizes=, num_starts= and num_test_rows= are at least one each.")
+        if not self.cases > 0:
+            raise InvalidArgument(f"cases={self.cases!r} must be above zero: else new rows may be impossible.")
+
+
+class EMTrace(NamedTuple):
+    """One run: log-likelihoods in bits for each row, at the start and after each step; the objective's end, likewise.
+
+    `train` is of the rows that are learned from, `test` of new ones.
+    """
+
+    train: tuple[float, ...]
+    test: tuple[float, ...]
+    objective: float
+    stopped: str
+
+    @property
+    def overfitting(self) -> float:
+        """How many bits for each new row the last step is below the best one."""
+        return max(self.test) - self.test[-1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EMSample:
+    """All runs on the rows of one size.
+
+    Attributes
+    ----------
+    num_rows
+        The size.
+    traces
+        One for each start, in their order.
+    same_optimum
+        As in the design.
+    """
+
+    num_rows: int
+    traces: tuple[EMTrace, ...]
+    same_optimum: float
+
+    @property
+    def num_optima(self) -> int:
+        """How many different ends there are, by the objective."""
+        ends = np.sort([trace.objective for trace in self.traces])
+        return 1 + int((np.diff(ends) > self.same_optimum).sum())
+
+    @property
+    def spread(self) -> float:
+        """From the worst end to the best, in bits for each row that is learned from."""
+        ends = [trace.train[-1] for trace in self.traces]
+        return max(ends) - min(ends)
+
+    @property
+    def test_spread(self) -> float:
+        """From the worst end to the best, in bits for each new row."""
+        ends = [trace.test[-1] for trace in self.traces]
+        return max(ends) - min(ends)
+
+    @property
+    def best(self) -> EMTrace:
+        """The run with the greatest objective, of equal ones the first."""
+        return max(self.traces, key=lambda trace: trace.objective)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EMBehaviour:
+    """What came of a design.
+
+    Attributes
+    ----------
+    design
+        What was tried.
+    samples
+        One for each size that there was time for.
+    test_limit
+        What the network that drew all rows reaches, in bits for each new row.
+    """
+
+    design: EMDesign
+    samples: tuple[EMSample, ...]
+    test_limit: float
+
+    def table(self) -> str:
+        """A line for each size; log-likelihoods are in bits for each row."""
+        lines = [
+            f"New rows under the true network: {self.test_limit:.3f} bits each",
+            f"{'rows':>6}{'starts':>8}{'optima':>8}{'spread':>9}{'train':>9}{'test':>9}{'test spread':>13}"
+            f"{'overfitting':>13}",
+        ]
+        for sample in self.samples:
+            best = sample.best
+            lines.append(
+                f"{sample.num_rows:>6}{len(sample.traces):>8}{sample.num_optima:>8}{sample.spread:>9.3f}"
+                f"{best.train[-1]:>9.3f}{best.test[-1]:>9.3f}{sample.test_spread:>13.3f}{best.overfitting:>13.3f}"
+            )
+        return "\n".join(lines)
+
+
+def em_behaviour(
+    network: BayesianNetwork | None = None,
+    design: EMDesign | None = None,
+    *,
+    seed: Seed = 0,
+    progress: Callable[[int, EMTrace], object] | None = None,
+    time_limit: float | None = None,
+) -> EMBehaviour:
+    """Draw rows, hide cells, learn the tables again from many random starts, and follow each run (K&F box 19.B).
+
+    The fewer rows, and the more is hidden, the more different optima there are, and the sooner new rows become less
+    probable while those that are learned from still gain.
+
+    Parameters
+    ----------
+    network
+        Discrete, such as `pb.load("alarm.bif")`; "asia" where left out.
+    design
+        `EMDesign()` where left out: half of the cells are hidden.
+    seed
+        A whole number or a generator.
+    progress
+        Told the number of rows and the `EMTrace` after each run; a true answer stops.
+    time_limit
+        In seconds; there is at least one run.
+
+    Examples
+    --------
+    >>> found = em_behaviour(design=EMDesign(sizes=[30], num_starts=2, num_test_rows=50, max_steps=5))
+    >>> [len(trace.test) for trace in found.samples[0].traces]
+    [6, 6]
+    """
+    truth, chosen = _network(network), design or EMDesign()
+    if chosen.hidden is not None and chosen.hidden not in truth.variables:
+        raise UnknownVariable.named(chosen.hidden, truth.variables, "this network")
+    deadline = math.inf if time_limit is None else time.perf_counter() + time_limit
+    rows_of, test_of, starts_of = generator_of(seed).spawn(3)
+    rows = _drawn(truth, max(chosen.sizes), chosen, rows_of)
+    test = ExactExpectations(Cases.of(truth.variables, _drawn(truth, chosen.num_test_rows, chosen, test_of)))
+    limit = test.at(truth).log_likelihood / (chosen.num_test_rows * math.log(2))
+    samples: list[EMSample] = []
+    for num_rows in chosen.sizes:
+        traces: list[EMTrace] = []
+        stop = False
+        for generator in starts_of.spawn(chosen.num_starts):
+            traces.append(_run(truth, rows.take(np.arange(num_rows)), test, chosen, deadline, generator))
+            stop = progress is not None and bool(progress(num_rows, traces[-1]))
+            if stop := stop or time.perf_counter() >= deadline:
+                break
+        samples.append(EMSample(num_rows, tuple(traces), chosen.same_optimum))
+        if stop:
+            break
+    return EMBehaviour(chosen, tuple(samples), limit)
+
+
+def _network(network: BayesianNetwork | None) -> BayesianNetwork:
+    if network is not None:
+        return network
+    asia = load("asia")
+    assert isinstance(asia, BayesianNetwork)
+    return asia
+
+
+def _drawn(network: BayesianNetwork, num_rows: int, design: EMDesign, generator: np.random.Generator) -> Table:
+    """Rows of the network, with cells hidden as the design says."""
+    mechanisms: list[Mechanism] = [CompletelyAtRandom(design.missing)]
+    mechanisms += [WholeVariables([design.hidden])] if design.hidden is not None else []
+    frame = network.sample(num_rows, seed=generator)
+    hidden = hide(Table.read(frame, network.variables), mechanisms, seed=generator).data
+    assert isinstance(hidden, Table)
+    return hidden
+
+
+def _run(
+    truth: BayesianNetwork,
+    rows: Table,
+    test: ExactExpectations,
+    design: EMDesign,
+    deadline: float,
+    generator: np.random.Generator,
+) -> EMTrace:
+    """One run from random tables; all logarithms in bits for each row."""
+    problem = read_problem(truth, rows, prior=BDeu(design.cases))
+    step, maximization = ExactExpectations(problem.cases), problem.maximization
+    first = em_init(step, maximization, start_network(maximization, problem.cases, "random", generator))
+    train = [first.expectations.log_likelihood]
+
+    def follow(state: EMState) -> None:
+        train.append(state.expectations.log_likelihood)
+
+    rules = EMRules("likelihood", design.tolerance, design.max_steps, deadline, test, follow)
+    run = em_run(step, maximization, first, rules)
+    bits, test_bits = math.log(2) * rows.num_rows, math.log(2) * design.num_test_rows
+    return EMTrace(
+        tuple(value / bits for value in train),
+        tuple(value / test_bits for value in run.validation_trace),
+        run.objective / bits,
+        run.stopped,
+    )
