@@ -19,6 +19,7 @@ ALL = (
     "constraint_based",
     "mixtures",
     "expectation_maximization",
+    "structural_em",
 )
 RESULTS = Path(__file__).parent / "results"
 

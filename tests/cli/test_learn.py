@@ -216,7 +216,7 @@ def test_help_names_all_methods_and_scores(plausible):
         (("learn", "data.csv", "-o", "net.json", "--required", "A -> Z"), "'Z' is not a variable"),
         (("learn", "none.csv", "-o", "net.json"), "No such file"),
         (("learn", "empty.csv", "-o", "net.json"), "can't be read as CSV"),
-        (("learn", "gaps.csv", "-o", "net.json"), "is missing in 1 of 2 rows"),
+        (("learn", "gaps.csv", "-o", "net.json", "--missing", "availble"), "available"),
         (("score", "A -> Z", "data.csv", "--score", "bic"), "complete data"),
         (("score", "asia", "data.csv"), "None of the columns is a variable of 'asia'"),
         (("discretize", "data.csv", "-o", "data.csv"), "is the file to read"),

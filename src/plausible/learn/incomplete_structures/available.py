@@ -20,8 +20,9 @@ __all__ = ["AvailableStatistics", "PairwiseStatistics", "SeparateScores", "compl
 Floats = NDArray[np.float64]
 
 #: Passes over all pairs of a family; pairs counted in different rows need not agree, so that there may be no limit.
-_PASSES = 200
-_TOLERANCE = 1e-9
+_PASSES = 100
+#: What a pass changes of a table that is done, in shares of all rows: far less than a row.
+_TOLERANCE = 1e-8
 
 
 def complete_rows(data: TableLike) -> Table:
@@ -113,9 +114,11 @@ class PairwiseStatistics(AvailableStatistics):
         """How often each joint state would occur if pairs were all there is."""
         if len(parents) < 2:
             return super().counts(child, parents)
-        names = (*parents, child)
+        ordered = sorted(parents)  # one order for pairs that do not agree: else a search climbs in circles
+        names = (*ordered, child)
         pairs = [(a, b, self._pair(child, names[a], names[b])) for a, b in combinations(range(len(names)), 2)]
-        return fit_to_pairs([self.variables[name].num_states for name in names], pairs)
+        table = fit_to_pairs([self.variables[name].num_states for name in names], pairs)
+        return table.transpose([*(ordered.index(parent) for parent in parents), len(ordered)])
 
     def _pair(self, child: str, first: str, second: str) -> Floats:
         """The counts of a pair, those of two parents scaled to the rows that the child has."""
@@ -159,7 +162,9 @@ class SeparateScores(FamilyScores):
 
 def fit_to_pairs(shape: Sequence[int], pairs: Sequence[tuple[int, int, Floats]]) -> Floats:
     """The table of greatest entropy with given sums over all axes but two, for several pairs of axes."""
-    table = np.ones(tuple(shape)) * (pairs[0][2].sum() / np.prod(shape))
+    total = float(pairs[0][2].sum())
+    even = np.full(tuple(shape), total / np.prod(shape))
+    table = even
     for _ in range(_PASSES):
         before = table
         for a, b, wanted in pairs:
@@ -167,9 +172,10 @@ def fit_to_pairs(shape: Sequence[int], pairs: Sequence[tuple[int, int, Floats]])
             sums = table.sum(axis=others)
             ratio = np.divide(wanted, sums, out=np.zeros(sums.shape), where=sums > 0)
             table = table * np.expand_dims(ratio, others)
-        if np.abs(table - before).max(initial=0.0) <= _TOLERANCE * (1.0 + pairs[0][2].sum()):
+        if np.abs(table - before).max(initial=0.0) <= _TOLERANCE * total:
             break
-    return np.asarray(table)
+    left = float(table.sum())  # less than all where pairs rule each other out
+    return np.asarray(table * (total / left)) if left > 0 else even
 
 
 def _with_marks(table: Table) -> Table:

@@ -19,6 +19,8 @@ __all__ = ["DisconnectedHidden", "GraphStart", "start_graph"]
 GraphStart: TypeAlias = "DAG | Literal['naive-bayes', 'random', 'empty'] | str | None"
 
 _POLICIES = ("naive-bayes", "random", "empty")
+#: Of the observed variables that a hidden one is joined to, at random.
+_SHARE = 0.5
 
 
 class DisconnectedHidden(PlausibleWarning):
@@ -26,7 +28,7 @@ class DisconnectedHidden(PlausibleWarning):
 
 
 def start_graph(
-    start: GraphStart, cases: Cases, knowledge: Knowledge, generator: np.random.Generator, share: float = 0.5
+    start: GraphStart, cases: Cases, knowledge: Knowledge, generator: np.random.Generator | None = None
 ) -> DAG:
     """The graph to begin with, required edges included.
 
@@ -45,7 +47,7 @@ def start_graph(
     if isinstance(policy, str) and policy.strip().replace("-", "").isalpha():
         if policy not in _POLICIES:
             raise InvalidArgument(f"start={policy!r} is no graph and no policy.{suggestion(policy, _POLICIES)}")
-        graph = _by_policy(policy, names, cases.hidden, knowledge, generator, share)
+        graph = _by_policy(policy, names, cases.hidden, knowledge, generator or np.random.default_rng(0))
     else:
         graph = DAG(policy)
         for node in graph.nodes:
@@ -62,7 +64,6 @@ def _by_policy(
     hidden: Sequence[str],
     knowledge: Knowledge,
     generator: np.random.Generator,
-    share: float,
 ) -> DAG:
     graph = DAG(knowledge.required, nodes=names)
     if policy == "empty":
@@ -72,7 +73,7 @@ def _by_policy(
     for parent in hidden:
         drawn = np.ones(len(observed), dtype=np.bool_)
         if policy == "random" and observed:
-            drawn = generator.random(len(observed)) < share
+            drawn = generator.random(len(observed)) < _SHARE
             drawn[generator.integers(len(observed))] = True
         for child in (name for name, is_drawn in zip(observed, drawn.tolist(), strict=True) if is_drawn):
             is_allowed = constraints.allowed[names.index(parent), names.index(child)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -28,6 +29,7 @@ from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
 __all__ = [
+    "CUT_SHORT",
     "SEMRules",
     "SEMState",
     "StructuralEMFit",
@@ -37,7 +39,11 @@ __all__ = [
     "sem_init",
     "sem_run",
     "sem_step",
+    "sem_update",
 ]
+
+#: Why a search ended that had not come to its end.
+CUT_SHORT = ("interrupted", "time limit")
 
 #: Told the state after each step; a true answer ends the run.
 SEMProgress: TypeAlias = "Callable[[SEMState], object]"
@@ -85,12 +91,15 @@ class SEMState(NamedTuple):
         Graphs that completed data preferred and observed cells did not; with BIC and maximum likelihood there are none.
     has_settled
         Whether the last step found the same graph and gained next to nothing.
+    cut_short
+        "interrupted" or "time limit" where the last search ended for that; else empty.
     """
 
     best: FittedGraph
     trace: tuple[float, ...]
     num_refused: int = 0
     has_settled: bool = False
+    cut_short: str = ""
 
     @property
     def num_steps(self) -> int:
@@ -113,12 +122,18 @@ def sem_step(judge: GraphJudge, search: StructureSearch, state: SEMState, rules:
     is_better = scores.graph(found.graph) > scores.graph(before.graph) + 1e-9 * abs(before.score)
     graph = found.graph if is_better else before.graph
     start = judge.from_counts(graph, statistics) if is_better else before.network
-    after = judge.fit(graph, start)
+    cut_short = found.stopped if found.stopped in CUT_SHORT else ""
+    return sem_update(state, judge.fit(graph, start), rules, cut_short)
+
+
+def sem_update(state: SEMState, after: FittedGraph, rules: SEMRules, cut_short: str = "") -> SEMState:
+    """The state after a step that fitted a graph, which is refused where it is worse for the observed cells."""
+    before = state.best
     slack = rules.tolerance * (1.0 + abs(before.score))
     if after.score < before.score - 1e-9 * (1.0 + abs(before.score)):
-        return SEMState(before, (*state.trace, before.score), state.num_refused + 1, has_settled=True)
-    settled = not is_better and after.score - before.score <= slack
-    return SEMState(after, (*state.trace, after.score), state.num_refused, settled)
+        return SEMState(before, (*state.trace, before.score), state.num_refused + 1, not cut_short, cut_short)
+    settled = after.graph == before.graph and not cut_short and after.score - before.score <= slack
+    return SEMState(after, (*state.trace, after.score), state.num_refused, settled, cut_short)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -189,14 +204,18 @@ class StructuralEMFit:
         return f"<StructuralEMFit: {self.graph.num_edges} edges, score {self.score:.6g}, {self.stopped}>"
 
 
-def sem_run(judge: GraphJudge, search: StructureSearch, state: SEMState, rules: SEMRules) -> tuple[SEMState, str]:
+def sem_run(
+    judge: GraphJudge, step: Callable[[SEMState], SEMState], state: SEMState, rules: SEMRules
+) -> tuple[SEMState, str]:
     """Steps from a state until nothing is gained, and why they ended; the state can be given again to go on."""
     for _ in range(rules.max_steps):
         if judge.is_late():
             return state, "time limit"
-        state = sem_step(judge, search, state, rules)
+        state = step(state)
         if rules.progress is not None and rules.progress(state):
             return state, "interrupted"
+        if state.cut_short:
+            return state, state.cut_short
         if state.has_settled:
             return state, "converged"
     return state, "step limit"
@@ -279,12 +298,13 @@ def learn_structural_em(
     em_rules = EMRules(tolerance=given.em_tolerance, max_steps=given.em_steps, deadline=deadline)
     judge = GraphJudge(cases, read, usual_prior(read) if prior is None else prior, rules=em_rules)
     search = StructureSearch(method, options, read, known, None, int(generator.integers(2**62)))
+    step = partial(sem_step, judge, search, rules=given)
     runs: list[tuple[SEMState, str]] = []
     starts: list[GraphStart | BayesianNetwork] = [start, *["random"] * restarts]
     for wanted in starts:
         if not runs or not (judge.is_late() or runs[-1][1] == "interrupted"):
             first = _start(judge, wanted, known, generator)
-            runs.append(sem_run(judge, search, sem_init(judge, first), given))
+            runs.append(sem_run(judge, step, sem_init(judge, first), given))
     runs.sort(key=lambda run: -run[0].best.score)
     state, stopped = runs[0]
     scores = tuple(run.best.score for run, _ in runs)

@@ -1,0 +1,204 @@
+"""Many hidden variables at once: trees over the columns, and hidden variables whose children overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TypeAlias
+
+import numpy as np
+
+from plausible.data.statistics import Statistics
+from plausible.data.table import Table, TableLike
+from plausible.data.table_statistics import TableStatistics
+from plausible.errors import InvalidArgument
+from plausible.graphs import DAG
+from plausible.graphs.seeds import Seed, generator_of
+from plausible.inference.options import check_count
+from plausible.learn.incomplete.em import EMRules
+from plausible.learn.incomplete_structures.available import AvailableStatistics
+from plausible.learn.incomplete_structures.completion import FittedGraph, GraphJudge, usual_prior
+from plausible.learn.incomplete_structures.structural_em import read_cases
+from plausible.learn.scores.information import mutual_information
+from plausible.learn.scores.reading import read_score
+from plausible.learn.scores.score import Score
+
+__all__ = ["LatentTree", "hierarchy_by_information", "hierarchy_graph", "learn_latent_tree", "overlapping_graph"]
+
+#: A column, or the branches of a hidden variable.
+Hierarchy: TypeAlias = "str | Sequence[Hierarchy]"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LatentTree:
+    """A tree whose leaves are columns and whose inner nodes are hidden; made by `learn_latent_tree`.
+
+    Attributes
+    ----------
+    hierarchy
+        Which columns are together: nested tuples of names.
+    hidden
+        The hidden variables, the root first.
+    best
+        The network, its score and its likelihood.
+    runs
+        The scores of all runs of EM, the best first.
+    """
+
+    hierarchy: Hierarchy
+    hidden: tuple[str, ...]
+    best: FittedGraph
+    runs: tuple[float, ...]
+
+
+def hierarchy_graph(hierarchy: Hierarchy, prefix: str = "H") -> DAG:
+    """The tree of a hierarchy: a hidden variable for each group, with its branches as children.
+
+    Inference in it is linear in the number of variables (Koller & Friedman 2009, figure 19.11). Hidden variables are
+    named by a prefix and a number, the root first; groups of one branch have none.
+
+    >>> hierarchy_graph([["a", "b"], ["c", "d"], "e"]).edges
+    (('H1', 'H2'), ('H1', 'H3'), ('H1', 'e'), ('H2', 'a'), ('H2', 'b'), ('H3', 'c'), ('H3', 'd'))
+    """
+    nodes: list[str] = []
+    edges: list[tuple[str, str]] = []
+    leaves: list[str] = []
+    waiting: list[tuple[Hierarchy, str | None]] = [(hierarchy, None)]
+    while waiting:
+        branch, parent = waiting.pop(0)
+        while not isinstance(branch, str) and len(branch) == 1:
+            branch = branch[0]
+        if isinstance(branch, str):
+            node, branches = branch, []
+            leaves.append(node)
+        else:
+            node, branches = f"{prefix}{1 + len(nodes) - len(leaves)}", list(branch)
+        nodes.append(node)
+        if parent is not None:
+            edges.append((parent, node))
+        waiting += [(inner, node) for inner in branches]
+    repeated = next((node for node in nodes if nodes.count(node) > 1), None)
+    if repeated is not None:
+        raise InvalidArgument(f"{repeated!r} is in the hierarchy twice; name it once, or take another prefix=.")
+    return DAG(sorted(edges), nodes=nodes)
+
+
+def overlapping_graph(groups: Mapping[str, Iterable[str]]) -> DAG:
+    """Independent hidden variables, each a parent of its group; groups may share columns (figure 19.12).
+
+    A column in k groups has k hidden parents: tables grow as fast as 2ᵏ, and observing columns joins all hidden
+    variables, so that exact inference may be out of reach. Learn such columns as compact distributions:
+    `learn_em(graph, data, hidden=..., kinds={"x": "noisy-or"})`.
+
+    >>> overlapping_graph({"taste": ["a", "b"], "wealth": ["b", "c"]}).edges
+    (('taste', 'a'), ('taste', 'b'), ('wealth', 'b'), ('wealth', 'c'))
+    """
+    listed = {name: list(group) for name, group in groups.items()}
+    for name, group in listed.items():
+        inner = next((node for node in group if node in listed), None)
+        if inner is not None:
+            raise InvalidArgument(f"{inner!r} is in the group of {name!r} and has one itself; see hierarchy_graph.")
+    return DAG([(name, node) for name, group in listed.items() for node in group], nodes=listed)
+
+
+def hierarchy_by_information(statistics: Statistics) -> Hierarchy:
+    """Join the two groups with most mutual information between their members, on average, until there is one.
+
+    Ties are broken by names. Cost: n² counts of pairs, and n³ steps.
+
+    Parameters
+    ----------
+    statistics
+        Counts of the data.
+
+    Examples
+    --------
+    >>> rows = {"a": [0, 1, 0, 1] * 9, "c": [0, 0, 1, 1] * 9, "b": [0, 1, 0, 1] * 9, "d": [0, 0, 1, 1] * 9}
+    >>> hierarchy_by_information(TableStatistics(rows))
+    (('a', 'b'), ('c', 'd'))
+    """
+    groups: list[Hierarchy] = [*sorted(statistics.variables)]
+    num = len(groups)
+    near = np.full((num, num), -np.inf)
+    for one, two in combinations(range(num), 2):
+        name, other = str(groups[one]), str(groups[two])
+        near[one, two] = near[two, one] = mutual_information(statistics, other, [name])
+    sizes = np.ones(num)
+    while len(groups) > 1:
+        one, two = sorted(int(place) for place in np.unravel_index(int(near.argmax()), near.shape))
+        mean = (sizes[one] * near[one] + sizes[two] * near[two]) / (sizes[one] + sizes[two])
+        near[one], near[:, one] = mean, mean
+        near[one, one] = -np.inf
+        near = np.delete(np.delete(near, two, axis=0), two, axis=1)
+        groups[one], sizes[one] = (groups[one], groups[two]), sizes[one] + sizes[two]
+        del groups[two]
+        sizes = np.delete(sizes, two)
+    return groups[0] if groups else ()
+
+
+def learn_latent_tree(
+    data: TableLike,
+    hierarchy: Hierarchy | None = None,
+    num_states: int = 2,
+    score: str | Score = "bic",
+    *,
+    prefix: str = "H",
+    restarts: int = 3,
+    seed: Seed = 0,
+    rules: EMRules | None = None,
+) -> LatentTree:
+    """Explain all dependence between columns by a tree of hidden variables, learned by EM.
+
+    Parameters
+    ----------
+    data
+        Rows of states; cells may be missing.
+    hierarchy
+        Which columns are together, as nested lists; by default greedily by mutual information.
+    num_states
+        Of each hidden variable.
+    score
+        A score of counts, or its name.
+    prefix
+        What the names of hidden variables begin with.
+    restarts
+        So many more runs of EM, from other random tables.
+    seed
+        Of these.
+    rules
+        When EM ends.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> kind = rng.integers(0, 2, 500)
+    >>> rows = {column: np.where(rng.random(500) < 0.9, kind, 1 - kind) for column in "abc"}
+    >>> found = learn_latent_tree(rows)
+    >>> found.hidden, found.best.network.graph.num_edges
+    (('H1', 'H2'), 4)
+    """
+    check_count("num_states", num_states, 1)
+    check_count("restarts", restarts)
+    table, read, generator = Table.read(data), read_score(score), generator_of(seed)
+    counted = AvailableStatistics(table) if table.missing else TableStatistics(table)
+    wanted = hierarchy_by_information(counted) if hierarchy is None else hierarchy
+    tree = hierarchy_graph(wanted, prefix)
+    hidden = tuple(str(node) for node in tree.nodes if tree.children(node))
+    _check_leaves(tree, hidden, table)
+    ending = rules or EMRules(tolerance=1e-7, max_steps=500)
+    cases = read_cases(table, dict.fromkeys(hidden, num_states))
+    judge = GraphJudge(cases, read, usual_prior(read), rules=ending)
+    graph = DAG(tree.edges, nodes=cases.variables)
+    runs = [judge.fit(graph, judge.start(graph, generator)) for _ in range(1 + restarts)]
+    runs.sort(key=lambda run: -run.score)
+    return LatentTree(wanted, hidden, runs[0], tuple(run.score for run in runs))
+
+
+def _check_leaves(tree: DAG, hidden: Sequence[str], table: Table) -> None:
+    leaves = {str(node) for node in tree.nodes} - set(hidden)
+    for name in sorted(leaves ^ set(table.variables)):
+        if name in hidden:
+            raise InvalidArgument(f"The data have a column {name!r}; choose another prefix= for hidden variables.")
+        where = "the hierarchy is not in the data" if name in leaves else "the data is not in the hierarchy"
+        raise InvalidArgument(f"{name!r} of {where}; the leaves of the tree are the columns.")

@@ -1,0 +1,309 @@
+"""Greedy search over graphs for incomplete data that fits each candidate by EM: slow, and honest about each score."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.cpds import TableCPD
+from plausible.data.table import TableLike
+from plausible.graphs import DAG
+from plausible.graphs.seeds import Seed, generator_of
+from plausible.inference.options import check_count, check_seconds
+from plausible.learn.incomplete.em import EMRules
+from plausible.learn.incomplete.expectations import ExactExpectations
+from plausible.learn.incomplete.family_em import FrozenFamily
+from plausible.learn.incomplete_structures.completion import FittedGraph, GraphJudge, usual_prior
+from plausible.learn.incomplete_structures.starts import GraphStart, start_graph
+from plausible.learn.incomplete_structures.structural_em import read_cases
+from plausible.learn.scores.reading import read_score
+from plausible.learn.scores.score import Score
+from plausible.learn.structures.knowledge import Constraints, Knowledge
+from plausible.models import BayesianNetwork
+from plausible.variables import Variable
+
+__all__ = [
+    "EdgeMove",
+    "RescoringFit",
+    "RescoringRules",
+    "RescoringState",
+    "frozen_network",
+    "graph_moves",
+    "learn_by_rescoring",
+    "rescoring_step",
+]
+
+Floats: TypeAlias = NDArray[np.float64]
+
+
+class EdgeMove(NamedTuple):
+    """A change of a graph: an edge added, deleted or reversed."""
+
+    kind: Literal["add", "delete", "reverse"]
+    parent: str
+    child: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RescoringRules:
+    """How many of the candidates are fitted, and for how long a gain is believed.
+
+    Attributes
+    ----------
+    lifetime
+        For so many steps the gain of a move is believed, though the graph has changed elsewhere: 1 to fit all moves
+        again in every step. With missing cells the score does not decompose, so that older gains are guesses; none is
+        acted on before the graph is fitted.
+    shortlist
+        Only so many moves are fitted in a step, the best by an estimate that fits the changed tables alone with all
+        others frozen. With BIC and maximum likelihood the estimate is at most the true score; with Bayesian scores
+        nothing is known of it. `None` for all moves.
+    max_steps
+        At most so many moves are made.
+    em_steps, em_tolerance
+        Steps of EM for each candidate, and the relative gain that ends them.
+    progress
+        Told the state after each step; a true answer ends the run.
+    time_limit
+        In seconds.
+    """
+
+    lifetime: int = 1
+    shortlist: int | None = None
+    max_steps: int = 100
+    em_steps: int = 30
+    em_tolerance: float = 1e-6
+    progress: Callable[[RescoringState], object] | None = None
+    time_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        check_count("lifetime", self.lifetime, 1)
+        check_seconds("time_limit", self.time_limit)
+        if self.shortlist is not None:
+            check_count("shortlist", self.shortlist, 1)
+
+
+class RescoringState(NamedTuple):
+    """What the next step needs.
+
+    Attributes
+    ----------
+    best
+        The graph and its parameters.
+    trace
+        The score of the observed cells at the start and after each move: it rises.
+    gains
+        Move -> the gain that was found last, and in which step.
+    num_fits
+        How many candidates were fitted by EM.
+    has_settled
+        Whether the last step found no move that gains.
+    """
+
+    best: FittedGraph
+    trace: tuple[float, ...]
+    gains: Mapping[EdgeMove, tuple[float, int]] = {}
+    num_fits: int = 0
+    has_settled: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RescoringFit:
+    """A network learned by `learn_by_rescoring`.
+
+    Attributes
+    ----------
+    state
+        The last state.
+    stopped
+        "local maximum" where no move that was fitted gains, "step limit", "time limit" or "interrupted".
+    """
+
+    state: RescoringState
+    stopped: str
+
+    @property
+    def network(self) -> BayesianNetwork:
+        """The network learned."""
+        return self.state.best.network
+
+    @property
+    def graph(self) -> DAG:
+        """The graph learned."""
+        return self.state.best.graph
+
+    @property
+    def score(self) -> float:
+        """The score of the observed cells."""
+        return self.state.best.score
+
+
+def graph_moves(graph: DAG, constraints: Constraints) -> dict[EdgeMove, DAG]:
+    """All graphs that differ by one edge, and that what is known allows; in the order of the names."""
+    names = list(map(str, graph.nodes))
+    places = {name: place for place, name in enumerate(names)}
+
+    def has_room(parent: str, child: str) -> bool:
+        is_allowed = bool(constraints.allowed[places[parent], places[child]])
+        return is_allowed and len(graph.parents(child)) < constraints.max_parents
+
+    found: dict[EdgeMove, DAG] = {}
+    for parent in sorted(names):
+        for child in sorted(names):
+            if graph.has_edge(parent, child):
+                if constraints.required[places[parent], places[child]]:
+                    continue
+                cut = graph.without_edge(parent, child)
+                found[EdgeMove("delete", parent, child)] = cut
+                if has_room(child, parent) and parent not in cut.ancestors([child]):
+                    found[EdgeMove("reverse", parent, child)] = cut.with_edge(child, parent)
+            elif parent != child and has_room(parent, child) and child not in graph.ancestors([parent]):
+                found[EdgeMove("add", parent, child)] = graph.with_edge(parent, child)
+    return found
+
+
+def frozen_network(judge: GraphJudge, network: BayesianNetwork, graph: DAG) -> BayesianNetwork:
+    """The network on a changed graph whose changed tables are fitted while all others stay (FrozenFamily).
+
+    Its likelihood is at most that of the best parameters of the graph. Families that lose parents go first, so that no
+    graph on the way has a cycle.
+    """
+    wanted = {name: tuple(map(str, graph.parents(name))) for name in network.variables}
+    changed = [name for name, cpd in network.cpds.items() if set(cpd.parent_names) != set(wanted[name])]
+    exponents = judge.maximization(graph).exponents
+    for name in sorted(changed, key=lambda name: len(wanted[name]) - len(network.cpd(name).parents)):
+        parents = [network.variables[parent] for parent in wanted[name]]
+        start = _carried_over(network, name, parents)
+        network = network.with_cpd(TableCPD(network.variables[name], start, parents))
+        table = FrozenFamily.of(network, name, judge.cases).learned(start, exponents[name], judge.rules.max_steps, 1e-6)
+        network = network.with_cpd(TableCPD(network.variables[name], table, parents))
+    return network
+
+
+def rescoring_step(
+    judge: GraphJudge, constraints: Constraints, state: RescoringState, rules: RescoringRules
+) -> RescoringState:
+    """Fit candidates whose gains are not known, or no longer; make the move that gains most."""
+    now, before = len(state.trace), state.best
+    graphs = graph_moves(before.graph, constraints)
+    gains = {m: gain for m, gain in state.gains.items() if m in graphs and now - gain[1] < rules.lifetime}
+    starts = {move: frozen_network(judge, before.network, graphs[move]) for move in graphs if move not in gains}
+    fitted: dict[EdgeMove, FittedGraph] = {}
+    for move in _shortlisted(judge, graphs, starts, rules.shortlist):
+        if judge.is_late():
+            break
+        fitted[move] = judge.fit(graphs[move], starts[move])
+        gains[move] = fitted[move].score - before.score, now
+    num_fits, least = state.num_fits + len(fitted), 1e-9 * (1.0 + abs(before.score))
+    while gains:
+        move = max(sorted(gains), key=lambda move: gains[move][0])
+        if gains[move][0] <= least:
+            break
+        if move not in fitted:
+            fitted[move] = judge.fit(graphs[move], frozen_network(judge, before.network, graphs[move]))
+            gains[move], num_fits = (fitted[move].score - before.score, now), num_fits + 1
+            continue
+        kept = {other: gain for other, gain in gains.items() if not _overlap(other, move)}
+        after = fitted[move]
+        return RescoringState(after, (*state.trace, after.score), kept, num_fits)
+    # gains of former steps may be wrong the other way too: only fresh ones prove a maximum
+    is_fresh = all(step == now for _, step in gains.values())
+    return state._replace(gains={}, num_fits=num_fits, has_settled=is_fresh)
+
+
+def learn_by_rescoring(
+    data: TableLike,
+    score: str | Score = "bic",
+    knowledge: Knowledge | None = None,
+    *,
+    hidden: Mapping[str, int] | Iterable[Variable] = (),
+    start: GraphStart | BayesianNetwork = None,
+    seed: Seed = 0,
+    rules: RescoringRules | None = None,
+) -> RescoringFit:
+    """Steepest ascent over graphs, where each candidate is fitted to the incomplete rows by EM.
+
+    With missing cells the score of a graph is no sum over families: what an edge gains depends on edges elsewhere. So
+    all O(n²) moves are fitted again in each step, which is what structural EM avoids (`learn_structural_em`); the rules
+    trade some of that honesty for time (Koller & Friedman 2009, section 19.4.2.3).
+
+    Parameters
+    ----------
+    data
+        Rows with missing states.
+    score
+        A score of counts, or its name: BIC, or a Bayesian one by the approximation of Cheeseman & Stutz.
+    knowledge
+        Required and forbidden edges, tiers, and how many parents there may be.
+    hidden
+        Variables that the data lack: name -> number of states, or variables.
+    start
+        As for `learn_structural_em`.
+    seed
+        Of random starts.
+    rules
+        How many candidates are fitted, for how long gains are believed, limits, progress.
+
+    Examples
+    --------
+    >>> rows = {"a": [0, 1, None, 1, 0, 1] * 20, "b": [0, 1, 0, None, 0, 1] * 20, "c": [0, 0, 1, 1, 0, None] * 20}
+    >>> found = learn_by_rescoring(rows, rules=RescoringRules(shortlist=2))
+    >>> found.stopped, found.graph.is_adjacent("a", "b")
+    ('local maximum', True)
+    """
+    began, given, generator = time.perf_counter(), rules or RescoringRules(), generator_of(seed)
+    read, known, cases = read_score(score), Knowledge.read(knowledge), read_cases(data, hidden)
+    deadline = float("inf") if given.time_limit is None else began + given.time_limit
+    em_rules = EMRules(tolerance=given.em_tolerance, max_steps=given.em_steps, deadline=deadline)
+    judge = GraphJudge(cases, read, usual_prior(read), rules=em_rules)
+    constraints = known.on(list(cases.variables))
+    first = start
+    if not isinstance(first, BayesianNetwork):
+        first = judge.start(start_graph(first, cases, known, generator), generator)
+    fitted = judge.fit(DAG(first.graph.edges, nodes=cases.variables), first)
+    state = RescoringState(fitted, (fitted.score,))
+    for _ in range(given.max_steps):
+        if judge.is_late():
+            return RescoringFit(state, "time limit")
+        state = rescoring_step(judge, constraints, state, given)
+        if given.progress is not None and given.progress(state):
+            return RescoringFit(state, "interrupted")
+        if state.has_settled:
+            return RescoringFit(state, "time limit" if judge.is_late() else "local maximum")
+    return RescoringFit(state, "step limit")
+
+
+def _shortlisted(
+    judge: GraphJudge, graphs: Mapping[EdgeMove, DAG], starts: Mapping[EdgeMove, BayesianNetwork], length: int | None
+) -> list[EdgeMove]:
+    """The moves to be fitted: all, or the best by what they score with frozen parameters."""
+    if length is None or length >= len(starts):
+        return list(starts)
+    step = ExactExpectations(judge.cases)
+    estimates = {move: judge.of(graphs[move], network, step.at(network)) for move, network in starts.items()}
+    return sorted(starts, key=lambda move: -estimates[move])[:length]
+
+
+def _overlap(one: EdgeMove, other: EdgeMove) -> bool:
+    """Whether two moves change the same family, so that the gain of one says nothing after the other."""
+    return bool({one.parent, one.child} & {other.parent, other.child})
+
+
+def _carried_over(network: BayesianNetwork, name: str, parents: list[Variable]) -> Floats:
+    """A table for other parents: repeated for those that are new, the mean over those that are gone."""
+    cpd = network.cpd(name)
+    table = np.asarray(cpd.to_factor().values).reshape([variable.num_states for variable in cpd.scope])
+    gone = tuple(axis for axis, old in enumerate(cpd.parent_names) if old not in {new.name for new in parents})
+    kept = [old for old in cpd.parent_names if old in {new.name for new in parents}]
+    table = table.mean(axis=gone) if gone else table
+    order = [kept.index(new.name) for new in parents if new.name in kept]
+    table = table.transpose([*order, len(kept)])
+    for axis, new in enumerate(parents):
+        if new.name not in kept:
+            table = np.repeat(np.expand_dims(table, axis), new.num_states, axis=axis)
+    return np.ascontiguousarray(table)

@@ -1,0 +1,102 @@
+"""Greedy search with EM for each candidate: against its own definition, and against what it is faster than."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from completion_oracle import incomplete_table
+from incomplete_rows import holes, oracle_bic
+from network_oracle import random_network
+from plausible.graphs import DAG
+from plausible.learn.incomplete.em import EMRules, learn_em
+from plausible.learn.incomplete_structures.completion import GraphJudge
+from plausible.learn.incomplete_structures.rescoring import (
+    RescoringRules,
+    frozen_network,
+    graph_moves,
+    learn_by_rescoring,
+)
+from plausible.learn.incomplete_structures.structural_em import read_cases
+from plausible.learn.scores.dirichlet import BDeuScore
+from plausible.learn.scores.penalized import BIC, LogLikelihood
+from plausible.learn.structures.knowledge import Knowledge
+
+RULES = [RescoringRules(), RescoringRules(lifetime=3), RescoringRules(shortlist=3), RescoringRules(4, 3)]
+
+
+@pytest.mark.parametrize("rules", RULES, ids=["full", "stale", "two-stage", "both"])
+def test_the_score_rises_with_each_move_to_a_graph_that_no_fitted_move_improves(rules):
+    data = holes(1, num_rows=120)
+    found = learn_by_rescoring(data, start="empty", rules=rules)
+    assert found.stopped == "local maximum"
+    assert np.diff(found.state.trace).min() > 0
+    assert found.graph.is_adjacent("p", "q")
+    assert found.graph.is_adjacent("q", "r")
+    assert pickle.loads(pickle.dumps(found.state)).trace == found.state.trace
+
+
+def test_a_shortlist_and_older_gains_save_fits():
+    data = holes(2, num_rows=100) | {f"{name}2": column for name, column in holes(3, num_rows=100).items()}
+    del data["s"], data["r2"], data["s2"]
+    full, *fewer = (learn_by_rescoring(data, start="empty", rules=rules) for rules in RULES)
+    assert all(found.state.num_fits < full.state.num_fits for found in fewer)
+    assert all(found.score == pytest.approx(full.score, abs=0.05) for found in fewer)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_frozen_parameters_bound_the_likelihood_of_every_move_from_below(seed):
+    """l(changed tables fitted alone) lies between those of the best old and the best new parameters."""
+    rng = np.random.default_rng(seed)
+    net = random_network(rng, num_variables=3, zeros=0.0)
+    table, rows, weights = incomplete_table(net, rng, 60)
+    judge = GraphJudge(read_cases(table), BIC(), rules=EMRules(tolerance=1e-12, max_steps=2000))
+    first = learn_em(net.graph, table, tolerance=1e-12).network
+    moves = graph_moves(first.graph, Knowledge().on(list(first.variables)))
+    for move, graph in moves.items():
+        frozen = frozen_network(judge, first, graph)
+        assert set(frozen.graph.edges) == set(graph.edges)
+        fitted = judge.fit(graph, frozen)
+        assert oracle_bic(frozen, rows, weights) <= oracle_bic(fitted.network, rows, weights) + 1e-6
+        if move.kind == "add":
+            dims = [oracle_bic(n, rows, weights) for n in (frozen, first)]
+            free = np.log(max(weights.sum(), 1.0)) / 2 * (_dimension(frozen) - _dimension(first))
+            assert dims[0] + free >= dims[1] - 1e-6
+
+
+def _dimension(net):
+    return sum(np.prod(c.values.shape[:-1], initial=1.0) * (c.values.shape[-1] - 1) for c in net.cpds.values())
+
+
+def test_moves_are_all_graphs_that_differ_by_one_edge_and_are_allowed():
+    constraints = Knowledge(required="a -> b", forbidden="c -> a", max_parents=1).on(["a", "b", "c"])
+    moves = graph_moves(DAG("a -> b, b -> c"), constraints)
+    assert set(moves) == {("delete", "b", "c")}
+    assert {tuple(sorted(g.edges)) for g in graph_moves(DAG("a -> b"), Knowledge().on(["a", "b"])).values()} == {
+        (),
+        (("b", "a"),),
+    }
+
+
+@pytest.mark.parametrize("score", [LogLikelihood(), BDeuScore(2.0)], ids=["likelihood", "cheeseman-stutz"])
+def test_what_an_edge_gains_depends_on_edges_elsewhere_where_a_cluster_is_hidden(score):
+    """Four graphs: with and without C -> x3, C -> x4. On complete data both gains would be the same."""
+    rng = np.random.default_rng(5)
+    kind = rng.integers(0, 2, 400)
+    data = {f"x{i}": np.where(rng.random(400) < 0.85, kind, 1 - kind) for i in range(1, 5)}
+    prior = None if isinstance(score, LogLikelihood) else "bdeu"
+    judge = GraphJudge(read_cases(data, {"C": 2}), score, prior, rules=EMRules(tolerance=1e-9, max_steps=500))
+
+    def fitted(*children):
+        graph = DAG([("C", f"x{child}") for child in (1, 2, *children)], nodes=judge.cases.variables)
+        runs = [judge.fit(graph, judge.start(graph, np.random.default_rng(seed))).score for seed in range(3)]
+        return max(runs)
+
+    g00, g10, g01, g11 = fitted(), fitted(3), fitted(4), fitted(3, 4)
+    assert abs((g10 - g00) - (g11 - g01)) > 5.0
+
+
+def test_it_can_be_stopped():
+    assert learn_by_rescoring(holes(3), rules=RescoringRules(progress=lambda state: True)).stopped == "interrupted"
+    assert learn_by_rescoring(holes(3), rules=RescoringRules(time_limit=0.0)).stopped == "time limit"
+    assert learn_by_rescoring(holes(3), start="empty", rules=RescoringRules(max_steps=1)).stopped == "step limit"
