@@ -1,8 +1,12 @@
 """Files hold text: only an empty cell is missing, and types are those that the texts have."""
 
+import datetime as dt
 import gzip
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from plausible.cli.data import read_data
@@ -111,3 +115,58 @@ def test_a_cell_that_is_no_number_is_named_where_one_is_expected(csv_file):
 def test_an_infinite_number_in_a_file_is_refused(csv_file):
     with pytest.raises(PlausibleError, match="Row 1 of column 'x' is infinite"):
         Table.read(csv_file("x\n1.5\ninf\n"))
+
+
+@pytest.mark.parametrize(("sign", "name"), [(";", "semicolons"), ("\t", "tabs"), ("|", "bars")])
+def test_other_signs_between_columns_are_refused_by_name(csv_file, tmp_path, sign, name):
+    """In compressed files and with quoted names, too; rows with commas in numbers don't hide it."""
+    for text in (f"x{sign}y\n1,5{sign}2\n", f'"x"{sign}"y"\na{sign}b\n'):
+        with pytest.raises(FormatError, match=f"data.csv:1: The columns stand between {name}"):
+            Table.read(csv_file(text))
+    (tmp_path / "data.csv.gz").write_bytes(gzip.compress(f"x{sign}y\n1{sign}2\n".encode()))
+    with pytest.raises(FormatError, match=name):
+        Table.read(tmp_path / "data.csv.gz")
+    assert list(Table.read(csv_file(f'"x{sign}y"\n1\n')).variables) == [f"x{sign}y"]
+
+
+@pytest.mark.parametrize("writer", ["pandas", "arrow"])
+def test_whole_numbers_of_parquet_files_stay_whole_where_cells_are_missing(tmp_path, writer):
+    """However large and many they are; categories keep their order, and an index is no column."""
+    many = [*range(25), None]
+    large = [2**60, 2**60 + 1, *[None] * 24]
+    frame = pd.DataFrame(
+        {
+            "many": pd.array(many, dtype="Int64"),
+            "large": pd.array(large, dtype="Int64"),
+            "flag": [True, None] * 13,
+            "size": pd.Categorical(["small", "large"] * 13, categories=["small", "middle", "large"]),
+            "height": [1.5, None] * 13,
+        },
+        index=[f"row {number}" for number in range(26)],
+    )
+    if writer == "pandas":
+        frame.to_parquet(tmp_path / "data.parquet")
+    else:
+        arrow = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
+        pq.write_table(arrow, tmp_path / "data.parquet")
+    table = Table.read(tmp_path / "data.parquet")
+    assert {name: variable.states for name, variable in table.variables.items()} == {
+        "many": tuple(range(25)),
+        "large": (2**60, 2**60 + 1),
+        "flag": (False, True),
+        "size": ("small", "middle", "large"),
+        "height": (),
+    }
+    assert table.missing == {"many": 1, "large": 24, "flag": 13, "height": 13}
+
+
+def test_times_are_the_same_states_in_all_containers():
+    """In categories and with a zone, too: Python's, not those of pandas."""
+    zone = dt.UTC
+    for times in ([dt.datetime(2020, 1, day, tzinfo=tz) for day in (1, 2)] for tz in (None, zone)):
+        for column in (times, pd.Series(times), pd.Series(pd.Categorical(times))):
+            states = Table.read({"when": column}).variables["when"].states
+            assert list(states) == times
+            assert set(map(type, states)) == {dt.datetime}
+    spans = pd.Series(pd.Categorical(pd.to_timedelta([1, 2], unit="D")))
+    assert set(map(type, Table.read({"took": spans}).variables["took"].states)) == {dt.timedelta}

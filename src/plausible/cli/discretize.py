@@ -9,7 +9,6 @@ import typer
 
 from plausible.cli.data import DataFile, read_data
 from plausible.cli.output import AsJson, print_json, print_line
-from plausible.cli.separators import refuse_other_separators
 from plausible.cli.tables import check_ending, new_table
 from plausible.data.discretization import Discretizer
 from plausible.errors import InvalidArgument
@@ -48,7 +47,6 @@ def run(
     check_ending(output)
     if data.exists() and output.exists() and output.samefile(data):
         raise InvalidArgument(f"{output} is the file to read: name another one for the intervals, so that it is kept.")
-    refuse_other_separators(data)
     table = read_data(data)
     if cuts is None:
         names = None if columns is None else [name.strip() for name in columns.split(",")]

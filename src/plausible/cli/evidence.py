@@ -97,16 +97,23 @@ def intervened(model: Model, do: Mapping[str, Any]) -> Model:
 
 
 def state_of(variable: Variable, cell: Any) -> State:
-    """The state that a text or a value from a file names: itself, the one that prints so, or the equal number.
+    """The state that a text or a value from a file names: itself, or the one that prints so, or is the equal number.
+
+    Capitals don't count where one state alone fits.
 
     >>> state_of(Variable("X", 2), "1"), state_of(Variable("X", 2), "1.0")
     (1, 1)
+    >>> state_of(Variable("X", [False, True]), "true")
+    True
     """
     if variable.has_state(cell):
         return variable.states[variable.index(cell)]
     texts = [str(state) for state in variable.states]
     if str(cell) in texts:
         return variable.states[texts.index(str(cell))]
+    alike = [state for state, text in zip(variable.states, texts, strict=True) if text.lower() == str(cell).lower()]
+    if len(alike) == 1:
+        return alike[0]
     try:  # other programs write whole numbers as 1.0 where a column has gaps
         number = float(cell)
     except (TypeError, ValueError):

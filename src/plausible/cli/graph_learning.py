@@ -14,17 +14,20 @@ from plausible.inference.search.search_state import SearchState
 from plausible.learn.confidence.bootstrap import bootstrap as bootstrap_graphs
 from plausible.learn.confidence.edge_strengths import EdgeStrengths
 from plausible.learn.confidence.weighted_graphs import WeightedGraphs
-from plausible.learn.constraint_based.pc import ConstraintResult, pc
+from plausible.learn.constraint_based.pc import ConstraintResult, Variant, pc
 from plausible.learn.constraint_based.skeleton import SkeletonProgress
 from plausible.learn.incomplete_structures.missing import Missing
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.result import StructureResult
-from plausible.learn.structures.structure import learn_structure
+from plausible.learn.structures.structure import learn_structure, usual_score
 
 __all__ = ["Deadline", "LearnedGraph", "Search"]
 
 #: Called with the fraction done (`None` where nobody knows) and a note.
 Advance = Callable[..., None]
+
+#: Option -> the methods that take it.
+_METHODS_OF = {"--class": ("tan",), "--order": ("k2",), "--alpha": ("pc", "mmhc"), "--variant": ("pc",)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,8 @@ class LearnedGraph:
         How it was found.
     score
         Its score, where it has one.
+    score_name
+        Which score that is.
     undirected
         Edges that the tests leave without a direction, as the graph has them.
     strengths
@@ -75,6 +80,7 @@ class LearnedGraph:
     graph: DAG
     text: str
     score: float | None = None
+    score_name: str | None = None
     undirected: frozenset[tuple[str, str]] = frozenset()
     strengths: EdgeStrengths | None = None
     num_samples: int = 0
@@ -89,8 +95,8 @@ class LearnedGraph:
                 "directed": (parent, child) not in self.undirected,
             }
             if self.strengths is not None:
-                edge["strength"] = self.strengths.strength(parent, child)
-                edge["as_directed"] = self.strengths.edge(parent, child)
+                edge["strength"] = round(self.strengths.strength(parent, child), 6)
+                edge["as_directed"] = round(self.strengths.edge(parent, child), 6)
             edges.append(edge)
         return edges
 
@@ -104,15 +110,21 @@ class Search:
     knowledge: Knowledge
     class_variable: str | None
     order: list[str] | None
+    alpha: float | None
+    variant: str | None
     seed: int
     missing: str
 
     def __post_init__(self) -> None:
-        for option, method, value in (("--class", "tan", self.class_variable), ("--order", "k2", self.order)):
-            if self.method == method and value is None:
-                raise InvalidArgument(f"--method {method} needs {option}.")
-            if self.method != method and value is not None:
-                raise InvalidArgument(f"{option} is for --method {method}: {self.method} makes no use of it.")
+        given = zip(_METHODS_OF, (self.class_variable, self.order, self.alpha, self.variant), strict=True)
+        for option, value in given:
+            methods = _METHODS_OF[option]
+            if value is None and self.method in methods and option in ("--class", "--order"):
+                raise InvalidArgument(f"--method {self.method} needs {option}.")
+            if value is not None and self.method not in methods:
+                raise InvalidArgument(
+                    f"{option} is for --method {' or '.join(methods)}: {self.method} makes no use of it."
+                )
         if self.method == "pc" and self.score is not None:
             raise InvalidArgument("--method pc goes by tests of independence, so that --score has no effect.")
 
@@ -128,20 +140,30 @@ class Search:
         # Samples end in any order; sums over graphs that were sorted are always the same.
         strengths = WeightedGraphs.of(graphs).distinct().strengths() if graphs else None
         if isinstance(result, StructureResult):
-            return LearnedGraph(result.graph, str(result), result.score, strengths=strengths, num_samples=len(graphs))
+            name = self.score or usual_score(table, self.method)
+            return LearnedGraph(
+                result.graph, str(result), result.score, name, strengths=strengths, num_samples=len(graphs)
+            )
         dag, lines = result.dag(), {frozenset(edge) for edge in result.graph.undirected_edges}
         undirected = frozenset((str(a), str(b)) for a, b in dag.edges if frozenset((a, b)) in lines)
         stopped = f", {result.stopped}" if result.stopped else ""
         text = f"pc: {len(dag)} variables, {dag.num_edges} edges, {len(undirected)} of them without a direction"
         text += f" ({sum(result.num_tests)} tests, {len(result.conflicts)} conflicts{stopped})"
-        return LearnedGraph(dag, text, None, undirected, strengths, len(graphs))
+        return LearnedGraph(dag, text, undirected=undirected, strengths=strengths, num_samples=len(graphs))
 
     def _search(
         self, table: Table, deadline: Deadline, report: Callable[[Any], None] | None = None
     ) -> StructureResult | ConstraintResult:
         if self.method == "pc":
-            return pc(table, knowledge=self.knowledge, progress=report, time_limit=deadline.left)
-        options: dict[str, Any] = {"class_variable": self.class_variable, "order": self.order}
+            return pc(
+                table,
+                alpha=0.05 if self.alpha is None else self.alpha,
+                variant=cast("Variant", self.variant or "stable"),
+                knowledge=self.knowledge,
+                progress=report,
+                time_limit=deadline.left,
+            )
+        options: dict[str, Any] = {"class_variable": self.class_variable, "order": self.order, "alpha": self.alpha}
         return learn_structure(
             table,
             self.method,

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from plausible.cli.data import DataFile, read_data
 from plausible.cli.graph_learning import Deadline, LearnedGraph, Search
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.progress import ShowProgress, progress_bar
-from plausible.cli.separators import refuse_other_separators
+from plausible.cli.source import read_graph
 from plausible.cli.weights import WeightsColumn, weighted_by
 from plausible.data.table import Table
-from plausible.errors import InvalidArgument, suggestion
+from plausible.errors import InvalidArgument, PlausibleWarning, UnknownVariable, suggestion, warn_caller
 from plausible.graphs import DAG
-from plausible.io import save
-from plausible.learn.estimation.fit import learn_parameters
+from plausible.io import FORMATS, save
+from plausible.learn.estimation.fit import ParameterFit, UnidentifiedParameters, fit_parameters
 from plausible.learn.estimation.priors import read_prior
 from plausible.learn.incomplete_structures.available import complete_rows
 from plausible.learn.scores.reading import SCORES
@@ -33,7 +35,7 @@ EXAMPLES = (
     "plausible learn data.csv -o net.bif --method tabu --score bdeu --prior bdeu:10 --required 'smoke -> lung'",
     "plausible learn data.csv -o net.json --method mmhc --tiers 'asia smoke | tub lung bronc'",
     "plausible learn data.csv -o net.json --method tan --class lung",
-    "plausible learn data.csv -o net.json --method pc",
+    "plausible learn data.csv -o net.json --method pc --alpha 0.01 --variant majority",
     "plausible learn data.csv -o net.json --missing available",
     "plausible learn data.csv -o net.json --bootstrap 10 --time-limit 60",
     "plausible learn data.csv -o net.json --graph 'smoke -> lung -> xray' --prior k2",
@@ -49,7 +51,10 @@ Method = Annotated[
 ]
 ScoreName = Annotated[
     str | None,
-    typer.Option(help=f"By which graphs are judged: {', '.join(SCORES)}.", show_default="bic, for the kind of data"),
+    typer.Option(
+        help=f"By which graphs are judged: {', '.join(SCORES)}.",
+        show_default="of the kind that fits the data, bic; for chow-liu and tan the log-likelihood",
+    ),
 ]
 
 #: What each treatment of empty cells does, and what it takes for granted.
@@ -60,6 +65,9 @@ _ASSUMED = {
     "complete-rows": "rows with them left out, taken to be missing completely at random",
 }
 
+#: In fewer rows than these, cells that all differ are no surprise.
+_MANY = 10
+
 
 def run(
     data: DataFile,
@@ -68,7 +76,10 @@ def run(
     score: ScoreName = None,
     prior: Annotated[str, typer.Option(help="Of the tables: bdeu:10, dirichlet:1, k2, or none.")] = "bdeu:1",
     graph: Annotated[
-        str | None, typer.Option(help="The graph, such as 'A -> B <- C', where only its numbers are to be learned.")
+        str | None,
+        typer.Option(
+            help="The graph, 'A -> B <- C' or the file of a network, where only its numbers are to be learned."
+        ),
     ] = None,
     required: Annotated[str, typer.Option(help="Edges that the graph must have: 'A -> B; A -> C'.")] = "",
     forbidden: Annotated[str, typer.Option(help="Edges that it must not have.")] = "",
@@ -82,6 +93,16 @@ def run(
     order: Annotated[
         str | None,
         typer.Option(help="All variables, causes before effects, for --method k2: 'A B C'.", show_default=False),
+    ] = None,
+    alpha: Annotated[
+        float | None, typer.Option(help="The level of tests, for --method pc or mmhc.", show_default="0.05")
+    ] = None,
+    variant: Annotated[
+        str | None,
+        typer.Option(
+            help="Of --method pc: stable, original, majority or conservative.",
+            show_default="stable",
+        ),
     ] = None,
     weights: WeightsColumn = None,
     bootstrap: Annotated[
@@ -104,27 +125,84 @@ def run(
     of the samples each edge was found, in either direction and in the one it has. Empty cells are missing: --missing
     says how a search counts them; tables are then learned by EM, unless rows with empty cells are dropped.
     """
-    deadline, believed = Deadline.after(time_limit), None if prior == "none" else read_prior(prior)
-    refuse_other_separators(data)
+    deadline, believed = Deadline.after(time_limit), read_prior(prior)
     table = weighted_by(read_data(data), weights)
     assumed = _assumption(table, missing)
     if table.missing and missing == "complete-rows":
         table = complete_rows(table)
     if graph is None:
         knowledge = Knowledge(required, forbidden, _tiers(tiers), max_parents)
-        search = Search(method or "hill-climbing", score, knowledge, class_variable, _names(order), seed, missing)
+        search = Search(
+            method or "hill-climbing",
+            score,
+            knowledge,
+            class_variable,
+            _names(order),
+            alpha,
+            variant,
+            seed,
+            missing,
+        )
+        _warn_of_names(table)
         with progress_bar(f"learning from {Path(data).name}", progress) as advance:
             found = search.learn(table, bootstrap, deadline, advance)
     else:
-        limits = (method, score, required, forbidden, tiers, class_variable, order, bootstrap)
-        if any(limits) or max_parents is not None:
+        limits = (method, score, required, forbidden, tiers, class_variable, order, variant, bootstrap)
+        if any(limits) or max_parents is not None or alpha is not None:
             raise InvalidArgument(
                 "--graph gives the graph, so that --method, --score, --bootstrap and limits of a search have no effect."
             )
-        found = LearnedGraph(DAG(graph), "graph given")
-    save(learn_parameters(found.graph, table, believed, unseen="uniform"), output)
-    facts = {"output": str(output), "rows": table.num_rows, "score": found.score, "missing": assumed}
+        found = LearnedGraph(_given_graph(graph, table), "graph given")
+        _warn_of_names(table.select(name for name in table.variables if name in found.graph))
+    fit = fit_parameters(found.graph, table, believed)
+    _warn_of_open_rows(fit, has_prior=believed is not None)
+    save(fit.network, output)
+    facts = {
+        "output": str(output),
+        "rows": table.num_rows,
+        "score": found.score,
+        "score_name": found.score_name,
+        "missing": assumed,
+        "unidentified_rows": fit.num_unidentified,
+    }
     _tell(facts, found, bootstrap, as_json=as_json)
+
+
+def _given_graph(text: str, table: Table) -> DAG:
+    """The graph that arrow text spells, or that of the network in a file."""
+    endings = tuple(ending for known in FORMATS for ending in known.extensions)
+    is_file = Path(text).is_file() or text.lower().endswith(endings)
+    graph = read_graph(text) if is_file and text not in table.variables else DAG(text)
+    shape = "--graph is one such as 'A -> B <- C; D', of names of columns, or the file of a Bayesian network"
+    if not isinstance(graph, DAG):
+        raise InvalidArgument(f"The graph of {text!r} has no directions: {shape}.")
+    for name in graph.nodes:
+        if name not in table.variables:
+            raise UnknownVariable(f"{UnknownVariable.named(name, table.variables, 'the data')} {shape}.")
+    return graph
+
+
+def _warn_of_names(table: Table) -> None:
+    """Warn of columns that have another state in each row, as the names and numbers of rows do."""
+    for name in table.discrete:
+        codes = table.column(name)
+        seen = codes[codes >= 0]
+        if len(seen) >= _MANY and len(np.unique(seen)) == len(seen):
+            warn_caller(
+                f"The column {name!r} has another value in each row, of which nothing can be learned. If it is a name "
+                "or number of the row, leave it out; if it is a measurement, cut it with plausible discretize.",
+                PlausibleWarning,
+            )
+
+
+def _warn_of_open_rows(fit: ParameterFit, *, has_prior: bool) -> None:
+    if fit.unidentified:
+        names = ", ".join(map(repr, islice(fit.unidentified, 5))) + (", ..." if len(fit.unidentified) > 5 else "")
+        advice = "Give more rows." if has_prior else "Give a prior, such as --prior bdeu:10, or more rows."
+        warn_caller(
+            f"There is no data for {fit.num_unidentified} rows of {names}, which were filled in evenly. {advice}",
+            UnidentifiedParameters,
+        )
 
 
 def _assumption(table: Table, missing: str) -> str | None:
@@ -154,10 +232,14 @@ def _tell(facts: dict[str, Any], found: LearnedGraph, num_asked: int, *, as_json
         return
     print_line(f"{facts['output']}: {len(found.graph)} variables written, learned from {facts['rows']} rows")
     print_line(found.text)
+    if found.score_name is not None:
+        print_line(f"{found.score_name}: {found.score:.6g}")
     if facts["missing"]:
         print_line(facts["missing"])
     if num_asked:
-        short = "" if found.num_samples == num_asked else f" of {num_asked}; the time was up"
+        short = (
+            "" if found.num_samples == num_asked else f" of {num_asked}; the time was up: raise --time-limit for more"
+        )
         print_line(f"bootstrap: {found.num_samples} samples{short}")
     for edge in edges:
         note = f"  {edge['strength']:.0%}, as directed {edge['as_directed']:.0%}" if "strength" in edge else ""

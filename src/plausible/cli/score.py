@@ -9,7 +9,6 @@ import typer
 
 from plausible.cli.data import DataFile, read_data
 from plausible.cli.output import AsJson, facts, print_json
-from plausible.cli.separators import refuse_other_separators
 from plausible.cli.source import GraphSource, read_graph_or_network
 from plausible.cli.weights import WeightsColumn, weighted_by
 from plausible.data.table import Table
@@ -17,6 +16,7 @@ from plausible.errors import InvalidArgument, NotSupported, suggestion
 from plausible.graphs import DAG
 from plausible.learn.estimation.likelihood import log_likelihood
 from plausible.learn.scores.reading import SCORES, score_graph
+from plausible.learn.structures.structure import usual_score
 from plausible.models import BayesianNetwork
 
 __all__ = ["EXAMPLES", "NAME", "run"]
@@ -50,7 +50,6 @@ def run(
     graph = network.graph if network else found
     if not isinstance(graph, DAG):
         raise NotSupported("Only directed graphs have scores.")
-    refuse_other_separators(data)
     whole = weighted_by(read_data(data, list(network.variables.values()) if network else None), weights)
     table = _columns_of(graph, whole, model)
     document: dict[str, Any] = {"rows": table.num_rows}
@@ -60,7 +59,7 @@ def run(
     is_complete = not table.missing and set(map(str, graph.nodes)) <= set(table.variables)
     if score is not None and not is_complete:
         raise InvalidArgument("Scores need complete data: each variable of the graph in each row.")
-    names = [_usual_score(table)] if score is None else [name.strip() for name in score.split(",")]
+    names = [usual_score(table)] if score is None else [name.strip() for name in score.split(",")]
     scores = {name: score_graph(graph, table, name) for name in names} if is_complete else {}
     unused = [name for name in whole.variables if name not in table.variables]
     if as_json:
@@ -81,12 +80,6 @@ def _columns_of(graph: DAG, table: Table, model: str) -> Table:
             f"{suggestion(first, map(str, graph.nodes))}"
         )
     return table.select(used)
-
-
-def _usual_score(table: Table) -> str:
-    if not table.continuous:
-        return "bic"
-    return "conditional-gaussian-bic" if table.discrete else "gaussian-bic"
 
 
 def _log_likelihood(network: BayesianNetwork, table: Table) -> float:

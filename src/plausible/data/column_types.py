@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.data.columns import as_list, factorize, refuse_no_list
+from plausible.data.columns import as_list, as_objects, factorize, refuse_no_list
 from plausible.errors import InvalidArgument
 from plausible.variables import State, Variable
 from plausible.variables.variable import is_missing
@@ -144,7 +144,7 @@ def _categories(column: Any) -> tuple[State, ...] | None:
 
     native = nw.to_native(column, pass_through=True)
     if nw.dependencies.is_pandas_series(native) and hasattr(native.dtype, "categories"):
-        return tuple(native.dtype.categories.tolist())
+        return tuple(as_objects(native.dtype.categories))
     dtype = nw.from_native(column, series_only=True, allow_series=True).dtype
     return tuple(dtype.categories) if isinstance(dtype, nw.Enum) else None
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "as_list",
+    "as_objects",
     "encode_column",
     "encode_columns",
     "encode_evidence",
@@ -224,7 +225,7 @@ def factorize(name: str, column: Any) -> Factorized:
     """By the fastest way that the column's library has; the order of the values does not matter."""
     if isinstance(column, np.ndarray) and column.dtype.kind in "iufbmM" and column.ndim == 1:
         values, places = np.unique(column, return_inverse=True)
-        return places, _as_objects(values)
+        return places, as_objects(values)
     if not isinstance(column, (list, tuple, np.ndarray)):
         import narwhals as nw
 
@@ -242,15 +243,19 @@ def _factorize_pandas(series: pd.Series[Any]) -> Factorized:
 
     values: Any = series.array if isinstance(series.dtype, pd.api.extensions.ExtensionDtype) else series.to_numpy()
     if isinstance(values, pd.Categorical):
-        return values.codes.astype(np.intp), values.categories.tolist()
+        return values.codes.astype(np.intp), as_objects(values.categories)
     if getattr(series.dtype, "storage", "") == "pyarrow":  # the usual kind of text
         return _factorize_arrow(values.__arrow_array__())
     places, distinct = pd.factorize(values)  # without an index, which takes as long again to make
-    return np.asarray(places, dtype=np.intp), _as_objects(distinct)
+    return np.asarray(places, dtype=np.intp), as_objects(distinct)
 
 
-def _as_objects(values: Any) -> list[Any]:
-    """As Python objects; times of nanoseconds, too, of which NumPy would make whole numbers."""
+def as_objects(values: Any) -> list[Any]:
+    """As Python objects; times of nanoseconds, too, of which NumPy would make whole numbers, and pandas its own."""
+    if hasattr(values, "to_pydatetime"):
+        return list(values.to_pydatetime())
+    if hasattr(values, "to_pytimedelta"):
+        return list(values.to_pytimedelta())
     if values.dtype.kind in "mM" and isinstance(values, np.ndarray) and np.datetime_data(values.dtype)[0] == "ns":
         values = values.astype(f"{values.dtype.kind}8[us]")
     return list(values.tolist())

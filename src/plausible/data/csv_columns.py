@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.data.columns import factorize
+from plausible.data.separators import refuse_other_separators
 from plausible.errors import FormatError
 
 __all__ = ["CSV_OPENERS", "TextColumn", "read_csv_columns"]
@@ -119,6 +120,8 @@ def read_csv_columns(path: Path, ending: str) -> dict[str, TextColumn]:
     import pandas as pd
 
     try:
+        with CSV_OPENERS[ending](path, mode="rt", encoding="utf-8-sig", errors="replace") as stream:
+            refuse_other_separators(stream.readline(), str(path))
         frame = pd.read_csv(path, header=None, dtype=str, keep_default_na=False, na_values=[""], encoding="utf-8")
     except pd.errors.ParserError as error:
         _refuse_ragged(path, ending)

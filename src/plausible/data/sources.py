@@ -81,10 +81,11 @@ def _file_columns(path: Path, variables: Mapping[str, Variable]) -> dict[Any, An
 
 
 def _read_parquet(path: Path) -> Any:
+    """A frame in which whole numbers and booleans stay what they are where cells are missing."""
     import pandas as pd
 
     try:
-        return pd.read_parquet(path)
+        return pd.read_parquet(path, engine="pyarrow", dtype_backend="numpy_nullable")
     except ImportError:
         raise MissingDependency("Reading Parquet files needs pyarrow: pip install plausible[scale].") from None
     except (ValueError, OSError) as error:  # those of Arrow derive from these

@@ -76,7 +76,7 @@ def test_a_method_its_result_and_its_network_are_the_same_learner(frame):
 
 def test_classes_and_known_networks_are_learners_too(asia, frame):
     """PC gives one graph of its class; a network whose states have another order is read by their names."""
-    assert np.isfinite(pb.learn.cross_validate(frame, pb.learn.pc, 2).loss)
+    assert np.isfinite(pb.learn.cross_validate(frame, lambda rows: pb.learn.pc(rows, variant="majority"), 2).loss)
     known = pb.learn.cross_validate(frame, lambda rows: asia, 2)
     assert known.losses == pytest.approx(pb.learn.row_losses(asia, frame))
 
@@ -119,3 +119,28 @@ def test_partial_cases_are_held_and_each_column_says_how_much_is_missing():
     table = pb.Table.read(rows, variables)
     assert dict(table.missing) == {"b": 1, "h": 3}
     assert table.num_rows == 3
+
+
+def test_learners_need_no_names_of_their_own(asia, frame):
+    """A list, or one alone; the same answers as with names."""
+    found = pb.learn.compare_learners(frame, ["chow-liu", asia.graph, pb.learn.structure, "chow-liu"], 2)
+    assert set(found.results) == {"chow-liu", "chow-liu (2)", "structure", repr(asia.graph)}
+    assert found.results["chow-liu"].loss == pb.learn.cross_validate(frame, "chow-liu", 2).loss
+    assert pb.learn.compare_learners(frame, "chow-liu", 2).best == "chow-liu"
+    curve = pb.learn.learning_curve(frame, "chow-liu", [50], repeats=1)
+    named = pb.learn.learning_curve(frame, {"tree": "chow-liu"}, [50], repeats=1)
+    assert curve.held_out["chow-liu"] == pytest.approx(named.held_out["tree"])
+    listed = pb.learn.learning_curve(frame, ("chow-liu", asia.graph), [50], repeats=1)
+    assert list(listed.held_out) == ["chow-liu", repr(asia.graph)]
+
+
+@pytest.mark.parametrize("holes", [False, True])
+def test_no_prior_has_a_name(frame, holes):
+    """As `None`: frequencies, for the missing cells of EM too; also of one variable among others."""
+    rows = frame.assign(xray=frame["xray"].where(frame["smoke"] == "yes")) if holes else frame
+    none, named = (pb.learn.fit_parameters("smoke -> lung -> xray", rows, prior) for prior in (None, "none"))
+    assert named.network == none.network
+    some = pb.learn.fit_parameters("smoke -> lung", frame, {"smoke": "none", "lung": "k2"}).network
+    assert some.cpd("smoke").values[0] == pytest.approx((frame["smoke"] == "no").mean())
+    with pytest.raises(pb.errors.InvalidArgument, match="needs a prior"):
+        pb.learn.fit_parameters("smoke -> lung", rows, "none", unseen="prior")

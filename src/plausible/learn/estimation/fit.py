@@ -21,7 +21,7 @@ from plausible.learn.estimation.knowledge import ParameterKnowledge, check_knowl
 from plausible.learn.estimation.logistic import LogisticLearner
 from plausible.learn.estimation.noisy_or import NoisyOrLearner
 from plausible.learn.estimation.posterior import ParameterPosterior, posterior_of
-from plausible.learn.estimation.priors import PriorLike, refuse_unknown
+from plausible.learn.estimation.priors import PriorLike, is_no_prior, refuse_unknown
 from plausible.learn.estimation.task import CPDLearner, FamilyTask
 from plausible.learn.estimation.tree import TreeLearner
 from plausible.models import BayesianNetwork
@@ -112,7 +112,8 @@ def learn_parameters(
     data
         Rows (a frame, columns, a file, a matrix, a `Table`), also with missing cells, or statistics of them.
     prior
-        For tables and trees: one for all, or name -> prior; each a prior or its name: "k2", "bdeu:10", "dirichlet:1".
+        For tables and trees: one for all, or name -> prior; each a prior or its name: "k2", "bdeu:10", "dirichlet:1",
+        or "none".
     estimate
         "mean" of the posterior, its mode ("map"), or "mle", for tables and trees. The mean where there is a prior, else
         maximum likelihood.
@@ -193,14 +194,14 @@ def fit_parameters(
     """
     if unseen not in ("uniform", "error", "prior"):
         raise InvalidArgument(f"unseen= is 'uniform', 'error' or 'prior', not {unseen!r}.")
-    if unseen == "prior" and prior is None:
+    if unseen == "prior" and is_no_prior(prior):
         raise InvalidArgument("unseen='prior' needs a prior, such as prior=BDeu(10).")
     families, known = read_families(graph, data), knowledge or ParameterKnowledge()
     check_knowledge(known, families.parents)
     refuse_unknown(prior, list(families.variables))
     families, known = _completed(graph, families, prior, estimate, kinds, known)
     learners = find_learners(families, kinds or {}, known)
-    chosen: Estimate = estimate or ("mle" if prior is None else "mean")
+    chosen: Estimate = estimate or ("mle" if is_no_prior(prior) else "mean")
     others, unidentified = _fit_others(families, prior, known, learners, chosen, unseen)
     given = ParameterKnowledge((*known.fixed_cpds.values(), *others.values()), known.tied)
     posterior = replace(posterior_of(families, prior, given, list(families.variables)), estimated=frozenset(others))

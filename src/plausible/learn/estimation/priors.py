@@ -22,7 +22,18 @@ from plausible.learn.named_options import read_named_option
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
-__all__ = ["K2", "BDe", "BDeu", "Dirichlet", "Prior", "PriorLike", "pseudo_counts", "read_prior", "refuse_unknown"]
+__all__ = [
+    "K2",
+    "BDe",
+    "BDeu",
+    "Dirichlet",
+    "Prior",
+    "PriorLike",
+    "is_no_prior",
+    "pseudo_counts",
+    "read_prior",
+    "refuse_unknown",
+]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -35,7 +46,7 @@ class Prior(Protocol):
         """α, an axis for each parent, then one for the child."""
 
 
-#: One prior for all tables, itself or by name, such as "bdeu:10"; a prior for each variable; or none.
+#: One prior for all tables, itself or by name, such as "bdeu:10"; a prior for each variable; or none: `None`, "none".
 PriorLike: TypeAlias = Prior | str | Mapping[str, Prior | str] | None
 
 
@@ -170,8 +181,17 @@ _NAMED: Mapping[str, tuple[Callable[..., Prior], bool]] = MappingProxyType(
 )
 
 
-def read_prior(prior: Prior | str) -> Prior:
-    """A prior, or the one of this name: "k2", "bdeu", "bdeu:10", "dirichlet", "dirichlet:0.5".
+def is_no_prior(prior: PriorLike) -> bool:
+    """Whether there is none: `None`, or its name.
+
+    >>> is_no_prior(None), is_no_prior("none"), is_no_prior("k2")
+    (True, True, False)
+    """
+    return prior is None or (isinstance(prior, str) and read_named_option(prior).name == "none")
+
+
+def read_prior(prior: Prior | str) -> Prior | None:
+    """A prior, or the one of this name: "k2", "bdeu", "bdeu:10", "dirichlet", "dirichlet:0.5"; `None` for "none".
 
     Parameters
     ----------
@@ -183,6 +203,8 @@ def read_prior(prior: Prior | str) -> Prior:
     >>> read_prior("bdeu:4"), read_prior("K2")
     (BDeu(equivalent_sample_size=4.0), K2())
     """
+    if is_no_prior(prior):
+        return None
     if isinstance(prior, str):
         name, number = read_named_option(prior)
         if name not in _NAMED:
@@ -203,9 +225,10 @@ def read_prior(prior: Prior | str) -> Prior:
 def pseudo_counts(prior: PriorLike, child: Variable, parents: Sequence[Variable]) -> Floats:
     """α of one family under a prior, the prior of its variable, or none: then zero."""
     chosen = prior.get(child.name) if isinstance(prior, Mapping) else prior
-    if chosen is None:
+    read = None if chosen is None else read_prior(chosen)
+    if read is None:
         return np.zeros([variable.num_states for variable in (*parents, child)])
-    return read_prior(chosen).pseudo_counts(child, parents)
+    return read.pseudo_counts(child, parents)
 
 
 def refuse_unknown(prior: PriorLike, names: Sequence[str]) -> None:

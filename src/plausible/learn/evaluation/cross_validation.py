@@ -14,7 +14,7 @@ from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument
 from plausible.graphs.seeds import Seed, generator_of
 from plausible.inference.options import check_count
-from plausible.learn.evaluation.losses import read_learner, row_losses, weighted_mean
+from plausible.learn.evaluation.losses import name_learners, read_learner, row_losses, weighted_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -146,7 +146,7 @@ class LearnerComparison:
 
 
 def compare_learners(
-    data: TableLike, learners: Mapping[str, object], num_folds: int = 10, *, target: str | None = None, seed: Seed = 0
+    data: TableLike, learners: object, num_folds: int = 10, *, target: str | None = None, seed: Seed = 0
 ) -> LearnerComparison:
     """Cross-validate several learners on the same folds, so that differences are those of the same rows.
 
@@ -155,19 +155,27 @@ def compare_learners(
     data
         Complete rows.
     learners
-        Name -> learner, as in `cross_validate`.
+        Name -> learner, or a list of learners; each as in `cross_validate`.
     num_folds
         Of the rows.
     target
         With it, the loss is -log P(target | all others).
     seed
         Of the folds.
+
+    Examples
+    --------
+    >>> import plausible as pb
+    >>> frame = pb.examples.load("asia").sample(500, seed=1)
+    >>> pb.learn.compare_learners(frame, ["hill-climbing", "chow-liu"], 3).best
+    'hill-climbing'
     """
-    if not learners:
+    named = name_learners(learners)
+    if not named:
         raise InvalidArgument("There are no learners to compare.")
     table = Table.read(data)
     folds = _folds(table, num_folds, seed)
-    found = {name: _validated(table, learner, folds, target) for name, learner in learners.items()}
+    found = {name: _validated(table, learner, folds, target) for name, learner in named.items()}
     return LearnerComparison(dict(sorted(found.items(), key=lambda item: item[1].loss)))
 
 

@@ -17,7 +17,7 @@ from plausible.inference.options import check_count
 from plausible.learn.estimation.fit import learn_parameters
 from plausible.learn.estimation.logistic import LogisticLearner
 from plausible.learn.estimation.priors import BDeu
-from plausible.learn.evaluation.losses import NetworkLearner, mean_loss, read_learner
+from plausible.learn.evaluation.losses import NetworkLearner, mean_loss, name_learners, read_learner
 from plausible.models import BayesianNetwork
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class LearningCurve:
 
 def learning_curve(
     data: TableLike,
-    learners: Mapping[str, object],
+    learners: object,
     sizes: Sequence[int],
     *,
     target: str | None = None,
@@ -79,7 +79,7 @@ def learning_curve(
     data
         Complete rows.
     learners
-        Name -> learner, as in `cross_validate`.
+        Name -> learner, a list of learners, or one alone; each as in `cross_validate`.
     sizes
         Numbers of rows to learn from.
     target
@@ -104,7 +104,7 @@ def learning_curve(
     num_held = _num_held(table, share, sizes)
     orders = [rng.permutation(table.num_rows) for _ in range(repeats)]
     training, held_out = {}, {}
-    for name, learner in learners.items():
+    for name, learner in name_learners(learners).items():
         learn = read_learner(learner)
         losses = np.array([_losses(table, learn, order, num_held, sizes, target) for order in orders])
         training[name], held_out[name] = losses.reshape(repeats, len(sizes), 2).transpose(2, 1, 0)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,7 +23,15 @@ from plausible.learn.structures.structure import learn_structure
 from plausible.models import BayesianNetwork
 from plausible.models.alignment import with_states_of
 
-__all__ = ["NetworkLearner", "mean_loss", "network_of", "read_learner", "row_losses", "weighted_mean"]
+__all__ = [
+    "NetworkLearner",
+    "mean_loss",
+    "name_learners",
+    "network_of",
+    "read_learner",
+    "row_losses",
+    "weighted_mean",
+]
 
 Floats = NDArray[np.float64]
 
@@ -45,6 +54,23 @@ def read_learner(learner: object) -> NetworkLearner:
     if callable(learner):
         return lambda table: network_of(learner(table), table)
     return lambda table: learn_parameters(learner, table, BDeu(1.0))
+
+
+def name_learners(learners: object) -> dict[str, object]:
+    """Name -> learner, of a mapping, a list of learners, or one alone; those without a name go by how they print.
+
+    >>> name_learners("ges"), list(name_learners(["ges", DAG("A -> B"), "ges"]))
+    ({'ges': 'ges'}, ['ges', "DAG('A -> B')", 'ges (2)'])
+    """
+    if isinstance(learners, Mapping):
+        return {str(name): learner for name, learner in learners.items()}
+    named: dict[str, object] = {}
+    times: Counter[str] = Counter()
+    for learner in learners if isinstance(learners, (list, tuple)) else [learners]:
+        name = learner if isinstance(learner, str) else getattr(learner, "__name__", repr(learner))
+        times[name] += 1
+        named[f"{name} ({times[name]})" if times[name] > 1 else name] = learner
+    return named
 
 
 def network_of(found: object, table: Table) -> BayesianNetwork:

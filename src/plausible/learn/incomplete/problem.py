@@ -12,7 +12,7 @@ from plausible.graphs.graph_input import read_dag
 from plausible.learn.estimation.families import Families
 from plausible.learn.estimation.family_posterior import Estimate
 from plausible.learn.estimation.knowledge import ParameterKnowledge, check_knowledge
-from plausible.learn.estimation.priors import PriorLike, refuse_unknown
+from plausible.learn.estimation.priors import PriorLike, is_no_prior, refuse_unknown
 from plausible.learn.estimation.task import CPDLearner
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.expectations import FamilyCounts
@@ -76,7 +76,7 @@ def read_problem(
     refuse_unknown(prior, list(known))
     learners = given_trees(find_learners(families, kinds or {}, given), given.start_cpds)
     learners, given = settle_mixed(families, cases, learners, given)
-    chosen: Estimate = estimate or ("mle" if prior is None else "mean")
+    chosen: Estimate = estimate or ("mle" if is_no_prior(prior) else "mean")
     wanted = gaussian_regressions(families, cases, learners)
     return EMProblem(cases, Maximization.of(families, prior, chosen, wanted, given))
 

@@ -16,7 +16,7 @@ from plausible.graphs import DAG
 from plausible.learn.estimation.families import Families
 from plausible.learn.estimation.family_posterior import Estimate
 from plausible.learn.estimation.knowledge import ParameterKnowledge
-from plausible.learn.estimation.priors import BDeu, PriorLike
+from plausible.learn.estimation.priors import BDeu, PriorLike, is_no_prior
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import EMRules, em_init, em_run
 from plausible.learn.incomplete.expectations import ExactExpectations, Expectations, FamilyCounts
@@ -104,7 +104,7 @@ class GraphJudge:
         parents = {name: tuple(map(str, graph.parents(name))) for name in variables}
         families = Families(variables, parents, FamilyCounts(variables, parents, {}, self.cases.total))
         knowledge = ParameterKnowledge(fixed=tuple((fixed or {}).values()))
-        chosen: Estimate = self.estimate or ("mle" if self.prior is None else "mean")
+        chosen: Estimate = self.estimate or ("mle" if is_no_prior(self.prior) else "mean")
         return Maximization.of(families, self.prior, chosen, {}, knowledge)
 
     def start(self, graph: DAG, generator: np.random.Generator) -> BayesianNetwork:
@@ -131,7 +131,7 @@ class GraphJudge:
         parents = {name: cpd.parent_names for name, cpd in network.cpds.items()}
         counts = FamilyCounts(self.cases.variables, parents, expectations.counts, self.cases.total)
         completed = self.score.on(counts).graph(graph)
-        if self.prior is None:  # EM may have ended early: only the price counts, not how far θ̃ is from the maximum
+        if is_no_prior(self.prior):  # EM may have ended early: only the price counts, not how far θ̃ is from the maximum
             return expectations.log_likelihood + completed - LogLikelihood().on(counts).graph(graph)
         return expectations.log_likelihood + completed - expected_log_likelihood(network, expectations)
 

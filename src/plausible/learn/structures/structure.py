@@ -23,7 +23,7 @@ from plausible.learn.structures.methods import METHODS, StructureSearch
 from plausible.learn.structures.result import StructureResult
 from plausible.learn.structures.task import Progress, check_progress
 
-__all__ = ["METHODS", "learn_structure"]
+__all__ = ["METHODS", "learn_structure", "usual_score"]
 
 #: Those whose usual score is the log-likelihood: their graphs can't have too many edges.
 _BY_LIKELIHOOD = ("chow-liu", "tan")
@@ -119,7 +119,7 @@ def learn_structure(
     if not source.variables:
         raise InvalidArgument("The data have no columns, so that there are no variables to learn about.")
     name = method if isinstance(method, str) else type(method).__name__
-    read = read_score(score or _usual_score(source, name))
+    read = read_score(score or usual_score(source, name))
     search = StructureSearch(
         method,
         options,
@@ -154,8 +154,12 @@ def _result(search: StructureSearch, treated: Treated, began: float) -> Structur
     )
 
 
-def _usual_score(source: Table | Statistics, name: str) -> str:
-    """BIC or the likelihood, for the kind of variables there are."""
+def usual_score(source: Table | Statistics, name: str = "hill-climbing") -> str:
+    """The score of a method where none is named: BIC or the likelihood, for the kind of variables there are.
+
+    >>> usual_score(Table.read({"x": [0.5, 1.5], "y": ["a", "b"]}), "tan")
+    'conditional-gaussian-log-likelihood'
+    """
     kind = "log-likelihood" if name in _BY_LIKELIHOOD else "bic"
     table = source.table if isinstance(source, TableStatistics) else source
     if not isinstance(table, Table) or not table.continuous:

@@ -84,8 +84,8 @@ def optimal_by_subsets(
     if 8.0 * 2.0**num > max_bytes:
         raise TooLarge(
             f"The best graphs on all sets of {num} variables would take {8.0 * 2.0**num / 2**30:.3g} GiB. Search the "
-            "order graph ('a-star', optimal_by_orders) with a time_limit= instead, which says how far from the best it "
-            "is, or raise max_bytes=."
+            "order graph (method 'a-star') with a time limit instead, which says how far from the best it is, or allow "
+            "more memory (max_bytes, in Python)."
         )
     sets = parent_sets or find_parent_sets(
         scores, knowledge, bound=bound, max_families=max_families, time_limit=time_limit

@@ -302,7 +302,7 @@ def _check_size(constraints: Constraints, max_families: int) -> None:
 
 def _too_large(number: str) -> TooLarge:
     return TooLarge(
-        f"Exact search would have to score {number} families. Limit the parents by Knowledge(max_parents=...), give a "
-        "time_limit= or a larger max_families=, or take a search over orders ('a-star', 'orders'), which does without "
-        "the largest families and says how far from the best it can be."
+        f"Exact search would have to score {number} families. Limit the number of parents (max_parents), give a time "
+        "limit, or take a search over orders (method 'a-star' or 'orders'), which does without the largest families "
+        "and says how far from the best it can be. In Python max_families allows more of them."
     )
