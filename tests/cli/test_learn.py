@@ -222,10 +222,7 @@ def test_help_names_all_methods_and_scores(plausible):
         (("learn", "data.csv", "-o", "net.json", "--required", "A -> Z"), "'Z' is not a variable"),
         (("learn", "none.csv", "-o", "net.json"), "No such file"),
         (("learn", "empty.csv", "-o", "net.json"), "can't be read as CSV"),
-<<<<<<< ours
         (("learn", "gaps.csv", "-o", "net.json", "--missing", "availble"), "available"),
-=======
->>>>>>> theirs
         (("score", "A -> Z", "data.csv", "--score", "bic"), "complete data"),
         (("score", "asia", "data.csv"), "None of the columns is a variable of 'asia'"),
         (("discretize", "data.csv", "-o", "data.csv"), "is the file to read"),
@@ -241,6 +238,7 @@ def test_a_mistake_is_one_line_and_writes_nothing(plausible, tmp_path, monkeypat
     files = {
         "data.csv": "A,B\n1,x\n2,y\n1,x\n",
         "empty.csv": "",
+        "gaps.csv": "A,B\n1,x\n2,\n1,x\n",
         "semicolons.csv": "A;B\n1;x\n",
         "wide.csv": "".join(",".join(f"{kind}{number}" for number in range(40)) + "\n" for kind in "xab"),
     }
