@@ -232,8 +232,6 @@ def _tell(facts: dict[str, Any], found: LearnedGraph, num_asked: int, *, as_json
         return
     print_line(f"{facts['output']}: {len(found.graph)} variables written, learned from {facts['rows']} rows")
     print_line(found.text)
-    if found.score_name is not None:
-        print_line(f"{found.score_name}: {found.score:.6g}")
     if facts["missing"]:
         print_line(facts["missing"])
     if num_asked:

@@ -7,8 +7,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from plausible.errors import InvalidArgument, InvalidGraph, UnknownVariable
-from plausible.graphs import DAG, PDAG, essential_graph
+from benchmark_networks import benchmark_network
+from plausible.errors import InvalidArgument, InvalidGraph, PlausibleWarning, UnknownVariable
+from plausible.graphs import DAG, PDAG, essential_graph, immoralities
+from plausible.graphs.consistent_extension import near_extension
 from plausible.graphs.random import erdos_renyi_dag
 from plausible.learn.constraint_based.blanket_structure import structure_from_blankets
 from plausible.learn.constraint_based.false_discoveries import largest_accepted
@@ -307,7 +309,40 @@ def test_a_result_of_tests_becomes_a_network_of_its_class():
 def test_tests_that_contradict_each_other_have_no_graph_and_say_so():
     cycle = ConstraintResult(PDAG("A - B - C - D - A"), {}, {}, (0,))
     with pytest.raises(InvalidGraph, match=r"variant='majority'"):
-        cycle.dag()
+        cycle.dag(strict=True)
+    with pytest.warns(PlausibleWarning, match=r"also has A -> D <- C \(1 in all\)"):
+        assert cycle.dag().num_edges == 4
+
+
+def test_pc_always_gives_a_graph_with_its_edges_and_directions():
+    for seed in range(40):
+        found = pc(_sample(erdos_renyi_dag(8, 0.4, seed=seed), 60, seed), alpha=0.2)
+        near = found.extension()
+        assert {frozenset(edge) for edge in near.graph.edges} == set(
+            map(frozenset, (*found.graph.directed_edges, *found.graph.undirected_edges))
+        )
+        assert set(found.graph.directed_edges) <= set(near.graph.edges)
+        if not near.new_immoralities:
+            assert near.graph == found.dag(strict=True)
+
+
+def test_tests_on_rows_of_alarm_give_a_network():
+    rows = benchmark_network("alarm").sample(1000, seed=2)
+    found = pc(rows, max_given=2)
+    with pytest.raises(InvalidGraph):
+        found.dag(strict=True)
+    with pytest.warns(PlausibleWarning, match="contradict"):
+        assert found.network(rows, BDeu(1)).graph == found.extension().graph
+
+
+@pytest.mark.parametrize("learn", [pc, partial(pc, variant="original"), structure_from_blankets])
+def test_a_copy_of_a_common_cause_makes_no_collider_of_the_cause(learn):
+    rng = np.random.default_rng(3)
+    cause = rng.integers(0, 2, 5000)
+    effects = {name: np.where(rng.random(5000) < 0.2, 1 - cause, cause) for name in ("bronc", "lung")}
+    found = learn({"copy": cause, "smoke": cause, **effects})
+    assert len(found.ambiguous) == 1
+    assert not found.graph.directed_edges
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -352,3 +387,15 @@ def test_a_level_that_is_none_is_refused_everywhere(alpha):
 def test_a_result_of_tests_prints_its_graph_in_two_lines():
     found = pc(DSeparationOracle("A -> C <- B"))
     assert str(found) == f"3 variables, 2 directed and 0 undirected edges; {sum(found.num_tests)} tests\nA -> C; B -> C"
+
+
+def test_any_partly_directed_graph_is_near_one_that_has_its_edges_and_directions():
+    """The immoralities are those of the PDAG and the new ones that are reported."""
+    rng = np.random.default_rng(0)
+    for seed in range(200):
+        edges = erdos_renyi_dag(9, 0.35, seed=seed).edges
+        pdag = PDAG("; ".join(f"{a} {'->' if rng.random() < 0.4 else '-'} {b}" for a, b in edges))
+        near = near_extension(pdag)
+        assert {frozenset(edge) for edge in near.graph.edges} == {frozenset(edge) for edge in edges}
+        assert set(pdag.directed_edges) <= set(near.graph.edges)
+        assert set(immoralities(near.graph)) == {*immoralities(pdag), *near.new_immoralities}

@@ -64,6 +64,22 @@ def test_no_set_between_two_exceeds_the_upper_bound(seed):
             others = [name for name in names[1:] if name not in parents]
             top = max(scores.family("v0", (*parents, *more)) for more in _subsets(others))
             assert top <= bound.upper("v0", parents, others) + 1e-9
+            above = max(scores.family("v0", (*parents, *more)) for more in _subsets(others) if more)
+            assert above <= bound.above("v0", parents, others) + 1e-9
+
+
+def test_a_penalty_bound_counts_the_rows_where_the_table_would_be_too_large():
+    """-N H(X | U⁺) of 20 columns is that of one column with their joint states."""
+    rng = np.random.default_rng(0)
+    columns = {"x": rng.integers(0, 3, 30)} | {f"v{k:02}": rng.integers(0, 2, 30) for k in range(20)}
+    columns = {name: np.concatenate([line, line[:25], [0]]) for name, line in columns.items()}
+    columns["x"][-5:] = 2
+    joint = np.unique(np.array([line for name, line in columns.items() if name != "x"]).T, axis=0, return_inverse=True)
+    small = TableStatistics({"x": columns["x"], "joint": joint[1].ravel()})
+    exact = PricedLikelihood(0.0).on(small).family("x", ["joint"])
+    bound = PenaltyBound(TableStatistics(columns), 0.0)
+    assert exact < 0
+    assert bound.upper("x", [], [name for name in columns if name != "x"]) == pytest.approx(exact)
 
 
 def test_broken_weights_leave_dirichlet_scores_unbounded():

@@ -266,3 +266,17 @@ def test_moments_of_rows_that_are_not_there_cannot_be_taken_away():
         with pytest.raises(InvalidArgument, match="lack rows"):
             GaussianLikelihood().on(few - other).family("a", ["b"])
     assert (few - few).moments("a").weight == 0
+
+
+@pytest.mark.parametrize("score", [GaussianLikelihood(), BGe()])
+def test_families_scored_at_once_score_as_each_alone(score):
+    data = {f"x{k}": column for k, column in enumerate(np.random.default_rng(0).normal(size=(5, 30)))}
+    scores = score.on_data(data | {"copy": 2 * data["x1"], "constant": np.ones(30)})
+    bases, candidates = [["x1", "copy"], ["x2", "x3"], ["constant", "x4"]], [["x2", "x3"], ["copy"], []]
+    found = scores.extended_each("x0", bases, candidates)
+    for base, some, values in zip(bases, candidates, found, strict=True):
+        alone = [
+            score.on_data(data | {"copy": 2 * data["x1"], "constant": np.ones(30)}).family("x0", [*base, name])
+            for name in some
+        ]
+        np.testing.assert_allclose(values, alone)

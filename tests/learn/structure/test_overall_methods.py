@@ -5,6 +5,9 @@ import math
 import pytest
 
 import plausible as pb
+from plausible.data.table import Table
+from plausible.learn.structures import overall
+from plausible.learn.structures.task import Found
 
 EXACT = ["exact", "a-star"]
 
@@ -51,3 +54,40 @@ def test_all_methods_tell_of_progress_and_can_be_stopped(frame, method):
     assert told
     assert found.stopped == "interrupted"
     assert found.score <= pb.learn.structure(frame, "exact").score + 1e-6
+
+
+def test_equivalence_search_refuses_rows_with_interventions(frame):
+    table = Table.read(frame, interventions={"smoke": [True, False] * (len(frame) // 2)})
+    with pytest.raises(pb.errors.NotSupported, match=r"'smoke' was set from outside.*'hill-climbing'"):
+        pb.learn.structure(table, "ges")
+    assert pb.learn.structure(table, "a-star").stopped == "optimal"
+
+
+@pytest.mark.parametrize("method", ["exact", "a-star"])
+def test_an_exact_method_out_of_time_is_no_worse_than_a_climb(frame, method, monkeypatch):
+    climbed = pb.learn.structure(frame, escapes=0)
+    monkeypatch.setattr(overall, "_climbed", lambda task: Found(climbed.graph, climbed.trace, "local maximum"))
+    found = pb.learn.structure(frame, method, time_limit=0)
+    assert climbed.score <= found.score + 1e-9 <= found.bound + 1e-9
+    assert found.stopped == "time limit"
+
+
+def test_options_that_are_knowledge_are_told_where_to_go(frame):
+    with pytest.raises(pb.errors.InvalidArgument, match=r"knowledge=Knowledge\(max_parents=2\)"):
+        pb.learn.structure(frame, max_parents=2)
+
+
+def test_a_result_prints_the_name_of_its_score(frame):
+    assert f"BIC {pb.learn.structure(frame).score:.6g} (local maximum" in str(pb.learn.structure(frame))
+    assert "log-likelihood -" in str(pb.learn.structure(frame, "chow-liu"))
+    assert "after 0 steps" not in str(pb.learn.structure(frame, "a-star"))
+
+
+def test_a_search_without_any_move_ends_at_a_local_maximum():
+    assert pb.learn.structure({"a": [0, 1]}, "tabu").stopped == "local maximum"
+
+
+@pytest.mark.parametrize("name", ["pc", "IAMB"])
+def test_learners_of_classes_go_by_name_where_a_learner_is_asked_for(frame, name):
+    assert "2 samples" in pb.learn.bootstrap(frame, name, 2).source
+    assert pb.learn.cross_validate(frame, name, 3).loss > 0

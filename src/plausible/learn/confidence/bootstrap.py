@@ -16,6 +16,7 @@ from plausible.graphs import DAG, PDAG
 from plausible.graphs.seeds import Seed, generator_of
 from plausible.inference.options import check_count, check_seconds
 from plausible.learn.confidence.weighted_graphs import WeightedGraphs
+from plausible.learn.constraint_based.by_name import CLASS_LEARNERS
 from plausible.learn.structures.structure import learn_structure
 from plausible.learn.structures.task import check_progress
 
@@ -56,7 +57,8 @@ def bootstrap(
     data
         What `Table.read` takes.
     learner
-        A method of `learn.structure`, or a function of a `Table` that gives a DAG, a PDAG, or a result with `.graph`.
+        A method of `learn.structure`, "pc", "grow-shrink" or "iamb"; or a function of a `Table` that gives a DAG, a
+        PDAG, or a result with `.graph`.
     num_samples
         How many graphs to learn.
     kind
@@ -85,7 +87,7 @@ def bootstrap(
     check_seconds("time_limit", time_limit)
     check_progress(progress)
     table = Table.read(data)
-    learn = partial(learn_structure, method=learner) if isinstance(learner, str) else learner
+    learn = _named(learner) if isinstance(learner, str) else learner
     deadline = None if time_limit is None else time.monotonic() + time_limit
     sources = generator_of(seed).spawn(num_samples)
 
@@ -102,6 +104,12 @@ def bootstrap(
             if deadline is not None and time.monotonic() >= deadline:
                 break
     return WeightedGraphs.of(graphs, source=f"{kind} bootstrap, {len(graphs)} samples")
+
+
+def _named(learner: str) -> GraphLearner:
+    if learner.lower() in CLASS_LEARNERS:
+        return CLASS_LEARNERS[learner.lower()].learn
+    return partial(learn_structure, method=learner)
 
 
 def _drawn(table: Table, kind: str, rng: np.random.Generator) -> Table:

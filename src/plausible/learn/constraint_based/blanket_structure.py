@@ -10,6 +10,7 @@ import numpy as np
 
 from plausible.data.table import TableLike
 from plausible.inference.options import check_number
+from plausible.learn.constraint_based.determination import interchangeable
 from plausible.learn.constraint_based.markov_blankets import BlanketMethod, find_blanket
 from plausible.learn.constraint_based.orientation import Triple, orient, unshielded_triples
 from plausible.learn.constraint_based.pc import ConstraintResult, read_knowledge
@@ -73,7 +74,7 @@ def structure_from_blankets(
         name: [names[b] for b in np.flatnonzero(allowed[a]).tolist() if frozenset((name, names[b])) not in separators]
         for a, name in enumerate(names)
     }
-    colliders, ambiguous = _colliders(neighbors, separators)
+    colliders, ambiguous = _colliders(asked, neighbors, separators)
     graph, conflicts = orient(asked.names, neighbors, colliders, known, ambiguous)
     p_values = {pair: outcome.p_value for pair, outcome in apart.items() if outcome.num_tests}
     num_tests = sum(result.num_tests for result in found) + sum(outcome.num_tests for outcome in apart.values())
@@ -113,14 +114,19 @@ def _separate(
 
 
 def _colliders(
-    neighbors: Mapping[str, Sequence[str]], separators: Mapping[Pair, tuple[str, ...]]
+    test: IndependenceTest, neighbors: Mapping[str, Sequence[str]], separators: Mapping[Pair, tuple[str, ...]]
 ) -> tuple[list[Triple], list[Triple]]:
-    """The triples whose middle is not in what separates the ends, and those whose ends only knowledge keeps apart."""
-    colliders, ambiguous = [], []
+    """The triples whose middle is not in what separates the ends, and those of which that can't be told.
+
+    It can't be told where only knowledge keeps the ends apart, nor where the middle could as well be in the set.
+    """
+    told: dict[Triple, tuple[str, ...]] = {}
+    ambiguous = []
     for triple in unshielded_triples(neighbors):
         given = separators.get(frozenset((triple[0], triple[2])))
         if given is None:
             ambiguous.append(triple)
         elif triple[1] not in given:
-            colliders.append(triple)
-    return colliders, ambiguous
+            told[triple] = given
+    unsure = interchangeable(test, told)
+    return [triple for triple in told if triple not in unsure], [*ambiguous, *sorted(unsure)]

@@ -10,9 +10,10 @@ from typing import Any, Literal, TypeAlias, Unpack
 import numpy as np
 
 from plausible.data.table import TableLike
-from plausible.errors import InvalidArgument, InvalidGraph, suggestion
-from plausible.graphs import DAG, PDAG
-from plausible.graphs.consistent_extension import consistent_extension
+from plausible.errors import InvalidArgument, InvalidGraph, PlausibleWarning, suggestion, warn_caller
+from plausible.graphs import DAG, PDAG, Immorality
+from plausible.graphs.consistent_extension import NearExtension, consistent_extension, near_extension
+from plausible.learn.constraint_based.determination import interchangeable
 from plausible.learn.constraint_based.orientation import Conflict, Triple, orient, unshielded_triples
 from plausible.learn.constraint_based.skeleton import Pair, Skeleton, SkeletonOptions, SkeletonSearch, find_skeleton
 from plausible.learn.estimation.fit import learn_parameters
@@ -60,8 +61,46 @@ class ConstraintResult:
     ambiguous: tuple[Triple, ...] = ()
     stopped: Literal["", "time limit", "interrupted"] = ""
 
-    def dag(self) -> DAG:
-        """One graph of the class: data can't tell it from the others."""
+    def dag(self, *, strict: bool = False) -> DAG:
+        """One graph of the class: data can't tell it from the others.
+
+        Tests on few rows contradict each other, so that often no graph has all that they say. Then this one has the
+        edges and the directions that were found, and a warning names the colliders that it has besides: see
+        `extension`.
+
+        Parameters
+        ----------
+        strict
+            Whether to raise `InvalidGraph` instead.
+        """
+        if strict:
+            return self._consistent()
+        found = self.extension()
+        if found.new_immoralities:
+            shown = ", ".join(map(str, found.new_immoralities[:5])) + (", ..." if found.new_immoralities[5:] else "")
+            warn_caller(
+                f"The tests contradict each other: no graph has exactly the colliders that they found. This one also "
+                f"has {shown} ({len(found.new_immoralities)} in all). strict=True refuses it; variant='majority', "
+                "another alpha= or knowledge= may leave fewer; .extension() does not warn.",
+                PlausibleWarning,
+            )
+        return found.graph
+
+    def extension(self) -> NearExtension:
+        """One graph of the class or, where none has all that the tests say, one near it with its new colliders.
+
+        It has all edges and directions that were found. Of the colliders that no test found, those come in that the
+        tests speak against least: by the p-value of the independence of their ends; ambiguous ones cost nothing.
+        """
+        ambiguous = {Immorality(*triple) for triple in self.ambiguous}
+
+        def cost(collider: Immorality) -> float:
+            ends = frozenset((str(collider.left), str(collider.right)))
+            return 0.0 if collider in ambiguous else self.p_values.get(ends, 1.0)
+
+        return near_extension(self.graph, cost)
+
+    def _consistent(self) -> DAG:
         try:
             return consistent_extension(self.graph)
         except InvalidGraph as error:
@@ -70,9 +109,11 @@ class ConstraintResult:
                 "another alpha=, or more knowledge=; or a search by a score, which always finds a graph."
             ) from None
 
-    def network(self, data: TableLike, prior: PriorLike = None, **options: Any) -> BayesianNetwork:
-        """One graph of the class with parameters learned from data; see `learn.parameters` for the options."""
-        return learn_parameters(self.dag(), data, prior, **options)
+    def network(
+        self, data: TableLike, prior: PriorLike = None, *, strict: bool = False, **options: Any
+    ) -> BayesianNetwork:
+        """The graph of `dag` with parameters learned from data; see `learn.parameters` for the options."""
+        return learn_parameters(self.dag(strict=strict), data, prior, **options)
 
     def __str__(self) -> str:
         num_directed, num_plain = len(self.graph.directed_edges), len(self.graph.undirected_edges)
@@ -99,7 +140,8 @@ def pc(
     """Learn the equivalence class of a DAG by tests of independence.
 
     An edge stays if no set of neighbours of one of its ends makes its ends independent. In a triple x - z - y without
-    an edge x - y, z is a collider if what separates x from y does not have z in it. With tests that are right about a
+    an edge x - y, z is a collider if what separates x from y does not have z in it; it is ambiguous if z could stand in
+    for one of what separates them, as a copy could. With tests that are right about a
     faithful distribution all variants find the essential graph. The number of tests grows with
     n² Σ_k C(degree, k), k up to the degree. A test that is not reliable shows nothing: so copies of one variable, each
     of which determines the others, keep their edges.
@@ -149,6 +191,7 @@ def pc(
     skeleton = find_skeleton(asked, known, search)
     judge = _judge(asked, skeleton, search.alpha, variant)
     verdicts = {triple: judge(triple) for triple in unshielded_triples(skeleton.neighbors)}
+    verdicts |= dict.fromkeys(_open(asked, skeleton, verdicts, variant), "ambiguous")
     ambiguous = tuple(triple for triple, verdict in verdicts.items() if verdict == "ambiguous")
     colliders = [triple for triple, verdict in verdicts.items() if verdict == "collider"]
     graph, conflicts = orient(asked.names, skeleton.neighbors, colliders, known, ambiguous)
@@ -185,6 +228,17 @@ def _judge(test: IndependenceTest, skeleton: Skeleton, alpha: float, variant: Va
         return "no collider" if middle in given else "collider"
 
     return vote if variant in ("majority", "conservative") else look_up
+
+
+def _open(
+    test: IndependenceTest, skeleton: Skeleton, verdicts: Mapping[Triple, Verdict], variant: Variant
+) -> set[Triple]:
+    """The colliders told by one separating set, in which the middle could as well be."""
+    if variant in ("majority", "conservative"):
+        return set()
+    separators = skeleton.separating_sets
+    found = {triple: frozenset((triple[0], triple[2])) for triple, verdict in verdicts.items() if verdict == "collider"}
+    return interchangeable(test, {triple: separators[pair] for triple, pair in found.items() if pair in separators})
 
 
 def _vote(test: IndependenceTest, skeleton: Skeleton, alpha: float, triple: Triple, *, is_unanimous: bool) -> Verdict:

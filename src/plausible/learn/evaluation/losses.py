@@ -15,6 +15,7 @@ from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.consistent_extension import consistent_extension
 from plausible.inference.search.local_search import SearchMethod
+from plausible.learn.constraint_based.by_name import CLASS_LEARNERS
 from plausible.learn.constraint_based.pc import ConstraintResult
 from plausible.learn.estimation.families import read_families
 from plausible.learn.estimation.fit import ParameterFit, learn_parameters
@@ -45,9 +46,11 @@ NetworkLearner: TypeAlias = Callable[[Table], BayesianNetwork]
 def read_learner(learner: object) -> NetworkLearner:
     """A function of a `Table` that gives a network.
 
-    Text without an arrow is a method of `learn.structure`; a graph stands for its parameters with the prior BDeu(1);
-    what a function gives is made a network by `network_of`.
+    Text without an arrow is a method of `learn.structure`, or "pc", "grow-shrink" or "iamb"; a graph stands for its
+    parameters with the prior BDeu(1); what a function gives is made a network by `network_of`.
     """
+    if isinstance(learner, str) and learner.lower() in CLASS_LEARNERS:
+        learner = CLASS_LEARNERS[learner.lower()].learn
     is_method = isinstance(learner, SearchMethod) or (isinstance(learner, str) and not _ARROWS & set(learner))
     if is_method:
         return lambda table: network_of(learn_structure(table, learner), table)  # type: ignore[arg-type]
@@ -82,7 +85,7 @@ def network_of(found: object, table: Table) -> BayesianNetwork:
     network = found.network if isinstance(found, ParameterFit) else found
     if isinstance(network, BayesianNetwork):
         return with_states_of(network, table.variables)
-    graph = found.dag() if isinstance(found, ConstraintResult) else getattr(found, "graph", found)
+    graph = found.extension().graph if isinstance(found, ConstraintResult) else getattr(found, "graph", found)
     if isinstance(graph, PDAG):
         graph = consistent_extension(graph)
     if isinstance(graph, DAG):

@@ -88,27 +88,37 @@ class _GaussianScores(FamilyScores):
     def family(self, child: str, parents: Iterable[str]) -> float:
         key = (child, frozenset(parents))
         if key not in self._cache:
-            moments, fitted = self._fitted(child, sorted(key[1]))
-            fit = fitted.alone
-            known = GaussianFit(moments, len(key[1]), fitted.own, np.array([fit[0]]), np.array([fit[1]]))
-            self._cache[key] = float(self._score.of_fit(known)[0])
+            moments, fitted = self._fitted(child, [sorted(key[1])])
+            self._cache[key] = float(
+                self._score.of_fit(GaussianFit(moments, len(key[1]), fitted.own, *fitted.alone))[0]
+            )
         return self._cache[key]
 
     def extended(self, child: str, parents: Sequence[str], candidates: Sequence[str]) -> Floats:
         """All candidates by one regression of everything on the parents."""
-        if not len(candidates):
-            return np.empty(0)
-        check_family(child, candidates, self._places)
-        moments, fitted = self._fitted(child, sorted(parents))
-        residuals, determinants = fitted.with_each([self._places[name] for name in candidates])
-        return self._score.of_fit(GaussianFit(moments, len(parents) + 1, fitted.own, residuals, determinants))
+        return self.extended_each(child, [parents], [candidates])[0]
 
-    def _fitted(self, child: str, parents: Sequence[str]) -> tuple[Moments, Residuals]:
-        check_family(child, parents, self._places)
+    def extended_each(
+        self, child: str, bases: Sequence[Sequence[str]], candidates: Sequence[Sequence[str]]
+    ) -> list[Floats]:
+        """All bases at once."""
+        for one in candidates:
+            check_family(child, one, self._places)
+        if not any(map(len, candidates)):
+            return [np.empty(0) for _ in bases]
+        moments, fitted = self._fitted(child, [sorted(base) for base in bases])
+        rows = [row for row, names in enumerate(candidates) for _ in names]
+        places = [self._places[name] for names in candidates for name in names]
+        found = self._score.of_fit(GaussianFit(moments, len(bases[0]) + 1, fitted.own, *fitted.with_each(rows, places)))
+        return np.split(found, np.cumsum([len(names) for names in candidates])[:-1])
+
+    def _fitted(self, child: str, sets: Sequence[Sequence[str]]) -> tuple[Moments, Residuals]:
+        for parents in sets:
+            check_family(child, parents, self._places)
         moments = self._statistics.moments(child)
         if id(moments) not in self._matrices:  # the statistics keep their moments alive, so that ids stay theirs
             self._matrices[id(moments)] = self._score.matrix(moments)
-        places = [self._places[name] for name in parents]
+        places = [[self._places[name] for name in parents] for parents in sets]
         return moments, Residuals.of(self._matrices[id(moments)], self._places[child], places)
 
 

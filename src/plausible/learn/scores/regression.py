@@ -18,7 +18,7 @@ MIN_SHARE = 1e-10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Residuals:
-    """A child and all other variables, regressed on some parents; in units of each variable's own scatter.
+    """A child and all other variables, regressed on sets of parents; in units of each variable's own scatter.
 
     Attributes
     ----------
@@ -27,34 +27,34 @@ class Residuals:
     scales
         The square roots of the diagonal of the matrix.
     shares
-        For each variable the share of its scatter that the parents leave.
+        Axes: set of parents, variable. The share of its scatter that the parents leave.
     shared
-        For each variable what is left in common with the child.
-    log_determinant
-        Of the parents' matrix, whose directions without scatter count as nearly so.
+        Axes: set of parents, variable. What is left in common with the child.
+    log_determinants
+        For each set, of the parents' matrix, whose directions without scatter count as nearly so.
     """
 
     child: int
     scales: Floats
     shares: Floats
     shared: Floats
-    log_determinant: float
+    log_determinants: Floats
 
     @classmethod
-    def of(cls, matrix: Floats, child: int, parents: Sequence[int]) -> Residuals:
-        """Regress everything on the parents; O(n k² + k³) for k parents."""
+    def of(cls, matrix: Floats, child: int, sets: Sequence[Sequence[int]]) -> Residuals:
+        """Regress everything on each of several sets of k parents; O(n k² + k³) for a set."""
         scales = np.sqrt(np.diag(matrix))
         units = np.where(scales > 0, scales, 1.0)
-        places = list(parents)
-        inner = matrix[np.ix_(places, places)] / np.outer(units[places], units[places])
-        across = matrix[places] / np.outer(units[places], units)
-        sizes, axes = np.linalg.eigh(inner)
+        places = np.array(sets, dtype=np.intp).reshape(len(sets), -1)
+        scaled = matrix / np.outer(units, units)
+        across = scaled[places]  # axes: set, parent, variable
+        sizes, axes = np.linalg.eigh(scaled[places[:, :, None], places[:, None, :]])
         inverses = np.where(sizes > MIN_SHARE, 1 / np.maximum(sizes, MIN_SHARE), 0.0)
-        slopes = (axes * inverses) @ (axes.T @ across)
-        shares = np.maximum((scales > 0) - (across * slopes).sum(axis=0), 0.0)
-        shared = matrix[child] / (units * units[child]) - across[:, child] @ slopes
-        log_determinant = np.log(np.maximum(sizes, MIN_SHARE)).sum() + 2 * np.log(units[places]).sum()
-        return cls(child, scales, shares, shared, float(log_determinant))
+        slopes = (axes * inverses[:, None, :]) @ (axes.transpose(0, 2, 1) @ across)
+        shares = np.maximum((scales > 0) - (across * slopes).sum(axis=1), 0.0)
+        shared = scaled[child] - (across[:, None, :, child] @ slopes)[:, 0]
+        log_sizes, log_units = np.log(np.maximum(sizes, MIN_SHARE)), np.log(units[places])
+        return cls(child, scales, shares, shared, log_sizes.sum(axis=1) + 2 * log_units.sum(axis=1))
 
     @property
     def own(self) -> float:
@@ -62,19 +62,19 @@ class Residuals:
         return float(self.scales[self.child] ** 2)
 
     @property
-    def alone(self) -> tuple[float, float]:
-        """What is left of the child, and the logarithm of the determinant of the parents' matrix."""
-        return float(self.shares[self.child]) * self.own, self.log_determinant
+    def alone(self) -> tuple[Floats, Floats]:
+        """What each set leaves of the child, and the logarithm of the determinant of its matrix."""
+        return self.shares[:, self.child] * self.own, self.log_determinants
 
-    def with_each(self, candidates: Sequence[int]) -> tuple[Floats, Floats]:
-        """The same for each candidate as another parent; one that the parents determine adds nothing."""
-        places = list(candidates)
-        left, common = self.shares[places], self.shared[places]
+    def with_each(self, sets: Sequence[int], candidates: Sequence[int]) -> tuple[Floats, Floats]:
+        """The same for each of some sets with a candidate as another parent; one that is determined adds nothing."""
+        rows, places = np.array(sets, dtype=np.intp), np.array(candidates, dtype=np.intp)
+        left, common = self.shares[rows, places], self.shared[rows, places]
         is_new = left > MIN_SHARE
         gains = np.where(is_new, common**2 / np.where(is_new, left, 1.0), 0.0)
-        residuals = np.maximum(self.shares[self.child] - gains, 0.0) * self.own
+        residuals = np.maximum(self.shares[rows, self.child] - gains, 0.0) * self.own
         squares = np.maximum(left, MIN_SHARE) * self.scales[places] ** 2
-        return residuals, self.log_determinant + np.log(np.maximum(squares, np.finfo(np.float64).tiny))
+        return residuals, self.log_determinants[rows] + np.log(np.maximum(squares, np.finfo(np.float64).tiny))
 
 
 def unexplained_shares(scatters: Floats) -> Floats:

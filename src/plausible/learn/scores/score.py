@@ -45,6 +45,12 @@ class FamilyScores(ABC):
         """The score of the family with each candidate as another parent."""
         return np.array([self.family(child, (*parents, candidate)) for candidate in candidates], dtype=np.float64)
 
+    def extended_each(
+        self, child: str, bases: Sequence[Sequence[str]], candidates: Sequence[Sequence[str]]
+    ) -> list[Floats]:
+        """`extended` for each of several sets of equally many parents, with candidates of its own."""
+        return [self.extended(child, base, some) for base, some in zip(bases, candidates, strict=True)]
+
     def reduced(self, child: str, parents: Sequence[str]) -> Floats:
         """The score of the family without each of its parents."""
         without = [[other for other in parents if other != gone] for gone in parents]

@@ -42,6 +42,8 @@ def search_in_stages(task: StructureTask, stages: Sequence[SearchMethod]) -> Fou
         if stopped == "interrupted":
             stopped = "time limit" if task.is_late() else stopped
             break
+        if stopped == "no operator":  # every move is ruled out by what is known, or taken back just now
+            stopped = "local maximum"
     return Found(problem.graph(best), tuple(trace), stopped, steps)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -13,6 +13,7 @@ from plausible.data.statistics import Statistics
 from plausible.errors import InvalidArgument, suggestion
 from plausible.graphs import DAG
 from plausible.inference.search.local_search import SearchMethod
+from plausible.learn.constraint_based.by_name import CLASS_LEARNERS
 from plausible.learn.constraint_based.hybrid import learn_max_min
 from plausible.learn.scores.penalized import BIC
 from plausible.learn.scores.score import FamilyScores, Score
@@ -41,14 +42,8 @@ METHODS: Mapping[str, Callable[..., Found]] = MappingProxyType(
     }
 )
 
-#: Names that people look for here -> the functions that learn classes of graphs.
-_CONSTRAINT_BASED = {
-    "pc": "pc",
-    "pc-stable": "pc",
-    "grow-shrink": "structure_from_blankets",
-    "gs": "structure_from_blankets",
-    "iamb": "structure_from_blankets",
-}
+#: What is told by `knowledge=`.
+_KNOWLEDGE = frozenset(part.name for part in fields(Knowledge))
 
 #: What people call some methods for short.
 _SHORT = {"hc": "hill-climbing", "dp": "exact", "sa": "annealing", "obs": "orders", "cl": "chow-liu"}
@@ -115,10 +110,10 @@ class StructureSearch:
 def _learner(method: str | SearchMethod) -> Callable[..., Found]:
     if isinstance(method, SearchMethod):
         return lambda task: search_in_stages(task, [method])
-    if method.lower() in _CONSTRAINT_BASED:
+    if method.lower() in CLASS_LEARNERS:
         raise InvalidArgument(
             f"{method!r} finds no single graph, but a class of graphs by tests: call plausible.learn."
-            f"{_CONSTRAINT_BASED[method.lower()]}, whose result has a .network(data)."
+            f"{CLASS_LEARNERS[method.lower()].function}, whose result has a .network(data)."
         )
     if method not in METHODS:
         meant = _SHORT.get(method.lower(), method)
@@ -132,13 +127,20 @@ def _close(name: str, known: Iterable[str]) -> str:
     return hint if "Did you mean" in hint else ""
 
 
+def _instead_of(option: str, value: object, known: Iterable[str]) -> str:
+    """Where what was meant by an option goes."""
+    if option in _KNOWLEDGE:
+        return f" It is part of what is known: give knowledge=Knowledge({option}={value!r})."
+    has = f"It has {', '.join(known)}." if known else "It has none."
+    return f"{_close(option, known)} {has}"
+
+
 def _check_options(learner: Callable[..., Found], name: str, options: Mapping[str, Any]) -> None:
     """Refuse options that a method does not have, and ask for those that it needs."""
     known = dict(list(inspect.signature(learner).parameters.items())[1:])
     for option in options:
         if option not in known:
-            has = f"It has {', '.join(known)}." if known else "It has none."
-            raise InvalidArgument(f"{name!r} has no option {option!r}.{_close(option, known)} {has}")
+            raise InvalidArgument(f"{name!r} has no option {option!r}.{_instead_of(option, options[option], known)}")
     for option, parameter in known.items():
         if parameter.default is inspect.Parameter.empty and option not in options:
             raise InvalidArgument(f"{name!r} needs {option}=.")

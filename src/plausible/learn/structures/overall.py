@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from plausible.data.statistics import Statistics
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs import DAG
+from plausible.inference.search.local_search import GreedyAscent
 from plausible.learn.scores.dirichlet import BDeuScore, BDsScore, K2Score
 from plausible.learn.scores.gaussian import GaussianLikelihood
 from plausible.learn.scores.penalized import AIC, BIC, PenalizedLikelihood
@@ -21,6 +23,7 @@ from plausible.learn.structures.exact.orders import FEW_FAMILIES, search_orders
 from plausible.learn.structures.exact.parent_sets import MAX_FAMILIES
 from plausible.learn.structures.exact.result import BoundedResult
 from plausible.learn.structures.exact.superset_bounds import DirichletBound, GaussianBound, PenaltyBound, SupersetBound
+from plausible.learn.structures.local import search_in_stages
 from plausible.learn.structures.task import Found, StructureTask
 
 __all__ = ["OVERALL_METHODS", "bound_for"]
@@ -43,6 +46,7 @@ def bound_for(score: Score | None, statistics: Statistics | None) -> SupersetBou
 
 def _exact(task: StructureTask, *, max_bytes: float = 2**30, max_families: int = MAX_FAMILIES) -> Found:
     bound, num_sets = bound_for(task.score, task.statistics), 2.0 ** len(task.scores.names)
+    climbed = _climbed(task)
     found = optimal_by_subsets(
         task.scores,
         task.knowledge,
@@ -52,21 +56,21 @@ def _exact(task: StructureTask, *, max_bytes: float = 2**30, max_families: int =
         time_limit=_seconds_left(task),
         progress=lambda fraction: task.is_told(round(fraction * num_sets)),
     )
-    return _found(found)
+    return _better(_found(found), climbed)
 
 
 def _a_star(task: StructureTask, *, max_nodes: int = 2_000_000, max_families: int = MAX_FAMILIES) -> Found:
-    bound, seconds = bound_for(task.score, task.statistics), _seconds_left(task)
+    bound, climbed = bound_for(task.score, task.statistics), _climbed(task)
     found = optimal_by_orders(
         task.scores,
         task.knowledge,
         bound=bound,
         max_nodes=max_nodes,
         max_families=max_families,
-        time_limit=seconds,
+        time_limit=_seconds_left(task),
         progress=lambda score, _: task.is_told(0, score),
     )
-    return _found(found)
+    return _better(_found(found), climbed)
 
 
 def _orders(task: StructureTask, *, max_families: int = FEW_FAMILIES) -> Found:
@@ -94,6 +98,13 @@ def _classes(task: StructureTask) -> Found:
             "how good a class is. Take a score such as 'bic' or 'bdeu' (states), 'gaussian-bic' or 'bge' (numbers); "
             "or, as for mixed data, whose directions are restricted, the method 'hill-climbing', 'orders' or 'a-star'."
         )
+    if isinstance(task.statistics, TableStatistics) and task.statistics.table.interventions:
+        name = next(iter(task.statistics.table.interventions))
+        raise NotSupported(
+            f"Rows in which {name!r} was set from outside tell graphs of one equivalence class apart, so that 'ges' "
+            "can't tell how good a class is. Take the method 'hill-climbing', 'orders' or 'a-star', which search "
+            "single graphs, or leave those rows out."
+        )
     found = search_classes(
         task.scores,
         task.knowledge,
@@ -102,6 +113,24 @@ def _classes(task: StructureTask) -> Found:
         progress=task.is_told,
     )
     return _found(found)
+
+
+def _climbed(task: StructureTask) -> Found | None:
+    """A graph by hill climbing, for when a method that is to be exact has to stop: none if time sets no limit.
+
+    A quarter of the time goes to it at most.
+    """
+    seconds = _seconds_left(task)
+    if seconds is None:
+        return None
+    return search_in_stages(replace(task, deadline=time.monotonic() + seconds / 4), [GreedyAscent()])
+
+
+def _better(found: Found, other: Found | None) -> Found:
+    """What was found, with the graph of the other if that is better."""
+    if other is None or not other.trace or other.trace[-1][1] <= found.trace[-1][1]:
+        return found
+    return replace(found, graph=other.graph, trace=other.trace)
 
 
 def _seconds_left(task: StructureTask) -> float | None:

@@ -44,6 +44,8 @@ class StructureResult:
     missing
         What was done about missing cells: "sem", "available", "pairwise" or "complete-rows"; empty where there are
         none. With "sem" the score is that of the observed cells, and `scores` are those of the completed data.
+    score_name
+        What the score is called, such as "BIC" or "log-likelihood".
     """
 
     graph: DAG
@@ -57,6 +59,7 @@ class StructureResult:
     scores: FamilyScores = field(repr=False)
     table: Table | Statistics = field(repr=False)
     missing: str = ""
+    score_name: str = "score"
 
     @property
     def gap(self) -> float:
@@ -74,7 +77,8 @@ class StructureResult:
 
     def __str__(self) -> str:
         treated = f", missing cells: {self.missing}" if self.missing else ""
+        steps = f" after {self.steps} steps" if self.steps else ""
         return (
-            f"{self.method}: {len(self.graph)} variables, {self.graph.num_edges} edges, score {self.score:.6g} "
-            f"({self.stopped} after {self.steps} steps, {self.seconds:.2g} s{treated})"
+            f"{self.method}: {len(self.graph)} variables, {self.graph.num_edges} edges, {self.score_name} "
+            f"{self.score:.6g} ({self.stopped}{steps}, {self.seconds:.2g} s{treated})"
         )

@@ -16,6 +16,7 @@ from plausible.graphs.seeds import Seed, generator_of
 from plausible.inference.options import check_seconds
 from plausible.inference.search.local_search import SearchMethod
 from plausible.learn.incomplete_structures.missing import Missing, Treated, treat_missing
+from plausible.learn.named_options import read_named_option
 from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import Score
 from plausible.learn.structures.knowledge import Knowledge
@@ -27,6 +28,21 @@ __all__ = ["METHODS", "learn_structure", "usual_score"]
 
 #: Those whose usual score is the log-likelihood: their graphs can't have too many edges.
 _BY_LIKELIHOOD = ("chow-liu", "tan")
+
+
+#: How parts of the names of scores are written.
+_SPELLED = {
+    "aic": "AIC",
+    "bic": "BIC",
+    "mdl": "MDL",
+    "k2": "K2",
+    "bdeu": "BDeu",
+    "bds": "BDs",
+    "bge": "BGe",
+    "fnml": "fNML",
+    "qnml": "qNML",
+    "gaussian": "Gaussian",
+}
 
 
 def learn_structure(
@@ -119,7 +135,8 @@ def learn_structure(
     if not source.variables:
         raise InvalidArgument("The data have no columns, so that there are no variables to learn about.")
     name = method if isinstance(method, str) else type(method).__name__
-    read = read_score(score or usual_score(source, name))
+    wanted = score or usual_score(source, name)
+    read, called = read_score(wanted), _score_name(wanted)
     search = StructureSearch(
         method,
         options,
@@ -131,13 +148,13 @@ def learn_structure(
         None if time_limit is None else began + time_limit,
     )
     if isinstance(source, Table) and source.missing:
-        return _result(search, treat_missing(source, search, missing or "sem"), began)
+        return _result(search, treat_missing(source, search, missing or "sem"), began, called)
     statistics = TableStatistics(source) if isinstance(source, Table) else source
     found, scores = search.on(statistics)
-    return _result(search, Treated(found, scores, scores.graph(found.graph), source, ""), began)
+    return _result(search, Treated(found, scores, scores.graph(found.graph), source, ""), began, called)
 
 
-def _result(search: StructureSearch, treated: Treated, began: float) -> StructureResult:
+def _result(search: StructureSearch, treated: Treated, began: float, called: str) -> StructureResult:
     found = treated.found
     return StructureResult(
         found.graph,
@@ -151,7 +168,16 @@ def _result(search: StructureSearch, treated: Treated, began: float) -> Structur
         treated.scores,
         treated.data,
         treated.missing,
+        called,
     )
+
+
+def _score_name(score: str | Score) -> str:
+    """What a score is called in print."""
+    if not isinstance(score, str):
+        return type(score).__name__
+    name = read_named_option(score).name
+    return "-".join(_SPELLED.get(part, part) for part in name.split("-"))
 
 
 def usual_score(source: Table | Statistics, name: str = "hill-climbing") -> str:

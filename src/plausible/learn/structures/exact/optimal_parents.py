@@ -104,7 +104,7 @@ class _SubsetSearch:
 
     def descend(self, parents: tuple[str, ...], later: Sequence[str], room: int) -> None:
         """All sets between some parents and those with all later candidates, but for those ruled out."""
-        if room <= 0 or not later or self._bound.upper(self._child, parents, later) <= self.score:
+        if room <= 0 or not later or self._bound.above(self._child, parents, later) <= self.score:
             return
         values = self._extended(parents, later)
         for place in np.argsort([-value for value in values], kind="stable").tolist():

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 import numpy as np
@@ -26,6 +27,9 @@ Words = NDArray[np.uint64]
 
 #: More families are not scored unless a caller says so.
 MAX_FAMILIES = 2_000_000
+
+#: So many sets get one more parent between two looks at the clock.
+_BASES_AT_ONCE = 64
 
 #: A set of candidates, by their places, sorted; the required parents come on top.
 _Added = tuple[int, ...]
@@ -217,20 +221,28 @@ class _Lattice:
         larger: dict[_Added, float] = {}
         room = self._room
         self._room -= 1
-        for added, best in self._top.items():
+        bases = iter(self._top.items())
+        while some := list(islice(bases, _BASES_AT_ONCE)):
             if is_over():
                 self._room = room
                 return
-            later = [v for v in self._candidates if (not added or v > added[-1])]
-            below = [self._below(added, v, best) for v in later]
-            chosen = [(v, score) for v, score in zip(later, below, strict=True) if score is not None]
-            if chosen:
-                wanted = self._named(v for v, _ in chosen)
-                found = self._scores.extended(self._child, self._named((*self._required, *added)), wanted)
-                self.num_families += len(chosen)
-                for (v, score_below), score in zip(chosen, found.tolist(), strict=True):
-                    self._consider(larger, (*added, v), score_below, score)
+            chosen = {added: more for added, best in some if (more := self._chosen(added, best))}
+            found = self._scores.extended_each(
+                self._child,
+                [self._named((*self._required, *added)) for added in chosen],
+                [self._named(v for v, _ in more) for more in chosen.values()],
+            )
+            for (added, more), scores in zip(chosen.items(), found, strict=True):
+                self.num_families += len(more)
+                for (v, below), score in zip(more, scores.tolist(), strict=True):
+                    self._consider(larger, (*added, v), below, score)
         self._top = larger
+
+    def _chosen(self, added: _Added, best: float) -> list[tuple[int, float]]:
+        """What to add to a set, with the best score of the subsets; each larger set is met from one set only."""
+        later = [v for v in self._candidates if (not added or v > added[-1])]
+        below = [self._below(added, v, best) for v in later]
+        return [(v, score) for v, score in zip(later, below, strict=True) if score is not None]
 
     def _below(self, added: _Added, v: int, best: float) -> float | None:
         """The best score of the subsets of a set with one more; `None` if one of them rules it out."""
@@ -254,7 +266,7 @@ class _Lattice:
 
     def _upper(self, added: _Added) -> float:
         others = self._named(v for v in self._candidates if v not in added)
-        return self._bound.upper(self._child, self._named((*self._required, *added)), others)
+        return self._bound.above(self._child, self._named((*self._required, *added)), others)
 
     def _named(self, places: Iterable[int]) -> list[str]:
         return [self._names[place] for place in places]

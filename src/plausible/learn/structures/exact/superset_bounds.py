@@ -11,12 +11,13 @@ import numpy as np
 from plausible.data.moment_statistics import MomentStatistics
 from plausible.data.statistics import Statistics
 from plausible.data.table import TableLike
+from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument
 from plausible.learn.scores.gaussian import GaussianLikelihood
 
 __all__ = ["DirichletBound", "GaussianBound", "NoBound", "PenaltyBound", "SupersetBound"]
 
-#: Likelihoods of families with more cells are not worked out: they are bounded by one.
+#: Likelihoods of families with more cells are worked out by the rows.
 _MAX_CELLS = 2**16
 
 
@@ -28,6 +29,10 @@ class SupersetBound(ABC):
     @abstractmethod
     def upper(self, child: str, parents: Sequence[str], others: Sequence[str]) -> float:
         """No set that has all these parents, and besides them only some of the others, scores more."""
+
+    def above(self, child: str, parents: Sequence[str], others: Sequence[str]) -> float:
+        """The same of sets that have one of the others at least."""
+        return self.upper(child, parents, others) if len(others) else -math.inf
 
 
 class NoBound(SupersetBound):
@@ -44,7 +49,8 @@ class PenaltyBound(SupersetBound):
     """Of a likelihood less a price for each free parameter, such as BIC (MDL) and AIC.
 
     For U ⊆ U* ⊆ U⁺, score(X, U*) <= -N H(X | U⁺) - ψ(N) (|X| - 1) |U|: parents never worsen the fit, and never lower
-    the price. Where counts of U⁺ would be too large the first term is left out, as it is at most zero.
+    the price. Where the table of U⁺ would be too large only the joint states that occur are counted; if there are no
+    rows to count, the first term is left out, as it is at most zero.
 
     Parameters
     ----------
@@ -85,6 +91,13 @@ class PenaltyBound(SupersetBound):
         num_parameters = (self._sizes[child] - 1) * math.prod(self._sizes[name] for name in parents)
         return self._fit(child, frozenset((*parents, *others))) - self._price_for(child) * num_parameters
 
+    def above(self, child: str, parents: Sequence[str], others: Sequence[str]) -> float:
+        """The fit with all of them, at the price of the parents and of the cheapest of the others."""
+        if not len(others):
+            return -math.inf
+        cheapest = min(others, key=lambda name: self._sizes[name])
+        return self.upper(child, (*parents, cheapest), [name for name in others if name != cheapest])
+
     def _price_for(self, child: str) -> float:
         if child not in self._prices:
             total = float(self._statistics.counts(child).sum())
@@ -96,8 +109,26 @@ class PenaltyBound(SupersetBound):
         key = child, parents
         if key not in self._fits:
             num_cells = self._sizes[child] * math.prod(self._sizes[name] for name in parents)
-            self._fits[key] = self._log_likelihood(*key) if num_cells <= _MAX_CELLS else 0.0
+            few = num_cells <= _MAX_CELLS
+            self._fits[key] = self._log_likelihood(*key) if few else self._log_likelihood_of_rows(*key)
         return self._fits[key]
+
+    def _log_likelihood_of_rows(self, child: str, parents: frozenset[str]) -> float:
+        """The same by the joint states that occur, or zero if rows are not at hand or not complete."""
+        from scipy.special import xlogy
+
+        if not isinstance(self._statistics, TableStatistics):
+            return 0.0
+        table = self._statistics.table.select([*sorted(parents), child])
+        set_rows = table.interventions.get(child)
+        table = table if set_rows is None else table.take(~set_rows)
+        if (table.codes < 0).any():
+            return 0.0
+        groups = np.zeros(table.num_rows, dtype=np.int64)
+        for name, codes in zip(table.discrete, table.codes, strict=True):
+            outer, groups = groups, np.unique(groups * self._sizes[name] + codes, return_inverse=True)[1]
+        totals, counts = np.bincount(outer, table.weights), np.bincount(groups, table.weights)
+        return float(xlogy(counts, counts).sum() - xlogy(totals, totals).sum())
 
     def _log_likelihood(self, child: str, parents: frozenset[str]) -> float:
         from scipy.special import xlogy
@@ -135,11 +166,18 @@ class GaussianBound(SupersetBound):
 
     def upper(self, child: str, parents: Sequence[str], others: Sequence[str]) -> float:
         """The fit with all of them, at the price of the parents alone."""
+        return self._at_price_of(len(parents), child, (*parents, *others))
+
+    def above(self, child: str, parents: Sequence[str], others: Sequence[str]) -> float:
+        """The fit with all of them, at the price of one parent more."""
+        return self._at_price_of(len(parents) + 1, child, (*parents, *others)) if len(others) else -math.inf
+
+    def _at_price_of(self, num_parents: int, child: str, names: Sequence[str]) -> float:
         moments = self._statistics.moments(child)
-        if moments.num_rows < len(parents) + len(others) + 2:
+        if moments.num_rows < len(names) + 2:
             return math.inf
         price = self._price(moments.weight) if callable(self._price) else self._price
-        return self._fits.family(child, (*parents, *others)) - price * (len(parents) + 2)
+        return self._fits.family(child, names) - price * (num_parents + 2)
 
 
 class DirichletBound(SupersetBound):
