@@ -19,10 +19,7 @@ if TYPE_CHECKING:
         PriorWeighting,
         RowGibbs,
     )
-    from plausible.learn.bayesian.sampling import (
-        SamplingProgress,
-        sample_parameters,
-    )
+    from plausible.learn.bayesian.sampling import sample_parameters
     from plausible.learn.bayesian.variational import (
         VariationalFit,
         VariationalState,
@@ -32,6 +29,9 @@ if TYPE_CHECKING:
     )
     from plausible.learn.bayesian.variational_clustering import (
         cluster_by_variational_bayes,
+    )
+    from plausible.learn.chains import (
+        ChainProgress,
     )
     from plausible.learn.classifiers.classifier import IncompleteRows, UnseenStates
     from plausible.learn.classifiers.estimator import NotFitted
@@ -340,10 +340,7 @@ if TYPE_CHECKING:
     from plausible.learn.partitions.partition_problem import (
         PartitionProblem,
     )
-    from plausible.learn.partitions.partition_sampling import (
-        PartitionProgress,
-        sample_partitions,
-    )
+    from plausible.learn.partitions.partition_sampling import sample_partitions
     from plausible.learn.partitions.product_base import (
         BaseMeasure,
         default_base,
@@ -414,6 +411,7 @@ __all__ = [
     "Cases",
     "CellGibbs",
     "ChainLengths",
+    "ChainProgress",
     "ChiSquareTest",
     "ChineseRestaurant",
     "ClassWalks",
@@ -537,7 +535,6 @@ __all__ = [
     "PartitionMoves",
     "PartitionPosterior",
     "PartitionProblem",
-    "PartitionProgress",
     "PartitionState",
     "PenalizedLikelihood",
     "PenaltyBound",
@@ -557,7 +554,6 @@ __all__ = [
     "SEMRules",
     "SEMState",
     "SampledPosterior",
-    "SamplingProgress",
     "Score",
     "ScoreComparison",
     "ScoreOptions",
@@ -706,9 +702,10 @@ _FILES = {
     "bayesian.samplers": (
         "BlockMetropolis CellGibbs CollapsedCellGibbs ParameterState ParameterWalk PriorWeighting RowGibbs"
     ),
-    "bayesian.sampling": "SamplingProgress sample_parameters",
+    "bayesian.sampling": "sample_parameters",
     "bayesian.variational": "VariationalFit VariationalState variational_bayes variational_init variational_step",
     "bayesian.variational_clustering": "cluster_by_variational_bayes",
+    "chains": "ChainProgress",
     "classifiers.classifier": "IncompleteRows UnseenStates",
     "classifiers.estimator": "NotFitted",
     "classifiers.kinds": "BayesianNetworkClassifier KDBClassifier NaiveBayesClassifier TANClassifier",
@@ -827,7 +824,7 @@ _FILES = {
     "partitions.partition_predictive": "cluster_posteriors",
     "partitions.partition_priors": "ChineseRestaurant FiniteDirichlet",
     "partitions.partition_problem": "PartitionProblem",
-    "partitions.partition_sampling": "PartitionProgress sample_partitions",
+    "partitions.partition_sampling": "sample_partitions",
     "partitions.product_base": "BaseMeasure default_base",
     "partitions.stick_breaking": "break_sticks sticks_needed",
     "scores.bge": "BGe",

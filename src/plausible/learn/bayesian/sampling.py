@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,11 +23,12 @@ from plausible.learn.bayesian.samplers import (
     PriorWeighting,
     RowGibbs,
 )
+from plausible.learn.chains import ChainProgress, ChainRun, ChainSteps, run_chains
 from plausible.learn.confidence.sampled_posterior import ChainLengths
 from plausible.learn.estimation.priors import PriorLike
 from plausible.variables import Variable
 
-__all__ = ["SAMPLERS", "SamplingProgress", "sample_parameters"]
+__all__ = ["SAMPLERS", "sample_parameters"]
 
 #: Name -> sampler with its own options.
 SAMPLERS: Mapping[str, ParameterSampler] = {
@@ -42,23 +41,6 @@ SAMPLERS: Mapping[str, ParameterSampler] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class SamplingProgress:
-    """What `progress=` is told after each step of all chains.
-
-    Attributes
-    ----------
-    num_steps, total
-        Steps made by each chain, and how many it is to make.
-    states
-        Where the chains are.
-    """
-
-    num_steps: int
-    total: int
-    states: tuple[ParameterState, ...]
-
-
 def sample_parameters(
     graph: object,
     data: TableLike,
@@ -69,7 +51,7 @@ def sample_parameters(
     lengths: ChainLengths | None = None,
     start: Sequence[ParameterState] = (),
     seed: Seed = 0,
-    progress: Callable[[SamplingProgress], object] | None = None,
+    progress: Callable[[ChainProgress[ParameterState]], object] | None = None,
     time_limit: float | None = None,
 ) -> ParameterDraws:
     """Draw the parameters of a network from P(θ | rows with missing cells).
@@ -99,7 +81,7 @@ def sample_parameters(
     seed
         Of all choices; states that are given bring their own.
     progress
-        Told a `SamplingProgress` after each step of all chains; a true answer stops.
+        Told a `ChainProgress` after each step of all chains; a true answer stops.
     time_limit
         Seconds after which no further step begins.
 
@@ -124,22 +106,9 @@ def sample_parameters(
         )
     seeds = generator_of(seed).integers(2**63, size=options.num_chains)
     first = _given(problem, start) if start else tuple(sampler.init(problem, int(word)) for word in seeds)
-    total = burn_in + options.num_draws * options.thin
-    deadline = time.monotonic() + (np.inf if time_limit is None else time_limit)
-    kept, since, stopped, states = [], first, "", first
-    for number in range(1, total + 1):
-        states = tuple(sampler.step(problem, state) for state in states)
-        if number == burn_in:
-            since = states
-        if number > burn_in and (number - burn_in) % options.thin == 0:
-            kept.append(states)
-        if progress is not None and progress(SamplingProgress(number, total, states)):
-            stopped = f"stopped by progress= after {number} of {total} steps"
-        elif time.monotonic() >= deadline and number < total:
-            stopped = f"stopped by time_limit= after {number} of {total} steps"
-        if stopped:
-            break
-    return _drawn(problem, sampler, kept or [states], since, stopped)
+    steps = ChainSteps(burn_in, options.num_draws, options.thin)
+    run = run_chains(lambda state: sampler.step(problem, state), first, steps, progress, time_limit)
+    return _drawn(problem, sampler, run)
 
 
 def _sampler(method: str | ParameterSampler) -> ParameterSampler:
@@ -159,15 +128,9 @@ def _given(problem: CompletionProblem, start: Sequence[ParameterState]) -> tuple
     return tuple(start)
 
 
-def _drawn(
-    problem: CompletionProblem,
-    sampler: ParameterSampler,
-    kept: Sequence[tuple[ParameterState, ...]],
-    since: Sequence[ParameterState],
-    stopped: str,
-) -> ParameterDraws:
-    last = kept[-1]
-    chains = list(zip(*kept, strict=True))
+def _drawn(problem: CompletionProblem, sampler: ParameterSampler, run: ChainRun[ParameterState]) -> ParameterDraws:
+    since, last = run.after_burn_in, run.last
+    chains = list(zip(*run.kept, strict=True))
 
     def gathered(attribute: str) -> Any:
         return np.array([[getattr(state, attribute) for state in chain] for chain in chains])
@@ -184,5 +147,5 @@ def _drawn(
         gathered("log_weight"),
         shares,
         last,
-        stopped,
+        run.stopped,
     )

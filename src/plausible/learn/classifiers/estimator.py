@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from plausible.errors import InvalidArgument, PlausibleError, close_match
 
-__all__ = ["Estimator", "NotFitted"]
+__all__ = ["Clusterer", "Estimator", "NotFitted"]
 
 
 class NotFitted(PlausibleError, ValueError, AttributeError):
@@ -63,7 +63,24 @@ class Estimator:
 
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
-            raise _not_fitted_class()(f"This {type(self).__name__} has not seen any data yet: call fit(X, y) first.")
+            raise _not_fitted_class()(f"This {type(self).__name__} has not seen any data yet: call fit first.")
+
+
+class Clusterer(Estimator):
+    """An estimator that puts rows into clusters, without a class to learn from: `labels_` once it has."""
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether data has been seen; asked by scikit-learn."""
+        return hasattr(self, "labels_")
+
+    def __sklearn_tags__(self) -> Any:
+        """What this estimator can do; asked by scikit-learn, which is then there."""
+        utils = import_module("sklearn.utils")
+        return utils.Tags(
+            estimator_type="clusterer",
+            target_tags=utils.TargetTags(required=False),
+            input_tags=utils.InputTags(allow_nan=True, categorical=True, string=True),
+        )
 
 
 def _not_fitted_class() -> type[NotFitted]:

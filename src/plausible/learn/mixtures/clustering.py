@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from plausible.data.columns import refuse_others
 from plausible.data.table import Table
 from plausible.errors import ImpossibleEvidence, InvalidArgument, PlausibleWarning
-from plausible.learn.classifiers.estimator import Estimator
+from plausible.learn.classifiers.estimator import Clusterer
 from plausible.learn.classifiers.features import read_features, with_unseen_missing
 from plausible.learn.mixtures.em import MixtureProblem, MixtureState, MixtureStops, best_run
 from plausible.learn.mixtures.expectation import log_joint, log_totals
@@ -36,7 +35,7 @@ class EmptyClusters(PlausibleWarning):
     """Fewer clusters hold rows than were asked for."""
 
 
-class MixtureClustering(Estimator):
+class MixtureClustering(Clusterer):
     """A mixture P(x) = Σ_k π_k P(discrete features | k) N(numbers; μ_k, Σ_k), fitted by EM.
 
     Discrete features are independent given the cluster (naive Bayes, K&F figure 19.7); numbers are Gaussian there.
@@ -225,19 +224,6 @@ class MixtureClustering(Estimator):
         return mixture_network(self.space_, self.kind_, self.parameters_)
 
     # --- parts ---
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Whether data has been seen; asked by scikit-learn."""
-        return hasattr(self, "labels_")
-
-    def __sklearn_tags__(self) -> Any:
-        """What this estimator can do; asked by scikit-learn, which is then there."""
-        utils = import_module("sklearn.utils")
-        return utils.Tags(
-            estimator_type="clusterer",
-            target_tags=utils.TargetTags(required=False),
-            input_tags=utils.InputTags(allow_nan=True, categorical=True, string=True),
-        )
 
     def _checked_kind(self) -> MixtureKind:
         if not isinstance(self.n_clusters, (int, np.integer)) or self.n_clusters < 1:

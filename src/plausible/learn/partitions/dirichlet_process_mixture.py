@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -12,7 +11,7 @@ from plausible.data.columns import refuse_others
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument
 from plausible.graphs.seeds import Seed
-from plausible.learn.classifiers.estimator import Estimator
+from plausible.learn.classifiers.estimator import Clusterer
 from plausible.learn.classifiers.features import read_features
 from plausible.learn.confidence.sampled_posterior import ChainLengths
 from plausible.learn.partitions.partition_chain import GammaPrior, PartitionModel, PartitionMoves
@@ -32,7 +31,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-class DirichletProcessMixture(Estimator):
+class DirichletProcessMixture(Clusterer):
     """Clusters whose number the data decides: a Bayesian mixture over all partitions of the rows.
 
     Features are states, numbers, or both; missing cells are summed out. Draws come from collapsed Gibbs sweeps with
@@ -161,19 +160,6 @@ class DirichletProcessMixture(Estimator):
         """New rows from the posterior predictive distribution."""
         self._check_fitted()
         return self.posterior_.sample(num_rows, seed=seed)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Whether data has been seen; asked by scikit-learn."""
-        return hasattr(self, "posterior_")
-
-    def __sklearn_tags__(self) -> Any:
-        """What this estimator can do; asked by scikit-learn, which is then there."""
-        utils = import_module("sklearn.utils")
-        return utils.Tags(
-            estimator_type="clusterer",
-            target_tags=utils.TargetTags(required=False),
-            input_tags=utils.InputTags(allow_nan=True, categorical=True, string=True),
-        )
 
     def _model(self) -> PartitionModel:
         given = self.concentration

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,6 +10,7 @@ from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument
 from plausible.graphs.seeds import Seed, generator_of
 from plausible.inference.options import check_seconds
+from plausible.learn.chains import ChainProgress, ChainRun, ChainSteps, run_chains
 from plausible.learn.confidence.sampled_posterior import ChainLengths
 from plausible.learn.partitions.partition_chain import (
     PartitionModel,
@@ -24,24 +23,7 @@ from plausible.learn.partitions.partition_posterior import PartitionPosterior
 from plausible.learn.partitions.partition_priors import canonical_labels
 from plausible.learn.partitions.partition_problem import PartitionProblem
 
-__all__ = ["PartitionProgress", "sample_partitions"]
-
-
-@dataclass(frozen=True, slots=True)
-class PartitionProgress:
-    """What `progress=` is told after each step of all chains.
-
-    Attributes
-    ----------
-    num_steps, total
-        Steps made by each chain, and how many it is to make.
-    states
-        Where the chains are.
-    """
-
-    num_steps: int
-    total: int
-    states: tuple[PartitionState, ...]
+__all__ = ["sample_partitions"]
 
 
 def sample_partitions(
@@ -52,7 +34,7 @@ def sample_partitions(
     lengths: ChainLengths | None = None,
     start: str | Sequence[PartitionState] = "prior",
     seed: Seed = 0,
-    progress: Callable[[PartitionProgress], object] | None = None,
+    progress: Callable[[ChainProgress[PartitionState]], object] | None = None,
     time_limit: float | None = None,
 ) -> PartitionPosterior:
     """Draw partitions of the rows from P(partition | rows), all parameters of clusters summed out.
@@ -73,7 +55,7 @@ def sample_partitions(
     seed
         Of all choices; states that are given bring their own.
     progress
-        Told a `PartitionProgress` after each step of all chains; a true answer stops.
+        Told a `ChainProgress` after each step of all chains; a true answer stops.
     time_limit
         Seconds after which no further step begins.
 
@@ -91,22 +73,11 @@ def sample_partitions(
     states, burn_in = _first_states(problem, law, start, seed, options), options.burn_in
     if not isinstance(start, str):
         burn_in = 0
-    accepted, kept = sum(state.num_accepted for state in states), []
-    deadline = time.monotonic() + (np.inf if time_limit is None else time_limit)
-    total, stopped = burn_in + options.num_draws * options.thin, ""
-    for number in range(1, total + 1):
-        states = tuple(partition_step(problem, law, step, state) for state in states)
-        if number > burn_in and (number - burn_in) % options.thin == 0:
-            kept.append(states)
-        if progress is not None and progress(PartitionProgress(number, total, states)):
-            stopped = f"stopped by progress= after {number} of {total} steps"
-        elif time.monotonic() >= deadline and number < total:
-            stopped = f"stopped by time_limit= after {number} of {total} steps"
-        if stopped:
-            break
-    proposed = number * step.merge_splits * len(states) * (problem.num_rows > 1)
-    accepted = sum(state.num_accepted for state in states) - accepted
-    return _posterior(problem, law, kept or [states], accepted / proposed if proposed else np.nan, stopped)
+    chain_steps = ChainSteps(burn_in, options.num_draws, options.thin)
+    run = run_chains(lambda state: partition_step(problem, law, step, state), states, chain_steps, progress, time_limit)
+    proposed = run.num_steps * step.merge_splits * len(states) * (problem.num_rows > 1)
+    accepted = sum(state.num_accepted for state in run.last) - sum(state.num_accepted for state in states)
+    return _posterior(problem, law, run, accepted / proposed if proposed else np.nan)
 
 
 def _first_states(
@@ -126,13 +97,9 @@ def _first_states(
 
 
 def _posterior(
-    problem: PartitionProblem,
-    model: PartitionModel,
-    kept: Sequence[tuple[PartitionState, ...]],
-    acceptance: float,
-    stopped: str,
+    problem: PartitionProblem, model: PartitionModel, run: ChainRun[PartitionState], acceptance: float
 ) -> PartitionPosterior:
-    chains = list(zip(*kept, strict=True))
+    chains = list(zip(*run.kept, strict=True))
     return PartitionPosterior(
         problem,
         model,
@@ -140,6 +107,6 @@ def _posterior(
         np.array([[state.concentration for state in chain] for chain in chains]),
         np.array([[state.log_posterior for state in chain] for chain in chains]),
         acceptance,
-        tuple(kept[-1]),
-        stopped,
+        run.last,
+        run.stopped,
     )
