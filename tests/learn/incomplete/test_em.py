@@ -302,3 +302,12 @@ def test_learn_parameters_completes_missing_states_by_itself():
     cases = Cases.of(net.variables, table)
     assert learn_parameters(net, table, BDeu(8)).is_close(fit.network)
     assert not cases.is_complete
+
+
+def test_rows_with_few_expected_cases_are_poorly_determined():
+    """M̄[u] below a limit: of a = 1 there is one case, and half of one more."""
+    rows = {"a": [0, 0, 0, 1, None], "b": [0, 1, 0, 1, 1]}
+    fit = learn_em("a -> b", rows, start="uniform", max_steps=0)
+    assert fit.poorly_determined(1.4) == {}
+    assert {name: mask.tolist() for name, mask in fit.poorly_determined(2.0).items()} == {"b": [False, True]}
+    assert {name: mask.tolist() for name, mask in fit.poorly_determined(10).items()} == {"a": True, "b": [True, True]}
