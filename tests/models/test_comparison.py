@@ -45,7 +45,7 @@ def test_the_order_of_parents_does_not_matter():
 
 def test_other_states_are_refused():
     """The error names the variable."""
-    with pytest.raises(InvalidModel, match="'S' has other states"):
+    with pytest.raises(InvalidModel, match="'S' has the states"):
         compare(asia_network(), asia_network().with_states_renamed("S", {False: "no", True: "yes"}))
 
 

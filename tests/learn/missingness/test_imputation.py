@@ -62,15 +62,15 @@ def test_types_index_and_order_of_columns_come_back_as_they_went_in(method):
 
 def test_baselines_fill_what_they_say():
     """Mode and mean, median, defaults; ties go to the first state."""
-    rows = {"x": ["b", "a", None], "y": [1.0, 2.0, None], "z": [5, None, 5]}
-    assert impute(rows).data == {"x": ["b", "a", "a"], "y": [1.0, 2.0, 1.5], "z": [5, 5, 5]}
-    assert impute({"y": [1.0, 2.0, 9.0, None]}, "median").data["y"][-1] == 2.0
+    rows = {"x": ["b", "a", None], "y": [0.5, 2.0, None], "z": [5, None, 5]}
+    assert impute(rows).data == {"x": ["b", "a", "a"], "y": [0.5, 2.0, 1.25], "z": [5, 5, 5]}
+    assert impute({"y": [0.5, 2.0, 9.0, None]}, "median").data["y"][-1] == 2.0
     assert impute(rows, "default", values={"x": "b", "z": 5}).data == {
         "x": ["b", "a", "b"],
-        "y": [1.0, 2.0, None],
+        "y": [0.5, 2.0, None],
         "z": [5, 5, 5],
     }
-    assert impute(Table.read(rows), "default", values={"y": 4}).data.numbers[0].tolist() == [1.0, 2.0, 4.0]
+    assert impute(Table.read(rows), "default", values={"y": 4}).data.numbers[0].tolist() == [0.5, 2.0, 4.0]
     with pytest.raises(InvalidArgument, match="never observed"):
         impute({"x": [None, None]}, variables={"x": Variable("x", 2)})
     assert set(impute({"x": [None] * 50}, "uniform", variables={"x": Variable("x", 2)}, seed=0).data["x"]) == {0, 1}

@@ -162,7 +162,7 @@ def test_more_clusters_than_rows_are_empty_and_said():
 
 def test_degenerate_columns_and_one_cluster():
     """A constant column, a variable of one state, a column without numbers; K = 1 is the fit of the whole."""
-    columns = {"same": [2.0] * 6, "one": ["a"] * 6, "none": np.full(6, np.nan), "x": [1.0, 2.0, 3.0, 4.0, 5.0, np.nan]}
+    columns = {"same": [2.0] * 6, "one": ["a"] * 6, "none": np.full(6, np.nan), "x": [0.5, 2.5, 3.0, 3.5, 5.5, np.nan]}
     found = MixtureClustering(1, covariance="diagonal", prior=None).fit(columns)
     assert found.means_[0, [0, 2]] == pytest.approx([2.0, 3.0])
     assert found.covariances_[0, 2] == pytest.approx(2.0)

@@ -144,9 +144,9 @@ def learn_by_gradient(
 
     Examples
     --------
-    >>> from plausible.cpds import TableCPD
-    >>> net = BayesianNetwork(TableCPD("A", [0.5, 0.5]), TableCPD("B", [[0.6, 0.4], [0.3, 0.7]], ["A"]))
-    >>> fit = learn_by_gradient(net, {"A": [0, 0, 1, None], "B": [0, None, 1, 0]})
+    >>> import plausible as pb
+    >>> net = pb.BayesianNetwork(pb.TableCPD("A", [0.5, 0.5]), pb.TableCPD("B", [[0.6, 0.4], [0.3, 0.7]], ["A"]))
+    >>> fit = pb.learn.gradient_ascent(net, {"A": [0, 0, 1, None], "B": [0, None, 1, 0]})
     >>> fit.stopped, fit.network.cpd("A").values.round(4)
     ('converged', array([0.75, 0.25]))
     """

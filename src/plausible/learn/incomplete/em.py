@@ -300,8 +300,9 @@ def learn_em(
 
     Examples
     --------
+    >>> import plausible as pb
     >>> rows = {"rain": ["no", "yes", None, "no"], "grass": ["dry", "wet", "wet", None]}
-    >>> fit = learn_em("rain -> grass", rows)
+    >>> fit = pb.learn.em("rain -> grass", rows)
     >>> fit.converged, round(fit.log_likelihood, 3)
     (True, -2.773)
     """

@@ -285,8 +285,8 @@ def learn_structural_em(
     --------
     >>> import plausible as pb
     >>> frame = pb.examples.load("asia").sample(1000, seed=1)[["smoke", "lung", "either"]]
-    >>> holes = frame.mask(np.random.default_rng(0).random(frame.shape) < 0.2)
-    >>> fit = learn_structural_em(holes)
+    >>> holes = pb.learn.hide(frame, pb.learn.CompletelyAtRandom(0.2), seed=0).data
+    >>> fit = pb.learn.structural_em(holes)
     >>> fit.converged, fit.graph.is_adjacent("lung", "either")
     (True, True)
     """

@@ -138,8 +138,8 @@ def impute(
 
     Examples
     --------
-    >>> impute({"x": ["a", "b", None, "b"], "y": [1.0, None, 3.0, 5.0]}).data
-    {'x': ['a', 'b', 'b', 'b'], 'y': [1.0, 3.0, 3.0, 5.0]}
+    >>> impute({"x": ["a", "b", None, "b"], "y": [1.5, None, 3.0, 4.5]}).data
+    {'x': ['a', 'b', 'b', 'b'], 'y': [1.5, 3.0, 3.0, 4.5]}
     >>> from plausible.cpds import TableCPD
     >>> net = BayesianNetwork(TableCPD("A", [0.6, 0.4]), TableCPD("B", [[0.7, 0.3], [0.2, 0.8]], parents=["A"]))
     >>> impute({"A": [None, 0], "B": [1, None]}, network=net).data

@@ -71,7 +71,7 @@ def little_test(data: TableLike, *, variables: Mapping[str, Variable] | None = N
 
     Examples
     --------
-    >>> print(little_test({"x": [1.0, 2.0, 3.0, 4.0], "y": [1.0, None, 2.0, None]}))
+    >>> print(little_test({"x": [1.0, 2.0, 3.0, 4.0], "y": [0.5, None, 2.0, None]}))
     No sign against MCAR: means of 2 patterns of missing cells differ no more than by chance (p = 0.439).
     """
     from scipy.special import chdtrc
