@@ -8,23 +8,23 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
 import pandas as pd
 
+from benchmarks.apart import Report, apart
 from benchmarks.peers import load_quietly
 from benchmarks.reading import nets_folder
-from benchmarks.report import best_of, table
+from benchmarks.report import at_least, best_of, table
 from plausible.data.table import Table
 from plausible.graphs import compare_structure, essential_graph
 from plausible.learn.constraint_based.pc import ConstraintResult, pc
 from plausible.learn.independence.count_tests import ChiSquareTest
 
 _NAMES = ("alarm", "hailfinder", "hepar2", "andes")
-#: A peer that has taken longer than this on fewer rows is not asked about more.
-_PATIENCE = 120.0
+#: A peer has this many seconds.
+_PATIENCE = 30.0
 
 
 def run(num_rows: tuple[int, ...] = (10_000, 100_000)) -> str:
@@ -40,22 +40,24 @@ def run(num_rows: tuple[int, ...] = (10_000, 100_000)) -> str:
 def _compare(name: str, num_rows: tuple[int, ...]) -> list[list[object]]:
     """A row for each number of rows."""
     net = load_quietly(nets_folder() / f"{name}.bif.gz")
-    peers: dict[str, Callable[[pd.DataFrame], tuple[float, int]]] = {}
-    if find_spec("pyagrum") is not None:
-        peers["pyagrum"] = _pyagrum
-    if find_spec("causallearn") is not None:
-        peers["causallearn"] = _causal_learn
+    peers = {"pyagrum": _pyagrum, "causallearn": _causal_learn}
     rows = []
     for number in num_rows:
         frame = net.sample(number, seed=0)
         found, seconds = _ours(frame, 5.0)
         agreement = compare_structure(essential_graph(net.graph), found.graph).skeleton
-        others = {peer: call(frame) for peer, call in peers.items()}
-        peers = {peer: call for peer, call in peers.items() if others[peer][0] < _PATIENCE}
-        fastest = min((time for time, _ in others.values()), default=None)
         row: list[object] = [name, number, seconds, sum(found.num_tests), found.graph.num_edges, agreement.f1]
-        row += [_ours(frame, 0.0)[1], *others.get("pyagrum", (None, None)), *others.get("causallearn", (None, None))]
-        rows.append([*row, None if fastest is None else fastest / seconds])
+        row.append(_ours(frame, 0.0)[1])
+        times = []
+        for module, peer in peers.items():
+            if find_spec(module) is None:
+                row += [None, None]
+                continue
+            told = apart(peer, frame, seconds=_PATIENCE).reports
+            times.append((told.get("seconds", _PATIENCE), "seconds" not in told))
+            row += [at_least(*times[-1]), told.get("edges")]
+        fastest, is_limit = min(times, default=(0.0, True))
+        rows.append([*row, at_least(fastest / seconds, is_limit) if times else None])
     return rows
 
 
@@ -68,7 +70,7 @@ def _ours(frame: pd.DataFrame, min_rows_per_degree: float) -> tuple[ConstraintRe
     return learn(), best_of(2, learn)
 
 
-def _pyagrum(frame: pd.DataFrame) -> tuple[float, int]:
+def _pyagrum(report: Report, frame: pd.DataFrame) -> None:
     import pyagrum as gum
 
     learner: Any = gum.BNLearner(frame.astype(str))
@@ -77,10 +79,11 @@ def _pyagrum(frame: pd.DataFrame) -> tuple[float, int]:
     learner.setPCStable(True)
     start = time.perf_counter()
     graph = learner.learnPDAG()
-    return time.perf_counter() - start, graph.sizeArcs() + graph.sizeEdges()
+    report("seconds", time.perf_counter() - start)
+    report("edges", graph.sizeArcs() + graph.sizeEdges())
 
 
-def _causal_learn(frame: pd.DataFrame) -> tuple[float, int]:
+def _causal_learn(report: Report, frame: pd.DataFrame) -> None:
     from causallearn.search.ConstraintBased.PC import pc as peer
 
     codes = frame.apply(lambda column: column.astype("category").cat.codes).to_numpy().astype(int)
@@ -88,7 +91,8 @@ def _causal_learn(frame: pd.DataFrame) -> tuple[float, int]:
         warnings.simplefilter("ignore")
         start = time.perf_counter()
         found = peer(codes, 0.05, "chisq", True, show_progress=False)
-    return time.perf_counter() - start, int((found.G.graph != 0).sum()) // 2
+    report("seconds", time.perf_counter() - start)
+    report("edges", int((found.G.graph != 0).sum()) // 2)
 
 
 if __name__ == "__main__":

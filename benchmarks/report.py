@@ -18,6 +18,11 @@ def best_of(repeats: int, call: Callable[[], Any]) -> float:
     return min(times)
 
 
+def at_least(number: float, is_limit: bool) -> str:
+    """A number, or what it is at least where a limit of time stopped what was measured."""
+    return f"{'> ' if is_limit else ''}{number:.4g}"
+
+
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Columns of text under a header, with a line on the machine."""
     cells = [[_cell(cell) for cell in row] for row in (header, *rows)]

@@ -237,6 +237,14 @@ def test_a_search_never_ends_below_its_start(start):
         assert found.trace[0][1] == pytest.approx(found.scores.graph(DAG(start.edges, nodes=NAMES)))
 
 
+def test_a_climb_from_the_best_forest_only_helps():
+    for seed in range(6):
+        found = learn_structure(_data(seed))
+        for start in (None, "tree"):
+            assert found.score >= learn_structure(_data(seed), start=start, escapes=0).score - 1e-9
+        assert [score for _, score in found.trace] == sorted(score for _, score in found.trace)
+
+
 def test_escapes_only_help():
     data = _data(6)
     bare = learn_structure(data, escapes=0).score

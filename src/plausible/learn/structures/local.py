@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from plausible.learn.structures.search_graph import Families
 from plausible.learn.structures.task import Found, StructureTask
 from plausible.learn.structures.trees import learn_tree
 
-__all__ = ["LOCAL_METHODS", "search_in_stages"]
+__all__ = ["LOCAL_METHODS", "Stage", "search_in_stages"]
 
 #: Steps of a walk within an equivalence class: enough to change the neighbours, few enough to score them soon.
 _WALK = 20
@@ -29,16 +30,26 @@ _WALK = 20
 _TABU = (10, 200)
 
 
-def search_in_stages(task: StructureTask, stages: Sequence[SearchMethod]) -> Found:
-    """Search by one method after another, each from the best graph of the one before."""
+class Stage(NamedTuple):
+    """A search, and what finds the graph that it starts from; it starts from the best one so far where none does."""
+
+    search: SearchMethod
+    start: Callable[[], DAG] | None = None
+
+
+def search_in_stages(task: StructureTask, stages: Sequence[Stage]) -> Found:
+    """Search by one method after another; the best graph of all."""
     problem = GraphSearch(task.scores, task.knowledge)
     best, steps = _start(task, problem), 0
     trace: list[tuple[int, float]] = []
     stopped = "local maximum"
-    for stage in stages:
-        state: SearchState[Families] = stage.run(problem, best, seed=task.seed, progress=task.is_over)
-        trace += [(steps + step, score) for step, score in state.trace[bool(trace) :]]
-        best, steps, stopped = state.best, steps + state.steps, state.stopped
+    for search, start in stages:
+        first = best if start is None else problem.state(start())
+        state: SearchState[Families] = search.run(problem, first, seed=task.seed, progress=task.is_over)
+        if not trace or state.best_score > trace[-1][1]:
+            best = state.best
+        trace += [(steps + step, score) for step, score in state.trace if not trace or score > trace[-1][1]]
+        steps, stopped = steps + state.steps, state.stopped
         if stopped == "interrupted":
             stopped = "time limit" if task.is_late() else stopped
             break
@@ -65,45 +76,57 @@ def _start(task: StructureTask, problem: GraphSearch) -> Families:
 
 
 def _hill_climbing(task: StructureTask, *, escapes: int = 3, max_steps: int | None = None) -> Found:
-    """Steepest ascent; then walks to graphs of the same class, each with a tabu search; then to the very top.
+    """Steepest ascent from no edges and from the best forest; walks within the class, each with a tabu search; the top.
 
-    `escapes` is the number of walks, 0 for steepest ascent alone; `max_steps` limits each of the three.
+    `escapes` is the number of walks, 0 for steepest ascent alone; `max_steps` limits each stage.
     """
     check_count("escapes", escapes)
-    climb, num = GreedyAscent(max_steps=max_steps), len(task.scores.names)
+    climb, num = Stage(GreedyAscent(max_steps=max_steps)), len(task.scores.names)
     if not escapes:
         return search_in_stages(task, [climb])
+    climbs = (
+        [climb, climb._replace(start=lambda: learn_tree(task, is_forest=True).graph)] if _has_tree(task) else [climb]
+    )
     length = int(np.clip(num // 2, *_TABU))
     inner = TabuSearch(length=length, patience=length)
     walks = ClassWalks(inner=inner, num=escapes, length=_WALK, max_steps=max_steps)
-    return search_in_stages(task, [climb, walks, climb])
+    return search_in_stages(task, [*climbs, Stage(walks), climb])
+
+
+def _has_tree(task: StructureTask) -> bool:
+    """Whether a forest is another start than the one given, agrees with what is known, and is found soon."""
+    is_free = task.start is None and not task.knowledge.required and task.knowledge.max_parents != 0
+    return is_free and task.score is not None and task.score.is_score_equivalent
 
 
 def _first_ascent(task: StructureTask, *, max_steps: int | None = None) -> Found:
-    return search_in_stages(task, [FirstAscent(max_steps=max_steps)])
+    return search_in_stages(task, [Stage(FirstAscent(max_steps=max_steps))])
 
 
 def _tabu(task: StructureTask, *, length: int = 30, patience: int = 100, max_steps: int | None = None) -> Found:
-    return search_in_stages(task, [TabuSearch(length=length, patience=patience, max_steps=max_steps)])
+    return search_in_stages(task, [Stage(TabuSearch(length=length, patience=patience, max_steps=max_steps))])
 
 
 def _beam(
     task: StructureTask, *, width: float = 5, min_gain: float | None = None, max_steps: int | None = None
 ) -> Found:
-    return search_in_stages(task, [BeamSearch(width=width, min_gain=min_gain, max_steps=max_steps)])
+    return search_in_stages(task, [Stage(BeamSearch(width=width, min_gain=min_gain, max_steps=max_steps))])
 
 
 def _annealing(task: StructureTask, *, schedule: CoolingSchedule | None = None, max_steps: int | None = None) -> Found:
     """Temperatures from 10 to 0.1 (in nats), with ten attempts at each for each variable; then steepest ascent."""
     usual = ExponentialCooling(start=10.0, stop=0.1, factor=0.9, every=10 * max(1, len(task.scores.names)))
-    return search_in_stages(task, [SimulatedAnnealing(schedule or usual, max_steps=max_steps), GreedyAscent()])
+    annealing = SimulatedAnnealing(schedule or usual, max_steps=max_steps)
+    return search_in_stages(task, [Stage(annealing), Stage(GreedyAscent())])
 
 
 def _random_restarts(
     task: StructureTask, *, restarts: int = 10, inner: SearchMethod | None = None, max_steps: int | None = None
 ) -> Found:
     check_count("restarts", restarts)
-    return search_in_stages(task, [RandomRestarts(inner=inner or GreedyAscent(), num=restarts, max_steps=max_steps)])
+    return search_in_stages(
+        task, [Stage(RandomRestarts(inner=inner or GreedyAscent(), num=restarts, max_steps=max_steps))]
+    )
 
 
 def _perturbation_restarts(
@@ -119,11 +142,11 @@ def _perturbation_restarts(
     walks = PerturbationRestarts(
         inner=inner or GreedyAscent(), num=restarts, length=length, growth=growth, max_steps=max_steps
     )
-    return search_in_stages(task, [walks])
+    return search_in_stages(task, [Stage(walks)])
 
 
 def _basin_flooding(task: StructureTask, *, patience: int = 100, max_steps: int | None = None) -> Found:
-    return search_in_stages(task, [BasinFlooding(patience=patience, max_steps=max_steps)])
+    return search_in_stages(task, [Stage(BasinFlooding(patience=patience, max_steps=max_steps))])
 
 
 #: Name -> local search; options follow the task, by name.

@@ -20,7 +20,7 @@ from plausible.learn.scores.score import FamilyScores, Score
 from plausible.learn.structures.edge_counts import learn_by_edge_counts
 from plausible.learn.structures.greedy import learn_buntine, learn_k2
 from plausible.learn.structures.knowledge import Knowledge
-from plausible.learn.structures.local import LOCAL_METHODS, search_in_stages
+from plausible.learn.structures.local import LOCAL_METHODS, Stage, search_in_stages
 from plausible.learn.structures.overall import OVERALL_METHODS
 from plausible.learn.structures.task import Found, Progress, StructureTask
 from plausible.learn.structures.trees import learn_tan, learn_tree
@@ -109,7 +109,7 @@ class StructureSearch:
 
 def _learner(method: str | SearchMethod) -> Callable[..., Found]:
     if isinstance(method, SearchMethod):
-        return lambda task: search_in_stages(task, [method])
+        return lambda task: search_in_stages(task, [Stage(method)])
     if method.lower() in CLASS_LEARNERS:
         raise InvalidArgument(
             f"{method!r} finds no single graph, but a class of graphs by tests: call plausible.learn."

@@ -23,7 +23,7 @@ from plausible.learn.structures.exact.orders import FEW_FAMILIES, search_orders
 from plausible.learn.structures.exact.parent_sets import MAX_FAMILIES
 from plausible.learn.structures.exact.result import BoundedResult
 from plausible.learn.structures.exact.superset_bounds import DirichletBound, GaussianBound, PenaltyBound, SupersetBound
-from plausible.learn.structures.local import search_in_stages
+from plausible.learn.structures.local import Stage, search_in_stages
 from plausible.learn.structures.task import Found, StructureTask
 
 __all__ = ["OVERALL_METHODS", "bound_for"]
@@ -123,7 +123,7 @@ def _climbed(task: StructureTask) -> Found | None:
     seconds = _seconds_left(task)
     if seconds is None:
         return None
-    return search_in_stages(replace(task, deadline=time.monotonic() + seconds / 4), [GreedyAscent()])
+    return search_in_stages(replace(task, deadline=time.monotonic() + seconds / 4), [Stage(GreedyAscent())])
 
 
 def _better(found: Found, other: Found | None) -> Found:

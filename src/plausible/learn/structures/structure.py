@@ -65,8 +65,8 @@ def learn_structure(
     =======================  ==========================================================================================
     method                   what it does (and its options)
     =======================  ==========================================================================================
-    "hill-climbing"          steepest ascent; then `escapes` (3) walks to graphs of the same class, each with a tabu
-                             search; `escapes=0` for the ascent alone (max_steps)
+    "hill-climbing"          steepest ascent, also from the best forest; then `escapes` (3) walks to graphs of the same
+                             class, each with a tabu search; `escapes=0` for the ascent alone (max_steps)
     "first-ascent"           the first random move that improves (max_steps)
     "tabu"                   the best move that takes back none of the last ones (length, patience, max_steps)
     "beam"                   several graphs at once (width, min_gain, max_steps)
