@@ -4,12 +4,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from plausible.learn.bayesian.completion_problem import (
-        CompletionProblem,
-    )
-    from plausible.learn.bayesian.parameter_draws import (
-        ParameterDraws,
-    )
+    from plausible.learn.bayesian.completion_problem import CompletionProblem
+    from plausible.learn.bayesian.parameter_draws import ParameterDraws
     from plausible.learn.bayesian.samplers import (
         BlockMetropolis,
         CellGibbs,
@@ -27,12 +23,8 @@ if TYPE_CHECKING:
         variational_init,
         variational_step,
     )
-    from plausible.learn.bayesian.variational_clustering import (
-        cluster_by_variational_bayes,
-    )
-    from plausible.learn.chains import (
-        ChainProgress,
-    )
+    from plausible.learn.bayesian.variational_clustering import cluster_by_variational_bayes
+    from plausible.learn.chains import ChainProgress
     from plausible.learn.classifiers.classifier import IncompleteRows, UnseenStates
     from plausible.learn.classifiers.estimator import NotFitted
     from plausible.learn.classifiers.kinds import (
@@ -100,126 +92,47 @@ if TYPE_CHECKING:
     )
     from plausible.learn.gradients.learner import GradientFit, GradientOptions
     from plausible.learn.gradients.learner import learn_by_gradient as gradient_ascent
-    from plausible.learn.incomplete.accelerated_em import (
-        OverrelaxedEM,
-        SquaredEM,
-    )
-    from plausible.learn.incomplete.annealed_em import (
-        AnnealedEM,
-        ReweightedEM,
-    )
-    from plausible.learn.incomplete.cases import (
-        Cases,
-    )
-    from plausible.learn.incomplete.em import (
-        EMFit,
-        EMRules,
-        EMRun,
-        EMState,
-        em_init,
-        em_run,
-        em_step,
-    )
+    from plausible.learn.incomplete.accelerated_em import OverrelaxedEM, SquaredEM
+    from plausible.learn.incomplete.annealed_em import AnnealedEM, ReweightedEM
+    from plausible.learn.incomplete.cases import Cases
+    from plausible.learn.incomplete.em import EMFit, EMRules, EMRun, EMState, em_init, em_run, em_step
     from plausible.learn.incomplete.em import learn_em as em
-    from plausible.learn.incomplete.em_state import (
-        EMMethod,
-    )
-    from plausible.learn.incomplete.engine_expectations import (
-        EngineExpectations,
-    )
-    from plausible.learn.incomplete.expectations import (
-        ExactExpectations,
-        Expectations,
-        ExpectationStep,
-        FamilyCounts,
-    )
-    from plausible.learn.incomplete.expected_statistics import (
-        ExpectedStatistics,
-        completed_table,
-    )
-    from plausible.learn.incomplete.family_em import (
-        FamilyEM,
-        FrozenFamily,
-    )
+    from plausible.learn.incomplete.em_state import EMMethod
+    from plausible.learn.incomplete.engine_expectations import EngineExpectations
+    from plausible.learn.incomplete.expectations import ExactExpectations, Expectations, ExpectationStep, FamilyCounts
+    from plausible.learn.incomplete.expected_statistics import ExpectedStatistics, completed_table
+    from plausible.learn.incomplete.family_em import FamilyEM, FrozenFamily
     from plausible.learn.incomplete.functional import (
         EMFunctional,
         em_functional,
         expected_log_likelihood,
         observed_log_likelihood,
     )
-    from plausible.learn.incomplete.gaussian_expectations import (
-        HybridExpectations,
-    )
-    from plausible.learn.incomplete.gaussian_maximization import (
-        GaussianMomentLearner,
-    )
-    from plausible.learn.incomplete.hard_em import (
-        HardEM,
-    )
-    from plausible.learn.incomplete.hybrid_em import (
-        HybridEM,
-    )
-    from plausible.learn.incomplete.incremental_em import (
-        IncrementalEM,
-    )
-    from plausible.learn.incomplete.online_em import (
-        OnlineEM,
-    )
-    from plausible.learn.incomplete.population_em import (
-        BeamEM,
-        PerturbedEM,
-    )
-    from plausible.learn.incomplete.sequences import (
-        SequenceExpectations,
-        SliceGraph,
-        learn_sequences,
-        unroll,
-    )
+    from plausible.learn.incomplete.gaussian_expectations import HybridExpectations
+    from plausible.learn.incomplete.gaussian_maximization import GaussianMomentLearner
+    from plausible.learn.incomplete.hard_em import HardEM
+    from plausible.learn.incomplete.hybrid_em import HybridEM
+    from plausible.learn.incomplete.incremental_em import IncrementalEM
+    from plausible.learn.incomplete.online_em import OnlineEM
+    from plausible.learn.incomplete.population_em import BeamEM, PerturbedEM
+    from plausible.learn.incomplete.sequences import SequenceExpectations, SliceGraph, learn_sequences, unroll
     from plausible.learn.incomplete.starts import SymmetricStart, symmetric_hidden
-    from plausible.learn.incomplete.stopping import (
-        remaining_error,
-    )
-    from plausible.learn.incomplete.variational_em import (
-        VariationalEM,
-    )
+    from plausible.learn.incomplete.stopping import remaining_error
+    from plausible.learn.incomplete.variational_em import VariationalEM
     from plausible.learn.incomplete_scores.cardinality import (
         CardinalityChoice,
         CardinalityScore,
         choose_cardinality,
         cluster_cardinality,
     )
-    from plausible.learn.incomplete_scores.cardinality_growth import (
-        grow_cardinality,
-    )
-    from plausible.learn.incomplete_scores.comparison import (
-        ScoreComparison,
-        compare_scores,
-    )
-    from plausible.learn.incomplete_scores.information_content import (
-        InformationContent,
-        information_content,
-    )
-    from plausible.learn.incomplete_scores.laplace import (
-        LaplaceIntegral,
-        laplace_integral,
-    )
-    from plausible.learn.incomplete_scores.parameter_budget import (
-        ParameterBudget,
-        parameter_budget,
-    )
-    from plausible.learn.incomplete_scores.score import (
-        INCOMPLETE_SCORES,
-        IncompleteScore,
-        score_incomplete,
-    )
-    from plausible.learn.incomplete_scores.task import (
-        ScoreOptions,
-    )
-    from plausible.learn.incomplete_structures.available import (
-        AvailableStatistics,
-        PairwiseStatistics,
-        complete_rows,
-    )
+    from plausible.learn.incomplete_scores.cardinality_growth import grow_cardinality
+    from plausible.learn.incomplete_scores.comparison import ScoreComparison, compare_scores
+    from plausible.learn.incomplete_scores.information_content import InformationContent, information_content
+    from plausible.learn.incomplete_scores.laplace import LaplaceIntegral, laplace_integral
+    from plausible.learn.incomplete_scores.parameter_budget import ParameterBudget, parameter_budget
+    from plausible.learn.incomplete_scores.score import INCOMPLETE_SCORES, IncompleteScore, score_incomplete
+    from plausible.learn.incomplete_scores.task import ScoreOptions
+    from plausible.learn.incomplete_structures.available import AvailableStatistics, PairwiseStatistics, complete_rows
     from plausible.learn.incomplete_structures.hidden_variables import (
         HiddenSearch,
         HiddenTrial,
@@ -244,9 +157,7 @@ if TYPE_CHECKING:
         SelectiveClustering,
         learn_selective_clustering,
     )
-    from plausible.learn.incomplete_structures.starts import (
-        DisconnectedHidden,
-    )
+    from plausible.learn.incomplete_structures.starts import DisconnectedHidden
     from plausible.learn.incomplete_structures.structural_em import (
         SEMRules,
         SEMState,
@@ -304,17 +215,9 @@ if TYPE_CHECKING:
         predict_feature,
     )
     from plausible.learn.mixtures.starts import equal_clusters
-    from plausible.learn.partitions.base_measures import (
-        DirichletStates,
-        NormalInverseWishart,
-        normal_inverse_gamma,
-    )
-    from plausible.learn.partitions.dirichlet_draws import (
-        sample_dirichlet,
-    )
-    from plausible.learn.partitions.dirichlet_process_mixture import (
-        DirichletProcessMixture,
-    )
+    from plausible.learn.partitions.base_measures import DirichletStates, NormalInverseWishart, normal_inverse_gamma
+    from plausible.learn.partitions.dirichlet_draws import sample_dirichlet
+    from plausible.learn.partitions.dirichlet_process_mixture import DirichletProcessMixture
     from plausible.learn.partitions.partition_chain import (
         GammaPrior,
         PartitionModel,
@@ -323,32 +226,14 @@ if TYPE_CHECKING:
         partition_init,
         partition_step,
     )
-    from plausible.learn.partitions.partition_distances import (
-        pair_distance,
-        variation_of_information,
-    )
-    from plausible.learn.partitions.partition_posterior import (
-        PartitionPosterior,
-    )
-    from plausible.learn.partitions.partition_predictive import (
-        cluster_posteriors,
-    )
-    from plausible.learn.partitions.partition_priors import (
-        ChineseRestaurant,
-        FiniteDirichlet,
-    )
-    from plausible.learn.partitions.partition_problem import (
-        PartitionProblem,
-    )
+    from plausible.learn.partitions.partition_distances import pair_distance, variation_of_information
+    from plausible.learn.partitions.partition_posterior import PartitionPosterior
+    from plausible.learn.partitions.partition_predictive import cluster_posteriors
+    from plausible.learn.partitions.partition_priors import ChineseRestaurant, FiniteDirichlet
+    from plausible.learn.partitions.partition_problem import PartitionProblem
     from plausible.learn.partitions.partition_sampling import sample_partitions
-    from plausible.learn.partitions.product_base import (
-        BaseMeasure,
-        default_base,
-    )
-    from plausible.learn.partitions.stick_breaking import (
-        break_sticks,
-        sticks_needed,
-    )
+    from plausible.learn.partitions.product_base import BaseMeasure, default_base
+    from plausible.learn.partitions.stick_breaking import break_sticks, sticks_needed
     from plausible.learn.scores.bge import BGe
     from plausible.learn.scores.conditional_gaussian import ConditionalGaussian
     from plausible.learn.scores.custom import CountFunction, FamilyFunction
@@ -371,11 +256,7 @@ if TYPE_CHECKING:
     from plausible.learn.structures.exact.orders import search_orders
     from plausible.learn.structures.exact.parent_sets import find_parent_sets
     from plausible.learn.structures.exact.result import BoundedResult
-    from plausible.learn.structures.exact.superset_bounds import (
-        DirichletBound,
-        GaussianBound,
-        PenaltyBound,
-    )
+    from plausible.learn.structures.exact.superset_bounds import DirichletBound, GaussianBound, PenaltyBound
     from plausible.learn.structures.knowledge import Knowledge
     from plausible.learn.structures.result import StructureResult
     from plausible.learn.structures.structure import METHODS
