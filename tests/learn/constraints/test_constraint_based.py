@@ -367,6 +367,18 @@ def test_copies_keep_their_edges(learn):
     )
 
 
+@pytest.mark.parametrize("learn", [pc, structure_from_blankets])
+def test_edges_that_go_since_others_determine_a_variable_are_reported(learn):
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 2, (2, 2000))
+    either = a | b
+    effect = np.where(rng.random(2000) < 0.2, 1 - either, either)
+    found = learn({"A": a, "B": b, "either": either, "effect": effect})
+    assert found.determined == (frozenset(("either", "effect")),)
+    assert "1 pairs separated by what determines one" in str(found)
+    assert not learn({"A": a, "B": b, "effect": effect}).determined
+
+
 @pytest.mark.parametrize("alpha", [2, -1, 0, "x"])
 def test_a_level_that_is_none_is_refused_everywhere(alpha):
     data = {"A": [0, 1, 0, 1], "B": [0, 1, 1, 1]}

@@ -10,7 +10,7 @@ import numpy as np
 
 from plausible.data.table import TableLike
 from plausible.inference.options import check_number
-from plausible.learn.constraint_based.determination import interchangeable
+from plausible.learn.constraint_based.determination import CopyGuard, interchangeable
 from plausible.learn.constraint_based.markov_blankets import BlanketMethod, find_blanket
 from plausible.learn.constraint_based.orientation import Triple, orient, unshielded_triples
 from plausible.learn.constraint_based.pc import ConstraintResult, read_knowledge
@@ -63,12 +63,13 @@ def structure_from_blankets(
     asked = read_test(source, test)
     known = read_knowledge(knowledge, asked)
     names = sorted(asked.names)
+    guard = CopyGuard(asked)
     found = [find_blanket(asked, name, method, alpha) for name in names]
     blankets = {result.target: set(result.blanket) for result in found}
     fixed, allowed = known.required | known.required.T, known.allowed | known.allowed.T
     apart: dict[Pair, _Separation] = {}
     for a, b in np.argwhere(np.triu(~fixed, 1)).tolist():
-        apart[frozenset((names[a], names[b]))] = _separate(asked, (names[a], names[b]), blankets, alpha)
+        apart[frozenset((names[a], names[b]))] = _separate(guard, (names[a], names[b]), blankets, alpha)
     separators = {pair: outcome.given for pair, outcome in apart.items() if outcome.given is not None}
     neighbors = {
         name: [names[b] for b in np.flatnonzero(allowed[a]).tolist() if frozenset((name, names[b])) not in separators]
@@ -78,15 +79,20 @@ def structure_from_blankets(
     graph, conflicts = orient(asked.names, neighbors, colliders, known, ambiguous)
     p_values = {pair: outcome.p_value for pair, outcome in apart.items() if outcome.num_tests}
     num_tests = sum(result.num_tests for result in found) + sum(outcome.num_tests for outcome in apart.values())
-    return ConstraintResult(graph, separators, p_values, (num_tests,), conflicts, tuple(ambiguous))
+    determined = tuple(pair for pair, outcome in apart.items() if outcome.given and outcome.is_determined)
+    return ConstraintResult(graph, separators, p_values, (num_tests,), conflicts, tuple(ambiguous), determined)
 
 
 class _Separation(NamedTuple):
-    """What separates a pair, the largest p-value, and the number of tests; `None` if nothing does."""
+    """What separates a pair (`None` if nothing does), the largest p-value, and the number of tests.
+
+    Besides, whether what separates them determines one of them.
+    """
 
     given: tuple[str, ...] | None
     p_value: float
     num_tests: int
+    is_determined: bool = False
 
 
 def _separate(
@@ -109,7 +115,7 @@ def _separate(
         best = int(np.argmax(p_values))
         largest = max(largest, float(p_values[best]))
         if largest > alpha:
-            return _Separation(subsets[best], largest, number)
+            return _Separation(subsets[best], largest, number, bool(answers.are_determined[best]))
     return _Separation(None, largest, number)
 
 

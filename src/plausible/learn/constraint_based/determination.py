@@ -1,15 +1,66 @@
-"""Colliders that tests can't tell, since one variable stands in for another."""
+"""What tests can't tell, since one variable stands in for another."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import final
 
 import numpy as np
 
 from plausible.learn.constraint_based.orientation import Triple
-from plausible.learn.independence.independence_test import IndependenceTest, Question
+from plausible.learn.independence.independence_test import Answers, IndependenceTest, Question
 
-__all__ = ["interchangeable"]
+__all__ = ["CopyGuard", "interchangeable"]
+
+
+@final
+class CopyGuard(IndependenceTest):
+    """A test that says nothing of x and y where a copy of one of them is given.
+
+    Given a copy, a variable is independent of all, and so is the copy given the variable: taken at their word such
+    tests would leave neither an edge. Two variables are copies if each determines the other. Tests given what
+    determines x, but is not determined by it, count.
+
+    Parameters
+    ----------
+    test
+        Answers questions of independence.
+    """
+
+    __slots__ = ("_are_copies", "_test")
+
+    def __init__(self, test: IndependenceTest) -> None:
+        self._test = test
+        self._are_copies: dict[tuple[str, str, str], bool] = {}
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The variables that can be asked about."""
+        return self._test.names
+
+    def ask(self, questions: Sequence[Question]) -> Answers:
+        """The outcomes for each question and each of its others, in order."""
+        answers = self._test.ask(questions)
+        determined = np.flatnonzero(answers.are_determined).tolist()
+        if determined:
+            asked = [(x, other, given) for x, given, others in questions for other in others]
+            hidden = [place for place in determined if self._has_copy(*asked[place])]
+            for values in (answers.statistics, answers.p_values):
+                values[hidden] = np.nan
+            answers.are_reliable[hidden] = False
+        return answers
+
+    def _has_copy(self, x: str, y: str, given: tuple[str, ...]) -> bool:
+        """Whether one of those given and x, or y, determine each other."""
+        return any(self._copies(x, one, y) or self._copies(y, one, x) for one in given)
+
+    def _copies(self, one: str, copy: str, other: str) -> bool:
+        """Whether one variable and its supposed copy each leave nothing to compare of the one and another."""
+        key = (one, copy, other)
+        if key not in self._are_copies:
+            answers = self._test.ask([Question(one, (copy,), (other,)), Question(copy, (one,), (other,))])
+            self._are_copies[key] = bool(answers.are_determined.all())
+        return self._are_copies[key]
 
 
 def interchangeable(test: IndependenceTest, separators: Mapping[Triple, tuple[str, ...]]) -> set[Triple]:
@@ -17,8 +68,7 @@ def interchangeable(test: IndependenceTest, separators: Mapping[Triple, tuple[st
 
     A copy of a common cause separates its effects as well as the cause does: that the cause is not in the set then
     shows no collider. So it is where the set determines the middle, or the middle and the rest of the set determine
-    one of the set: no test of the one against an end is reliable, given the others. Too few rows for that test leave
-    it as open.
+    one of the set: a test of the one against an end has no degrees of freedom, given the others.
 
     Parameters
     ----------
@@ -36,4 +86,4 @@ def interchangeable(test: IndependenceTest, separators: Mapping[Triple, tuple[st
             rest = sorted({*given, middle} - {one})
             asked.append((triple, Question(one, tuple(rest), (left,))))
     answers = test.ask([question for _, question in asked])
-    return {asked[place][0] for place in np.flatnonzero(~answers.are_reliable).tolist()}
+    return {asked[place][0] for place in np.flatnonzero(answers.are_determined).tolist()}

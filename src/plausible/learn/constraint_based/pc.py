@@ -13,7 +13,7 @@ from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, InvalidGraph, PlausibleWarning, suggestion, warn_caller
 from plausible.graphs import DAG, PDAG, Immorality
 from plausible.graphs.consistent_extension import NearExtension, consistent_extension, near_extension
-from plausible.learn.constraint_based.determination import interchangeable
+from plausible.learn.constraint_based.determination import CopyGuard, interchangeable
 from plausible.learn.constraint_based.orientation import Conflict, Triple, orient, unshielded_triples
 from plausible.learn.constraint_based.skeleton import Pair, Skeleton, SkeletonOptions, SkeletonSearch, find_skeleton
 from plausible.learn.estimation.fit import learn_parameters
@@ -49,6 +49,9 @@ class ConstraintResult:
         Directions that contradicted each other, and what was made of them.
     ambiguous
         Triples (left, middle, right) of which the tests do not tell whether they are colliders.
+    determined
+        Pairs separated by a set that determines one of them, such as a copy of it: independent they are then, whether
+        or not they have to do with each other besides.
     stopped
         "" if the search came to its end, else "time limit" or "interrupted".
     """
@@ -59,6 +62,7 @@ class ConstraintResult:
     num_tests: tuple[int, ...]
     conflicts: tuple[Conflict, ...] = ()
     ambiguous: tuple[Triple, ...] = ()
+    determined: tuple[Pair, ...] = ()
     stopped: Literal["", "time limit", "interrupted"] = ""
 
     def dag(self, *, strict: bool = False) -> DAG:
@@ -122,6 +126,7 @@ class ConstraintResult:
             f"{sum(self.num_tests)} tests",
             f"{len(self.conflicts)} conflicts" if self.conflicts else "",
             f"{len(self.ambiguous)} ambiguous triples" if self.ambiguous else "",
+            f"{len(self.determined)} pairs separated by what determines one" if self.determined else "",
             f"stopped by {self.stopped}" if self.stopped else "",
         ]
         return f"{'; '.join(filter(None, parts))}\n{self.graph}"
@@ -141,10 +146,10 @@ def pc(
 
     An edge stays if no set of neighbours of one of its ends makes its ends independent. In a triple x - z - y without
     an edge x - y, z is a collider if what separates x from y does not have z in it; it is ambiguous if z could stand in
-    for one of what separates them, as a copy could. With tests that are right about a
-    faithful distribution all variants find the essential graph. The number of tests grows with
-    n² Σ_k C(degree, k), k up to the degree. A test that is not reliable shows nothing: so copies of one variable, each
-    of which determines the others, keep their edges.
+    for one of what separates them, as a copy could. With tests that are right about a faithful distribution all
+    variants find the essential graph. None with variables that others determine is faithful: `determined` lists the
+    edges that went for that. Copies, each of which determines the other, keep their edges: tests given a copy do not
+    count. The number of tests grows with n² Σ_k C(degree, k), k up to the degree.
 
     Parameters
     ----------
@@ -188,7 +193,7 @@ def pc(
     asked = read_test(source, test)
     known = read_knowledge(knowledge, asked)
     search = SkeletonSearch(alpha=alpha, is_stable=variant != "original", max_given=max_given, **options)
-    skeleton = find_skeleton(asked, known, search)
+    skeleton = find_skeleton(CopyGuard(asked), known, search)
     judge = _judge(asked, skeleton, search.alpha, variant)
     verdicts = {triple: judge(triple) for triple in unshielded_triples(skeleton.neighbors)}
     verdicts |= dict.fromkeys(_open(asked, skeleton, verdicts, variant), "ambiguous")
@@ -202,6 +207,7 @@ def pc(
         skeleton.num_tests,
         conflicts,
         ambiguous,
+        skeleton.determined,
         skeleton.stopped,
     )
 

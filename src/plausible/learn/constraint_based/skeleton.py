@@ -93,6 +93,8 @@ class Skeleton:
         Pair -> the largest p-value of its tests.
     num_tests
         How many tests were made with 0, 1, ... given.
+    determined
+        The pairs separated by a set that determines one of them.
     stopped
         "" if the search came to its end, else why not.
     """
@@ -101,6 +103,7 @@ class Skeleton:
     separating_sets: Mapping[Pair, tuple[str, ...]]
     p_values: Mapping[Pair, float]
     num_tests: tuple[int, ...]
+    determined: tuple[Pair, ...] = ()
     stopped: Literal["", "time limit", "interrupted"] = ""
 
 
@@ -175,6 +178,7 @@ class _Work:
         "_adjacent",
         "_asked",
         "_best",
+        "_determined",
         "_fixed",
         "_given",
         "_places",
@@ -199,6 +203,7 @@ class _Work:
         self._best = np.full((num, num), -1.0)  # the largest p-value of each pair, above the diagonal
         self._strength = np.zeros((num, num))
         self._given: dict[tuple[int, int], tuple[str, ...]] = {}
+        self._determined: set[tuple[int, int]] = set()
         self._asked: set[str] = set()
         self._useful: set[str] = set()
         self._useless: set[str] = set()
@@ -252,12 +257,15 @@ class _Work:
             self._remember_strength(pairs, answers)
         better = answers.are_reliable & (answers.p_values > self._best[pairs[0], pairs[1]])
         sets = list(_repeated(questions)) if better.any() else []
+        is_determined = answers.are_determined
         for place in np.flatnonzero(better).tolist():
             a, b, p_value = int(pairs[0, place]), int(pairs[1, place]), float(answers.p_values[place])
             if p_value > self._best[a, b]:
                 self._best[a, b], self._given[a, b] = p_value, tuple(sorted(sets[place]))
                 if p_value > self._search.alpha:
                     self._adjacent[a, b] = self._adjacent[b, a] = False
+                    if sets[place] and is_determined[place]:
+                        self._determined.add((a, b))
         self._watch(level)
 
     def _remember_strength(self, pairs: NDArray[np.int64], answers: Answers) -> None:
@@ -300,6 +308,7 @@ class _Work:
             {pairs[key]: given for key, given in self._given.items() if not self._adjacent[key]},
             {pairs[key]: float(self._best[key]) for key in self._given},
             tuple(self.num_tests),
+            tuple(pairs[key] for key in sorted(self._determined)),
             self.stopped,
         )
 

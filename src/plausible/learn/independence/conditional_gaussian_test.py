@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,7 @@ class ConditionalGaussianTest(IndependenceTest):
     -N ln(1 - r²), and with one of x and y continuous the likelihood ratio of two linear regressions in each joint
     state; if both are discrete and something given is continuous it is approximate, since a mixture of normal
     distributions is none. Rows whose joint state has too few rows to fit a normal distribution are left out; if none
-    are left, or what is given determines x or y, the test is not reliable.
+    are left the test is not reliable. Where what is given determines x or y it has no degrees of freedom.
 
     Parameters
     ----------
@@ -86,11 +86,14 @@ class ConditionalGaussianTest(IndependenceTest):
         cells = self._cells((x, y, *given), np.arange(self._weights.size))
         sizes = np.bincount(cells, weights=self._weights)
         rows = np.flatnonzero(sizes[cells] > num_numbers + 1) if num_numbers else np.arange(cells.size)
-        if not rows.size or any(self._is_determined(name, given, rows) for name in (x, y)):
+        if not rows.size:
             return IndependenceResult.not_made()
-        parts = [self._fit(names, rows) for names in ((x, y, *given), (x, *given), (y, *given), given)]
-        statistic = 2.0 * float(parts[0][0] - parts[1][0] - parts[2][0] + parts[3][0])
-        degrees = parts[0][1] - parts[1][1] - parts[2][1] + parts[3][1]
+        parts = ((x, y, *given), (x, *given), (y, *given), given)
+        both, left, right, base = (self._fit(names, rows) for names in parts)
+        if self._adds_nothing(x, left, base) or self._adds_nothing(y, right, base):
+            return IndependenceResult.nothing_left()
+        statistic = 2.0 * (both.log_likelihood - left.log_likelihood - right.log_likelihood + base.log_likelihood)
+        degrees = both.num_parameters - left.num_parameters - right.num_parameters + base.num_parameters
         if x in self._codes and y in self._codes:
             degrees += self._unseen(x, y, given, rows)
         if degrees <= 0:
@@ -108,30 +111,19 @@ class ConditionalGaussianTest(IndependenceTest):
                 cells = np.unique(cells, return_inverse=True)[1].astype(np.int64)
         return cells
 
-    def _is_determined(self, name: str, given: Sequence[str], rows: Ints) -> bool:
-        """Whether a variable varies, but not once others are given."""
-        strata = self._cells(given, rows)
+    def _adds_nothing(self, name: str, fit: _Fit, base: _Fit) -> bool:
+        """Whether a variable never varies in a joint state of the others, their numbers being known."""
         if name in self._codes:
-            cells = self._cells((name,), rows)
-            pairs = np.unique(strata * (int(cells.max()) + 1) + cells)
-            return bool(cells.any()) and pairs.size == int(strata.max()) + 1
-        if np.ptp(self._numbers[name][rows]) == 0:
-            return False
-        numbers = [self._numbers[other][rows] for other in given if other in self._numbers]
-        return all(
-            _unexplained(self._numbers[name][rows][strata == cell], [column[strata == cell] for column in numbers])
-            < _NOTHING_LEFT
-            for cell in range(int(strata.max()) + 1)
-        )
+            return fit.log_determinants.size == base.log_determinants.size
+        return bool((fit.log_determinants - base.log_determinants < np.log(_NOTHING_LEFT)).all())
 
-    def _fit(self, names: Sequence[str], rows: Ints) -> tuple[float, int]:
-        """The largest log-likelihood, up to a term that depends on the number of rows alone, and its parameters."""
+    def _fit(self, names: Sequence[str], rows: Ints) -> _Fit:
         cells, weights = self._cells(names, rows), self._weights[rows]
         numbers = [self._numbers[name][rows] for name in names if name in self._numbers]
         sizes = np.bincount(cells, weights=weights)
         sizes, num = np.maximum(sizes, np.finfo(float).tiny), len(numbers)
-        likelihood = float(sizes @ np.log(sizes))
-        if num and rows.size:
+        log_determinants = np.zeros(sizes.size)
+        if num:
             means = np.array([np.bincount(cells, weights=weights * column) / sizes for column in numbers])
             centred = [column - mean[cells] for column, mean in zip(numbers, means, strict=True)]
             covariances = np.empty((sizes.size, num, num))
@@ -140,14 +132,13 @@ class ConditionalGaussianTest(IndependenceTest):
                     product = np.bincount(cells, weights=weights * centred[a] * centred[b]) / sizes
                     covariances[:, a, b] = covariances[:, b, a] = product
             covariances += _RIDGE * np.eye(num)
-            likelihood -= 0.5 * float(sizes @ np.linalg.slogdet(covariances)[1])
-        return likelihood, int(sizes.size) * (1 + num + num * (num + 1) // 2)
+            log_determinants = np.linalg.slogdet(covariances)[1]
+        likelihood = float(sizes @ (np.log(sizes) - 0.5 * log_determinants))
+        return _Fit(likelihood, int(sizes.size) * (1 + num + num * (num + 1) // 2), log_determinants)
 
     def _unseen(self, x: str, y: str, given: Sequence[str], rows: Ints) -> int:
         """How many joint states of x and y did not occur though each did in the same stratum: probabilities to fit."""
         strata = self._cells(given, rows)
-        if not rows.size:
-            return 0
 
         def seen(*names: str) -> Ints:
             cells = self._cells(names, rows)
@@ -157,8 +148,12 @@ class ConditionalGaussianTest(IndependenceTest):
         return int((seen(x) * seen(y) - seen(x, y)).sum())
 
 
-def _unexplained(column: Floats, others: Sequence[Floats]) -> float:
-    """The variance that a linear regression on others leaves of a column."""
-    design = np.column_stack([np.ones(column.size), *others])
-    fitted = design @ np.linalg.lstsq(design, column, rcond=None)[0]
-    return float(np.mean((column - fitted) ** 2))
+class _Fit(NamedTuple):
+    """The largest log-likelihood of some variables, up to a term that depends on the number of rows alone.
+
+    Besides: how many parameters it takes, and the logarithm of the determinant of each joint state's covariances.
+    """
+
+    log_likelihood: float
+    num_parameters: int
+    log_determinants: Floats

@@ -31,8 +31,7 @@ class CountTest(IndependenceTest):
     Each joint state z of what is given is a stratum; a statistic of its table of x and y is summed over them, and has a
     chi-square distribution with Σ_z (r_z - 1)(c_z - 1) degrees of freedom, r_z and c_z being the rows and columns of
     the stratum that are not empty. Without that adjustment it would be (|x| - 1)(|y| - 1) Π |z|, too many in a sparse
-    table. Where no stratum has two rows and two columns, though x and y vary, what is given determines one of them, and
-    the test is not reliable.
+    table. Where no stratum has two rows and two columns there are none: what is given determines x or y.
 
     Parameters
     ----------
@@ -52,7 +51,7 @@ class CountTest(IndependenceTest):
     Spirtes, Glymour & Scheines (2000), Causation, Prediction, and Search, section 5.5.
     """
 
-    __slots__ = ("_adjust", "_min_rows", "_names", "_num_threads", "_sizes", "_statistics", "_varying")
+    __slots__ = ("_adjust", "_min_rows", "_names", "_num_threads", "_sizes", "_statistics")
 
     _is_pearson: ClassVar[bool]
 
@@ -73,7 +72,6 @@ class CountTest(IndependenceTest):
         self._sizes = {name: variable.num_states for name, variable in self._statistics.variables.items()}
         self._names = tuple(self._sizes)
         self._min_rows, self._adjust, self._num_threads = min_rows_per_degree, adjust, num_threads
-        self._varying: dict[str, bool] = {}
 
     @property
     def names(self) -> Sequence[str]:
@@ -92,23 +90,8 @@ class CountTest(IndependenceTest):
         for batch in self._batches(questions, shapes, reliable):
             measured, used = self._measure(batch, shapes[batch.places])
             statistics[batch.places] = measured
-            if self._adjust:
-                degrees[batch.places] = used
-            determined = self._determined(batch, used)
-            statistics[determined], reliable[determined] = np.nan, False
+            degrees[batch.places] = used if self._adjust else np.where(used == 0, 0.0, degrees[batch.places])
         return Answers(statistics, _chi_square_tail(statistics, degrees), degrees, reliable)
-
-    def _determined(self, batch: _Batch, used: NDArray[np.int64]) -> list[int]:
-        """The places of tests without degrees of freedom, though both variables vary."""
-        pairs = [(x, other) for x, _, others in batch.questions for other in others]
-        none_left = np.flatnonzero(used == 0).tolist()
-        return [batch.places[test] for test in none_left if all(map(self._varies, pairs[test]))]
-
-    def _varies(self, name: str) -> bool:
-        """Whether a variable has more than one state in the data."""
-        if name not in self._varying:
-            self._varying[name] = int(np.count_nonzero(self._statistics.counts(name))) > 1
-        return self._varying[name]
 
     # --- tables ---
 
@@ -220,7 +203,7 @@ def observed_table(data: TableLike) -> Table:
 
 
 def _chi_square_tail(statistics: NDArray[np.float64], degrees: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The probability of a larger value; 1 without degrees of freedom, where nothing can be told."""
+    """The probability of a larger value; 1 without degrees of freedom."""
     from scipy.special import gammaincc
 
     tail: NDArray[np.float64] = gammaincc(np.maximum(degrees, 1) / 2, np.maximum(statistics, 0) / 2)

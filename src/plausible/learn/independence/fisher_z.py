@@ -27,7 +27,7 @@ class FisherZ(IndependenceTest):
 
     With normal variables no partial correlation means independence. r of x and y given Z comes from the correlation
     matrix, the part that Z explains taken off; all tests that are asked for together and have as many given are
-    computed in one go. Where those given determine x or y no correlation is left, and the test is not reliable.
+    computed in one go. Where those given determine x or y no correlation is left, nor a degree of freedom.
 
     Parameters
     ----------
@@ -80,25 +80,24 @@ class FisherZ(IndependenceTest):
             chosen = np.flatnonzero(sizes == size)
             partial[chosen], is_left[chosen] = self._partial(np.array([lines[place] for place in chosen.tolist()]))
         degrees: Floats = self._total - sizes.astype(np.float64) - 1.0  # N - |Z| - 3
-        reliable = (degrees > 0) & is_left
+        reliable = degrees > 0
+        degrees[reliable & ~is_left] = 0.0
         bounded = np.clip(partial, -1 + 1e-15, 1 - 1e-15)
         statistics = np.where(reliable, np.sqrt(np.maximum(degrees, 0)) * np.abs(np.arctanh(bounded)), np.nan)
         return Answers(statistics, erfc(statistics / np.sqrt(2.0)), degrees, reliable)
 
     def _partial(self, lines: NDArray[np.int64]) -> tuple[Floats, NDArray[np.bool_]]:
-        """r for each line (x, y, given...), and whether those given leave something of what varies of x and y."""
+        """r for each line (x, y, given...), and whether those given leave something of x and y."""
         pair, given = lines[:, :2], lines[:, 2:]
         left = self._correlations[pair[:, :, None], pair[:, None, :]]
         if given.shape[1]:
             across = self._correlations[given[:, :, None], pair[:, None, :]]
             among = self._correlations[given[:, :, None], given[:, None, :]]
             left = left - across.swapaxes(1, 2) @ np.linalg.pinv(among, hermitian=True) @ across
-        varies = self._correlations[pair, pair] > 0
         variances = np.maximum(left[:, 0, 0], 0) * np.maximum(left[:, 1, 1], 0)
-        has_rest = left[:, [0, 1], [0, 1]] > _NOTHING_LEFT
-        is_left = has_rest.all(axis=1)
+        is_left = (left[:, [0, 1], [0, 1]] > _NOTHING_LEFT).all(axis=1)
         partial: Floats = np.where(is_left, left[:, 0, 1], 0.0) / np.sqrt(np.where(is_left, variances, 1.0))
-        return partial, np.asarray(is_left | ~varies.all(axis=1))
+        return partial, np.asarray(is_left)
 
 
 def _correlations(table: Table) -> Floats:

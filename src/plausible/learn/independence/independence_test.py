@@ -30,11 +30,11 @@ class IndependenceResult:
     p_value
         The probability of a statistic at least as large under independence; NaN where the test was not made.
     degrees_of_freedom
-        Of the distribution under independence.
+        Of the distribution under independence. 0 where what is given determines x or y, or one of them never varies:
+        they are independent then, whatever else they have to do with each other.
     is_reliable
-        Whether the test means anything. It does not with too few rows, nor where what is given determines x or y though
-        both vary: nothing is left to compare then. Such a test shows neither dependence nor independence, and its
-        p-value is NaN. A variable that never varies is independent of all.
+        Whether the test means anything. It does not with too few rows: such a test shows neither dependence nor
+        independence, and its p-value is NaN.
     """
 
     statistic: float
@@ -46,6 +46,11 @@ class IndependenceResult:
     def not_made(cls) -> IndependenceResult:
         """The outcome where nothing can be told."""
         return cls(math.nan, math.nan, 0.0, False)
+
+    @classmethod
+    def nothing_left(cls) -> IndependenceResult:
+        """The outcome where x or y never varies once the others are given."""
+        return cls(0.0, 1.0, 0.0)
 
     def is_independent(self, alpha: float = 0.05) -> bool:
         """Whether the test is reliable and does not reject independence at a level.
@@ -82,6 +87,11 @@ class Answers(NamedTuple):
     def are_independent(self, alpha: float) -> Mask:
         """Which tests are reliable and do not reject independence at a level."""
         return self.are_reliable & (self.p_values > alpha)
+
+    @property
+    def are_determined(self) -> Mask:
+        """Which tests are reliable and had nothing to compare: x or y never varies once the others are given."""
+        return np.asarray(self.are_reliable & (self.degrees_of_freedom == 0))
 
     def are_dependent(self, alpha: float) -> Mask:
         """Which tests are reliable and reject independence at a level."""

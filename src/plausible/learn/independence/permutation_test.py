@@ -27,8 +27,7 @@ class PermutationTest(IndependenceTest):
     directly (Patefield 1981), so that the cost does not depend on the rows. The p-value is
     (1 + number of drawn G at least as large) / (1 + number drawn), which is never too small. The semiparametric form
     takes a chi-square distribution whose degrees of freedom are the mean of the drawn G (Tsamardinos & Borboudakis
-    2010): it needs fewer draws, and gives small p-values. Where what is given determines x or y the test is not
-    reliable.
+    2010): it needs fewer draws, and gives small p-values.
 
     Parameters
     ----------
@@ -76,8 +75,6 @@ class PermutationTest(IndependenceTest):
         x, y, given = *sorted((x, y)), tuple(sorted(given))
         counts = self._statistics.counts(y, (*given, x))
         strata = counts.reshape(-1, *counts.shape[-2:])
-        if _is_determined(strata):
-            return IndependenceResult.not_made()
         if not np.array_equal(strata, np.rint(strata)):
             raise NotSupported("Rows with fractional weights can't be permuted. Use GTest.")
         rng = np.random.default_rng([self._seed, *(zlib.crc32(name.encode()) for name in (x, y, *given))])
@@ -90,16 +87,6 @@ class PermutationTest(IndependenceTest):
         # Sums of logarithms in another order differ by rounding; a tie must count as one.
         extreme = int(np.count_nonzero(drawn >= observed - 1e-9 * max(1.0, observed)))
         return IndependenceResult(observed, (1 + extreme) / (1 + drawn.size), float(drawn.mean()))
-
-
-def _is_determined(strata: NDArray[Any]) -> bool:
-    """Whether each stratum has one row or one column that is not empty, though all together have more of both."""
-
-    def varies(tables: NDArray[Any]) -> NDArray[np.bool_]:
-        rows, columns = np.count_nonzero(tables.sum(axis=2), axis=1), np.count_nonzero(tables.sum(axis=1), axis=1)
-        return np.asarray((rows > 1) & (columns > 1))
-
-    return bool(varies(strata.sum(axis=0)[None])[0] and not varies(strata).any())
 
 
 def _tables_like(table: NDArray[np.int64], number: int, rng: np.random.Generator) -> NDArray[Any]:
