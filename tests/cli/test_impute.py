@@ -73,10 +73,10 @@ def test_copies_differ_where_cells_were_empty_and_the_seed_decides(plausible, ho
         (("-o", "data.csv"), "is the file to read"),
         (("-o", "out.txt"), "neither a .csv nor a .parquet"),
         (("-o", "out.csv", "--method", "mode"), "no way to fill cells"),
-        (("-o", "out.csv", "--method", "draw"), "give network="),
+        (("-o", "out.csv", "--method", "draw"), "give --network"),
         (("-o", "out.csv", "--copies", "2"), "would all be the same"),
         (("-o", "out.csv", "--network", "misconception"), "no Bayesian network"),
-        (("-o", "out.csv", "--method", "default"), "needs values="),
+        (("-o", "out.csv", "--method", "default"), "name it with --value"),
     ],
 )
 def test_mistakes_end_in_one_line(plausible, holes, tmp_path, monkeypatch, arguments, problem):

@@ -31,6 +31,7 @@ EXAMPLES = (
     "plausible impute rows.csv -o out.csv --network learned.bif --copies 5 --seed 1",
 )
 _DRAWING = ("random", "uniform", "hot-deck", "draw")
+_BY_NETWORK = ("most-probable", "most-probable-completion", "draw")
 
 
 def run(
@@ -44,7 +45,7 @@ def run(
     method: Annotated[
         str | None,
         typer.Option(
-            help="most-frequent, median, random, uniform, hot-deck, default; with --network most-probable, "
+            help="most-frequent, mean, median, random, uniform, hot-deck, default; with --network most-probable, "
             "most-probable-completion, draw.",
             show_default="most-probable with --network, else most-frequent; draw for --copies",
         ),
@@ -69,16 +70,21 @@ def run(
     model = None if network is None else _network(network)
     table = read_data(data, None if model is None else list(model.variables.values()))
     chosen = _method(method, model, copies)
+    if chosen == "default" and value is None:
+        raise InvalidArgument("--method default fills in one value: name it with --value.")
     kinds, cells = _as_written(data)
-    num_filled = 0
+    num_filled, left = 0, dict[str, int]()
     for file, filled in zip(files, _filled(table, model, chosen, (copies, keep_parameters, seed, value)), strict=True):
         num_filled = _write(file, table, filled, kinds, cells)
+        left = {name: int(mask.sum()) for name, mask in table_cells(filled).items() if mask.any()}
     if as_json:
         names = [str(file) for file in files]
-        print_json({"output": names, "rows": table.num_rows, "filled": num_filled, "method": chosen})
+        print_json({"output": names, "rows": table.num_rows, "filled": num_filled, "left": left, "method": chosen})
         return
     for file in files:
         print_line(f"{file}: {table.num_rows} rows written, {num_filled} cells filled ({chosen})")
+    if left:
+        print_line(f"{sum(left.values())} cells are still empty, of {', '.join(left)}: {chosen} says nothing of them.")
 
 
 def _network(source: str) -> BayesianNetwork:
@@ -94,6 +100,8 @@ def _method(method: str | None, model: BayesianNetwork | None, copies: int) -> I
     chosen = method or ("most-frequent" if model is None else usual)
     if chosen not in known:
         raise InvalidArgument(f"--method {chosen!r} is no way to fill cells.{suggestion(chosen, known)}")
+    if chosen in _BY_NETWORK and model is None:
+        raise InvalidArgument(f"--method {chosen} fills cells by what a network says of them: give --network.")
     if copies > 1 and chosen not in _DRAWING:
         raise InvalidArgument(f"--copies would all be the same by {chosen}: choose one of {', '.join(_DRAWING)}.")
     return cast("ImputationMethod", chosen)

@@ -157,3 +157,14 @@ def test_degenerate_tables_say_that_nothing_can_be_compared():
         indicator_tests({"x": ["a", None]}, "t")
     table = Table.read({"x": [0.5, None, 2.0, 3.0], "y": [1.0, 2.0, 3.0, 4.0]})
     assert str(little_test(table)).startswith("No sign against MCAR")
+
+
+def test_comparisons_of_numbers_weigh_rows_as_repeated_ones():
+    rng = np.random.default_rng(0)
+    weights = rng.integers(1, 4, 40)
+    x = np.where(rng.random(40) < 0.4, np.nan, rng.normal(size=40))
+    table = Table.read({"x": x, "y": rng.normal(size=40) + np.isnan(x)})
+    weighted = indicator_tests(table.weighted(weights)).tests[0]
+    repeated = indicator_tests(table.take(np.repeat(np.arange(40), weights))).tests[0]
+    assert weighted.p_value == pytest.approx(repeated.p_value)
+    assert weighted.p_value != pytest.approx(indicator_tests(table).tests[0].p_value)

@@ -19,7 +19,7 @@ from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
 seeds = st.integers(0, 10**6)
-COLUMN_METHODS = ["most-frequent", "median", "random", "uniform", "hot-deck"]
+COLUMN_METHODS = ["most-frequent", "mean", "median", "random", "uniform", "hot-deck"]
 NETWORK_METHODS = ["most-probable", "most-probable-completion", "draw"]
 
 PANDAS = pd.DataFrame(
@@ -198,3 +198,31 @@ def test_complete_and_empty_tables_come_back(method):
         result = impute(rows, method, network=network, seed=0, variables=network.variables)
         assert list(result.data["A"]) == list(rows["A"])
         assert result.num_filled == 0
+
+
+@pytest.mark.parametrize("method", ["most-frequent", "mean", "median"])
+def test_weights_fill_as_repeated_rows_do(method):
+    rng = np.random.default_rng(0)
+    for size in (4, 5, 9):
+        weights = rng.integers(1, 4, size)
+        columns = {"c": rng.choice(list("ab"), size).astype(object), "x": rng.normal(size=size)}
+        columns["c"][0], columns["x"][0] = None, np.nan
+        table = Table.read(columns)
+        filled = impute(table.weighted(weights), method).data
+        repeated = impute(table.take(np.repeat(np.arange(size), weights)), method).data
+        assert filled.codes[0, 0] == repeated.codes[0, 0]
+        assert filled.numbers[0, 0] == pytest.approx(repeated.numbers[0, 0])
+
+
+def test_random_values_are_drawn_by_weight():
+    table = Table.read({"c": ["a", "b", *[None] * 4000]}, weights=[9, 1, *[1] * 4000])
+    drawn = impute(table, "random", seed=0).data.codes[0, 2:]
+    assert np.mean(drawn == 0) == pytest.approx(0.9, abs=0.02)
+
+
+def test_cells_that_the_network_does_not_know_are_told():
+    net = BayesianNetwork(TableCPD("A", [0.6, 0.4]))
+    found = impute({"A": [None, 0], "B": ["x", None], "C": [1, 2]}, network=net)
+    assert dict(found.left) == {"B": 1}
+    assert "1 cells of B left" in repr(found)
+    assert not impute({"A": [None, 0], "B": ["x", None]}).left

@@ -159,3 +159,9 @@ def test_indicators_are_added_and_mistakes_are_named():
         MissingnessGraph("X -> R_X").reweight({"X": [0, None, 1]})
     with pytest.raises(InvalidArgument, match="No row is complete"):
         MissingnessGraph("X; Y; R_X; R_Y").reweight({"X": [0, None], "Y": [None, 1]})
+
+
+@pytest.mark.parametrize("text", ["x -> y; y -> R_yy", "smoke -> lung; smoke -> R_lungg"])
+def test_an_indicator_of_no_variable_is_refused(text):
+    with pytest.raises(InvalidGraph, match="no such variable"):
+        MissingnessGraph(text)

@@ -87,7 +87,7 @@ def test_free_parameters_are_counted(covariance):
 
 def test_ties_go_to_fewer_clusters_and_wrong_requests_are_told():
     """Rows without any difference: all numbers are equally likely; the least is taken."""
-    found = choose_clusters({"d": ["a"] * 5}, [3, 1, 2], "holdout", folds=2)
+    found = choose_clusters({"d": ["a"] * 6}, [3, 1, 2], "holdout", folds=2)
     assert (found.best, found.close) == (1, (1, 2, 3))
     with pytest.raises(InvalidArgument, match="criterion"):
         choose_clusters([[0.0]], [1], "bicc")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from mixture_oracle import log_joint, random_columns
 from plausible.data.table import Table
+from plausible.errors import InvalidArgument
 from plausible.learn.mixtures.clustering import EmptyClusters, MixtureClustering
 from plausible.learn.mixtures.em import MixtureProblem, MixtureState, MixtureStops, run, step
 from plausible.learn.mixtures.options import COVARIANCES, MixtureKind, MixturePrior
@@ -151,24 +152,25 @@ def test_an_empty_cluster_of_k_means_moves_to_the_farthest_row():
     assert sorted(found.means_.ravel()) == [0.5, 10.0]
 
 
-def test_more_clusters_than_rows_are_empty_and_said():
+def test_more_clusters_than_different_rows_are_empty_and_said():
     """Three equal rows can't fill two clusters; soft mixtures leave the rest alone."""
     with pytest.warns(EmptyClusters, match="1 of 2"):
         MixtureClustering.k_means(2).fit([[1.0], [1.0], [1.0]])
-    found = MixtureClustering(5).fit({"x": [0.0, 9.0], "d": ["a", "b"]})
+    found = MixtureClustering(5).fit({"x": [0.0, 9.0] * 3, "d": ["a", "b"] * 3})
     assert np.isfinite(found.log_likelihood_)
     np.testing.assert_allclose(found.predict_proba({"x": [0.0]}).sum(axis=1), 1)
 
 
 def test_degenerate_columns_and_one_cluster():
-    """A constant column, a variable of one state, a column without numbers; K = 1 is the fit of the whole."""
+    """A constant column, a variable of one state, a column without numbers in these rows; K = 1 is the fit of all."""
     columns = {"same": [2.0] * 6, "one": ["a"] * 6, "none": np.full(6, np.nan), "x": [0.5, 2.5, 3.0, 3.5, 5.5, np.nan]}
-    found = MixtureClustering(1, covariance="diagonal", prior=None).fit(columns)
+    table = Table.read(columns)
+    found = MixtureClustering(1, covariance="diagonal", prior=None).fit(table)
     assert found.means_[0, [0, 2]] == pytest.approx([2.0, 3.0])
     assert found.covariances_[0, 2] == pytest.approx(2.6)
     assert found.tables_["one"].tolist() == [[1.0]]
     for covariance in COVARIANCES:
-        assert np.isfinite(MixtureClustering(2, covariance=covariance).fit(columns).log_likelihood_)
+        assert np.isfinite(MixtureClustering(2, covariance=covariance).fit(table).log_likelihood_)
 
 
 def test_weights_are_repeated_rows():
@@ -243,3 +245,26 @@ def test_progress_is_told_and_stops():
     )
     assert len(told) == found.n_iter_ == 2
     assert not found.converged_
+
+
+@pytest.mark.parametrize("prior", PRIORS, ids=["likelihood", "posterior"])
+@pytest.mark.parametrize("has_equal_weights", [False, True])
+@pytest.mark.filterwarnings("ignore::plausible.learn.mixtures.clustering.EmptyClusters")
+def test_hard_clusters_of_unit_variance_settle_and_never_lose(prior, has_equal_weights):
+    """Clusters without rows are moved only where the objective gains by it."""
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        rows = np.where(rng.random((60, 2)) < 0.3, np.nan, rng.normal(size=(60, 2)))
+        found = MixtureClustering(
+            4, covariance="unit", assignment="hard", prior=prior, has_equal_weights=has_equal_weights, restarts=1,
+            tolerance=1e-9,
+        ).fit(rows)  # fmt: skip
+        assert found.converged_
+        assert np.diff(found.trace_).min(initial=0.0) >= -1e-9 * abs(found.trace_[-1])
+
+
+def test_more_clusters_than_rows_and_columns_without_values_are_refused():
+    with pytest.raises(InvalidArgument, match="n_clusters=4 is more than n_samples=3"):
+        MixtureClustering(4).fit([[0.5], [1.5], [2.5]])
+    with pytest.raises(InvalidArgument, match="'b' has no value"):
+        MixtureClustering(2).fit({"a": [0.5, 1.5, 2.5], "b": [np.nan] * 3})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,8 @@ from plausible.learn.missingness.column_cells import Mask
 __all__ = ["by_default", "by_hot_deck", "by_mean", "by_median", "by_uniform", "from_column"]
 
 Floats = NDArray[np.float64]
-#: From the observed values of a column and the number of missing ones: values for these.
-Filler = Callable[[NDArray[Any], int], Any]
+#: From the observed values of a column, their weights, and the number of missing ones: values for these.
+Filler = Callable[[NDArray[Any], Floats, int], Any]
 
 #: Rows are compared with donors in blocks of at most so many pairs.
 _MAX_PAIRS = 2**22
@@ -40,19 +40,19 @@ def by_default(table: Table, values: Any) -> Table:
 
 def by_mean(table: Table) -> Table:
     """The mean of numbers; the most frequent state, the first of several."""
-    return _filled(table, _mode, lambda known, num: np.full(num, known.mean()))
+    return _filled(table, _mode, lambda known, weights, num: np.full(num, np.average(known, weights=weights)))
 
 
 def by_median(table: Table) -> Table:
     """The median of numbers; the most frequent state."""
-    return _filled(table, _mode, lambda known, num: np.full(num, np.median(known)))
+    return _filled(table, _mode, lambda known, weights, num: np.full(num, _median(known, weights)))
 
 
 def from_column(table: Table, generator: np.random.Generator) -> Table:
-    """A value that some row has, drawn at random."""
+    """A value that some row has, drawn at random by the rows' weights."""
 
-    def draw(known: NDArray[Any], num: int) -> NDArray[Any]:
-        return known[generator.integers(len(known), size=num)]
+    def draw(known: NDArray[Any], weights: Floats, num: int) -> NDArray[Any]:
+        return generator.choice(known, size=num, p=weights / weights.sum())
 
     return _filled(table, lambda _: draw, draw)
 
@@ -61,11 +61,12 @@ def by_uniform(table: Table, generator: np.random.Generator) -> Table:
     """Any state with the same probability; for numbers, any from the smallest to the largest."""
 
     def of_states(num_states: int) -> Filler:
-        return lambda _, num: generator.integers(num_states, size=num)
+        return lambda known, weights, num: generator.integers(num_states, size=num)
 
-    return _filled(
-        table, of_states, lambda known, num: generator.uniform(known.min(), known.max(), size=num), needs_states=False
-    )
+    def of_numbers(known: NDArray[Any], _: Floats, num: int) -> Floats:
+        return generator.uniform(known.min(), known.max(), size=num)
+
+    return _filled(table, of_states, of_numbers, needs_states=False)
 
 
 def by_hot_deck(table: Table, generator: np.random.Generator) -> Table:
@@ -104,7 +105,16 @@ def _distances(codes: NDArray[Any], numbers: Floats, rows: NDArray[np.intp], don
 
 
 def _mode(num_states: int) -> Filler:
-    return lambda known, num: np.full(num, np.bincount(known, minlength=num_states).argmax())
+    return lambda known, weights, num: np.full(num, np.bincount(known, weights, minlength=num_states).argmax())
+
+
+def _median(known: Floats, weights: Floats) -> float:
+    """The middle of the values, each repeated as often as it weighs; between two the mean of them."""
+    order = np.argsort(known)
+    below = np.cumsum(weights[order])
+    half = below[-1] / 2
+    low, high = np.searchsorted(below, half, "left"), np.searchsorted(below, half, "right")
+    return float(known[order][[low, min(high, len(known) - 1)]].mean())
 
 
 def _filled(
@@ -112,25 +122,36 @@ def _filled(
 ) -> Table:
     """The table with each column filled; columns in the order of names, so that draws don't depend on their order."""
     codes, numbers = table.codes.copy(), table.numbers.copy()
+    weights = np.ones(table.num_rows) if table.weights is None else table.weights
     for name in sorted(table.variables):
         variable = table.variables[name]
         if variable.is_continuous:
             row = numbers[table.continuous.index(name)]
-            _fill(name, row, np.isnan(row), of_numbers)
+            _fill(name, row, _Column(np.isnan(row), weights, of_numbers))
         else:
             row = codes[table.discrete.index(name)]
-            _fill(name, row, row < 0, of_states(variable.num_states), needs_known=needs_states)
+            _fill(name, row, _Column(row < 0, weights, of_states(variable.num_states), needs_states))
     return replace(table, codes=codes, numbers=numbers)
 
 
-def _fill(name: str, row: NDArray[Any], missing: Mask, fill: Filler, *, needs_known: bool = True) -> None:
+class _Column(NamedTuple):
+    """What is missing of a column, the rows' weights, and how it is filled."""
+
+    missing: Mask
+    weights: Floats
+    fill: Filler
+    needs_known: bool = True
+
+
+def _fill(name: str, row: NDArray[Any], column: _Column) -> None:
+    missing, weights = column.missing, column.weights
     if not missing.any():
         return
-    if missing.all() and needs_known:
+    if column.needs_known and not weights[~missing].sum() > 0:
         raise InvalidArgument(
             f"{name!r} is never observed, so that its column says nothing: fill it from a network, or leave it out."
         )
-    row[missing] = fill(row[~missing], int(missing.sum()))
+    row[missing] = column.fill(row[~missing], weights[~missing], int(missing.sum()))
 
 
 def _number(name: str, value: Any) -> float:

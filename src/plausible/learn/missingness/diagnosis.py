@@ -102,7 +102,7 @@ def diagnose_missing(data: TableLike) -> MissingnessReport:
     Parameters
     ----------
     data
-        A frame, columns, a file or a `Table`.
+        A frame, columns, a file or a `Table`; rows are counted as they stand, whatever they weigh.
 
     Notes
     -----

@@ -31,6 +31,7 @@ __all__ = ["ImputationMethod", "Imputed", "impute", "newly_filled"]
 ImputationMethod: TypeAlias = Literal[
     "default",
     "most-frequent",
+    "mean",
     "median",
     "random",
     "uniform",
@@ -59,6 +60,7 @@ _FILLERS: Mapping[str, Callable[[Table, _FillingRequest], Table]] = MappingProxy
     {
         "default": lambda table, request: by_default(table, request.values),
         "most-frequent": lambda table, _: by_mean(table),
+        "mean": lambda table, _: by_mean(table),
         "median": lambda table, _: by_median(table),
         "random": lambda table, request: from_column(table, request.generator),
         "uniform": lambda table, request: by_uniform(table, request.generator),
@@ -83,11 +85,15 @@ class Imputed:
         Name -> the cells that were missing and are now filled; complete columns are left out.
     method
         How they were filled.
+    left
+        Name -> how many of its cells are still missing: the method has nothing to say of them, as a network of
+        variables that it does not know.
     """
 
     data: Any
     filled: Mapping[str, Mask]
     method: str
+    left: Mapping[str, int]
 
     @property
     def num_filled(self) -> int:
@@ -95,7 +101,8 @@ class Imputed:
         return sum(int(mask.sum()) for mask in self.filled.values())
 
     def __repr__(self) -> str:
-        return f"<Imputed: {self.num_filled} cells of {len(self.filled)} variables, {self.method}>"
+        left = f", {sum(self.left.values())} cells of {', '.join(self.left)} left" if self.left else ""
+        return f"<Imputed: {self.num_filled} cells of {len(self.filled)} variables, {self.method}{left}>"
 
 
 def impute(
@@ -117,13 +124,13 @@ def impute(
     data
         A frame, columns, or a `Table`; the same kind comes back.
     method
-        "default" (with `values=`); by the column alone, "most-frequent" (the mean, for numbers), "median" (of numbers),
-        "random" (a value of the column), "uniform" (any state); by other rows, "hot-deck"; by a network, each cell's
-        "most-probable" state (the mean, for numbers), each row's "most-probable-completion", or a "draw" from the joint
-        distribution of all missing cells of the row. Where left out, "most-probable" with a network, else
-        "most-frequent".
+        "default" (with `values=`); by the column alone, "most-frequent" (the mean, for numbers), "mean" or "median" of
+        numbers (for states the most frequent), "random" (a value of the column), "uniform" (any state); by other rows,
+        "hot-deck"; by a network, each cell's "most-probable" state (the mean, for numbers), each row's
+        "most-probable-completion", or a "draw" from the joint distribution of all missing cells of the row. Where left
+        out, "most-probable" with a network, else "most-frequent". Rows count by their weights.
     network
-        A network of the columns; those that it does not know stay as they are.
+        A network of the columns; those that it does not know stay as they are, see `Imputed.left`.
     values
         The default: one value for all, or name -> value.
     seed
@@ -153,7 +160,8 @@ def impute(
     request = _FillingRequest(network, values, generator_of(seed))
     table = network_table(data, request.model) if chosen in _BY_NETWORK else Table.read(data, variables)
     completed = fill_cells(data, _FILLERS[chosen](table, request))
-    return Imputed(completed, newly_filled(data, completed), chosen)
+    left = {name: int(mask.sum()) for name, mask in missing_cells(completed).items() if mask.any()}
+    return Imputed(completed, newly_filled(data, completed), chosen, MappingProxyType(left))
 
 
 def newly_filled(before: TableLike, after: Any) -> Mapping[str, Mask]:

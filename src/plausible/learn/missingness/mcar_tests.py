@@ -195,7 +195,8 @@ def _comparisons(
         against = [n for n in partly if n != other and len(np.unique(missing[n][~missing[other]])) == 2]
         if variable.is_continuous:
             numbers = rows.numbers[rows.continuous.index(other)]
-            yield from _welch(numbers, other, {name: missing[name][~missing[other]] for name in against})
+            weights = np.ones(rows.num_rows) if rows.weights is None else rows.weights
+            yield from _welch(numbers, weights, other, {name: missing[name][~missing[other]] for name in against})
             continue
         test = _COUNT_TESTS[method](rows.select([other, *(INDICATOR + name for name in against)]))
         for name in against:
@@ -205,19 +206,25 @@ def _comparisons(
 
 
 def _welch(
-    numbers: NDArray[np.float64], other: str, masks: Mapping[str, Mask]
+    numbers: NDArray[np.float64], weights: NDArray[np.float64], other: str, masks: Mapping[str, Mask]
 ) -> Iterator[tuple[str, str, float, float, float]]:
     from scipy.special import stdtr
 
     for name, mask in masks.items():
-        groups = numbers[mask], numbers[~mask]
-        spreads = [group.var(ddof=1) / len(group) if len(group) > 1 else 0.0 for group in groups]
-        if min(map(len, groups)) < 2 or not sum(spreads) > 0:
+        sizes = [float(weights[side].sum()) for side in (mask, ~mask)]
+        if min(sizes) < 2:
             continue
-        statistic = float((groups[0].mean() - groups[1].mean()) / np.sqrt(sum(spreads)))
-        parts = [spread**2 / (len(group) - 1) for spread, group in zip(spreads, groups, strict=True)]
+        means = [float(np.average(numbers[side], weights=weights[side])) for side in (mask, ~mask)]
+        squares = [
+            float(weights[side] @ (numbers[side] - mean) ** 2) for side, mean in zip((mask, ~mask), means, strict=True)
+        ]
+        spreads = [square / (size - 1) / size for square, size in zip(squares, sizes, strict=True)]
+        if not sum(spreads) > 0:
+            continue
+        statistic = (means[0] - means[1]) / np.sqrt(sum(spreads))
+        parts = [spread**2 / (size - 1) for spread, size in zip(spreads, sizes, strict=True)]
         degrees = float(sum(spreads) ** 2 / sum(parts))
-        yield name, other, statistic, degrees, float(2 * stdtr(degrees, -abs(statistic)))
+        yield name, other, float(statistic), degrees, float(2 * stdtr(degrees, -abs(statistic)))
 
 
 def _holm(p_values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from plausible.data.table import Table, TableLike
-from plausible.errors import InvalidArgument, InvalidGraph, NotSupported, UnknownVariable
+from plausible.errors import InvalidArgument, InvalidGraph, NotSupported, UnknownVariable, suggestion
 from plausible.graphs import CausalGraph
 from plausible.learn.missingness.indicators import INDICATOR
 from plausible.learn.missingness.mechanisms import MissingnessKind
@@ -83,8 +83,14 @@ class MissingnessGraph:
     def __init__(self, graph: Any, partially_observed: Iterable[str] | None = None, latent: Iterable[str] = ()) -> None:
         read = graph if isinstance(graph, CausalGraph) else CausalGraph(graph)
         names = [str(node) for node in read.nodes]
-        marked = [name for name in names if _is_indicator(name, names)]
-        wanted = [name.removeprefix(INDICATOR) for name in marked]
+        wanted = [name.removeprefix(INDICATOR) for name in names if name.startswith(INDICATOR)]
+        for name in wanted:
+            if name not in names:
+                known = [INDICATOR + other for other in names if not other.startswith(INDICATOR)]
+                raise InvalidGraph(
+                    f"{INDICATOR + name!r} would say where {name!r} is observed, but there is no such variable."
+                    f"{suggestion(INDICATOR + name, known)}"
+                )
         if partially_observed is not None:
             listed = [partially_observed] if isinstance(partially_observed, str) else list(partially_observed)
             for name in [*listed, *wanted]:
@@ -162,10 +168,6 @@ class MissingnessGraph:
         return (
             f"<MissingnessGraph: {len(self.variables)} variables, {len(self.partial)} of them incomplete, {self.kind}>"
         )
-
-
-def _is_indicator(name: str, names: Iterable[str]) -> bool:
-    return name.startswith(INDICATOR) and name.removeprefix(INDICATOR) in names
 
 
 def _names(given: str | Iterable[str]) -> tuple[str, ...]:

@@ -80,6 +80,11 @@ class MultipleImputation:
     ) -> PooledEstimate:
         """What a function that gives an estimate and its variance makes of all copies, by Rubin's rules."""
         found = [estimate(copy) for copy in self.copies]
+        if any(not isinstance(answer, (tuple, list, np.ndarray)) or len(answer) != 2 for answer in found):
+            raise InvalidArgument(
+                f"The function gives {found[0]!r}; it should give two numbers, an estimate and the square of its "
+                "standard error."
+            )
         return pool_estimates(
             [value for value, _ in found],
             [variance for _, variance in found],

@@ -106,7 +106,11 @@ def choose_clusters(
     2
     """
     if criterion not in CRITERIA:
-        raise InvalidArgument(f"criterion= is one of {', '.join(CRITERIA)}.{suggestion(criterion, CRITERIA)}")
+        raise InvalidArgument(f"criterion={criterion!r} is none.{suggestion(criterion, CRITERIA)}")
+    if isinstance(numbers, int):
+        raise InvalidArgument(
+            f"numbers={numbers} is one number of clusters: give several, such as range(1, {numbers + 1})."
+        )
     tried = sorted(set(numbers))
     if not tried:
         raise InvalidArgument("There is no number of clusters to choose from.")

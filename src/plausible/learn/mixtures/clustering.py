@@ -40,7 +40,8 @@ class MixtureClustering(Clusterer):
 
     Discrete features are independent given the cluster (naive Bayes, K&F figure 19.7); numbers are Gaussian there.
     Missing cells are summed out exactly, in fitting and in predicting. Columns of fractional numbers are continuous,
-    all others have states. Cost of a step: O(rows K (states + d²)), and O(patterns K d³) for matrices.
+    all others have states, as `Table.read` has it; `Table.read(X, {"age": Variable("age")})` makes any column of
+    numbers continuous. Cost of a step: O(rows K (states + d²)), and O(patterns K d³) for matrices.
 
     Parameters
     ----------
@@ -246,6 +247,13 @@ class MixtureClustering(Clusterer):
             raise InvalidArgument("X has 0 feature(s), but clusters need at least one.")
         if table.weights is not None and not table.weights.any():
             raise InvalidArgument("All sample weights are zero; some must be positive.")
+        if self.n_clusters > table.num_rows:
+            raise InvalidArgument(
+                f"n_clusters={self.n_clusters} is more than n_samples={table.num_rows}: each cluster needs a row."
+            )
+        for name, number in table.missing.items():
+            if number == table.num_rows and not isinstance(X, Table):
+                raise InvalidArgument(f"The column {name!r} has no value at all: leave it out.")
         if hasattr(X, "columns") and all(isinstance(name, str) for name in X.columns):
             self.feature_names_in_ = np.array(list(table.variables), dtype=object)
         elif hasattr(self, "feature_names_in_"):

@@ -89,7 +89,7 @@ def step(problem: MixtureProblem, state: MixtureState, tolerance: float = 0.0) -
     value = expected.log_likelihood + log_prior(state.parameters, kind)
     parameters = maximize(expected, state.parameters, kind, space)
     moved = 0
-    if kind.is_hard and kind.covariance == "unit":
+    if kind.is_k_means:
         parameters, moved = _with_empty_moved(problem, expected, parameters)
     gain = value - state.trace[-1] if state.trace else np.inf
     converged = not moved and abs(gain) <= tolerance * float(rows.weights.sum())
@@ -136,7 +136,7 @@ def best_run(
 def _with_empty_moved(
     problem: MixtureProblem, expected: Expectation, parameters: MixtureParameters
 ) -> tuple[MixtureParameters, int]:
-    """Empty clusters of k-means take the rows farthest from their own means, which lowers the sum of distances."""
+    """Empty clusters of k-means take the rows farthest from their own means, unless that lowers the objective."""
     empty = np.flatnonzero(expected.sizes == 0)
     if not len(empty) or not len(parameters.means.T):
         return parameters, 0
@@ -148,4 +148,7 @@ def _with_empty_moved(
     far = far[fall[far] > 1e-9 * (1 + (rows.numbers**2).sum(axis=1).max())]  # what is more than rounding
     means = parameters.means.copy()
     means[empty[: len(far)]] = np.where(rows.known[far], rows.numbers[far], means[empty[: len(far)]])
-    return parameters._replace(means=means), len(far)
+    tried = parameters._replace(means=means)
+    gain = float((log_joint(rows, tried, problem.kind).max(axis=0) - joint.max(axis=0)) @ rows.weights)
+    gain += log_prior(tried, problem.kind) - log_prior(parameters, problem.kind)
+    return (tried, len(far)) if len(far) and gain > 0 else (parameters, 0)

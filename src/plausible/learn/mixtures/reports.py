@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.inference.options import check_count
 from plausible.learn.classifiers.features import read_features
 from plausible.learn.mixtures.clustering import MixtureClustering
 from plausible.variables import State
@@ -73,6 +74,7 @@ def cluster_profiles(clustering: MixtureClustering, top: int = 5) -> tuple[Clust
     wind
     """
     clustering._check_fitted()
+    check_count("top", top)
     found = []
     for cluster, weight in enumerate(clustering.weights_.tolist()):
         features = [*_states(clustering, cluster), *_means(clustering, cluster)]
