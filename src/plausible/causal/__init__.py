@@ -1,0 +1,1 @@
+"""Causes: interventions, identification, counterfactuals, bounds and discovery."""

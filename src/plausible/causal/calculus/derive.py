@@ -1,0 +1,175 @@
+"""Finding a derivation of an effect: the front door."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from plausible.causal.calculus.derivation import Derivation
+from plausible.causal.calculus.laws import ProbabilityStep
+from plausible.causal.calculus.masks import MaskGraph, mask_graph
+from plausible.causal.calculus.moves import Masks, Move
+from plausible.causal.calculus.quantity import Quantity
+from plausible.causal.calculus.rules import RuleStep, rule_1, rule_2, rule_3
+from plausible.causal.calculus.search import Search, SearchLimits, search
+from plausible.causal.queries.arguments import read_causal, read_nodes
+from plausible.errors import InvalidArgument
+from plausible.graphs.causal_graph import CausalGraph
+from plausible.graphs.dag import DAG
+from plausible.graphs.graph_input import GraphLike
+from plausible.graphs.nodes import Node, Nodes
+
+__all__ = ["DerivationSearch", "derive"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class DerivationSearch:
+    """What a search for a derivation has found.
+
+    Attributes
+    ----------
+    quantity
+        What was to be derived.
+    derivation
+        The one with the fewest steps, as far as was looked; `None` where there is none.
+    is_exhausted
+        Whether every quantity that the steps can lead to was looked at. Where it is false and nothing was found, a
+        limit ended the search, and nothing is known about the quantity.
+    num_quantities
+        How many different quantities were met.
+    """
+
+    quantity: Quantity
+    derivation: Derivation | None
+    is_exhausted: bool
+    num_quantities: int
+
+    @property
+    def found(self) -> bool:
+        """Whether there is a derivation."""
+        return self.derivation is not None
+
+    def __str__(self) -> str:
+        if self.derivation is not None:
+            return str(self.derivation)
+        if self.is_exhausted:
+            return (
+                f"No derivation of {self.quantity}: none of the {self.num_quantities} quantities that these steps lead "
+                "to gets it free of interventions."
+            )
+        return (
+            f"No derivation of {self.quantity} among the first {self.num_quantities} quantities: the limit ended the "
+            "search, which does not show that there is none. Give a greater max_quantities= or time_limit=, or ask a "
+            "complete algorithm."
+        )
+
+    __repr__ = __str__
+
+
+def derive(
+    graph: GraphLike[DAG | CausalGraph],
+    outcome: Nodes,
+    treatment: Nodes,
+    given: Nodes = (),
+    *,
+    max_quantities: int = 20_000,
+    time_limit: float = 60.0,
+) -> DerivationSearch:
+    """Search for a derivation of P(Y | do(x), w) by the rules of the do-calculus and the laws of probability.
+
+    Steps are rules 1 to 3, one node at a time, conditioning on further nodes, P(y) = Σ_w P(y | w) P(w), the chain rule
+    and P(y | w) = P(y, w) / P(w). The derivation with the fewest steps is given, each with its separation.
+
+    Parameters
+    ----------
+    graph
+        A DAG, all of whose nodes are observed, or a causal graph.
+    outcome, treatment
+        Y and X, a node or several each.
+    given
+        W, what is seen besides.
+    max_quantities
+        Give up after meeting so many different quantities.
+    time_limit
+        Give up after so many seconds.
+
+    Returns
+    -------
+    DerivationSearch
+        With the derivation, or whether it was looked for everywhere.
+
+    Notes
+    -----
+    This is for small graphs and for reading: n ancestors of the nodes asked about make up to 4^n quantities. Whether
+    an effect is identified is decided in polynomial time by other means.
+
+    References
+    ----------
+    Pearl (1995), Causal diagrams for empirical research, Biometrika 82; Koller & Friedman (2009), box 21.A.
+
+    Examples
+    --------
+    >>> derive("S -> T -> C; S <-> C", outcome="C", treatment="S")
+    P(C | do(s)) = Σ_t P(t | s) Σ_{s'} P(C | s', t) P(s')
+      1. P(C | do(s)) = Σ_t P(C | do(s), t) P(t | do(s))   [conditioning on T]
+      2. P(C | do(s), t) = P(C | do(s), do(t))   [rule 2: C ⟂ do(T) | T, S in G† with S set]
+      3. P(C | do(s), do(t)) = P(C | do(t))   [rule 3: C ⟂ do(S) | T in G† with T set]
+      4. P(C | do(t)) = Σ_s P(C | do(t), s) P(s | do(t))   [conditioning on S]
+      5. P(C | do(t), s) = P(C | s, t)   [rule 2: C ⟂ do(T) | T, S in G†]
+      6. P(S | do(t)) = P(S)   [rule 3: S ⟂ do(T) in G†]
+      7. P(T | do(s)) = P(T | s)   [rule 2: T ⟂ do(S) | S in G†]
+    """
+    causes = read_causal(graph)
+    target = Quantity(read_nodes(causes, outcome), read_nodes(causes, treatment), read_nodes(causes, given))
+    if max_quantities < 1:
+        raise InvalidArgument(f"max_quantities={max_quantities} leaves nothing to look at; give a positive number.")
+    # What no node of the question descends from sums out of everything.
+    relevant = causes.subgraph([*target.nodes, *causes.ancestors(target.nodes)])
+    masks = mask_graph(relevant)
+    start = _masks(masks, target)
+    found = search(masks, start, SearchLimits(max_quantities, time_limit))
+    derivation = _derivation(_Graphs(relevant, masks), found, start, target) if start in found.chosen else None
+    return DerivationSearch(target, derivation, found.is_exhausted, len(found.known))
+
+
+@dataclass(frozen=True, slots=True)
+class _Graphs:
+    """The same graph by names and by bits."""
+
+    named: CausalGraph
+    masks: MaskGraph
+
+
+def _masks(graph: MaskGraph, quantity: Quantity) -> Masks:
+    bit = {node: 1 << place for place, node in enumerate(graph.nodes)}
+    return Masks(*(sum(bit[node] for node in group) for group in (quantity.outcome, quantity.do, quantity.given)))
+
+
+def _derivation(graphs: _Graphs, found: Search, place: Masks, quantity: Quantity) -> Derivation:
+    """The derivation that the choices of a search make, every rule tested again in its graph."""
+    move = found.chosen[place]
+    if move is None:
+        return Derivation(quantity, None, ())
+    reason = _reason(graphs, quantity, move)
+    terms = (reason.after,) if isinstance(reason, RuleStep) else reason.terms
+    premises = (_derivation(graphs, found, *pair) for pair in zip(move.terms, terms, strict=True))
+    return Derivation(quantity, reason, tuple(premises))
+
+
+def _reason(graphs: _Graphs, quantity: Quantity, move: Move) -> RuleStep | ProbabilityStep:
+    nodes = graphs.masks.names(move.nodes)
+    if move.kind == "rule 1":
+        return rule_1(graphs.named, quantity, nodes)
+    if move.kind == "rule 2":
+        return rule_2(graphs.named, quantity, nodes)
+    if move.kind == "rule 3":
+        return rule_3(graphs.named, quantity, nodes)
+    return ProbabilityStep(move.kind, quantity, nodes, _terms(quantity, nodes, move))
+
+
+def _terms(quantity: Quantity, nodes: tuple[Node, ...], move: Move) -> tuple[Quantity, Quantity]:
+    y, do, given = quantity.outcome, quantity.do, quantity.given
+    if move.kind == "ratio":
+        rest = tuple(node for node in given if node not in nodes)
+        return Quantity((*y, *nodes), do, rest), Quantity(nodes, do, rest)
+    rest = tuple(node for node in y if node not in nodes)
+    return Quantity(rest, do, (*given, *nodes)), Quantity(nodes, do, given)

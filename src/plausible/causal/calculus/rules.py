@@ -1,0 +1,259 @@
+"""The three rules of the do-calculus, as steps that can be checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from plausible.causal.calculus.quantity import Quantity
+from plausible.causal.queries.arguments import read_causal, read_nodes
+from plausible.causal.queries.augmented_graph import augmented_graph, intervention_name
+from plausible.errors import InvalidArgument
+from plausible.graphs.causal_graph import CausalGraph
+from plausible.graphs.dag import DAG
+from plausible.graphs.graph_input import GraphLike
+from plausible.graphs.independencies import Independence
+from plausible.graphs.nodes import Node, Nodes
+from plausible.graphs.text import quote
+from plausible.graphs.trails import SeparationExplanation
+
+__all__ = ["RuleForm", "RuleStep", "rule_1", "rule_2", "rule_3"]
+
+#: How a rule is tested: in the graph with intervention nodes, or in one with edges removed. Both say the same.
+RuleForm: TypeAlias = Literal["augmented", "classic"]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleStep:
+    """One use of a rule: two quantities, and the separation that makes them equal; it is true where it applies.
+
+    Attributes
+    ----------
+    rule
+        1, 2 or 3.
+    before, after
+        The quantities. Where the rule does not apply, they can differ.
+    separation
+        What has to be separated.
+    graph
+        Where.
+    place
+        The graph in words.
+    applies
+        Whether it is separated there.
+    """
+
+    rule: Literal[1, 2, 3]
+    before: Quantity
+    after: Quantity
+    separation: Independence
+    graph: CausalGraph
+    place: str
+    applies: bool
+
+    @property
+    def explanation(self) -> SeparationExplanation:
+        """The active trail that forbids the step, or what blocks each trail."""
+        return self.graph.explain_separation(self.separation.x, self.separation.y, self.separation.given)
+
+    def __bool__(self) -> bool:
+        return self.applies
+
+    def __str__(self) -> str:
+        if self.applies:
+            return f"{self.before} = {self.after}   [rule {self.rule}: {self.separation} in {self.place}]"
+        trails = "".join(f"\n  {trail} is active" for trail in self.explanation.trails)
+        claim = f"Rule {self.rule} does not turn {self.before} into {self.after}"
+        return f"{claim}: not {self.separation} in {self.place}{trails}"
+
+    __repr__ = __str__
+
+
+def rule_1(graph: GraphLike[DAG | CausalGraph], quantity: Quantity, nodes: Nodes) -> RuleStep:
+    """Insert or delete observations: P(y | do(z), x, w) = P(y | do(z), x) if Y ⟂ W | Z, X in G†_Z̄.
+
+    Parameters
+    ----------
+    graph
+        A DAG or a causal graph.
+    quantity
+        Where to begin.
+    nodes
+        W: deleted if the quantity has them as observations, inserted if it does not mention them.
+
+    References
+    ----------
+    Pearl (1995), Causal diagrams for empirical research, Biometrika 82; Koller & Friedman (2009), proposition 21.1.
+
+    Examples
+    --------
+    >>> print(rule_1("S -> T -> C", Quantity("C", given=["T", "S"]), "S"))
+    P(C | t, s) = P(C | t)   [rule 1: C ⟂ S | T in G]
+    """
+    causes, chosen = _read(graph, quantity, nodes)
+    role = _role(quantity, chosen, ("given", "absent"))
+    kept = _without(quantity.given, chosen)
+    after = Quantity(quantity.outcome, quantity.do, kept if role == "given" else (*quantity.given, *chosen))
+    separation = Independence(quantity.outcome, chosen, (*quantity.do, *kept))
+    mutilated = causes.without_incoming(quantity.do)
+    return _step(1, quantity, after, separation, mutilated, _place("G", quantity.do))
+
+
+def rule_2(
+    graph: GraphLike[DAG | CausalGraph], quantity: Quantity, nodes: Nodes, form: RuleForm = "augmented"
+) -> RuleStep:
+    """Exchange interventions and observations: P(y | do(z), do(x), w) = P(y | do(z), x, w) if Y ⟂ X̂ | X, Z, W in G†_Z̄.
+
+    X̂ is the intervention node of X. The classic form of the test is Y ⟂ X | Z, W in the graph without the edges into Z
+    and out of X.
+
+    Parameters
+    ----------
+    graph
+        A DAG or a causal graph.
+    quantity
+        Where to begin.
+    nodes
+        X: observed from now on if the quantity sets them, set if it observes them.
+    form
+        Which test to make; they agree.
+
+    References
+    ----------
+    Pearl (1995), Causal diagrams for empirical research, Biometrika 82; Koller & Friedman (2009), proposition 21.2 and
+    exercise 21.1.
+
+    Examples
+    --------
+    >>> front_door = "S -> T -> C; S <-> C"
+    >>> print(rule_2(front_door, Quantity("T", do="S"), "S"))
+    P(T | do(s)) = P(T | s)   [rule 2: T ⟂ do(S) | S in G†]
+    >>> print(rule_2(front_door, Quantity("C", do="S", given="T"), "S"))
+    Rule 2 does not turn P(C | do(s), t) into P(C | t, s): not C ⟂ do(S) | S, T in G†
+      C <-> S <- do(S) is active
+    """
+    causes, chosen = _read(graph, quantity, nodes)
+    role = _role(quantity, chosen, ("do", "given"))
+    set_besides, seen_besides = _without(quantity.do, chosen), _without(quantity.given, chosen)
+    after = (
+        Quantity(quantity.outcome, set_besides, (*seen_besides, *chosen))
+        if role == "do"
+        else Quantity(quantity.outcome, (*set_besides, *chosen), seen_besides)
+    )
+    if _checked(form) == "classic":
+        separation = Independence(quantity.outcome, chosen, (*set_besides, *seen_besides))
+        cut = causes.without_incoming(set_besides).without_outgoing(chosen)
+        place = f"{_place('G', set_besides)} without edges out of {_names(chosen)}"
+        return _step(2, quantity, after, separation, cut, place)
+    separation = Independence(quantity.outcome, _hats(chosen), (*chosen, *set_besides, *seen_besides))
+    cut = read_causal(augmented_graph(causes, chosen, set_besides))
+    return _step(2, quantity, after, separation, cut, _place("G†", set_besides))
+
+
+def rule_3(
+    graph: GraphLike[DAG | CausalGraph], quantity: Quantity, nodes: Nodes, form: RuleForm = "augmented"
+) -> RuleStep:
+    """Insert or delete interventions: P(y | do(z), do(x), w) = P(y | do(z), w) if Y ⟂ X̂ | Z, W in G†_Z̄.
+
+    X̂ is the intervention node of X. The classic form of the test is Y ⟂ X | Z, W in the graph without the edges into Z,
+    and into those of X that are no ancestors of W there.
+
+    Parameters
+    ----------
+    graph
+        A DAG or a causal graph.
+    quantity
+        Where to begin.
+    nodes
+        X: deleted if the quantity sets them, inserted if it does not mention them.
+    form
+        Which test to make; they agree.
+
+    References
+    ----------
+    Pearl (1995), Causal diagrams for empirical research, Biometrika 82; Koller & Friedman (2009), proposition 21.3.
+
+    Examples
+    --------
+    >>> print(rule_3("S -> T -> C; S <-> C", Quantity("C", do=["T", "S"]), "S"))
+    P(C | do(t), do(s)) = P(C | do(t))   [rule 3: C ⟂ do(S) | T in G† with T set]
+    """
+    causes, chosen = _read(graph, quantity, nodes)
+    role = _role(quantity, chosen, ("do", "absent"))
+    set_besides = _without(quantity.do, chosen)
+    after = Quantity(quantity.outcome, set_besides if role == "do" else (*quantity.do, *chosen), quantity.given)
+    given = (*set_besides, *quantity.given)
+    if _checked(form) == "classic":
+        mutilated = causes.without_incoming(set_besides)
+        above = mutilated.ancestors(quantity.given)
+        cut_off = tuple(node for node in chosen if node not in above)
+        place = _place("G", set_besides) + (f" without edges into {_names(cut_off)}" if cut_off else "")
+        separation = Independence(quantity.outcome, chosen, given)
+        return _step(3, quantity, after, separation, mutilated.without_incoming(cut_off), place)
+    separation = Independence(quantity.outcome, _hats(chosen), given)
+    cut = read_causal(augmented_graph(causes, chosen, set_besides))
+    return _step(3, quantity, after, separation, cut, _place("G†", set_besides))
+
+
+# --- what the rules share ---
+
+
+def _step(
+    rule: Literal[1, 2, 3],
+    before: Quantity,
+    after: Quantity,
+    separation: Independence,
+    graph: CausalGraph,
+    place: str,
+) -> RuleStep:
+    applies = graph.m_separated(separation.x, separation.y, separation.given)
+    return RuleStep(rule, before, after, separation, graph, place, applies)
+
+
+def _read(
+    graph: GraphLike[DAG | CausalGraph], quantity: Quantity, nodes: Nodes
+) -> tuple[CausalGraph, tuple[Node, ...]]:
+    causes = read_causal(graph)
+    if not isinstance(quantity, Quantity):
+        raise InvalidArgument(f"A rule is about a Quantity, such as Quantity('Y', do='X'), not {quantity!r}.")
+    read_nodes(causes, quantity.nodes)
+    chosen = read_nodes(causes, nodes)
+    if not chosen:
+        raise InvalidArgument("A rule is about one node or more: nodes= is empty.")
+    return causes, chosen
+
+
+def _role(quantity: Quantity, nodes: tuple[Node, ...], roles: tuple[str, str]) -> str:
+    """Which of two roles all of the nodes have in the quantity."""
+    groups = {"outcome": quantity.outcome, "do": quantity.do, "given": quantity.given}
+    found = {next((role for role, group in groups.items() if node in group), "absent") for node in nodes}
+    if len(found) > 1 or not found <= set(roles):
+        words = {"do": "set", "given": "observed", "absent": "not mentioned", "outcome": "an outcome"}
+        allowed = " or ".join(words[role] for role in roles)
+        raise InvalidArgument(
+            f"This rule is about nodes that are all {allowed} in {quantity}, but {_names(nodes)} "
+            f"{'is' if len(nodes) == 1 else 'are'} {' and '.join(words[role] for role in sorted(found))} there."
+        )
+    return found.pop()
+
+
+def _checked(form: str) -> str:
+    if form not in ("augmented", "classic"):
+        raise InvalidArgument(f"form= is 'augmented' or 'classic', not {form!r}.")
+    return form
+
+
+def _without(nodes: tuple[Node, ...], removed: tuple[Node, ...]) -> tuple[Node, ...]:
+    return tuple(node for node in nodes if node not in removed)
+
+
+def _hats(nodes: tuple[Node, ...]) -> list[str]:
+    return [intervention_name(node) for node in nodes]
+
+
+def _names(nodes: tuple[Node, ...]) -> str:
+    return ", ".join(map(quote, nodes))
+
+
+def _place(graph: str, set_nodes: tuple[Node, ...]) -> str:
+    return f"{graph} with {_names(set_nodes)} set" if set_nodes else graph

@@ -1,0 +1,1 @@
+"""Questions about causal networks: what an intervention changes, and why things are associated."""

@@ -1,0 +1,165 @@
+"""Association and effect side by side: P(Y), P(Y | x) and P(Y | do(x))."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import product
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.causal.queries.arguments import read_variables, refuse_overlap
+from plausible.causal.queries.effects import association_table, effect_table
+from plausible.factors.display import TextTable, format_number, num_shown
+from plausible.models import BayesianNetwork
+from plausible.variables import EvidenceLike, Variable
+from plausible.variables.evidence import findings_of
+
+__all__ = ["EffectComparison", "compare_effect"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EffectComparison:
+    """What seeing the treatment tells about the outcome, and what setting it does.
+
+    Attributes
+    ----------
+    outcome, treatment
+        Y and X.
+    evidence
+        e, what else is known.
+    marginal
+        P(Y | e): an axis for each outcome.
+    association
+        P(Y | x, e): an axis for each treatment, then one for each outcome; NaN where P(x, e) = 0.
+    effect
+        P(Y | do(x), e), likewise; NaN where P(e | do(x)) = 0.
+    """
+
+    outcome: tuple[Variable, ...]
+    treatment: tuple[Variable, ...]
+    evidence: Mapping[str, Any]
+    marginal: Floats
+    association: Floats
+    effect: Floats
+
+    @property
+    def max_difference(self) -> float:
+        """The largest difference between P(y | x, e) and P(y | do(x), e), where both are defined."""
+        return _largest(self.association - self.effect)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether seeing and doing are the same, up to 1e-9: the association is the effect."""
+        return self.max_difference <= 1e-9
+
+    @property
+    def max_effect(self) -> float:
+        """The largest difference that the choice of x makes to a P(y | do(x), e): zero if X does not act on Y."""
+        low, high = self.interventional_range
+        return _largest(high - low)
+
+    @property
+    def interventional_range(self) -> tuple[Floats, Floats]:
+        """The least and the greatest P(y | do(x), e) over all x, for each y."""
+        rows = self.effect.reshape(-1, *self.marginal.shape)
+        return np.nanmin(rows, axis=0), np.nanmax(rows, axis=0)
+
+    @property
+    def leaves_range(self) -> bool:
+        """Whether some P(y | e) is outside of the range of the P(y | do(x), e).
+
+        A mixture of the P(y | x, e) it always is; of the effects it need not be (Koller & Friedman 2009, exercise
+        21.3).
+        """
+        low, high = self.interventional_range
+        return bool(((self.marginal < low - 1e-9) | (self.marginal > high + 1e-9)).any())
+
+    def __str__(self) -> str:
+        verdict = (
+            "Seeing and doing agree."
+            if self.agrees
+            else f"Seeing and doing differ, by up to {format_number(self.max_difference)}."
+        )
+        return f"{self._table()}\n{verdict}"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return self._table().to_html()
+
+    def _table(self) -> TextTable:
+        scope = (*self.treatment, *self.outcome)
+        y, x = (", ".join(variable.name for variable in group) for group in (self.outcome, self.treatment))
+        more = "".join(f", {name}={value}" for name, value in self.evidence.items())
+        given = f" | {more[2:]}" if more else ""
+        header = (*(v.name for v in scope), f"P({y}{given})", f"P({y} | {x}{more})", f"P({y} | do({x}){more})")
+        columns = (np.broadcast_to(self.marginal, self.effect.shape), self.association, self.effect)
+        cells = list(product(*(variable.states for variable in scope)))
+        shown = num_shown(len(cells))
+        numbers = zip(*(column.reshape(-1)[:shown].tolist() for column in columns), strict=True)
+        rows = [
+            (*map(str, states), *map(format_number, row)) for states, row in zip(cells[:shown], numbers, strict=True)
+        ]
+        return TextTable(header, tuple(rows), len(scope), len(cells) - shown)
+
+
+def compare_effect(
+    network: BayesianNetwork,
+    outcome: str | Iterable[str],
+    treatment: str | Iterable[str],
+    evidence: EvidenceLike | None = None,
+) -> EffectComparison:
+    """P(Y | e), P(Y | x, e) and P(Y | do(x), e) for every x, and whether seeing and doing agree.
+
+    Parameters
+    ----------
+    network
+        A causal network: its edges are taken for causes.
+    outcome, treatment
+        Y and X, a name or several each.
+    evidence
+        e, as for `BayesianNetwork.query`. In P(Y | do(x), e) it is what is seen after X was set.
+
+    Notes
+    -----
+    Three inferences, whatever the number of states; the tables have an entry for each joint state of X and Y.
+
+    Examples
+    --------
+    >>> from plausible import TableCPD
+    >>> drug = BayesianNetwork(
+    ...     TableCPD("gender", [0.5, 0.5], states=["male", "female"]),
+    ...     TableCPD("drug", {"male": [0.25, 0.75], "female": [0.75, 0.25]}, ["gender"], states=["no", "yes"]),
+    ...     TableCPD("cured", [[[0.2, 0.8], [0.3, 0.7]], [[0.6, 0.4], [0.8, 0.2]]], ["gender", "drug"],
+    ...              states=["no", "yes"]),
+    ... )
+    >>> compare_effect(drug, "cured", "drug")
+    drug | cured | P(cured) | P(cured | drug) | P(cured | do(drug))
+    -----+-------+----------+-----------------+--------------------
+    no   | no    |   0.4625 |             0.5 |                 0.4
+    no   | yes   |   0.5375 |             0.5 |                 0.6
+    yes  | no    |   0.4625 |           0.425 |                0.55
+    yes  | yes   |   0.5375 |           0.575 |                0.45
+    Seeing and doing differ, by up to 0.125.
+    """
+    y, x = read_variables(network, outcome, "outcome"), read_variables(network, treatment, "treatment")
+    findings = dict(findings_of(evidence))
+    refuse_overlap({"outcome": [v.name for v in y], "treatment": [v.name for v in x], "evidence": findings})
+    return EffectComparison(
+        outcome=y,
+        treatment=x,
+        evidence=MappingProxyType(findings),
+        marginal=network.query([variable.name for variable in y], evidence).values,
+        association=association_table(network, y, x, evidence),
+        effect=effect_table(network, y, x, evidence),
+    )
+
+
+def _largest(differences: Floats) -> float:
+    return float(np.nan_to_num(np.abs(differences)).max(initial=0.0))
