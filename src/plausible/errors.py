@@ -51,6 +51,7 @@ __all__ = [
     "UnknownState",
     "UnknownVariable",
     "close_match",
+    "counted",
     "suggestion",
     "warn_caller",
 ]
@@ -213,6 +214,15 @@ def suggestion(name: Hashable, candidates: Iterable[Hashable]) -> str:
     shown = ", ".join(repr(candidate) for candidate in known[:8])
     more = f", ... ({len(known)} in all)" if len(known) > 8 else ""
     return f" Known: {shown}{more}."
+
+
+def counted(number: int, thing: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "row"), counted(2, "row")
+    ('1 row', '2 rows')
+    """
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 def warn_caller(text: str, category: type[Warning]) -> None:

@@ -116,10 +116,10 @@ def test_discretize_writes_labels_and_keeps_the_rest(plausible, tmp_path, ending
     frame.to_csv(source, index=False)
     cuts = tmp_path / "cuts.json"
     code, text, errors = plausible(
-        "discretize", str(source), "-o", str(target), "--bins", "3", "--save-cuts", str(cuts)
+        "discretize", str(source), "-o", str(target), "--bins", "3", "--save-cuts", str(cuts), "--na", ""
     )
     assert (code, errors) == (0, "")
-    assert "1 columns cut" in text
+    assert "1 column cut" in text
     read = pd.read_csv(target, keep_default_na=False) if ending == "csv" else pd.read_parquet(target)
     expected = Discretizer.fit(frame, bins=3)
     assert Discretizer.from_json(cuts.read_text()) == expected
@@ -275,7 +275,7 @@ def test_rows_without_data_are_told_of_and_counted(plausible, tmp_path):
     assert (code, errors, json.loads(text)["unidentified_rows"]) == (0, "", 0)
     code, text, errors = plausible(*arguments, "--prior", "none", "--json")
     assert (code, json.loads(text)["unidentified_rows"]) == (0, 1)
-    assert "warning: There is no data for 1 rows of 'B'" in errors
+    assert "warning: There is no data for 1 row of 'B'" in errors
     assert "--prior" in errors
 
 
@@ -342,3 +342,77 @@ def test_a_column_of_names_of_rows_is_warned_of(plausible, rows, tmp_path):
     arguments = ("learn", str(tmp_path / "named.csv"), "-o", str(tmp_path / "net.json"))
     assert "warning: The column 'case' has another value in each row" in plausible(*arguments)[2]
     assert plausible(*arguments, "--graph", "smoke -> lung")[2] == ""
+
+
+@pytest.fixture
+def gaps(rows, tmp_path):
+    """Rows of asia of which a tenth of the cells are written as NA, and a column without any value."""
+    is_gap = np.random.default_rng(0).random(rows.shape) < 0.1
+    rows.mask(is_gap).assign(note=None).to_csv(tmp_path / "gaps.csv", index=False, na_rep="NA")
+    return rows.mask(is_gap)
+
+
+def test_commands_take_words_that_mean_missing(plausible, gaps, tmp_path):
+    """With --na cells are missing for learn, score, impute, cluster and discretize alike; without, there is a word."""
+    source, target = str(tmp_path / "gaps.csv"), str(tmp_path / "net.json")
+    learn = ("learn", source, "-o", target, "--graph", "smoke -> lung", "--json")
+    told = json.loads(plausible(*learn, "--na", "NA")[1])
+    number = int(gaps[["smoke", "lung"]].isna().sum().sum())
+    assert told["missing"] == f"{number} cells are missing: completed by EM, taken to be missing at random"
+    code, text, errors = plausible(*learn)
+    assert (code, json.loads(text)["missing"]) == (0, None)
+    assert "warning:" in errors
+    assert "--na NA" in errors
+    gaps.to_csv(source, index=False, na_rep="NA")
+    assert json.loads(plausible("score", "asia", source, "--na", "NA", "--json")[1])["log_likelihood"] < 0
+    filled = tmp_path / "filled.csv"
+    assert json.loads(plausible("impute", source, "-o", str(filled), "--na", "NA", "--json")[1])["filled"] == int(
+        gaps.isna().sum().sum()
+    )
+    assert "NA" not in filled.read_text()
+    for command in (("cluster", source, "-k", "2"), ("discretize", source, "-o", str(tmp_path / "out.csv"))):
+        assert plausible(*command, "--na", "NA")[::2] == (0, "")
+
+
+def test_learn_takes_hidden_variables_of_a_graph(plausible, rows, tmp_path):
+    source, target = str(tmp_path / "data.csv"), tmp_path / "net.json"
+    learn = ("learn", source, "-o", str(target), "--graph", "H -> lung; H -> bronc; H -> dysp")
+    code, text, errors = plausible(*learn, "--hidden", "H=2")
+    assert (code, errors) == (0, "")
+    assert "H hidden: the best of 6 runs of EM, converged" in text
+    assert pb.load(target).variables["H"].num_states == 2
+    for options, problem in [
+        ((), "if 'H' is hidden, say so: --hidden H=2"),
+        (("--hidden", "H"), "such as H=2"),
+        (("--hidden", "H=2", "--hidden", "lung=2"), "'lung' has values in the data"),
+        (("--hidden", "H=2", "--hidden", "Q=2"), "'Q' is not a variable of the graph, though --hidden has it"),
+    ]:
+        code, _, errors = plausible(*learn, *options)
+        assert code == 2
+        assert problem in errors
+    assert "with --graph" in plausible("learn", source, "-o", str(target), "--hidden", "H=2")[2]
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--method", "pc"), "with --missing complete-rows"),
+        (("--graph", "smoke -> lung", "--missing", "pairwise"), "take --missing sem"),
+        (("--missing", "foo"), "Known: 'sem', 'available', 'pairwise', 'complete-rows'."),
+    ],
+)
+def test_what_can_not_be_done_about_empty_cells_comes_with_the_option_that_can(
+    plausible, gaps, tmp_path, options, problem
+):
+    gaps.to_csv(tmp_path / "gaps.csv", index=False)
+    code, _, errors = plausible("learn", str(tmp_path / "gaps.csv"), "-o", str(tmp_path / "net.json"), *options)
+    assert code == 2
+    assert errors.count(problem) == 1
+
+
+def test_advice_of_the_library_names_options_in_the_shell(plausible, tmp_path):
+    frame = pd.DataFrame({"x": [0.5, 1.5, np.nan, 2.5], "y": ["a", "b", "a", "b"]})
+    frame.to_csv(tmp_path / "mixed.csv", index=False)
+    errors = plausible("learn", str(tmp_path / "mixed.csv"), "-o", str(tmp_path / "net.json"))[2]
+    assert "take --missing complete-rows." in errors
+    assert "missing=" not in errors

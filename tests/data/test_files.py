@@ -5,13 +5,21 @@ import gzip
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from plausible.cli.data import read_data
 from plausible.data.table import Table
-from plausible.errors import FormatError, InvalidArgument, PlausibleError
+from plausible.errors import (
+    FormatError,
+    InvalidArgument,
+    PlausibleError,
+    PlausibleWarning,
+    UnknownState,
+    UnknownVariable,
+)
 from plausible.variables import Variable
 
 
@@ -29,9 +37,57 @@ def csv_file(tmp_path):
 
 @pytest.mark.parametrize("read", [Table.read, read_data], ids=["library", "command"])
 def test_only_an_empty_cell_is_missing_for_library_and_commands_alike(csv_file, read):
-    table = read(csv_file("x,y\nNone,1\nNA,2\nnan,1\n,2\n"))
+    table = read(csv_file("x,y\nNone,1\nNA,2\nnan,1\n,2\n"), missing_values=[])
     assert table.variables["x"].states == ("NA", "None", "nan")
     assert table.missing == {"x": 1}
+
+
+@pytest.mark.parametrize("read", [Table.read, read_data], ids=["library", "command"])
+def test_states_that_look_like_missing_values_are_told_of_once_with_what_to_say(csv_file, read):
+    path = csv_file("x,y,z\nNA,?,none\na,NA,b\n")
+    with pytest.warns(
+        PlausibleWarning, match=r"'\?' of 'y'; 'NA' of 'x', 'y'.*missing_values=.*--na '\?' --na NA"
+    ) as told:
+        read(path)
+    assert len(told) == 1
+    read(path, [Variable("x", ["NA", "a"]), Variable("y", ["?", "NA"])])
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "pandas", "polars", "mapping"])
+def test_values_that_mean_missing_are_missing_wherever_they_come_from(tmp_path, kind):
+    """Columns are typed by what is left: numbers are numbers, and categories keep their order."""
+    columns = {"x": ["1.5", "?", "NA"], "y": ["b", "NA", "a"], "z": [-999, 3, 4]}
+    frame = pd.DataFrame(columns)
+    source = {"pandas": frame, "polars": pl.DataFrame(columns), "mapping": columns}.get(kind)
+    if source is None:
+        source = tmp_path / f"data.{kind}"
+        frame.to_csv(source, index=False) if kind == "csv" else frame.to_parquet(source)
+    table = Table.read(source, missing_values=("NA", "?", -999))
+    assert table.missing == {"x": 2, "y": 1, "z": 1}
+    np.testing.assert_array_equal(table.column("x"), [1.5, np.nan, np.nan])
+    assert (table.variables["y"].states, table.variables["z"].states) == (("a", "b"), (3, 4))
+    ordered = {"y": pd.Series(pd.Categorical(columns["y"], ["b", "NA", "a"]))}
+    assert Table.read(ordered, missing_values="NA").variables["y"].states == ("b", "a")
+    with pytest.raises(UnknownState, match=r"'NA' is not a state.*missing_values=\['NA'\].*--na NA"):
+        Table.read(columns, [Variable("y", ["a", "b"])])
+
+
+@pytest.mark.parametrize("num_values", [20, 21])
+@pytest.mark.parametrize("has_gap", [False, True])
+def test_whole_numbers_of_a_file_are_typed_as_pandas_reads_the_same_file(csv_file, num_values, has_gap):
+    path = csv_file("x,y\n" + "".join(f"{number},a\n" for number in range(num_values)) + (",a\n" if has_gap else ""))
+    ours, theirs = Table.read(path), Table.read(pd.read_csv(path))
+    assert ours.variables["x"] == theirs.variables["x"]
+    assert ours.variables["x"].is_continuous == (has_gap and num_values > 20)
+    np.testing.assert_array_equal(ours.column("x"), theirs.column("x"))
+
+
+def test_commands_are_told_which_numbers_are_measurements_and_which_are_states(csv_file):
+    path = csv_file("x,y\n" + "".join(f"{n},{n}\n" for n in range(30)) + ",7\n")
+    table = read_data(path, continuous=["y"], states=["x"])
+    assert (table.continuous, table.variables["x"].states) == (["y"], tuple(range(30)))
+    with pytest.raises(UnknownVariable, match="--states"):
+        read_data(path, states=["z"])
 
 
 @pytest.mark.parametrize(

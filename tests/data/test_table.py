@@ -97,8 +97,14 @@ def test_weights_may_be_a_column_which_is_then_no_variable():
 def test_wrong_tables_are_refused_with_what_is_wrong(tmp_path):
     with pytest.raises(InvalidArgument, match="different lengths"):
         Table.read({"x": ["a"], "y": ["a", "b"]})
-    with pytest.raises(InvalidArgument, match="no value at all"):
-        Table.read({"x": [None, None]})
+    for empty in ([None, None], np.array([np.nan, np.nan]), pd.Series([None, None], dtype="string")):
+        with pytest.raises(InvalidArgument, match=r"'x' has no value at all.*hidden=\{'x': 2\}"):
+            Table.read({"y": ["a", "b"], "x": empty})
+    with pytest.raises(InvalidArgument, match="There are no rows"):
+        Table.read({"x": []})
+    (tmp_path / "header.csv").write_text("x,y\n")
+    with pytest.raises(InvalidArgument, match="There are no rows"):
+        Table.read(tmp_path / "header.csv")
     with pytest.raises(InvalidArgument, match="No such file"):
         Table.read(tmp_path / "absent.csv")
     (tmp_path / "x.txt").write_text("a\n1\n")

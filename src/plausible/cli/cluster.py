@@ -7,11 +7,17 @@ from typing import Annotated, Any
 
 import typer
 
-from plausible.cli.data import DataFile, read_data
+from plausible.cli.data import (
+    ContinuousColumns,
+    DataFile,
+    MissingMarkers,
+    StateColumns,
+    read_data,
+)
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.progress import ShowProgress, progress_bar
 from plausible.cli.tables import check_ending, new_table
-from plausible.errors import InvalidArgument
+from plausible.errors import InvalidArgument, counted
 from plausible.io import save
 from plausible.learn.mixtures.choice import ClusterChoice, choose_clusters
 from plausible.learn.mixtures.clustering import MixtureClustering
@@ -49,12 +55,16 @@ def run(
     restarts: Annotated[int, typer.Option(min=1, help="Runs from different starts.")] = 3,
     seed: Annotated[int, typer.Option(min=0, help="A whole number: the same one gives the same answer.")] = 0,
     top: Annotated[int, typer.Option(min=0, help="How many features are told of each cluster.")] = 5,
+    na: MissingMarkers = None,
+    continuous: ContinuousColumns = None,
+    states: StateColumns = None,
     progress: ShowProgress = None,
     as_json: AsJson = False,
 ) -> None:
     """Find clusters of rows, whatever cells are missing, and tell what sets them apart.
 
-    Columns of fractional numbers are Gaussian in each cluster; all others have the states that occur.
+    Columns of fractional numbers are Gaussian in each cluster; all others have the states that occur. Whole numbers are
+    states, unless cells are empty among more than 20 different ones; --continuous and --states say otherwise.
     """
     if (clusters is None) == (choose is None):
         raise InvalidArgument("Say how many clusters with -k 3, or in which range to choose with --choose 1:10.")
@@ -64,7 +74,7 @@ def run(
             raise InvalidArgument(
                 f"{output} is the file to read: name another one for the clusters, so that it is kept."
             )
-    table = read_data(data)
+    table = read_data(data, missing_values=na, continuous=continuous, states=states)
     options: dict[str, Any] = {"covariance": covariance, "assignment": "hard" if hard else "soft"}
     options |= {"restarts": restarts, "seed": seed}
     with progress_bar(f"clusters of {data}", progress) as advance:
@@ -117,7 +127,7 @@ def _tell(found: MixtureClustering, choice: ClusterChoice | None, top: int, *, a
         if len(choice.close) > 1:
             print_line(f"about as good: {', '.join(str(number) for number in choice.close)} clusters")
     ending = "converged" if found.converged_ else "not converged"
-    size = f"{found.n_clusters} clusters of {len(found.labels_)} rows"
+    size = f"{counted(found.n_clusters, 'cluster')} of {counted(len(found.labels_), 'row')}"
     print_line(f"{size}, log-likelihood {found.log_likelihood_:.6g}, {ending}")
     for profile in profiles:
         print_line(f"  {profile}")

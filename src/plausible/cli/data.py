@@ -1,23 +1,106 @@
-"""The data that commands learn from."""
+"""The data that commands learn from, and the options that say how its columns are read."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
+import numpy as np
 import typer
 
+from plausible.data.column_types import read_numbers
 from plausible.data.sources import columns_of
 from plausible.data.table import Table
+from plausible.errors import UnknownVariable
 from plausible.variables import Variable
 
-__all__ = ["DataFile", "read_data"]
+__all__ = [
+    "ContinuousColumns",
+    "DataColumns",
+    "DataFile",
+    "MissingMarkers",
+    "StateColumns",
+    "read_columns",
+    "read_data",
+]
 
 DataFile = Annotated[Path, typer.Argument(help="A CSV or Parquet file with a row for each case.", show_default=False)]
+MissingMarkers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--na", help="What means missing, as empty cells do; repeat it: --na NA --na '?'.", show_default=False
+    ),
+]
+ContinuousColumns = Annotated[
+    list[str] | None,
+    typer.Option("--continuous", help="A column of measurements, not of states; repeat it.", show_default=False),
+]
+StateColumns = Annotated[
+    list[str] | None,
+    typer.Option("--states", help="A column whose numbers are states; repeat it.", show_default=False),
+]
 
 
-def read_data(path: Path, variables: list[Variable] | None = None) -> Table:
+@dataclass(frozen=True, slots=True, eq=False)
+class DataColumns:
+    """The columns of a file.
+
+    Attributes
+    ----------
+    columns
+        Name -> column.
+    variables
+        Name -> variable, of the columns of which it is known.
+    """
+
+    columns: Mapping[str, Any]
+    variables: Mapping[str, Variable]
+
+    def table(self, names: Iterable[str] | None = None) -> Table:
+        """Some of the columns, or all."""
+        used = {name: self.columns[name] for name in (self.columns if names is None else names)}
+        return Table.read(used, [variable for name, variable in self.variables.items() if name in used])
+
+
+def read_columns(
+    path: Path,
+    variables: Iterable[Variable] = (),
+    *,
+    missing_values: list[str] | None = None,
+    continuous: Iterable[str] | None = None,
+    states: Iterable[str] | None = None,
+) -> DataColumns:
+    """The columns of a file; variables that have no column in it are passed over."""
+    known = {variable.name: variable for variable in (*variables, *map(Variable, continuous or ()))}
+    columns = columns_of(path, known, missing_values)
+    for option, names in (("--continuous", continuous), ("--states", states)):
+        for name in names or ():
+            if name not in columns:
+                raise UnknownVariable.named(name, columns, f"the data, though {option} names it")
+    known |= {name: _with_states(name, columns[name]) for name in states or ()}
+    return DataColumns(columns, {name: variable for name, variable in known.items() if name in columns})
+
+
+def read_data(
+    path: Path,
+    variables: Iterable[Variable] = (),
+    *,
+    missing_values: list[str] | None = None,
+    continuous: Iterable[str] | None = None,
+    states: Iterable[str] | None = None,
+) -> Table:
     """The table in a file; variables that have no column in it are passed over."""
-    known = {variable.name: variable for variable in variables or ()}
-    columns = columns_of(path, known)
-    return Table.read(columns, [variable for name, variable in known.items() if name in columns])
+    found = read_columns(path, variables, missing_values=missing_values, continuous=continuous, states=states)
+    return found.table()
+
+
+def _with_states(name: str, column: Any) -> Variable:
+    """The variable whose states are the numbers of a column, or what else it has."""
+    table = Table.read({name: column})
+    if not table.continuous:
+        return table.variables[name]
+    numbers = read_numbers(name, column)
+    distinct = np.unique(numbers[~np.isnan(numbers)]).tolist()
+    return Variable(name, [int(number) if number.is_integer() else number for number in distinct])

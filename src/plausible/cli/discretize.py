@@ -7,11 +7,17 @@ from typing import Annotated
 
 import typer
 
-from plausible.cli.data import DataFile, read_data
+from plausible.cli.data import (
+    ContinuousColumns,
+    DataFile,
+    MissingMarkers,
+    StateColumns,
+    read_data,
+)
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.tables import check_ending, new_table
 from plausible.data.discretization import Discretizer
-from plausible.errors import InvalidArgument
+from plausible.errors import InvalidArgument, counted
 
 __all__ = ["EXAMPLES", "NAME", "run"]
 
@@ -38,6 +44,9 @@ def run(
         Path | None, typer.Option(help="Take the cuts that were saved here before, instead of finding new ones.")
     ] = None,
     save_cuts: Annotated[Path | None, typer.Option(help="A JSON file to write the cuts to.")] = None,
+    na: MissingMarkers = None,
+    continuous: ContinuousColumns = None,
+    states: StateColumns = None,
     as_json: AsJson = False,
 ) -> None:
     """Replace numbers by intervals with readable names, and tell where they were cut.
@@ -47,7 +56,7 @@ def run(
     check_ending(output)
     if data.exists() and output.exists() and output.samefile(data):
         raise InvalidArgument(f"{output} is the file to read: name another one for the intervals, so that it is kept.")
-    table = read_data(data)
+    table = read_data(data, missing_values=na, continuous=continuous, states=states)
     if cuts is None:
         names = None if columns is None else [name.strip() for name in columns.split(",")]
         found = Discretizer.fit(table, method, bins, columns=names, target=target)
@@ -69,6 +78,6 @@ def run(
         described = {name: {"cuts": column.cuts, "states": column.variable.states} for name, column in found.items()}
         print_json({"output": str(output), "rows": table.num_rows, "columns": described})
         return
-    print_line(f"{output}: {table.num_rows} rows written, {len(found)} columns cut")
+    print_line(f"{output}: {counted(table.num_rows, 'row')} written, {counted(len(found), 'column')} cut")
     for name, column in found.items():
         print_line(f"  {name}: {', '.join(map(str, column.variable.states))}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from plausible.data.table import Table
-from plausible.errors import InvalidArgument
+from plausible.errors import InvalidArgument, counted
 from plausible.graphs import DAG, PDAG
 from plausible.inference.search.search_state import SearchState
 from plausible.learn.confidence.bootstrap import bootstrap as bootstrap_graphs
@@ -130,6 +130,12 @@ class Search:
 
     def learn(self, table: Table, num_samples: int, deadline: Deadline, advance: Advance) -> LearnedGraph:
         """The graph, and how often its edges are found in samples of the rows."""
+        if self.method == "pc" and table.missing:
+            name, number = next(iter(table.missing.items()))
+            raise InvalidArgument(
+                f"{name!r} is missing in {number} of {table.num_rows} rows, and --method pc tests complete rows. Leave "
+                "the others out with --missing complete-rows, or choose another --method."
+            )
 
         def report(state: SearchState[Any] | SkeletonProgress) -> None:
             fraction = deadline.fraction
@@ -147,8 +153,9 @@ class Search:
         dag, lines = result.dag(), {frozenset(edge) for edge in result.graph.undirected_edges}
         undirected = frozenset((str(a), str(b)) for a, b in dag.edges if frozenset((a, b)) in lines)
         stopped = f", {result.stopped}" if result.stopped else ""
-        text = f"pc: {len(dag)} variables, {dag.num_edges} edges, {len(undirected)} of them without a direction"
-        text += f" ({sum(result.num_tests)} tests, {len(result.conflicts)} conflicts{stopped})"
+        size = f"{counted(len(dag), 'variable')}, {counted(dag.num_edges, 'edge')}"
+        work = f"{counted(sum(result.num_tests), 'test')}, {counted(len(result.conflicts), 'conflict')}{stopped}"
+        text = f"pc: {size}, {len(undirected)} of them without a direction ({work})"
         return LearnedGraph(dag, text, undirected=undirected, strengths=strengths, num_samples=len(graphs))
 
     def _search(
@@ -197,5 +204,6 @@ class Search:
 def _note(state: SearchState[Any] | SkeletonProgress) -> str:
     """The state of a search by score, or by tests."""
     if isinstance(state, SkeletonProgress):
-        return f": {state.num_tests} tests with {state.level} given, {state.num_edges} edges left"
+        tests, edges = counted(state.num_tests, "test"), counted(state.num_edges, "edge")
+        return f": {tests} with {state.level} given, {edges} left"
     return f": step {state.steps}, best score {state.best_score:.6g}"

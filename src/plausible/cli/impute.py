@@ -10,12 +10,12 @@ import numpy as np
 import typer
 
 from plausible.cli.chunks import ColumnKind
-from plausible.cli.data import DataFile, read_data
+from plausible.cli.data import DataFile, MissingMarkers, read_data
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.source import read_model
 from plausible.cli.tables import check_ending, new_table, open_table
 from plausible.data.table import Table
-from plausible.errors import InvalidArgument, suggestion
+from plausible.errors import InvalidArgument, counted, suggestion
 from plausible.learn.missingness.cells import table_cells
 from plausible.learn.missingness.imputation import ImputationMethod, impute
 from plausible.learn.missingness.multiple_imputation import multiple_imputation
@@ -56,9 +56,10 @@ def run(
         bool, typer.Option(help="Draw copies from the network as it is, not with parameters drawn anew from the data.")
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="A whole number: the same one gives the same cells.")] = 0,
+    na: MissingMarkers = None,
     as_json: AsJson = False,
 ) -> None:
-    """Fill the empty cells of a table; all other cells, and the columns, stay as they are.
+    """Fill the empty cells of a table, and those with --na; all other cells, and the columns, stay as they are.
 
     A table filled once looks surer than it is. Several copies from a network show how much missing cells leave open:
     ask each, and pool the answers.
@@ -68,7 +69,7 @@ def run(
     if any(data.exists() and file.exists() and file.samefile(data) for file in files):
         raise InvalidArgument(f"{output} is the file to read: name another one, so that it is kept.")
     model = None if network is None else _network(network)
-    table = read_data(data, None if model is None else list(model.variables.values()))
+    table = read_data(data, () if model is None else model.variables.values(), missing_values=na)
     chosen = _method(method, model, copies)
     if chosen == "default" and value is None:
         raise InvalidArgument("--method default fills in one value: name it with --value.")
@@ -82,9 +83,11 @@ def run(
         print_json({"output": names, "rows": table.num_rows, "filled": num_filled, "left": left, "method": chosen})
         return
     for file in files:
-        print_line(f"{file}: {table.num_rows} rows written, {num_filled} cells filled ({chosen})")
+        written, added = counted(table.num_rows, "row"), counted(num_filled, "cell")
+        print_line(f"{file}: {written} written, {added} filled ({chosen})")
     if left:
-        print_line(f"{sum(left.values())} cells are still empty, of {', '.join(left)}: {chosen} says nothing of them.")
+        cells = counted(sum(left.values()), "cell")
+        print_line(f"{cells} of {', '.join(left)} left empty: {chosen} says nothing of them.")
 
 
 def _network(source: str) -> BayesianNetwork:

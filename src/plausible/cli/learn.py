@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection, Container, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,18 +13,35 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from plausible.cli.data import DataFile, read_data
+from plausible.cli.data import (
+    ContinuousColumns,
+    DataColumns,
+    DataFile,
+    MissingMarkers,
+    StateColumns,
+    read_columns,
+)
 from plausible.cli.graph_learning import Deadline, LearnedGraph, Search
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.progress import ShowProgress, progress_bar
 from plausible.cli.source import read_graph
 from plausible.cli.weights import WeightsColumn, weighted_by
+from plausible.data.columns import has_values
 from plausible.data.table import Table
-from plausible.errors import InvalidArgument, PlausibleWarning, UnknownVariable, suggestion, warn_caller
+from plausible.errors import (
+    InvalidArgument,
+    NotSupported,
+    PlausibleWarning,
+    UnknownVariable,
+    counted,
+    suggestion,
+    warn_caller,
+)
 from plausible.graphs import DAG
 from plausible.io import FORMATS, save
 from plausible.learn.estimation.fit import ParameterFit, UnidentifiedParameters, fit_parameters
 from plausible.learn.estimation.priors import read_prior
+from plausible.learn.incomplete.em import learn_em
 from plausible.learn.incomplete_structures.available import complete_rows
 from plausible.learn.scores.reading import SCORES
 from plausible.learn.structures.knowledge import Knowledge
@@ -39,6 +60,7 @@ EXAMPLES = (
     "plausible learn data.csv -o net.json --missing available",
     "plausible learn data.csv -o net.json --bootstrap 10 --time-limit 60",
     "plausible learn data.csv -o net.json --graph 'smoke -> lung -> xray' --prior k2",
+    "plausible learn data.csv -o net.json --graph 'H -> lung; H -> bronc' --hidden H=2",
 )
 
 
@@ -64,6 +86,10 @@ _ASSUMED = {
     "pairwise": "each pair counted where it is complete, taken to be missing completely at random",
     "complete-rows": "rows with them left out, taken to be missing completely at random",
 }
+_COMPLETED_BY_EM = "completed by EM, taken to be missing at random"
+
+#: More runs of EM, from random tables, where variables are hidden.
+_RESTARTS = 5
 
 #: In fewer rows than these, cells that all differ are no surprise.
 _MANY = 10
@@ -116,21 +142,37 @@ def run(
     missing: Annotated[
         str, typer.Option(help="Empty cells: sem (completed by a model), available, pairwise or complete-rows.")
     ] = "sem",
+    hidden: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A variable of --graph that the data lack, and how many states it has: H=2; repeat it.",
+            show_default=False,
+        ),
+    ] = None,
+    na: MissingMarkers = None,
+    continuous: ContinuousColumns = None,
+    states: StateColumns = None,
     progress: ShowProgress = None,
     as_json: AsJson = False,
 ) -> None:
     """Learn a network: its graph by a search, unless it is given, and its tables and densities.
 
-    Columns of fractional numbers are continuous; all others have the states that occur. --bootstrap tells in what share
-    of the samples each edge was found, in either direction and in the one it has. Empty cells are missing: --missing
-    says how a search counts them; tables are then learned by EM, unless rows with empty cells are dropped.
+    Columns of fractional numbers are continuous; all others have the states that occur. Whole numbers are states,
+    unless cells are empty among more than 20 different ones; --continuous and --states say otherwise. --bootstrap tells
+    in what share of the samples each edge was found, in either direction and in the one it has. Empty cells are
+    missing: --missing says how a search counts them; tables are then learned by EM, unless rows with empty cells are
+    dropped.
     """
     deadline, believed = Deadline.after(time_limit), read_prior(prior)
-    table = weighted_by(read_data(data), weights)
-    assumed = _assumption(table, missing)
+    columns = read_columns(data, missing_values=na, continuous=continuous, states=states)
+    unseen = _hidden(hidden or (), columns, graph)
+    given = None if graph is None else _given_graph(graph, columns.columns, unseen)
+    table = weighted_by(columns.table(_used(columns, unseen, given, weights)), weights)
+    assumed = _assumption(table, missing, has_graph=given is not None)
     if table.missing and missing == "complete-rows":
-        table = complete_rows(table)
-    if graph is None:
+        with _in_shell_words():
+            table = complete_rows(table)
+    if given is None:
         knowledge = Knowledge(required, forbidden, _tiers(tiers), max_parents)
         search = Search(
             method or "hill-climbing",
@@ -144,7 +186,7 @@ def run(
             missing,
         )
         _warn_of_names(table)
-        with progress_bar(f"learning from {Path(data).name}", progress) as advance:
+        with progress_bar(f"learning from {Path(data).name}", progress) as advance, _in_shell_words():
             found = search.learn(table, bootstrap, deadline, advance)
     else:
         limits = (method, score, required, forbidden, tiers, class_variable, order, variant, bootstrap)
@@ -152,33 +194,78 @@ def run(
             raise InvalidArgument(
                 "--graph gives the graph, so that --method, --score, --bootstrap and limits of a search have no effect."
             )
-        found = LearnedGraph(_given_graph(graph, table), "graph given")
-        _warn_of_names(table.select(name for name in table.variables if name in found.graph))
-    fit = fit_parameters(found.graph, table, believed)
-    _warn_of_open_rows(fit, has_prior=believed is not None)
-    save(fit.network, output)
+        found = LearnedGraph(given, "graph given")
+        _warn_of_names(table)
+    if unseen:
+        options: dict[str, Any] = {"restarts": _RESTARTS, "seed": seed, "time_limit": deadline.left}
+        with _in_shell_words():
+            learned = learn_em(found.graph, table, believed, hidden=unseen, **options)
+        network, num_open = learned.network, 0
+        how = f"the best of {counted(len(learned.runs), 'run')} of EM, {learned.stopped}"
+        found = replace(found, text=f"graph given; {', '.join(unseen)} hidden: {how}")
+    else:
+        fit = fit_parameters(found.graph, table, believed)
+        _warn_of_open_rows(fit, has_prior=believed is not None)
+        network, num_open = fit.network, fit.num_unidentified
+    save(network, output)
     facts = {
         "output": str(output),
         "rows": table.num_rows,
         "score": found.score,
         "score_name": found.score_name,
         "missing": assumed,
-        "unidentified_rows": fit.num_unidentified,
+        "unidentified_rows": num_open,
     }
     _tell(facts, found, bootstrap, as_json=as_json)
 
 
-def _given_graph(text: str, table: Table) -> DAG:
+@contextmanager
+def _in_shell_words() -> Iterator[None]:
+    """Let errors in here name options of the command line where the library names arguments."""
+    try:
+        yield
+    except (InvalidArgument, NotSupported, UnknownVariable) as error:
+        text = re.sub(r"\bmissing='([\w-]+)'", r"--missing \1", str(error))
+        raise type(error)(text.replace("hidden= ", "--hidden ")) from None
+
+
+def _hidden(texts: Iterable[str], columns: DataColumns, graph: str | None) -> dict[str, int]:
+    """Name -> number of states, from texts such as H=2."""
+    unseen = {}
+    for text in texts:
+        name, _, size = text.rpartition("=")
+        if not name or not size.isdecimal() or int(size) < 1:
+            raise InvalidArgument(f"--hidden {text!r}: expected a name and its number of states, such as H=2.")
+        if graph is None:
+            raise InvalidArgument(f"--hidden {text!r} is a variable of a graph: give that, too, with --graph.")
+        if name in columns.columns and has_values(name, columns.columns[name]):
+            raise InvalidArgument(
+                f"--hidden {text!r}: {name!r} has values in the data. Leave the option out, and its empty cells are "
+                "completed; or leave the column out."
+            )
+        unseen[name] = int(size)
+    return unseen
+
+
+def _used(columns: DataColumns, unseen: Container[str], graph: DAG | None, weights: str | None) -> list[str]:
+    """The columns that are learned from: where there is a graph, those that it has."""
+    return [
+        name for name in columns.columns if name not in unseen and (graph is None or name in graph or name == weights)
+    ]
+
+
+def _given_graph(text: str, columns: Collection[str], unseen: Collection[str]) -> DAG:
     """The graph that arrow text spells, or that of the network in a file."""
     endings = tuple(ending for known in FORMATS for ending in known.extensions)
     is_file = Path(text).is_file() or text.lower().endswith(endings)
-    graph = read_graph(text) if is_file and text not in table.variables else DAG(text)
+    graph = read_graph(text) if is_file and text not in columns else DAG(text)
     shape = "--graph is one such as 'A -> B <- C; D', of names of columns, or the file of a Bayesian network"
     if not isinstance(graph, DAG):
         raise InvalidArgument(f"The graph of {text!r} has no directions: {shape}.")
     for name in graph.nodes:
-        if name not in table.variables:
-            raise UnknownVariable(f"{UnknownVariable.named(name, table.variables, 'the data')} {shape}.")
+        if name not in columns and name not in unseen:
+            problem = UnknownVariable.named(name, [*columns, *unseen], "the data")
+            raise UnknownVariable(f"{problem} {shape}; if {name!r} is hidden, say so: --hidden {name}=2.")
     return graph
 
 
@@ -200,18 +287,25 @@ def _warn_of_open_rows(fit: ParameterFit, *, has_prior: bool) -> None:
         names = ", ".join(map(repr, islice(fit.unidentified, 5))) + (", ..." if len(fit.unidentified) > 5 else "")
         advice = "Give more rows." if has_prior else "Give a prior, such as --prior bdeu:10, or more rows."
         warn_caller(
-            f"There is no data for {fit.num_unidentified} rows of {names}, which were filled in evenly. {advice}",
+            f"There is no data for {counted(fit.num_unidentified, 'row')} of {names}, filled in evenly. {advice}",
             UnidentifiedParameters,
         )
 
 
-def _assumption(table: Table, missing: str) -> str | None:
+def _assumption(table: Table, missing: str, *, has_graph: bool) -> str | None:
     """What is assumed of missing cells, in words; `None` where there are none."""
     if missing not in _ASSUMED:
+        raise InvalidArgument(f"--missing {missing!r} is nothing to do about cells.{suggestion(missing, _ASSUMED)}")
+    if has_graph and missing in ("available", "pairwise"):
         raise InvalidArgument(
-            f"--missing is one of {', '.join(_ASSUMED)}, not {missing!r}.{suggestion(missing, _ASSUMED)}"
+            f"--missing {missing} is how a search counts, and --graph gives the graph: take --missing sem, by which EM "
+            "completes empty cells, or --missing complete-rows."
         )
-    return f"{sum(table.missing.values())} cells are missing: {_ASSUMED[missing]}" if table.missing else None
+    if not table.missing:
+        return None
+    number = sum(table.missing.values())
+    assumed = _COMPLETED_BY_EM if has_graph and missing == "sem" else _ASSUMED[missing]
+    return f"{counted(number, 'cell')} {'is' if number == 1 else 'are'} missing: {assumed}"
 
 
 def _tiers(text: str) -> list[list[str]]:
@@ -230,7 +324,8 @@ def _tell(facts: dict[str, Any], found: LearnedGraph, num_asked: int, *, as_json
         samples = {"bootstrap_samples": found.num_samples} if num_asked else {}
         print_json({**facts, **samples, "variables": len(found.graph), "edges": edges})
         return
-    print_line(f"{facts['output']}: {len(found.graph)} variables written, learned from {facts['rows']} rows")
+    variables, rows = counted(len(found.graph), "variable"), counted(facts["rows"], "row")
+    print_line(f"{facts['output']}: {variables} written, learned from {rows}")
     print_line(found.text)
     if facts["missing"]:
         print_line(facts["missing"])
@@ -238,7 +333,7 @@ def _tell(facts: dict[str, Any], found: LearnedGraph, num_asked: int, *, as_json
         short = (
             "" if found.num_samples == num_asked else f" of {num_asked}; the time was up: raise --time-limit for more"
         )
-        print_line(f"bootstrap: {found.num_samples} samples{short}")
+        print_line(f"bootstrap: {counted(found.num_samples, 'sample')}{short}")
     for edge in edges:
         note = f"  {edge['strength']:.0%}, as directed {edge['as_directed']:.0%}" if "strength" in edge else ""
         either = "" if edge["directed"] else "  (the data fit either direction)"

@@ -14,7 +14,7 @@ from plausible.cli.prediction import Prediction, check_columns, check_question
 from plausible.cli.progress import ShowProgress, progress_bar
 from plausible.cli.source import ModelSource, read_model
 from plausible.cli.tables import check_ending, new_table, open_table
-from plausible.errors import InvalidArgument
+from plausible.errors import InvalidArgument, counted
 from plausible.io import Model
 
 __all__ = ["EXAMPLES", "NAME", "run"]
@@ -67,7 +67,7 @@ def run(
         print_json({"rows": num_rows, "target": target, "output": str(output), "not_variables": others})
     else:
         note = f" (no variables, passed through: {', '.join(others)})" if others else ""
-        print_line(f"{output}: {num_rows} rows written{note}")
+        print_line(f"{output}: {counted(num_rows, 'row')} written{note}")
 
 
 def _given(evidence: list[str] | None, do: list[str] | None, model: Model) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -18,6 +18,7 @@ from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.progress import ShowProgress, progress_bar
 from plausible.cli.source import ModelSource, read_model
 from plausible.cli.tables import check_ending, new_table
+from plausible.errors import counted
 from plausible.io import Model
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def run(
     if as_json:
         print_json({"rows": num_rows, "output": str(output)})
     else:
-        print_line(f"{output}: {num_rows} rows written")
+        print_line(f"{output}: {counted(num_rows, 'row')} written")
 
 
 def _samples(model: Model, num_rows: int, seed: int | None, given: Mapping[str, Any]) -> Iterator[pd.DataFrame]:

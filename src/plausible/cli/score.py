@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from plausible.cli.data import DataFile, read_data
+from plausible.cli.data import DataFile, MissingMarkers, read_data
 from plausible.cli.output import AsJson, facts, print_json
 from plausible.cli.source import GraphSource, read_graph_or_network
 from plausible.cli.weights import WeightsColumn, weighted_by
@@ -37,6 +37,7 @@ def run(
         typer.Option(help=f"Scores of the graph, separated by commas: {', '.join(SCORES)}.", show_default=False),
     ] = None,
     weights: WeightsColumn = None,
+    na: MissingMarkers = None,
     as_json: AsJson = False,
 ) -> None:
     """Print the log-likelihood of data under a network, and scores of its graph; the higher, the better.
@@ -50,7 +51,8 @@ def run(
     graph = network.graph if network else found
     if not isinstance(graph, DAG):
         raise NotSupported("Only directed graphs have scores.")
-    whole = weighted_by(read_data(data, list(network.variables.values()) if network else None), weights)
+    known = network.variables.values() if network else ()
+    whole = weighted_by(read_data(data, known, missing_values=na), weights)
     table = _columns_of(graph, whole, model)
     document: dict[str, Any] = {"rows": table.num_rows}
     if network is not None:

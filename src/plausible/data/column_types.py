@@ -15,10 +15,10 @@ from plausible.errors import InvalidArgument
 from plausible.variables import State, Variable
 from plausible.variables.variable import is_missing
 
-__all__ = ["read_column", "read_numbers"]
+__all__ = ["MOST_WHOLE_STATES", "categories_of", "read_column", "read_numbers"]
 
 #: A column of fractional type with missing cells and at most so many values, all whole, is one of whole numbers.
-_FEW = 20
+MOST_WHOLE_STATES = 20
 
 
 def read_column(name: str, column: Any) -> tuple[Variable, NDArray[Any]]:
@@ -43,9 +43,17 @@ def read_column(name: str, column: Any) -> tuple[Variable, NDArray[Any]]:
         column = as_list(column)
     numbers = _numbers(name, column)
     if numbers is not None:
+        if len(numbers) and np.isnan(numbers).all():
+            raise _no_value(name)
         return _whole_again(name, _finite(name, numbers)) or (Variable(name), numbers)
     places, values = factorize(name, column)
-    states = _categories(column) or _sorted_states(name, values)
+    categories = categories_of(column)
+    if not len(places) and not categories:
+        raise InvalidArgument(
+            f"There are no rows, so that the states of {name!r} are unknown. Give rows, or name the states: "
+            f"Table.read(..., variables=[Variable({name!r}, [...])])."
+        )
+    states = categories or _sorted_states(name, values)
     variable = Variable(name, states)
     positions = [variable.index(value) if variable.has_state(value) else -1 for value in values]
     return variable, np.array([*positions, -1], dtype=np.intp)[places]
@@ -100,7 +108,7 @@ def _whole_again(name: str, numbers: NDArray[np.float64]) -> tuple[Variable, NDA
     if is_there.all() or not is_there.any() or (numbers[is_there] % 1 != 0).any():
         return None
     values = np.unique(numbers[is_there])
-    if len(values) > _FEW:
+    if len(values) > MOST_WHOLE_STATES:
         return None
     return Variable(name, list(map(int, values))), np.where(is_there, np.searchsorted(values, numbers), -1)
 
@@ -136,7 +144,7 @@ def _listed_numbers(name: str, values: Sequence[Any]) -> NDArray[np.float64] | N
     return np.array([np.nan if value is None or is_missing(value) else float(value) for value in values])
 
 
-def _categories(column: Any) -> tuple[State, ...] | None:
+def categories_of(column: Any) -> tuple[State, ...] | None:
     """The categories of a column in their order; `None` where its type has none."""
     if isinstance(column, np.ndarray) or not hasattr(column, "dtype"):
         return None
@@ -152,13 +160,18 @@ def _categories(column: Any) -> tuple[State, ...] | None:
 def _sorted_states(name: str, values: Iterable[Any]) -> list[State]:
     known = [value for value in values if value is not None and not is_missing(value)]
     if not known:
-        raise InvalidArgument(
-            f"The column {name!r} has no value at all, so that its states are unknown. "
-            f"Leave it out, or name them: variables={{{name!r}: Variable({name!r}, [...])}}."
-        )
+        raise _no_value(name)
     if all(isinstance(value, bool) for value in known):
         return [False, True]
     try:
         return sorted(known)
     except TypeError:  # states of several types
         return sorted(known, key=lambda value: (type(value).__name__, repr(value)))
+
+
+def _no_value(name: str) -> InvalidArgument:
+    return InvalidArgument(
+        f"The column {name!r} has no value at all, so that its states are unknown. Leave it out; or, if it is a hidden "
+        f"variable, say how many it has: learn.em takes hidden={{{name!r}: 2}}, the command line --hidden {name}=2; or "
+        f"name them: Table.read(..., variables=[Variable({name!r}, [...])])."
+    )

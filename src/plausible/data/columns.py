@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from plausible.data.missing_values import MISSING_WORDS, advise_missing_values
 from plausible.errors import InvalidArgument, UnknownState, UnknownVariable, suggestion
 from plausible.variables import Variable
 from plausible.variables.variable import is_missing
@@ -26,6 +27,7 @@ __all__ = [
     "equally_long",
     "factorize",
     "frame_columns",
+    "has_values",
     "refuse_no_list",
     "refuse_others",
 ]
@@ -185,7 +187,8 @@ def _bad_value(variable: Variable, row: int, value: Any) -> InvalidArgument | Un
             f"{where} is missing; this question needs complete rows. "
             "Where cells are missing, ask model.compile().log_likelihood(...), which sums over them."
         )
-    return UnknownState(f"{where}: {variable.unknown_state(value)}")
+    advice = f" If it means missing, say so: {advise_missing_values([value])}." if value in MISSING_WORDS else ""
+    return UnknownState(f"{where}: {variable.unknown_state(value)}{advice}")
 
 
 def _numbers(variable: Variable, column: Any) -> npt.NDArray[np.float64]:
@@ -236,6 +239,17 @@ def factorize(name: str, column: Any) -> Factorized:
         if isinstance(series, nw.Series):
             return _factorize_series(name, series)
     return _factorize_list(name, as_list(column))
+
+
+def has_values(name: str, column: Any) -> bool:
+    """Whether any row has a value.
+
+    >>> has_values("x", [None, 1]), has_values("x", [None, float("nan")]), has_values("x", [])
+    (True, False, False)
+    """
+    places, values = factorize(name, column)
+    is_value = np.array([*(not _is_absent(value) for value in values), False])
+    return bool(is_value[places].any())
 
 
 def _factorize_pandas(series: pd.Series[Any]) -> Factorized:

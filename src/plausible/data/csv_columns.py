@@ -9,7 +9,7 @@ import lzma
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
@@ -17,7 +17,9 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.data.column_types import MOST_WHOLE_STATES
 from plausible.data.columns import factorize
+from plausible.data.missing_values import MissingValues, advise_missing_values
 from plausible.data.separators import refuse_other_separators
 from plausible.errors import FormatError
 
@@ -33,20 +35,22 @@ _WHOLE = re.compile(r"[+-]?(0|[1-9][0-9]{0,999})")
 _PADDED = re.compile(r"[+-]?0[0-9]+")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
+#: Larger ones are no numbers that a frame could hold: names, rather.
+_LARGEST_WHOLE = 2**63
 _BOOLEANS = ({"False": False, "True": True}, {"false": False, "true": True}, {"FALSE": False, "TRUE": True})
 _WORDS_FOR_MISSING = frozenset({"na", "n/a", "#n/a", "<na>", "nan", "-nan", "null", "none", "nil", "?", "-", "."})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextColumn:
-    """The cells of a column of a CSV file; only an empty one is missing.
+    """The cells of a column of a CSV file; only empty ones are missing, and those `without` which it is meant.
 
     Attributes
     ----------
     name
         Of the column.
     places
-        By row, the place of its text; -1 where the cell is empty.
+        By row, the place of its text; -1 where the cell is missing.
     texts
         The different texts.
     """
@@ -80,16 +84,30 @@ class TextColumn:
         return list(self.texts)
 
     def typed(self) -> Any:
-        """The column as it is meant: numbers, NaN where missing, or sorted categories."""
+        """The column as it is meant: numbers, NaN where missing, or sorted categories.
+
+        As in a frame, in which missing cells make whole numbers fractional, those of a column with missing cells are
+        states only if they are few.
+        """
         import pandas as pd
 
         values = self.values
-        if any(isinstance(value, float) for value in values):
+        if any(isinstance(value, float) for value in values) or self._has_many_whole(values):
             return np.array([*values, np.nan])[self.places]
         distinct = [False, True] if values and isinstance(values[0], bool) else sorted(set(values))
         positions = {value: position for position, value in enumerate(distinct)}
         codes = np.array([*map(positions.__getitem__, values), -1], dtype=np.intp)[self.places]
         return pd.Series(pd.Categorical.from_codes(codes, categories=pd.Index(distinct, dtype=object)))
+
+    def without(self, markers: MissingValues) -> TextColumn:
+        """The column in which some texts mean missing."""
+        places, texts = markers.leave_out(self.places, self.texts)
+        return replace(self, places=places, texts=texts)
+
+    def _has_many_whole(self, values: Sequence[Any]) -> bool:
+        """Whether the values are many whole numbers, with missing cells among them."""
+        is_whole = all(isinstance(value, int) and abs(value) < _LARGEST_WHOLE for value in values)
+        return is_whole and len(set(values)) > MOST_WHOLE_STATES and bool((self.places < 0).any())
 
     def _refuse_words_among_fractions(self, texts: Sequence[str], others: Sequence[str]) -> None:
         """A column of measurements in which a word says that one is missing would have a state for each number."""
@@ -98,7 +116,7 @@ class TextColumn:
             row = int(np.argmax(self.places == texts.index(others[0])))
             raise FormatError(
                 f"Row {row} of column {self.name!r} is {others[0]!r} among fractional numbers. Only an empty cell is "
-                "missing: leave it empty."
+                f"missing: leave it empty, or say what means missing: {advise_missing_values([others[0]])}."
             )
 
 

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.data.column_types import categories_of
 from plausible.data.columns import factorize, frame_columns
 from plausible.data.csv_columns import CSV_OPENERS, TextColumn, read_csv_columns
+from plausible.data.missing_values import MissingValues, warn_of_missing_words
 from plausible.errors import FormatError, InvalidArgument, MissingDependency, suggestion
 from plausible.variables import Variable
 
@@ -20,7 +22,9 @@ __all__ = ["columns_of"]
 _NO_VARIABLES: Mapping[str, Variable] = MappingProxyType({})
 
 
-def columns_of(source: Any, variables: Mapping[str, Variable] = _NO_VARIABLES) -> Mapping[Any, Any]:
+def columns_of(
+    source: Any, variables: Mapping[str, Variable] = _NO_VARIABLES, missing_values: Any = None
+) -> Mapping[Any, Any]:
     """Name -> column of a frame, a mapping, a CSV or Parquet file, or a matrix.
 
     Parameters
@@ -30,6 +34,9 @@ def columns_of(source: Any, variables: Mapping[str, Variable] = _NO_VARIABLES) -
     variables
         Name -> variable, of those that are known: their states in files may be there as text, and the columns of a
         matrix have these names, in order.
+    missing_values
+        Values that mean missing, besides nothing; `None` if the caller does not say, who is then warned of words in
+        CSV files that look like it.
 
     Examples
     --------
@@ -37,13 +44,40 @@ def columns_of(source: Any, variables: Mapping[str, Variable] = _NO_VARIABLES) -
     >>> columns_of(np.array([[1, 2], [3, 4]]), {"x": Variable("x", 9), "y": Variable("y", 9)})
     {'x': array([1, 3]), 'y': array([2, 4])}
     """
-    if isinstance(source, Mapping):
-        return source
+    markers = None if missing_values is None else MissingValues(missing_values)
     if isinstance(source, (str, Path)):
-        return _file_columns(Path(source), variables)
-    if isinstance(source, np.ndarray):
-        return _matrix_columns(source, list(variables))
-    return frame_columns(source)
+        return _file_columns(Path(source), variables, markers)
+    if isinstance(source, Mapping):
+        columns: Mapping[Any, Any] = source
+    else:
+        is_matrix = isinstance(source, np.ndarray)
+        columns = _matrix_columns(source, list(variables)) if is_matrix else frame_columns(source)
+    return columns if markers is None else _without(markers, columns, variables)
+
+
+def _without(markers: MissingValues, columns: Mapping[Any, Any], variables: Mapping[str, Variable]) -> dict[Any, Any]:
+    """The columns with nothing in place of markers; texts that are left are typed as in a file."""
+    read: dict[Any, Any] = {}
+    for name, column in columns.items():
+        places, values = factorize(name, column)
+        if not any(value in markers for value in values):
+            read[name] = column
+            continue
+        categories = categories_of(column)
+        places, values = markers.leave_out(places, values)
+        if categories is not None:
+            read[name] = _categorical(_objects(values)[places], [each for each in categories if each not in markers])
+        elif all(isinstance(value, str) for value in values):
+            read[name] = _text_column(TextColumn(name, places, values), variables.get(name))
+        else:
+            read[name] = _objects(values)[places]
+    return read
+
+
+def _categorical(cells: NDArray[Any], categories: Sequence[Any]) -> Any:
+    import pandas as pd
+
+    return pd.Series(pd.Categorical(cells, categories=pd.Index(categories, dtype=object)))
 
 
 def _matrix_columns(matrix: Any, names: Sequence[str]) -> dict[str, Any]:
@@ -58,7 +92,7 @@ def _matrix_columns(matrix: Any, names: Sequence[str]) -> dict[str, Any]:
 # --- files ---
 
 
-def _file_columns(path: Path, variables: Mapping[str, Variable]) -> dict[Any, Any]:
+def _file_columns(path: Path, variables: Mapping[str, Variable], markers: MissingValues | None) -> dict[Any, Any]:
     """The columns of a file, by its ending; of known variables, with their states in place of the states' texts."""
     if not path.exists():
         near = suggestion(path.name, (other.name for other in path.parent.glob("*") if other.is_file()))
@@ -66,6 +100,7 @@ def _file_columns(path: Path, variables: Mapping[str, Variable]) -> dict[Any, An
     name = path.name.lower()
     if name.endswith(".parquet"):
         columns = frame_columns(_read_parquet(path))
+        columns = columns if markers is None else _without(markers, columns, variables)
         return {
             name: _with_states(variables[name], *factorize(name, column)) if _is_discrete(variables, name) else column
             for name, column in columns.items()
@@ -75,9 +110,16 @@ def _file_columns(path: Path, variables: Mapping[str, Variable]) -> dict[Any, An
         raise InvalidArgument(f"{path.name!r} is neither .csv nor .parquet (.csv.gz, .csv.bz2 and .csv.xz will do).")
     try:
         texts = read_csv_columns(path, ending)
-        return {name: _text_column(column, variables.get(name)) for name, column in texts.items()}
+        if markers is not None:
+            texts = {name: column.without(markers) for name, column in texts.items()}
+        columns = {name: _text_column(column, variables.get(name)) for name, column in texts.items()}
     except FormatError as error:
         raise error.in_file(str(path)) from None
+    if markers is None:
+        warn_of_missing_words(
+            str(path), {name: column.texts for name, column in texts.items() if name not in variables}
+        )
+    return columns
 
 
 def _read_parquet(path: Path) -> Any:

@@ -58,6 +58,7 @@ class Table:
         *,
         weights: str | Sequence[float] | NDArray[Any] | None = None,
         interventions: Mapping[str, Sequence[bool] | NDArray[Any]] | None = None,
+        missing_values: Any = None,
     ) -> Table:
         """Encode a table.
 
@@ -71,24 +72,34 @@ class Table:
             its variable is an error; in a file, states may be there as text. Columns of others are typed by what
             they hold: categories in their order, booleans, whole numbers and texts sorted; fractional numbers are
             continuous, unless cells are missing and there are at most 20 different numbers, all whole, which missing
-            cells have made fractional. In a CSV file only an empty cell is missing, and numbers with leading zeros
-            are text. A table is encoded anew.
+            cells have made fractional; in a CSV file more whole numbers than these are continuous where cells are
+            missing, and numbers with leading zeros are text. A table is encoded anew.
         weights
             How often each row counts: a number for each, or the name of a column of numbers, which is then no
             variable. Left out, a table keeps its own.
         interventions
             Name -> for each row whether that variable was set from outside. Left out, a table keeps its own.
+        missing_values
+            What means missing besides None, NaN and the empty cells of a file, as `na_values` in pandas: one value or
+            several, such as ("NA", "?", -999). Texts that are left in a column with such a value are typed as in a CSV
+            file. Left out, a CSV file with states such as "NA" makes a warning; () says that they are states.
 
         Examples
         --------
         >>> table = Table.read({"smokes": ["no", "yes", "no"], "age": [31.5, 44.0, 27.2]})
         >>> table.variables["smokes"], table.codes, table.num_rows
         (Variable('smokes', ['no', 'yes']), array([[0, 1, 0]], dtype=int8), 3)
+        >>> Table.read({"height": ["1.7", "?", "1.8"]}, missing_values="?").numbers
+        array([[1.7, nan, 1.8]])
         """
         given = _by_name(variables)
         if isinstance(source, Table):
+            if missing_values is not None:
+                raise InvalidArgument(
+                    "The cells of this table were read before: give missing_values= to the Table.read that made it."
+                )
             return _read_again(source, given, weights, interventions)
-        columns = dict(columns_of(source, given))
+        columns = dict(columns_of(source, given, missing_values))
         if isinstance(weights, str):
             _refuse_no_weights(weights, columns)
             weights = read_numbers(weights, columns.pop(weights))

@@ -115,6 +115,7 @@ if TYPE_CHECKING:
     from plausible.learn.incomplete.incremental_em import IncrementalEM
     from plausible.learn.incomplete.online_em import OnlineEM
     from plausible.learn.incomplete.population_em import BeamEM, PerturbedEM
+    from plausible.learn.incomplete.problem import EMProblem, read_problem
     from plausible.learn.incomplete.sequences import SequenceExpectations, SliceGraph, learn_sequences, unroll
     from plausible.learn.incomplete.starts import SymmetricStart, symmetric_hidden
     from plausible.learn.incomplete.stopping import remaining_error
@@ -323,6 +324,7 @@ __all__ = [
     "EMFit",
     "EMFunctional",
     "EMMethod",
+    "EMProblem",
     "EMRules",
     "EMRun",
     "EMState",
@@ -549,6 +551,7 @@ __all__ = [
     "pool_estimates",
     "predict_feature",
     "proportion_bounds",
+    "read_problem",
     "recovery",
     "recovery_curve",
     "remaining_error",
@@ -645,6 +648,7 @@ _FILES = {
     "incomplete.incremental_em": "IncrementalEM",
     "incomplete.online_em": "OnlineEM",
     "incomplete.population_em": "BeamEM PerturbedEM",
+    "incomplete.problem": "EMProblem read_problem",
     "incomplete.sequences": "SequenceExpectations SliceGraph learn_sequences unroll",
     "incomplete.starts": "SymmetricStart symmetric_hidden",
     "incomplete.stopping": "remaining_error",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plausible.cpds import CPD, TableCPD
-from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable
+from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.factors.alignment import num_entries
 from plausible.graphs import DAG
@@ -266,7 +266,7 @@ class BayesianNetwork(MostProbable, ContinuousQuestions, NetworkAnalyses):
 
     def __repr__(self) -> str:
         title = f" {self.notes.name!r}" if self.notes.name else ""
-        edges = "1 edge" if self._graph.num_edges == 1 else f"{self._graph.num_edges} edges"
+        edges = counted(self._graph.num_edges, "edge")
         return f"<BayesianNetwork{title}: {len(self)} variables, {edges}, {self.num_parameters} parameters>"
 
 

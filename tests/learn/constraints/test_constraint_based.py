@@ -411,3 +411,11 @@ def test_any_partly_directed_graph_is_near_one_that_has_its_edges_and_directions
         assert {frozenset(edge) for edge in near.graph.edges} == {frozenset(edge) for edge in edges}
         assert set(pdag.directed_edges) <= set(near.graph.edges)
         assert set(immoralities(near.graph)) == {*immoralities(pdag), *near.new_immoralities}
+
+
+def test_options_that_pc_does_not_have_are_refused_with_what_to_do_instead():
+    rows = {"x": [0, 1, None], "y": [1, 0, 1]}
+    with pytest.raises(InvalidArgument, match=r"takes no missing=.*learn\.complete_rows"):
+        pc(rows, missing="complete-rows")
+    with pytest.raises(InvalidArgument, match=r"no option 'max_gven'\. Did you mean 'max_given'"):
+        pc(rows, max_gven=2)

@@ -311,3 +311,37 @@ def test_rows_with_few_expected_cases_are_poorly_determined():
     assert fit.poorly_determined(1.4) == {}
     assert {name: mask.tolist() for name, mask in fit.poorly_determined(2.0).items()} == {"b": [False, True]}
     assert {name: mask.tolist() for name, mask in fit.poorly_determined(10).items()} == {"a": True, "b": [True, True]}
+
+
+@pytest.mark.parametrize("learn", [learn_em, learn_parameters])
+@pytest.mark.parametrize("empty", [None, np.nan])
+def test_columns_that_the_graph_does_not_have_are_not_read(learn, empty):
+    rows = {"x": [0, 1, 0, 1, None], "y": [0, 1, 1, None, 0]}
+    graph = DAG("x -> y")
+    for start in (graph, learn_parameters(graph, rows)):
+        learn(start, {**rows, "note": [empty] * 5, "id": [["no state"]] * 5})
+    with pytest.raises(UnknownVariable, match=r"'yy'.*hidden=\{'yy': 2\}.*Did you mean 'y'"):
+        learn(DAG("x -> yy"), rows)
+
+
+def test_a_variable_without_values_is_named_with_how_to_say_that_it_is_hidden():
+    rows = {"x": np.full(4, np.nan), "y": ["a", "b", "a", "b"]}
+    with pytest.raises(InvalidArgument, match=r"'x' has no value.*hidden=\{'x': 2\}"):
+        learn_em("x -> y", rows)
+    assert learn_em("x -> y", rows, hidden={"x": 2}).network.variables["x"].num_states == 2
+
+
+@pytest.mark.parametrize("as_table", [False, True])
+def test_hidden_variables_that_contradict_graph_network_or_data_are_refused(as_table):
+    network = BayesianNetwork(TableCPD("x", [0.4, 0.6]), TableCPD("y", [[0.9, 0.1], [0.2, 0.8]], ["x"]))
+    rows = {"x": [0, 1, None], "y": [0, 1, 1]}
+    data = Table.read(rows) if as_table else rows
+    for graph in ("x -> y", network):
+        with pytest.raises(UnknownVariable, match=r"'Q' is not a variable of the graph, though hidden= has it"):
+            learn_em(graph, data, hidden={"Q": 2})
+        with pytest.raises(InvalidArgument, match="'x' is in hidden=, but has values"):
+            learn_em(graph, data, hidden={"x": 2})
+    only = {"y": rows["y"]}
+    with pytest.raises(InvalidArgument, match=r"gives 'x' the states \[0, 1, 2\], the network has"):
+        learn_em(network, only, hidden={"x": 3})
+    assert learn_em(network, only, hidden={"x": 2}).hidden == ("x",)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, combinations
 from typing import Any, Literal, TypeAlias, Unpack
@@ -188,6 +188,7 @@ def pc(
     >>> found.separating_sets[frozenset(("D", "L"))], found.num_tests
     (('G',), (10, 18, 3))
     """
+    _refuse_unknown(options)
     if variant not in _VARIANTS:
         raise InvalidArgument(f"There is no variant {variant!r} of PC.{suggestion(variant, _VARIANTS)}")
     asked = read_test(source, test)
@@ -210,6 +211,18 @@ def pc(
         skeleton.determined,
         skeleton.stopped,
     )
+
+
+def _refuse_unknown(options: Iterable[str]) -> None:
+    for name in options:
+        if name == "missing":
+            raise InvalidArgument(
+                "pc tests complete rows, and takes no missing=. Leave the others out, pc(learn.complete_rows(data)), "
+                "or search by a score: learn.structure(data, missing='sem')."
+            )
+        if name not in SkeletonOptions.__annotations__:
+            known = ("test", "alpha", "variant", "knowledge", "max_given", *SkeletonOptions.__annotations__)
+            raise InvalidArgument(f"pc takes no option {name!r}.{suggestion(name, known)}")
 
 
 def read_knowledge(knowledge: Knowledge | None, test: IndependenceTest) -> Constraints:

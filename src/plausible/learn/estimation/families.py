@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.cpds.base import Columns
+from plausible.data.sources import columns_of
 from plausible.data.statistics import Statistics
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
+from plausible.graphs import DAG
 from plausible.graphs.graph_input import read_dag
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
@@ -67,8 +69,8 @@ class Families:
 def read_families(graph: object, data: DataLike) -> Families:
     """The families of a graph, in its order; a network also says which states its variables have."""
     known = graph.variables if isinstance(graph, BayesianNetwork) else None
-    statistics = data if isinstance(data, Statistics) else TableStatistics(Table.read(data, known))
     dag = graph.graph if isinstance(graph, BayesianNetwork) else read_dag(graph)
+    statistics = data if isinstance(data, Statistics) else TableStatistics(_read(data, known or {}, dag))
     there = statistics.table.variables if isinstance(statistics, TableStatistics) else statistics.variables
     for node in dag.nodes:
         if node not in there:
@@ -84,6 +86,19 @@ def read_families(graph: object, data: DataLike) -> Families:
     if isinstance(graph, BayesianNetwork):
         parents |= {name: cpd.parent_names for name, cpd in graph.cpds.items()}
     return Families({name: there[name] for name in names}, parents, statistics)
+
+
+def _read(data: TableLike, known: Mapping[str, Variable], dag: DAG) -> Table:
+    """The columns that a graph has, and no others."""
+    if isinstance(data, Table):
+        return Table.read(data, known)
+    columns = columns_of(data, known)
+    for node in dag.nodes:
+        if node not in columns:
+            raise UnknownVariable.named(
+                node, map(str, columns), f"the data. If it is hidden, learn.em learns it: hidden={{{str(node)!r}: 2}}"
+            )
+    return Table.read({name: column for name, column in columns.items() if name in dag}, known)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.data.table import TableLike
-from plausible.errors import InvalidArgument, suggestion
+from plausible.errors import InvalidArgument, counted, suggestion
 from plausible.graphs.seeds import Seed, generator_of
 from plausible.inference.engines import Engine
 from plausible.learn.estimation.family_posterior import Estimate
@@ -210,7 +210,7 @@ class EMFit:
         return 1 + int(gaps.sum())
 
     def __repr__(self) -> str:
-        return f"<EMFit: log-likelihood {self.log_likelihood:.6g}, {self.steps} steps, {self.stopped}>"
+        return f"<EMFit: log-likelihood {self.log_likelihood:.6g}, {counted(self.steps, 'step')}, {self.stopped}>"
 
 
 def learn_em(

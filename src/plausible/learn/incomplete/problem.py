@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from plausible.data.columns import has_values
 from plausible.data.sources import columns_of
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, UnknownVariable
@@ -49,22 +51,33 @@ def read_problem(
     kinds: Mapping[str, str | CPDLearner] | None = None,
     knowledge: ParameterKnowledge | None = None,
 ) -> EMProblem:
-    """Read what `learn_em` is given."""
+    """Read what `learn_em` is given; `em_init`, `em_step` and `em_run` go on from there.
+
+    Parameters
+    ----------
+    graph, data, hidden, prior, estimate, kinds, knowledge
+        As `learn_em` takes them.
+
+    Examples
+    --------
+    >>> problem = read_problem("rain -> grass", {"rain": ["no", "yes", None], "grass": ["dry", "wet", "wet"]})
+    >>> problem.cases
+    <Cases: 3 different of 3 rows, 2 variables>
+    """
     from plausible.learn.estimation.fit import find_learners  # which asks for EM itself, where cells are missing
 
     dag = graph.graph if isinstance(graph, BayesianNetwork) else read_dag(graph)
     unseen = hidden_variables(hidden)
+    _refuse_others(unseen, list(map(str, dag.nodes)))
     if isinstance(graph, BayesianNetwork):
         known = dict(graph.variables)
-        cases = Cases.of(known, data, has_numbers=True)
+        _refuse_other_sizes(unseen, known)
+        rows = data if isinstance(data, (Table, Cases)) else columns_of(data, known)
+        _refuse_seen(unseen, rows)
+        cases = Cases.of(known, rows, has_numbers=True)
     else:
-        table = _read(data, unseen)
+        table = _read(data, unseen, list(map(str, dag.nodes)))
         there = {**table.variables, **unseen}
-        for node in dag.nodes:
-            if node not in there:
-                raise UnknownVariable.named(
-                    node, there, f"the data. If it is hidden, say how many states it has: hidden={{{str(node)!r}: 2}}"
-                )
         known = {str(node): there[str(node)] for node in dag.nodes}
         cases = Cases.of(known, table, has_numbers=True)
     parents = {name: tuple(map(str, dag.parents(name))) for name in known}
@@ -81,12 +94,52 @@ def read_problem(
     return EMProblem(cases, Maximization.of(families, prior, chosen, wanted, given))
 
 
-def _read(data: TableLike, unseen: Mapping[str, Variable]) -> Table:
-    """The table; columns of hidden variables, which hold nothing, are read as these."""
+def _read(data: TableLike, unseen: Mapping[str, Variable], nodes: Sequence[str]) -> Table:
+    """The columns of the nodes, and no others; those of hidden variables, which hold nothing, are read as these."""
+    columns: Mapping[Any, Any] = data.variables if isinstance(data, Table) else columns_of(data)
+    for node in nodes:
+        if node not in columns and node not in unseen:
+            problem = f"the data. If it is hidden, say how many states it has: hidden={{{node!r}: 2}}"
+            raise UnknownVariable.named(node, [*map(str, columns), *unseen], problem)
+    _refuse_seen(unseen, data if isinstance(data, Table) else columns)
     if isinstance(data, Table):
         return data
-    columns = dict(columns_of(data))
-    return Table.read(columns, [variable for name, variable in unseen.items() if name in columns])
+    used = {name: columns[name] for name in nodes if name in columns}
+    return Table.read(used, [variable for name, variable in unseen.items() if name in used])
+
+
+def _refuse_others(unseen: Iterable[str], nodes: Sequence[str]) -> None:
+    for name in unseen:
+        if name not in nodes:
+            raise UnknownVariable.named(name, nodes, "the graph, though hidden= has it")
+
+
+def _refuse_other_sizes(unseen: Mapping[str, Variable], known: Mapping[str, Variable]) -> None:
+    """Refuse hidden variables of which a network says something else; states without names only have a number."""
+    for name, variable in unseen.items():
+        own, wanted = known[name].states, variable.states
+        if own != wanted and (len(own) != len(wanted) or wanted != Variable(name, len(wanted)).states):
+            raise InvalidArgument(
+                f"hidden= gives {name!r} the states {list(wanted)}, the network has {list(own)}. Leave it out of "
+                "hidden=, or give the graph alone: network.graph."
+            )
+
+
+def _refuse_seen(unseen: Iterable[str], rows: Table | Cases | Mapping[Any, Any]) -> None:
+    """Refuse hidden variables that rows have values of."""
+    for name in unseen:
+        if isinstance(rows, Cases):
+            is_seen = rows.visibility.get(name, "hidden") != "hidden"
+        elif isinstance(rows, Table):
+            is_seen = name in rows.variables and rows.missing.get(name, 0) < rows.num_rows
+        else:
+            is_seen = name in rows and has_values(name, rows[name])
+        if is_seen:
+            raise InvalidArgument(
+                f"{name!r} is in hidden=, but has values in the data. Leave it out of hidden=, and its empty cells are "
+                "completed; or drop the column, and it is hidden. Table.read(..., variables=...) names states that no "
+                "row has."
+            )
 
 
 def hidden_variables(hidden: Mapping[str, int] | Iterable[Variable]) -> dict[str, Variable]:

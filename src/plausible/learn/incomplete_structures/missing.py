@@ -69,7 +69,7 @@ def treat_missing(table: Table, search: StructureSearch, missing: Missing) -> Tr
         return _by_gaussian(table, search)
     if missing not in get_args(Treatment):
         hint = suggestion(missing, get_args(Treatment))
-        raise InvalidArgument(f"missing={missing!r} is none of {', '.join(get_args(Treatment))}, or SEMRules.{hint}")
+        raise InvalidArgument(f"missing={missing!r} is nothing to do about cells; nor is it SEMRules.{hint}")
     if missing == "complete-rows":
         whole = complete_rows(table)
         found, scores = search.on(TableStatistics(whole))

@@ -39,9 +39,9 @@ class MixtureClustering(Clusterer):
     """A mixture P(x) = Σ_k π_k P(discrete features | k) N(numbers; μ_k, Σ_k), fitted by EM.
 
     Discrete features are independent given the cluster (naive Bayes, K&F figure 19.7); numbers are Gaussian there.
-    Missing cells are summed out exactly, in fitting and in predicting. Columns of fractional numbers are continuous,
-    all others have states, as `Table.read` has it; `Table.read(X, {"age": Variable("age")})` makes any column of
-    numbers continuous. Cost of a step: O(rows K (states + d²)), and O(patterns K d³) for matrices.
+    Missing cells are summed out exactly, in fitting and in predicting. Columns of fractional numbers are continuous, all
+    others have states, and so have whole numbers, unless cells are missing among more than 20 different ones;
+    `Table.read(X, {"age": Variable("age")})` says otherwise. Cost of a step: O(rows K (states + d²)), and O(patterns K d³) for matrices.
 
     Parameters
     ----------
@@ -251,9 +251,6 @@ class MixtureClustering(Clusterer):
             raise InvalidArgument(
                 f"n_clusters={self.n_clusters} is more than n_samples={table.num_rows}: each cluster needs a row."
             )
-        for name, number in table.missing.items():
-            if number == table.num_rows and not isinstance(X, Table):
-                raise InvalidArgument(f"The column {name!r} has no value at all: leave it out.")
         if hasattr(X, "columns") and all(isinstance(name, str) for name in X.columns):
             self.feature_names_in_ = np.array(list(table.variables), dtype=object)
         elif hasattr(self, "feature_names_in_"):

@@ -7,6 +7,7 @@ from typing import Any
 
 from plausible.data.statistics import Statistics
 from plausible.data.table import Table
+from plausible.errors import counted
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.equivalence import essential_graph
 from plausible.learn.estimation.fit import learn_parameters
@@ -77,8 +78,9 @@ class StructureResult:
 
     def __str__(self) -> str:
         treated = f", missing cells: {self.missing}" if self.missing else ""
-        steps = f" after {self.steps} steps" if self.steps else ""
+        steps = f" after {counted(self.steps, 'step')}" if self.steps else ""
+        size = f"{counted(len(self.graph), 'variable')}, {counted(self.graph.num_edges, 'edge')}"
         return (
-            f"{self.method}: {len(self.graph)} variables, {self.graph.num_edges} edges, {self.score_name} "
-            f"{self.score:.6g} ({self.stopped}{steps}, {self.seconds:.2g} s{treated})"
+            f"{self.method}: {size}, {self.score_name} {self.score:.6g} "
+            f"({self.stopped}{steps}, {self.seconds:.2g} s{treated})"
         )
