@@ -39,9 +39,10 @@ class MixtureClustering(Clusterer):
     """A mixture P(x) = Σ_k π_k P(discrete features | k) N(numbers; μ_k, Σ_k), fitted by EM.
 
     Discrete features are independent given the cluster (naive Bayes, K&F figure 19.7); numbers are Gaussian there.
-    Missing cells are summed out exactly, in fitting and in predicting. Columns of fractional numbers are continuous, all
-    others have states, and so have whole numbers, unless cells are missing among more than 20 different ones;
-    `Table.read(X, {"age": Variable("age")})` says otherwise. Cost of a step: O(rows K (states + d²)), and O(patterns K d³) for matrices.
+    Missing cells are summed out exactly, in fitting and in predicting. Columns of fractional numbers are continuous,
+    all others have states, and so have whole numbers, unless cells are missing among more than 20 different ones;
+    `Table.read(X, {"age": Variable("age")})` says otherwise. Cost of a step: O(rows K (states + d²)), and
+    O(patterns K d³) for matrices.
 
     Parameters
     ----------
