@@ -42,6 +42,14 @@ class ChainSteps(NamedTuple):
         """All steps of a chain."""
         return self.burn_in + self.num_draws * self.thin
 
+    def after(self, num_steps: int) -> ChainSteps:
+        """What is left where chains have made so many steps: those of the burn-in that are missing, and all draws.
+
+        >>> ChainSteps(burn_in=100, num_draws=50, thin=1).after(30).burn_in
+        70
+        """
+        return self._replace(burn_in=max(self.burn_in - num_steps, 0))
+
 
 class ChainRun(NamedTuple, Generic[StateT]):
     """What chains went through.

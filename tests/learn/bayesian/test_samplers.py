@@ -344,3 +344,56 @@ def test_what_cannot_be_drawn_is_refused_with_advice():
         draws.interval("a", 2.0)
     with pytest.raises(InvalidArgument, match="other rows"):
         sample_parameters(GRAPH, columns(ROWS[:3]), start=draws.states)
+
+
+def test_new_rows_are_not_charged_for_what_was_set_in_them():
+    """log P(a, c | do(b)) is log P(a) + log P(c | a, b) at the one draw that is averaged; seen b is charged."""
+    draws = sample_parameters(GRAPH, columns(ROWS), PRIOR, lengths=SHORT)
+    rows = {"a": [1, 1], "b": [0, 0], "c": [2, 2]}
+    table = Table.read(rows, GRAPH.variables, interventions={"b": [True, False]})
+    found = draws.log_predictive(table, max_draws=1)
+    a, b, c = (draws._table(draws._chosen(1)[0][1], name) for name in "abc")
+    assert found[0] == pytest.approx(np.log(a[1] * c[0, 1, 2]), abs=1e-12)
+    assert found[1] == pytest.approx(np.log(a[1] * b[1, 0] * c[0, 1, 2]), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("method", "other"), [("collapsed", "parameters"), ("parameters", "collapsed"), ("rows", "prior")]
+)
+def test_states_of_another_sampler_are_refused_by_name(method, other):
+    lengths = ChainLengths(num_draws=4, num_chains=2, burn_in=0, thin=1)
+    samplers = {"parameters": ParameterWalk(tuning=0)}
+    states = sample_parameters(GRAPH, columns(ROWS), method=samplers.get(other, other), lengths=lengths).states
+    with pytest.raises(InvalidArgument, match="states of another sampler"):
+        sample_parameters(GRAPH, columns(ROWS), method=samplers.get(method, method), start=states, lengths=lengths)
+
+
+def test_a_run_that_was_stopped_in_its_burn_in_finishes_it():
+    """The draws are those of a run that was never stopped, and come from steps after the tuning."""
+    lengths = ChainLengths(num_draws=5, num_chains=2, burn_in=20, thin=1)
+    walk = ParameterWalk(tuning=20)
+    whole = sample_parameters(GRAPH, columns(ROWS), PRIOR, method=walk, lengths=lengths, seed=3)
+    stopped = sample_parameters(
+        GRAPH, columns(ROWS), PRIOR, method=walk, lengths=lengths, seed=3, progress=lambda told: told.num_steps == 7
+    )
+    again = sample_parameters(GRAPH, columns(ROWS), PRIOR, method=walk, lengths=lengths, start=stopped.states)
+    np.testing.assert_array_equal(again.tables, whole.tables)
+    with pytest.raises(InvalidArgument, match="tuned in its first 20 steps"):
+        sample_parameters(GRAPH, columns(ROWS), PRIOR, method=walk, lengths=SHORT, start=stopped.states)
+
+
+def test_few_draws_are_told_and_not_an_error():
+    short = sample_parameters(GRAPH, columns(ROWS), PRIOR, lengths=SHORT, progress=lambda told: told.num_steps == 2)
+    assert "Chains of 2 draws" in short.advice
+    assert np.isnan(short.effective_sample_size)
+
+
+def test_a_walk_that_is_refused_is_told_of_its_own_options():
+    wild = ParameterWalk(step_size=500.0, tuning=0)
+    assert "ParameterWalk(step_size=" in sample_parameters(GRAPH, columns(ROWS), method=wild, lengths=SHORT).advice
+
+
+def test_weights_that_all_underflow_are_refused():
+    """With tiny pseudo-counts no draw of the prior leaves both states of a coin a chance."""
+    with pytest.raises(InvalidArgument, match="no chance, up to underflow"):
+        sample_parameters("a -> b", {"a": [0, 1], "b": [0, 1]}, Dirichlet(1e-6), method="prior", lengths=SHORT)

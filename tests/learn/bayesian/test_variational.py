@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,8 +11,9 @@ from scipy.special import digamma, gammaln
 from bayesian_oracle import Enumerated
 from plausible.cpds import TableCPD
 from plausible.data.table import Table
-from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.errors import InvalidArgument, TooLarge, UnknownVariable
 from plausible.graphs import DAG
+from plausible.learn.bayesian.cell_beliefs import first_beliefs, named_beliefs, swept
 from plausible.learn.bayesian.completion_problem import CompletionProblem
 from plausible.learn.bayesian.family_tables import FamilyTables
 from plausible.learn.bayesian.variational import variational_bayes, variational_init, variational_step
@@ -201,3 +203,69 @@ def _starved():
     problem = CompletionProblem.of(DAG([], nodes=["a"]), {"a": [0, 1]}, Dirichlet(1e-5))
     state = variational_init(problem)
     return problem, type(state)(state.parameters, np.array([2.0, 0.0]), state.trace)
+
+
+# --- mean field ---
+
+TWO_CAUSES = "H -> a; H -> b; H -> c; G -> a; G -> c"
+SEEN = {"a": [0, 0, 1, None, 1, 0] * 3, "b": [0, None, 1, 1, 1, 0] * 3, "c": [None, 0, 1, 1, 0, 0] * 3}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_bound_of_mean_field_rises_and_stays_below_that_of_the_exact_posterior(seed):
+    """A product over cells is one of all Q(h): at the same Q(θ) its bound is at most that of the best one."""
+    fit = variational_bayes(TWO_CAUSES, SEEN, hidden={"H": 2, "G": 3}, cells="mean-field", seed=seed)
+    assert (np.diff(fit.trace) >= -1e-9).all()
+    exact = replace(fit.state, beliefs=None)
+    assert fit.bound <= variational_step(fit.problem, exact).bound + 1e-9
+    assert fit.bound < variational_bayes(TWO_CAUSES, SEEN, hidden={"H": 2, "G": 3}, restarts=5, seed=seed).bound
+
+
+def test_one_update_of_mean_field_is_that_by_listing_states():
+    """q(g) ∝ exp Σ_h q(h) [ln θ(g) + ln θ(a | h, g) + ln θ(c | h, g)], in the order of the sweep."""
+    problem = CompletionProblem.of("H -> x; G -> x", {"x": [0, 1]}, hidden={"H": 2, "G": 2})
+    rng = np.random.default_rng(0)
+    logs = np.log(problem.tables.draw(np.ones(len(problem.pseudo_counts)), rng))
+    found = named_beliefs(problem, swept(problem, logs, first_beliefs(problem)))
+    tables, order = problem.tables.named(logs), list(problem.tables.variables)
+    x = tables["x"] if problem.tables.parents["x"] == ("H", "G") else tables["x"].swapaxes(0, 1)
+    for row in range(2):
+        q = {"H": np.full(2, 0.5), "G": np.full(2, 0.5)}
+        for name in (n for n in order if n in q):
+            other = "G" if name == "H" else "H"
+            score = tables[name] + (x[..., row] @ q[other] if name == "H" else q[other] @ x[..., row])
+            q[name] = np.exp(score) / np.exp(score).sum()
+        for name, belief in q.items():
+            np.testing.assert_allclose(found[name][row], belief, atol=1e-12)
+
+
+def test_with_one_missing_cell_a_row_mean_field_is_exact():
+    data = {"a": [0, 1, None, 1, 0], "b": [0, None, 1, 1, 0], "c": [None, 1, 1, 0, 0]}
+    start = variational_bayes("a -> b; b -> c; a -> c", data, max_steps=0).state
+    problem = CompletionProblem.of("a -> b; b -> c; a -> c", data)
+    factored = variational_step(problem, replace(start, beliefs=first_beliefs(problem)))
+    exact = variational_step(problem, start)
+    assert factored.bound == pytest.approx(exact.bound, abs=1e-9)
+    np.testing.assert_allclose(factored.counts, exact.counts, atol=1e-9)
+
+
+def test_a_graph_that_is_too_wide_for_a_clique_tree_has_a_bound():
+    """A hidden grid of 24 x 24: "auto" takes mean field, "exact" is refused."""
+    num = 24
+    edges = [(f"h{i}_{j}", f"h{i + 1}_{j}") for i in range(num - 1) for j in range(num)]
+    edges += [(f"h{i}_{j}", f"h{i}_{j + 1}") for i in range(num) for j in range(num - 1)]
+    graph = DAG([*edges, (f"h{num - 1}_{num - 1}", "x")])
+    hidden = {f"h{i}_{j}": 2 for i in range(num) for j in range(num)}
+    fit = variational_bayes(graph, {"x": [0, 1, 1]}, hidden=hidden, max_steps=2)
+    assert (np.diff(fit.trace) >= -1e-9).all()
+    assert fit.probabilities("h3_3").sum(axis=1) == pytest.approx([1.0] * 3)
+    with pytest.raises(TooLarge):
+        variational_bayes(graph, {"x": [0, 1, 1]}, hidden=hidden, cells="exact", max_steps=0)
+    with pytest.raises(InvalidArgument, match="'mean-field'"):
+        variational_bayes("a -> b", {"a": [0, 1], "b": [0, 1]}, cells="meanfield")
+
+
+def test_clustering_takes_progress_and_a_limit_of_time():
+    data = {name: [0, 1, 1, 0] * 5 for name in "abc"}
+    assert cluster_by_variational_bayes(data, 2, time_limit=0).stopped == "time limit"
+    assert cluster_by_variational_bayes(data, 2, progress=lambda state: True).stopped == "interrupted"

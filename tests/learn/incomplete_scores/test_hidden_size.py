@@ -188,3 +188,23 @@ def test_the_budget_counts_parameters_and_degrees_of_freedom():
     assert budget.is_affordable
     assert not parameter_budget(graph, data, hidden={"H": 20}).is_affordable
     assert parameter_budget("x0 -> x1", {"x0": [0], "x1": [0]}).share == math.inf
+
+
+def test_numbers_that_are_too_large_for_a_score_are_told_and_the_others_kept():
+    rng = np.random.default_rng(0)
+    data = {name: rng.integers(0, 2, 60).tolist() for name in "abc"}
+    found = choose_cardinality("H -> a; H -> b; H -> c", data, "H", [1, 4], "exact")
+    assert [score.cardinality for score in found.tried] == [1]
+    assert "tiny data" in found.refused[4]
+    assert len(repr(found)) < 200
+    limited = choose_cardinality("H -> a; H -> b; H -> c", data, "H", [1, 2, 3], time_limit=0.0)
+    assert [score.cardinality for score in limited.tried] == [1]
+
+
+def test_a_number_in_place_of_numbers_and_an_observed_variable_are_named():
+    data = {name: [0, 1, 1, 0] for name in "abc"}
+    with pytest.raises(InvalidArgument, match=r"range\(1, 6\), not 4"):
+        choose_cardinality("H -> a; H -> b; H -> c", data, "H", 4)
+    for choose in (choose_cardinality, grow_cardinality):
+        with pytest.raises(InvalidArgument, match="'a' is a column of the data"):
+            choose("H -> a; H -> b; H -> c", data, "a")

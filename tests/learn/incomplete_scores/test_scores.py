@@ -1,6 +1,8 @@
 """Scores of structures on incomplete data, against sums over all completions."""
 
+import itertools
 import math
+import time
 
 import numpy as np
 import pytest
@@ -15,7 +17,8 @@ from plausible.learn.estimation.priors import K2, BDeu, Dirichlet
 from plausible.learn.gradients.observed import tables_of
 from plausible.learn.incomplete_scores.candidate import candidate_estimate
 from plausible.learn.incomplete_scores.comparison import compare_scores
-from plausible.learn.incomplete_scores.exact import exact_completions
+from plausible.learn.incomplete_scores.effective_dimension import effective_dimension
+from plausible.learn.incomplete_scores.exact import _least_counts, exact_completions
 from plausible.learn.incomplete_scores.laplace import laplace_integral, posterior_curvature
 from plausible.learn.incomplete_scores.score import INCOMPLETE_SCORES, score_incomplete
 from plausible.learn.incomplete_scores.task import ScoreOptions, ScoreTask
@@ -114,11 +117,11 @@ def test_the_candidate_method_is_exact_at_any_parameters_with_the_exact_posterio
     else:
         task = ScoreTask.of(GRAPHS[1], tiny(2)[1], Dirichlet(0.7))
     counts, log_numbers = exact_completions(task)
-    log_weights = log_numbers + task.rows.log_marginal(counts)
+    log_weights = log_numbers + task.log_marginal(counts)
     rng = np.random.default_rng(0)
     drawn = rng.gamma(1.0, size=(5, len(task.theta))) + 0.01
-    candidates = drawn / task.rows.row_sums(drawn)[:, task.rows.row_of_entry]
-    found = candidate_estimate(task, candidates, counts, log_weights)
+    candidates = task.tables.normalized(drawn)
+    found = candidate_estimate(task, candidates, counts[None], log_weights[None])
     assert found.by_candidate == pytest.approx([np.logaddexp.reduce(log_weights)] * 5, abs=1e-9)
     assert found.error == pytest.approx(0.0, abs=1e-9)
 
@@ -153,7 +156,7 @@ def test_the_curvature_is_that_of_finite_differences(seed):
     task = ScoreTask.of(GRAPHS[seed], table, Dirichlet(1.5))
     network, tables = task.fit.network, tables_of(task.fit.network)
     names, shapes = list(network.variables), {name: values.shape for name, values in tables.items()}
-    order = list(task.rows.tables)
+    order = list(task.tables.shapes)
 
     def log_posterior(point):
         start, made = 0, {}
@@ -289,3 +292,96 @@ def test_exhaustive_scoring_finds_the_structure_that_made_the_rows():
     found = compare_scores(graphs, data, ["bic", "laplace", "cheeseman-stutz", "variational"], options=QUICK)
     assert {found.best(name) for name in ("bic", "laplace", "cheeseman-stutz", "variational")} == {"AB"}
     assert found.to_frame().shape == (3, 4)
+
+
+# --- dimension, orders of states, noise ---
+
+
+@pytest.mark.parametrize("num_edges", [0, 21])
+def test_on_complete_data_the_effective_dimension_is_that_of_bic_however_few_rows_there_are(num_edges):
+    """Seven coins and twenty rows: a complete graph has 127 parameters, though the rows are at most twenty."""
+    rng = np.random.default_rng(0)
+    rows = {name: rng.integers(0, 2, 20).tolist() for name in "abcdefg"}
+    edges = [(one, other) for place, one in enumerate("abcdefg") for other in "abcdefg"[place + 1 :]]
+    graph = DAG(edges[:num_edges], nodes=list("abcdefg"))
+    bic, effective = (score_incomplete(graph, rows, name).value for name in ("bic", "bic-effective"))
+    assert effective == pytest.approx(bic, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("num_children", "num_states", "want"), [(3, 2, 7), (4, 2, 9), (4, 3, 13), (5, 3, 17), (12, 2, 25), (14, 3, 44)]
+)
+def test_the_effective_dimension_is_that_of_the_latent_class_model_and_not_of_the_rows(num_children, num_states, want):
+    """Known dimensions of latent class models of bits; four bits with three classes lack one (Goodman 1974)."""
+    names = [f"x{place}" for place in range(num_children)]
+    task = ScoreTask.of(DAG([("H", n) for n in names]), {n: [0, 1, 1] for n in names}, None, {"H": num_states})
+    assert effective_dimension(task) == want
+
+
+def test_what_no_row_shows_together_is_not_told():
+    """a and c are never seen together: a chain is told whole by its pairs, a common effect is not."""
+    data = {"a": [0, 1, None, None], "b": [0, 1, 0, 1], "c": [None, None, 1, 0]}
+    assert effective_dimension(ScoreTask.of("a -> b; b -> c", data)) == 5
+    assert effective_dimension(ScoreTask.of("a -> c; b -> c", data)) == 4
+
+
+def test_drawn_orders_of_seven_states_stand_for_all_of_them():
+    """The order given is one of 5040, however many are drawn; against the sum over all 5040."""
+    data = {"x": list(range(7)) * 6}
+    task = ScoreTask.of("H -> x", data, K2(), {"H": 7})
+    counts = task.tables.flat({"H": np.full(7, 6.0), "x": 6.0 * np.eye(7)})
+    theta = task.tables.normalized(counts + task.pseudo_counts)
+    tables, log_shares = task.renamed(theta)
+    assert np.logaddexp.reduce(log_shares) == pytest.approx(0.0, abs=1e-12)
+    assert log_shares[0] == pytest.approx(-math.log(5040))
+    assert not (tables[1:] == tables[0]).all(axis=1).any()
+    logs = np.log(task.tables.named(theta)["x"])
+    weights = [6.0 * logs[list(order), range(7)].sum() for order in itertools.permutations(range(7))]
+    weights = np.array(weights) + 6.0 * np.log(task.tables.named(theta)["H"]).sum()
+    density = np.logaddexp.reduce(weights) - math.log(5040) - float(task.log_marginal(counts))
+    found = candidate_estimate(task, theta[None], counts[None, None])
+    assert found.value == pytest.approx(task.completion.log_likelihood(theta) - density, abs=1e-3)
+
+
+def test_the_error_of_the_candidate_method_covers_the_noise_of_its_chains():
+    """Over seeds, what it is off the truth is about as large as it says; it tells that it sits at one fit of EM."""
+    rng = np.random.default_rng(0)
+    rows = {name: rng.integers(0, 2, 9).tolist() for name in "abc"}
+    graph, hidden = "H -> a; H -> b; H -> c", {"H": 2}
+    truth = score_incomplete(graph, rows, "exact", hidden=hidden).value
+    options = ScoreOptions(restarts=1, num_draws=150, burn_in=30)
+    found = [score_incomplete(graph, rows, "candidate", hidden=hidden, seed=s, options=options) for s in range(8)]
+    ratios = [(score.value - truth) / score.error for score in found]
+    assert 0.2 < math.sqrt(np.mean(np.square(ratios))) < 1.4
+    assert "EM found the greatest maximum" in found[0].assumed
+
+
+def test_fractional_weights_are_refused_by_the_candidate_method_with_scores_that_take_them():
+    table = Table.read({"A": [0, None, 1], "B": [0, 1, 1]}, weights=[1, 0.5, 1])
+    with pytest.raises(InvalidArgument, match="score='cheeseman-stutz'"):
+        score_incomplete("A -> B", table, "candidate")
+
+
+def test_laplace_counts_directions_of_all_scales():
+    """|diag(1e14, 1)| has two directions; a flat one is left out with the same pseudo-determinant as by eigenvalues."""
+    found = laplace_integral(0.0, np.diag([1e14, 1.0]))
+    assert found.rank == 2
+    assert found.value == pytest.approx(math.log(2 * math.pi) - 0.5 * math.log(1e14))
+    slope = np.array([[3.0, 1.0, 0.0], [1.0, 2.0, 5.0]])
+    values = np.linalg.eigvalsh(slope.T @ slope)[1:]
+    assert laplace_integral(0.0, slope.T @ slope).curvature == pytest.approx(-0.5 * np.log(values).sum())
+
+
+def test_what_is_far_too_much_for_the_exact_score_is_refused_before_any_sum():
+    """Sixty rows of three bits with a hidden cause of four states: the least number of counts tells at once."""
+    rng = np.random.default_rng(0)
+    rows = {name: rng.integers(0, 2, 60).tolist() for name in "abc"}
+    began = time.perf_counter()
+    with pytest.raises(TooLarge, match="tiny data"):
+        score_incomplete("H -> a; H -> b; H -> c", rows, "exact", hidden={"H": 4})
+    assert time.perf_counter() - began < 2.0
+    small = {name: values[:8] for name, values in rows.items()}
+    task = ScoreTask.of("H -> a; H -> b; H -> c", small, None, {"H": 2})
+    assert _least_counts(task) <= len(exact_completions(task).counts)
+    with pytest.raises(TooLarge, match="time_limit"):
+        score_incomplete("H -> a; H -> b; H -> c", rows, "exact", hidden={"H": 2}, time_limit=0.0)

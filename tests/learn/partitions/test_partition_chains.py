@@ -187,6 +187,16 @@ def test_chains_can_be_pickled_stopped_and_taken_up_again():
     assert "time_limit" in sample_partitions(problem, time_limit=0.0).stopped
 
 
+def test_a_chain_that_was_stopped_in_its_burn_in_finishes_it():
+    """The draws are those of a run that was never stopped."""
+    problem, lengths = _problem(6), ChainLengths(10, 2, 15, 1)
+    whole = sample_partitions(problem, lengths=lengths, seed=3)
+    stopped = sample_partitions(problem, lengths=lengths, seed=3, progress=lambda told: told.num_steps == 6)
+    again = sample_partitions(problem, lengths=lengths, start=stopped.states)
+    assert np.array_equal(again.labels, whole.labels)
+    assert max(len(repr(value)) for value in (whole, whole.problem, whole.states[0])) < 120
+
+
 def test_a_step_finds_room_for_all_clusters():
     """From one cluster to as many as rows, beyond the slots that a step begins with."""
     problem = PartitionProblem.of({"k": ["one"] * 60})

@@ -120,12 +120,17 @@ class CompletionProblem:
 
     @cached_property
     def is_set(self) -> NDArray[np.bool_]:
-        """Which cells were set from outside."""
+        """Which cells of the rows were set from outside."""
+        return self.is_case_set[self.case_of_row]
+
+    @cached_property
+    def is_case_set(self) -> NDArray[np.bool_]:
+        """Which cells of the cases were set from outside."""
         names = list(self.cases.variables)
         masks = np.zeros((len(self.cases.setting_names), len(names)), dtype=np.bool_)
         for place, listed in enumerate(self.cases.setting_names):
             masks[place, [names.index(name) for name in listed]] = True
-        return masks[self.cases.settings[self.case_of_row]]
+        return masks[self.cases.settings]
 
     @cached_property
     def cells(self) -> Ints:
@@ -143,7 +148,11 @@ class CompletionProblem:
 
     def log_marginal(self, codes: Codes) -> float:
         """log P(completed rows), all parameters integrated out."""
-        return self.tables.log_marginal(self.pseudo_counts, self.counts(codes))
+        return float(self.tables.log_marginal(self.pseudo_counts, self.counts(codes)))
+
+    def log_prior(self, flat: Floats) -> float:
+        """The log density of all tables before any data."""
+        return float(self.tables.log_density(self.pseudo_counts, flat))
 
     # --- the clique tree ---
 

@@ -96,7 +96,7 @@ def weigh_column(problem: CompletionProblem, codes: Codes, column: int, rows: Pl
         free = ~problem.is_set[rows, layout.scopes[family][-1]]
         found += logs[layout.part(family)][layout.places(family, wide)].reshape(found.shape) * free[:, None]
     log_chances = np.asarray(found - np.logaddexp.reduce(found, axis=1, keepdims=True))
-    return WeighedColumn(log_chances, layout.log_marginal(problem.pseudo_counts, counts))
+    return WeighedColumn(log_chances, float(layout.log_marginal(problem.pseudo_counts, counts)))
 
 
 def block_log_ratio(before: WeighedColumn, after: WeighedColumn, old: Places, new: Places) -> float:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.learn.log_gamma import log_rising, stirling_rest
 from plausible.variables import Variable
 
 if TYPE_CHECKING:
@@ -67,9 +68,18 @@ class FamilyTables:
         return np.repeat(np.arange(len(lengths)), lengths)
 
     @cached_property
+    def _row_starts(self) -> Ints:
+        return np.flatnonzero(np.append(True, np.diff(self.row_of_entry) > 0))
+
+    @cached_property
     def num_rows(self) -> int:
         """How many rows all tables have."""
         return sum(math.prod(shape[:-1]) for shape in self.shapes.values())
+
+    @property
+    def num_free(self) -> int:
+        """How many entries are free, as each row sums to one."""
+        return len(self.row_of_entry) - self.num_rows
 
     def part(self, name: str) -> slice:
         """Where the table of a variable is."""
@@ -82,17 +92,19 @@ class FamilyTables:
 
     def flat(self, named: Mapping[str, Floats]) -> Floats:
         """The inverse of `named`, for one set of tables."""
-        return np.concatenate([np.zeros(0), *(named[name].ravel() for name in self.shapes)])
+        return np.concatenate([np.zeros(0), *(np.ravel(named[name]) for name in self.shapes)])
 
     # --- rows ---
 
     def row_sums(self, flat: Floats) -> Floats:
-        """The sum of each row."""
-        return np.bincount(self.row_of_entry, flat, self.num_rows).astype(np.float64)
+        """The sum of each row, along the last axis."""
+        if not self.num_rows:
+            return np.zeros((*flat.shape[:-1], 0))
+        return np.asarray(np.add.reduceat(flat, self._row_starts, axis=-1))
 
     def normalized(self, flat: Floats) -> Floats:
         """Rows over their sums, which are positive."""
-        return np.asarray(flat / self.row_sums(flat)[self.row_of_entry])
+        return np.asarray(flat / self.row_sums(flat)[..., self.row_of_entry])
 
     def softmax(self, logs: Floats) -> Floats:
         """Rows in proportion to exp(logs)."""
@@ -116,22 +128,32 @@ class FamilyTables:
         uniforms = np.log1p(-rng.random(len(parameters)))
         return np.asarray(np.log(rng.standard_gamma(parameters + 1.0)) + uniforms / parameters)
 
-    def log_density(self, parameters: Floats, tables: Floats) -> float:
-        """Σ over rows of the log Dirichlet density; entries that are zero up to underflow count as the smallest."""
-        from scipy.special import gammaln
+    def log_density(self, parameters: Floats, tables: Floats) -> Floats:
+        """Σ over rows of the log Dirichlet density; entries that are zero up to underflow count as the smallest.
 
-        logs = np.log(np.maximum(tables, 1e-300))
-        constant = gammaln(self.row_sums(parameters)).sum() - gammaln(parameters).sum()
-        return float(constant + (parameters - 1.0) @ logs)
+        Axes but the last are broadcast. With θ = m (1 + d), m the means, the density is written by ln(1 + d) - d, as
+        Σ m d = 0: so that large parameters do not cancel.
+        """
+        positive = np.maximum(tables, 1e-300)
+        sums = self.row_sums(parameters)
+        means = parameters / sums[..., self.row_of_entry]
+        off = (positive - means) / means
+        near = np.abs(off) < 0.5
+        ratios = np.where(near, np.log1p(np.where(near, off, 0.0)), np.log(positive) - np.log(means))
+        rests = stirling_rest(sums).sum(axis=-1) - stirling_rest(parameters).sum(axis=-1)
+        return np.asarray(rests + (parameters * (ratios - off) - np.log(positive)).sum(axis=-1))
 
-    def log_marginal(self, parameters: Floats, counts: Floats) -> float:
-        """log ∫ Π θ^N Dirichlet(θ; α) dθ = Σ log Γ(α + N) / Γ(α) - Σ over rows of log Γ(α_u + N_u) / Γ(α_u)."""
-        from scipy.special import gammaln
+    def log_marginal(self, parameters: Floats, counts: Floats) -> Floats:
+        """log ∫ Π θ^N Dirichlet(θ; α) dθ = Σ log Γ(α + N) / Γ(α) - Σ over rows of log Γ(α_u + N_u) / Γ(α_u).
 
-        entries = gammaln(parameters + counts) - gammaln(parameters)
-        before = self.row_sums(parameters)
-        rows = gammaln(before + self.row_sums(counts)) - gammaln(before)
-        return float(entries.sum() - rows.sum())
+        For each array of counts along the last axis; they need not be whole.
+
+        >>> coin = FamilyTables({"coin": Variable("coin", 2)}, {"coin": ()})
+        >>> float(np.exp(coin.log_marginal(np.ones(2), np.array([2.0, 1.0]))).round(6))  # 2! 1! / 4!
+        0.083333
+        """
+        rows = log_rising(self.row_sums(parameters), self.row_sums(counts))
+        return np.asarray(log_rising(parameters, counts).sum(axis=-1) - rows.sum(axis=-1))
 
     def expected_logs(self, parameters: Floats) -> Floats:
         """E[ln θ] = ψ(a_x) - ψ(Σ a) of Dirichlet rows.
@@ -146,11 +168,8 @@ class FamilyTables:
 
     def divergence(self, parameters: Floats, others: Floats) -> float:
         """KL(Dirichlet(parameters) || Dirichlet(others)), summed over rows."""
-        from scipy.special import gammaln
-
-        sums = gammaln(self.row_sums(parameters)).sum() - gammaln(self.row_sums(others)).sum()
-        entries = gammaln(others).sum() - gammaln(parameters).sum()
-        return float(sums + entries + (parameters - others) @ self.expected_logs(parameters))
+        added = parameters - others
+        return float(added @ self.expected_logs(parameters) - self.log_marginal(others, added))
 
     # --- counts ---
 

@@ -34,6 +34,9 @@ __all__ = ["ParameterDraws"]
 #: Proposals that are taken less often hardly move a chain.
 _LOW_ACCEPTANCE = 0.05
 
+#: Shorter chains tell nothing of themselves.
+_FEWEST_IN_CHAIN = 4
+
 #: Weighted draws that are worth fewer say little.
 _FEWEST = 100
 
@@ -147,17 +150,20 @@ class ParameterDraws:
         Parameters
         ----------
         data
-            Rows over variables of the network.
+            Rows over variables of the network; what was set from outside is not charged for.
         max_draws
             So many draws, evenly spaced, are averaged; each costs a pass over the rows.
         """
         cases = Cases.of(self.problem.tables.variables, data)
         if (cases.case_of_row < 0).any():
             raise InvalidArgument("Some rows weigh nothing: leave them out.")
-        rows = self.problem.tree.prepared_rows(cases.codes)
-        total = np.full(cases.num_cases, -np.inf)
-        for log_weight, tables in self._chosen(max_draws):
-            total = np.logaddexp(total, log_weight + rows.answer(tables).log_totals)
+        total, chosen = np.full(cases.num_cases, -np.inf), self._chosen(max_draws)
+        for place, set_names in enumerate(cases.setting_names):
+            here = np.flatnonzero(cases.settings == place)
+            rows = self.problem.tree.prepared_rows(cases.codes[here])
+            for log_weight, tables in chosen:
+                answers = rows.answer(self.problem.sources(tables, set_names))
+                total[here] = np.logaddexp(total[here], log_weight + answers.log_totals)
         return np.asarray(total[cases.case_of_row])
 
     def predictive(self, target: str, evidence: EvidenceLike | None = None, *, max_draws: int = 200) -> Factor:
@@ -208,10 +214,13 @@ class ParameterDraws:
     def effective_sample_size(self) -> float:
         """How many independent draws these are worth: 1 / Σ w² of weights, else the smallest of the entries of tables.
 
-        Families of hidden variables are left out; the log posterior counts as an entry.
+        Families of hidden variables are left out; the log posterior counts as an entry. NaN where chains have too few
+        draws to tell.
         """
         if self.log_weights.any():
             return float(1.0 / (self.weights**2).sum())
+        if self._is_short:
+            return float("nan")
         sizes = [effective_sample_size(self.draws(name)).min() for name in self._labelled]
         return float(min([effective_sample_size(self.log_posteriors), *sizes]))
 
@@ -229,7 +238,12 @@ class ParameterDraws:
         if refused:
             return (
                 f"{refused[0]!r} took {self.acceptance[refused[0]]:.2g} of its proposals: the chains hardly moved. "
-                "Take smaller blocks, BlockMetropolis(block_size=...), or RowGibbs()."
+                f"{self.sampler.remedy}"
+            )
+        if self._is_short:
+            return (
+                f"Chains of {self.log_posteriors.shape[1]} draws tell nothing of how far they can be trusted: draw at "
+                f"least {_FEWEST_IN_CHAIN}, and rather hundreds."
             )
         worst = max([self.diagnostics.r_hat, *(float(ratios.max()) for ratios in self.r_hats.values())])
         if worst > MAX_R_HAT:
@@ -241,6 +255,10 @@ class ParameterDraws:
         return f"<ParameterDraws: {chains} chains of {draws} draws by {self.sampler!r}>"
 
     # --- inside ---
+
+    @property
+    def _is_short(self) -> bool:
+        return bool(self.log_posteriors.shape[1] < _FEWEST_IN_CHAIN)
 
     @property
     def _labelled(self) -> list[str]:

@@ -69,6 +69,9 @@ class ParameterState:
         """The random numbers of the next step."""
         return np.random.default_rng([self.seed, self.num_steps])
 
+    def __repr__(self) -> str:
+        return f"<ParameterState: {len(self.tables)} entries of tables, {self.num_steps} steps>"
+
 
 class ParameterSampler(Protocol):
     """A way to draw parameters."""
@@ -77,14 +80,25 @@ class ParameterSampler(Protocol):
     def tuning(self) -> int:
         """How many first steps tune the sampler, and are no draws."""
 
+    @property
+    def remedy(self) -> str:
+        """What to do where nearly all proposals are refused."""
+
     def proposed(self, problem: CompletionProblem) -> list[str]:
         """The variables for which a step proposes something that may be refused, once each."""
+
+    def takes(self, problem: CompletionProblem, state: ParameterState) -> bool:
+        """Whether a state has what a step needs; those of some other samplers have not."""
 
     def init(self, problem: CompletionProblem, seed: int) -> ParameterState:
         """The state before the first step."""
 
     def step(self, problem: CompletionProblem, state: ParameterState) -> ParameterState:
         """A step that leaves P(θ | data) as it is."""
+
+
+def _has_completion(problem: CompletionProblem, state: ParameterState) -> bool:
+    return state.codes.shape == problem.codes.shape
 
 
 def _first(problem: CompletionProblem, codes: Codes, tables: Floats, seed: int) -> ParameterState:
@@ -108,9 +122,9 @@ def _with_completion(
     counts = problem.counts(codes)
     after = problem.pseudo_counts + counts
     tables = problem.tables.draw(after, rng)
-    log_posterior = problem.tables.log_marginal(problem.pseudo_counts, counts)
+    log_posterior = float(problem.tables.log_marginal(problem.pseudo_counts, counts))
     if not collapsed:
-        log_posterior += problem.tables.log_density(after, tables)
+        log_posterior += float(problem.tables.log_density(after, tables))
     return replace(
         state,
         tables=tables,
@@ -126,10 +140,15 @@ class _Unrefused:
     """A sampler that needs no tuning, and whose draws are never refused."""
 
     tuning: ClassVar[int] = 0
+    remedy: ClassVar[str] = ""
 
     def proposed(self, problem: CompletionProblem) -> list[str]:
         """Nothing."""
         return []
+
+    def takes(self, problem: CompletionProblem, state: ParameterState) -> bool:
+        """States with completed rows."""
+        return _has_completion(problem, state)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +224,7 @@ class BlockMetropolis:
     block_size: int | None = None
 
     tuning: ClassVar[int] = 0
+    remedy: ClassVar[str] = "Take smaller blocks, BlockMetropolis(block_size=...), or RowGibbs()."
 
     def __post_init__(self) -> None:
         if self.block_size is not None:
@@ -214,6 +234,10 @@ class BlockMetropolis:
         """The variables with missing cells."""
         columns = (problem.codes < 0).sum(axis=0).tolist()
         return [name for name, missing in zip(problem.tables.variables, columns, strict=True) if missing]
+
+    def takes(self, problem: CompletionProblem, state: ParameterState) -> bool:
+        """States with completed rows."""
+        return _has_completion(problem, state)
 
     def init(self, problem: CompletionProblem, seed: int) -> ParameterState:
         """A random completion."""
@@ -249,6 +273,8 @@ class ParameterWalk:
     step_size: float = 1.0
     tuning: int = 200
 
+    remedy: ClassVar[str] = "Take smaller steps or longer tuning, ParameterWalk(step_size=..., tuning=...)."
+
     def __post_init__(self) -> None:
         check_number("step_size", self.step_size, above=0)
         check_count("tuning", self.tuning)
@@ -257,13 +283,17 @@ class ParameterWalk:
         """All variables."""
         return list(problem.tables.variables)
 
+    def takes(self, problem: CompletionProblem, state: ParameterState) -> bool:
+        """States of a random walk."""
+        return len(state.coordinates) == len(problem.pseudo_counts)
+
     def init(self, problem: CompletionProblem, seed: int) -> ParameterState:
         """A draw of the prior."""
         coordinates = problem.tables.draw_log_gammas(problem.pseudo_counts, np.random.default_rng([seed, 0, 1]))
         tables = problem.tables.softmax(coordinates)
         scales = self.step_size / np.sqrt(np.diff(problem.tables.starts))
         first = _first(problem, _NO_ROWS, tables, seed)
-        log_posterior = problem.log_likelihood(tables) + problem.tables.log_density(problem.pseudo_counts, tables)
+        log_posterior = problem.log_likelihood(tables) + problem.log_prior(tables)
         return replace(first, coordinates=coordinates, scales=scales, log_posterior=log_posterior)
 
     def step(self, problem: CompletionProblem, state: ParameterState) -> ParameterState:
@@ -274,7 +304,7 @@ class ParameterWalk:
         here = layout.log_softmax(state.coordinates) + sums[layout.row_of_entry]
         scales, accepted = state.scales.copy(), state.num_accepted.copy()
         tables = state.tables
-        log_likelihood = state.log_posterior - layout.log_density(alpha, tables)
+        log_likelihood = state.log_posterior - problem.log_prior(tables)
         for column, name in enumerate(layout.variables):
             part = layout.part(name)
             there = here.copy()
@@ -282,7 +312,8 @@ class ParameterWalk:
             proposed = layout.softmax(there)
             log_proposed = problem.log_likelihood(proposed)
             # The prior of log g is α log g - g.
-            log_prior = alpha[part] @ (there - here)[part] - (np.exp(there[part]) - np.exp(here[part])).sum()
+            with np.errstate(over="ignore"):
+                log_prior = alpha[part] @ (there - here)[part] - (np.exp(there[part]) - np.exp(here[part])).sum()
             taken = bool(np.log1p(-rng.random()) < log_proposed - log_likelihood + log_prior)
             if taken:
                 here, tables, log_likelihood = there, proposed, log_proposed
@@ -293,7 +324,7 @@ class ParameterWalk:
             state,
             tables=tables,
             means=tables,
-            log_posterior=log_likelihood + layout.log_density(alpha, tables),
+            log_posterior=log_likelihood + problem.log_prior(tables),
             coordinates=here,
             scales=scales,
             num_accepted=accepted,
@@ -307,6 +338,10 @@ class PriorWeighting(_Unrefused):
 
     Also estimates P(D). Weights collapse with more than a few rows: the effective sample size tells.
     """
+
+    def takes(self, problem: CompletionProblem, state: ParameterState) -> bool:
+        """All states: nothing but their random numbers is used."""
+        return True
 
     def init(self, problem: CompletionProblem, seed: int) -> ParameterState:
         """A draw of the prior, not weighted yet."""
@@ -322,6 +357,6 @@ class PriorWeighting(_Unrefused):
             tables=tables,
             means=tables,
             log_weight=log_weight,
-            log_posterior=log_weight + problem.tables.log_density(problem.pseudo_counts, tables),
+            log_posterior=log_weight + problem.log_prior(tables),
             num_steps=state.num_steps + 1,
         )

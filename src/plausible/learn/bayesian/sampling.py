@@ -77,7 +77,8 @@ def sample_parameters(
     lengths
         How many chains and draws; 4 chains of 500 draws, 200 steps before the first, unless given.
     start
-        The states of a run before, which then goes on: no burn-in is repeated.
+        The states of a run before with the same sampler, which then goes on. Steps that they have made count as
+        burn-in, so that none is repeated, and one that was stopped is finished.
     seed
         Of all choices; states that are given bring their own.
     progress
@@ -98,16 +99,16 @@ def sample_parameters(
     problem = CompletionProblem.of(graph, data, prior, hidden=hidden)
     sampler = _sampler(method)
     options = lengths or ChainLengths(num_draws=500, burn_in=200, thin=1)
-    burn_in = 0 if start else options.burn_in
-    if not start and sampler.tuning > burn_in:
-        raise InvalidArgument(
-            f"{sampler!r} is tuned in its first {sampler.tuning} steps, but burn_in={burn_in}: draws would come from a "
-            "chain that changes. Raise burn_in, or lower tuning."
-        )
     seeds = generator_of(seed).integers(2**63, size=options.num_chains)
-    first = _given(problem, start) if start else tuple(sampler.init(problem, int(word)) for word in seeds)
-    steps = ChainSteps(burn_in, options.num_draws, options.thin)
-    run = run_chains(lambda state: sampler.step(problem, state), first, steps, progress, time_limit)
+    made = _given(problem, sampler, start) if start else tuple(sampler.init(problem, int(word)) for word in seeds)
+    done = min(state.num_steps for state in made)
+    steps = ChainSteps(options.burn_in, options.num_draws, options.thin).after(done)
+    if sampler.tuning > done + steps.burn_in:
+        raise InvalidArgument(
+            f"{sampler!r} is tuned in its first {sampler.tuning} steps, but burn_in={options.burn_in}: draws would "
+            "come from a chain that changes. Raise burn_in, or lower tuning."
+        )
+    run = run_chains(lambda state: sampler.step(problem, state), made, steps, progress, time_limit)
     return _drawn(problem, sampler, run)
 
 
@@ -119,12 +120,19 @@ def _sampler(method: str | ParameterSampler) -> ParameterSampler:
     return SAMPLERS[method]
 
 
-def _given(problem: CompletionProblem, start: Sequence[ParameterState]) -> tuple[ParameterState, ...]:
+def _given(
+    problem: CompletionProblem, sampler: ParameterSampler, start: Sequence[ParameterState]
+) -> tuple[ParameterState, ...]:
     for state in start:
         if len(state.tables) != len(problem.pseudo_counts):
             raise InvalidArgument("start= has states of chains over other tables: give those of a run on this graph.")
         if state.codes.size and state.codes.shape != problem.codes.shape:
             raise InvalidArgument(f"start= has states of chains over other rows than these {problem.num_rows}.")
+        if not sampler.takes(problem, state):
+            raise InvalidArgument(
+                f"start= has states of another sampler, which {sampler!r} can't go on from: give method= as in the run "
+                "before, or leave start= out."
+            )
     return tuple(start)
 
 
@@ -135,6 +143,13 @@ def _drawn(problem: CompletionProblem, sampler: ParameterSampler, run: ChainRun[
     def gathered(attribute: str) -> Any:
         return np.array([[getattr(state, attribute) for state in chain] for chain in chains])
 
+    log_weights = gathered("log_weight")
+    if np.isneginf(log_weights).all():
+        raise InvalidArgument(
+            f"The rows have no chance, up to underflow, under any of {log_weights.size} draws of the prior, so that "
+            "none weighs anything. Take CollapsedCellGibbs() or RowGibbs(), or larger pseudo-counts."
+        )
+
     taken = sum((b.num_accepted - a.num_accepted for a, b in zip(since, last, strict=True)), start=np.zeros(1))
     steps = max(1, sum(b.num_steps - a.num_steps for a, b in zip(since, last, strict=True)))
     shares = {name: float(taken[problem.tables.scopes[name][-1]] / steps) for name in sampler.proposed(problem)}
@@ -144,7 +159,7 @@ def _drawn(problem: CompletionProblem, sampler: ParameterSampler, run: ChainRun[
         gathered("tables"),
         gathered("means"),
         gathered("log_posterior"),
-        gathered("log_weight"),
+        log_weights,
         shares,
         last,
         run.stopped,

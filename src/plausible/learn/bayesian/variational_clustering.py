@@ -9,7 +9,7 @@ from plausible.errors import InvalidArgument
 from plausible.graphs import DAG
 from plausible.graphs.seeds import Seed
 from plausible.inference.options import check_count
-from plausible.learn.bayesian.variational import VariationalFit, variational_bayes
+from plausible.learn.bayesian.variational import Progress, VariationalFit, variational_bayes
 from plausible.learn.estimation.priors import PriorLike
 
 __all__ = ["cluster_by_variational_bayes"]
@@ -26,6 +26,8 @@ def cluster_by_variational_bayes(
     seed: Seed = 0,
     tolerance: float = 1e-6,
     max_steps: int = 1000,
+    progress: Progress | None = None,
+    time_limit: float | None = None,
 ) -> VariationalFit:
     """Cluster rows by variational Bayes for naive Bayes: a hidden class, features independent given it.
 
@@ -44,7 +46,7 @@ def cluster_by_variational_bayes(
         The columns to use; all unless given.
     cluster
         The name of the hidden variable.
-    restarts, seed, tolerance, max_steps
+    restarts, seed, tolerance, max_steps, progress, time_limit
         As for `variational_bayes`.
 
     Examples
@@ -68,4 +70,6 @@ def cluster_by_variational_bayes(
         seed=seed,
         tolerance=tolerance,
         max_steps=max_steps,
+        progress=progress,
+        time_limit=time_limit,
     )

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.errors import InvalidArgument, NotSupported
+from plausible.learn.log_gamma import log_rising
 from plausible.variables import Variable
 
 __all__ = ["Estimate", "FamilyPosterior", "FilledTable", "Interval", "Unseen"]
@@ -185,18 +186,16 @@ class FamilyPosterior:
     @property
     def log_marginal_likelihood(self) -> float:
         """log ∫ P(counted cases | θ) P(θ) dθ = Σ_u [log Γ(α_u)/Γ(α_u + N_u) + Σ_x log Γ(α_xu + N_xu)/Γ(α_xu)]."""
-        from scipy.special import gammaln
-
         if ((self.prior <= 0) & (self.counts > 0)).any():
             raise NotSupported(
                 f"{self.child.name!r} has cases where the prior rules them out, or no prior at all: the marginal "
                 "likelihood needs one, such as prior=K2()."
             )
         seen = self.counts > 0
-        cells = gammaln(self.parameters[seen]) - gammaln(self.prior[seen])
-        sizes, after = self.prior.sum(axis=-1), self.strength[..., 0]
+        cells = log_rising(self.prior[seen], self.counts[seen])
         rows = ~self.unseen
-        return float(cells.sum() + (gammaln(sizes[rows]) - gammaln(after[rows])).sum())
+        in_rows = log_rising(self.prior.sum(axis=-1)[rows], self.counts.sum(axis=-1)[rows])
+        return float(cells.sum() - in_rows.sum())
 
     def variance_along(self, slopes: Floats) -> float:
         """The variance of Σ slope · θ: Σ over rows of [Σ m g² - (Σ m g)²] / (Σ (α + N) + 1).

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from plausible.cpds import Split, TreeCPD
 from plausible.learn.estimation.family_posterior import FamilyPosterior
 from plausible.learn.estimation.task import FamilyFit, FamilyTask
+from plausible.learn.log_gamma import log_rising
 from plausible.variables import Variable
 
 __all__ = ["TreeLearner"]
@@ -104,11 +105,8 @@ def _scores(counts: Floats, prior: Floats, charge: float | None) -> Floats:
         from scipy.special import xlogy
 
         return np.asarray(xlogy(counts, counts).sum(axis=1) - xlogy(counts.sum(axis=1), counts.sum(axis=1)) - charge)
-    from scipy.special import gammaln
-
     known = np.maximum(prior, _SMALLEST)
-    cells = (gammaln(counts + known) - gammaln(known)).sum(axis=1)
-    return np.asarray(cells + gammaln(known.sum(axis=1)) - gammaln((counts + known).sum(axis=1)))
+    return np.asarray(log_rising(known, counts).sum(axis=1) - log_rising(known.sum(axis=1), counts.sum(axis=1)))
 
 
 def _leaf(context: _Context, task: FamilyTask) -> list[float]:

@@ -6,10 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plausible.learn.incomplete_scores.dirichlet_rows import Floats
+from plausible.inference.sampling.chain_diagnostics import monte_carlo_error
+from plausible.learn.bayesian.completion_problem import Floats
 from plausible.learn.incomplete_scores.task import ScoreTask
 
 __all__ = ["CandidateEstimate", "candidate_estimate"]
+
+#: Chains of fewer draws tell no error.
+_FEWEST_DRAWS = 4
 
 
 class CandidateEstimate(NamedTuple):
@@ -20,7 +24,8 @@ class CandidateEstimate(NamedTuple):
     value
         From the mean of 1 / P(D) over candidates.
     error
-        The standard error of `value`, by how far the candidates differ; NaN with one.
+        The standard error of `value` that the chains of completions have, their autocorrelation included; zero where
+        completions have their posterior weights, NaN where there are too few.
     by_candidate
         log P(D) as each candidate gives it.
     """
@@ -36,8 +41,10 @@ def candidate_estimate(
     """log P(D | θ) + log P(θ) - log mean over completions of Dirichlet(θ; α + N), at some θ.
 
     The mean of the Dirichlet densities of completions drawn from P(H | D) estimates P(θ | D) without bias; hence the
-    mean of 1 / P(D). States of hidden variables are put into all orders, since chains seldom visit more than one.
-    Exact, at every θ, where the completions are all there are with their posterior weights.
+    mean of 1 / P(D). With the exact posterior all θ give the same, so that what candidates share of the noise of the
+    chains does not average out over them. Dirichlet(θ; α + N) / P(θ) = Π θ^N / P(completed data): densities, which are
+    huge for large α, are not needed. States of hidden variables are put into all orders, since chains seldom visit more
+    than one; the prior is the same in all.
 
     Parameters
     ----------
@@ -46,20 +53,27 @@ def candidate_estimate(
     candidates
         Flat tables without zeros: shape (candidates, entries). Best where the posterior is large.
     completions
-        The counts of completed data: shape (completions, entries).
+        The counts of completed data: shape (chains, completions, entries).
     log_weights
-        Of the completions; all the same where left out.
+        Of the completions, shape (chains, completions), where these are all there are; drawn ones are all the same.
     """
-    weights = np.zeros(len(completions)) if log_weights is None else log_weights
-    weights = weights - np.logaddexp.reduce(weights)
-    found = []
-    for theta in candidates:
-        ordered = task.renamed(theta)
-        densities = np.array([np.logaddexp.reduce(weights + task.rows.log_density(t, completions)) for t in ordered])
-        log_posterior = np.logaddexp.reduce(densities) - np.log(len(ordered))
-        found.append(task.log_likelihood(theta) + float(task.rows.log_density(theta)) - float(log_posterior))
-    inverse = -np.array(found)
-    value = float(np.log(len(found)) - np.logaddexp.reduce(inverse))
-    share = np.exp(inverse + value)
-    error = float(share.std(ddof=1) / np.sqrt(len(found))) if len(found) > 1 else float("nan")
-    return CandidateEstimate(value, error, tuple(found))
+    counts = completions.reshape(-1, completions.shape[-1])
+    log_marginals = task.log_marginal(counts)[:, None]
+    inverses = np.empty((len(candidates), len(counts)))
+    for place, theta in enumerate(candidates):
+        tables, log_shares = task.renamed(theta)
+        densities = np.logaddexp.reduce(counts @ np.log(tables).T - log_marginals + log_shares, axis=1)
+        inverses[place] = densities - task.completion.log_likelihood(theta)
+    weights = np.full(len(counts), -np.log(len(counts)))
+    if log_weights is not None:
+        weights = log_weights.ravel() - np.logaddexp.reduce(log_weights, axis=None)
+    found = -np.logaddexp.reduce(inverses + weights, axis=1)
+    by_completion = np.logaddexp.reduce(inverses, axis=0) - np.log(len(candidates))
+    value = -float(np.logaddexp.reduce(by_completion + weights))
+    error = 0.0 if log_weights is not None else _error(np.exp(by_completion + value).reshape(completions.shape[:2]))
+    return CandidateEstimate(value, error, tuple(found.tolist()))
+
+
+def _error(shares: Floats) -> float:
+    """The standard error of the mean of draws along chains, whose mean is one."""
+    return float(monte_carlo_error(shares)) if shares.shape[1] >= _FEWEST_DRAWS else float("nan")

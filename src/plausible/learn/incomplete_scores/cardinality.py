@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from plausible.data.table import Table, TableLike
-from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
+from plausible.errors import InvalidArgument, NotSupported, TooLarge, UnknownVariable
 from plausible.factors import Factor
 from plausible.graphs.graph_input import read_dag
+from plausible.inference.options import check_count, check_seconds
+from plausible.learn.bayesian.completion_problem import Floats
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.incomplete.functional import observed_log_likelihood
-from plausible.learn.incomplete_scores.dirichlet_rows import Floats
 from plausible.learn.incomplete_scores.score import read_incomplete_score, score_task
 from plausible.learn.incomplete_scores.task import ScoreOptions, ScoreTask
 from plausible.learn.mixtures.choice import ClusterChoice, choose_clusters
@@ -54,11 +56,14 @@ class CardinalityChoice:
         By which they were judged.
     tried
         One for each number, in the order of the numbers.
+    refused
+        Number -> why it has no score.
     """
 
     hidden: str
     score: str
     tried: tuple[CardinalityScore, ...]
+    refused: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def best(self) -> int:
@@ -113,7 +118,12 @@ class CardinalityChoice:
             f"{found.cardinality:>6}  {found.value:>16.3f}" + " best" * (found.cardinality == best)
             for found in self.tried
         ]
+        lines += [f"{number:>6}  {text}" for number, text in self.refused.items()]
         return "\n".join([f"{'states':>6}  {self.score:>16}", *lines])
+
+    def __repr__(self) -> str:
+        numbers = ", ".join(str(found.cardinality) for found in self.tried)
+        return f"<CardinalityChoice: {self.best} states of {self.hidden!r}, of {numbers} by {self.score}>"
 
 
 def choose_cardinality(
@@ -129,6 +139,7 @@ def choose_cardinality(
     options: ScoreOptions | None = None,
     seed: int = 0,
     progress: Progress | None = None,
+    time_limit: float | None = None,
 ) -> CardinalityChoice:
     """Try several numbers of states of a hidden variable, each with EM from several starts.
 
@@ -141,7 +152,7 @@ def choose_cardinality(
     hidden
         The variable.
     numbers
-        Of states, to be tried.
+        Of states, to be tried; what is too large for the score, such as for "exact", is told in `refused`.
     score
         One of `INCOMPLETE_SCORES`, or "holdout": the log-likelihood of rows left out, fold by fold.
     prior
@@ -154,6 +165,8 @@ def choose_cardinality(
         As for `score_incomplete`.
     progress
         Told the score of each number; a true answer stops.
+    time_limit
+        Seconds after which no further number is tried; EM and sums over completions keep to what is left of them.
 
     Examples
     --------
@@ -162,18 +175,38 @@ def choose_cardinality(
     >>> choice.best, round(choice.weights()[2], 2)
     (2, 0.97)
     """
-    tried = sorted(set(numbers))
-    if not tried or tried[0] < 1:
-        raise InvalidArgument(f"Numbers of states are at least one, and there is at least one, not {tried}.")
-    check_hidden(graph, hidden)
+    check_seconds("time_limit", time_limit)
+    tried, table = _read_numbers(numbers), check_hidden(graph, data, hidden)
     name = score if score == "holdout" else read_incomplete_score(score)
+    deadline = None if time_limit is None else time.monotonic() + time_limit
     found: list[CardinalityScore] = []
+    refused: dict[int, str] = {}
     for number in tried:
-        task = ScoreTask.of(graph, data, prior, {**(others or {}), hidden: number}, options)
-        found.append(scored_cardinality(replace(task, seed=seed), number, name, folds))
+        left = None if deadline is None else max(deadline - time.monotonic(), 0.0)
+        if found and left == 0:
+            break
+        task = ScoreTask.of(graph, table, prior, {**(others or {}), hidden: number}, options)
+        try:
+            found.append(scored_cardinality(replace(task, seed=seed, time_limit=left), number, name, folds))
+        except TooLarge as error:
+            if number == tried[-1] and not found:
+                raise
+            refused[number] = str(error)
+            continue
         if progress is not None and progress(found[-1]):
             break
-    return CardinalityChoice(hidden, name, tuple(found))
+    return CardinalityChoice(hidden, name, tuple(found), refused)
+
+
+def _read_numbers(numbers: Iterable[int]) -> list[int]:
+    if not isinstance(numbers, Iterable):
+        raise InvalidArgument(f"numbers= lists the numbers of states to try, such as range(1, 6), not {numbers!r}.")
+    tried = sorted(set(numbers))
+    for number in tried:
+        check_count("each of numbers", number, 1)
+    if not tried:
+        raise InvalidArgument("numbers= is empty: list at least one number of states to try, such as range(1, 6).")
+    return tried
 
 
 def scored_cardinality(task: ScoreTask, number: int, score: str, folds: int = 5) -> CardinalityScore:
@@ -198,13 +231,20 @@ def _held_out(task: ScoreTask, folds: int) -> tuple[float, float]:
     return float(np.sum(values)), float(np.sqrt(folds) * np.std(values, ddof=1))
 
 
-def check_hidden(graph: object, hidden: str) -> None:
-    """Refuse what is not in the graph, and a network, which says how many states there are."""
+def check_hidden(graph: object, data: TableLike, hidden: str) -> Table:
+    """The data; what is not in the graph is refused, or is observed, and a network, which says how many states."""
     names = [str(node) for node in (graph.graph if isinstance(graph, BayesianNetwork) else read_dag(graph)).nodes]
     if hidden not in names:
         raise UnknownVariable.named(hidden, names, "this graph")
     if isinstance(graph, BayesianNetwork):
         raise InvalidArgument("A network says how many states its variables have: give its graph, network.graph.")
+    table = data if isinstance(data, Table) else Table.read(data)
+    if hidden in table.variables:
+        raise InvalidArgument(
+            f"{hidden!r} is a column of the data, which says how many states it has: name a hidden variable, or leave "
+            "the column out."
+        )
+    return table
 
 
 def cluster_cardinality(

@@ -10,6 +10,7 @@ import numpy as np
 from plausible.cpds import TableCPD
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument
+from plausible.learn.bayesian.completion_problem import Floats
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.incomplete.em import learn_em
 from plausible.learn.incomplete_scores.cardinality import (
@@ -19,7 +20,6 @@ from plausible.learn.incomplete_scores.cardinality import (
     check_hidden,
     scored_cardinality,
 )
-from plausible.learn.incomplete_scores.dirichlet_rows import Floats
 from plausible.learn.incomplete_scores.score import read_incomplete_score
 from plausible.learn.incomplete_scores.task import ScoreOptions, ScoreTask
 from plausible.models import BayesianNetwork
@@ -79,11 +79,11 @@ def grow_cardinality(
     >>> grow_cardinality("H -> a; H -> b; H -> c", rows, "H").best
     3
     """
-    check_hidden(graph, hidden)
+    table = check_hidden(graph, data, hidden)
     if most < 2:
         raise InvalidArgument(f"most= is at least two, where growth begins, not {most!r}.")
     name = read_incomplete_score(score)
-    task = replace(ScoreTask.of(graph, data, prior, {**(others or {}), hidden: 2}, options), seed=seed)
+    task = replace(ScoreTask.of(graph, table, prior, {**(others or {}), hidden: 2}, options), seed=seed)
     found: list[CardinalityScore] = [scored_cardinality(task, 2, name)]
     while not (progress is not None and progress(found[-1])) and len(found) < most - 1:
         if len(found) > 1 and found[-1].value <= found[-2].value:

@@ -63,6 +63,10 @@ class ScoreComparison:
     def _rows(self) -> list[Mapping[str, IncompleteScore]]:
         return list(self.scores.values())
 
+    def __repr__(self) -> str:
+        num = sum(map(len, self.scores.values()))
+        return f"<ScoreComparison: {num} scores of {len(self.scores)} structures, {len(self.refused)} refused>"
+
     def __str__(self) -> str:
         return str(self.to_frame().round(3).to_string())
 

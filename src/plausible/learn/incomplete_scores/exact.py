@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import time
 from typing import NamedTuple
 
 import numpy as np
 
 from plausible.errors import InvalidArgument, TooLarge
-from plausible.learn.incomplete_scores.dirichlet_rows import Floats
+from plausible.learn.bayesian.completion_problem import Floats
 from plausible.learn.incomplete_scores.task import ScoreTask
+from plausible.learn.log_gamma import log_rising
 
 __all__ = ["CompletionSums", "exact_completions", "exact_log_marginal"]
 
@@ -37,14 +39,15 @@ def exact_log_marginal(task: ScoreTask) -> float:
         The graph, the data and the prior.
     """
     counts, log_numbers = exact_completions(task)
-    return float(np.logaddexp.reduce(log_numbers + task.rows.log_marginal(counts)))
+    return float(np.logaddexp.reduce(log_numbers + task.log_marginal(counts)))
 
 
 def exact_completions(task: ScoreTask) -> CompletionSums:
     """The different counts of all families that completions have, and the log of how many completions have them."""
-    cases, rows = task.cases, task.rows
+    cases, began = task.cases, time.monotonic()
     weights = cases.weights
-    base = np.zeros(len(rows.pseudo_counts))
+    _refuse_large(_least_counts(task) * len(task.pseudo_counts), task.options.max_entries)
+    base = np.zeros(len(task.pseudo_counts))
     counts, log_numbers = np.zeros((1, len(base))), np.zeros(1)
     for case in range(cases.num_cases):
         added = _additions(task, case)
@@ -58,27 +61,49 @@ def exact_completions(task: ScoreTask) -> CompletionSums:
             )
         for _ in range(round(weights[case])):
             _refuse_large(len(counts) * len(added) * len(base), task.options.max_entries)
+            _refuse_long(time.monotonic() - began, task.time_limit)
             wider = (counts[:, None] + added).reshape(-1, len(base))
             counts, log_numbers = _merged(wider, np.repeat(log_numbers, len(added)))
     return CompletionSums(counts + base, log_numbers)
 
 
+def _least_counts(task: ScoreTask) -> float:
+    """No fewer different counts than so many, by cases whose completions change counts independently of each other.
+
+    Rows of a case of weight w with k completions divide them in C(w + k - 1, k - 1) ways; where the changes of some
+    cases are linearly independent, different ways for each of them have different counts.
+    """
+    weights, size = task.cases.weights, len(task.pseudo_counts)
+    basis, least = np.zeros((0, size)), 0.0
+    for case in np.argsort(-weights, kind="stable").tolist():
+        added = _additions(task, case)
+        changes = added[1:] - added[0]
+        fresh = changes - changes @ basis.T @ basis
+        singular, directions = np.linalg.svd(fresh, full_matrices=False)[1:] if fresh.size else (np.ones(0), fresh)
+        if len(basis) + len(changes) <= size and (singular > 1e-9).all():
+            basis = np.concatenate([basis, directions])
+            least += float(log_rising(weights[case] + 1.0, len(changes))) - math.lgamma(len(added))
+        if len(basis) == size:
+            break
+    return math.exp(min(least, 700.0))
+
+
 def _additions(task: ScoreTask, case: int) -> Floats:
     """What each completion of a case adds to the counts: shape (completions, entries)."""
-    cases, rows = task.cases, task.rows
+    cases, tables = task.cases, task.tables
     sizes = [variable.num_states for variable in cases.variables.values()]
     seen = cases.codes[case]
     free = np.flatnonzero(seen < 0)
     shape = [sizes[column] for column in free]
-    _refuse_large(math.prod(shape) * len(rows.pseudo_counts), task.options.max_entries)
+    _refuse_large(math.prod(shape) * len(task.pseudo_counts), task.options.max_entries)
     codes = np.repeat(seen[:, None].astype(np.intp), math.prod(shape), axis=1)
     codes[free] = np.indices(shape).reshape(len(free), math.prod(shape))
     places = {name: place for place, name in enumerate(cases.variables)}
-    added = np.zeros((codes.shape[1], len(rows.pseudo_counts)))
-    for name, part in rows.parts.items():
+    added = np.zeros((codes.shape[1], len(task.pseudo_counts)))
+    for name, shape_of_table in tables.shapes.items():
         if name not in cases.setting_names[int(cases.settings[case])]:
             family = tuple(codes[places[other]] for other in (*task.parents[name], name))
-            entry = part.start + np.ravel_multi_index(family, rows.tables[name].shape)
+            entry = tables.part(name).start + np.ravel_multi_index(family, shape_of_table)
             added[np.arange(len(added)), entry] = 1.0
     return added
 
@@ -93,7 +118,15 @@ def _merged(counts: Floats, log_numbers: Floats) -> CompletionSums:
     return CompletionSums(different, np.asarray(peaks + np.log(shares)))
 
 
-def _refuse_large(num_entries: int, most: int) -> None:
+def _refuse_long(seconds: float, most: float | None) -> None:
+    if most is not None and seconds > most:
+        raise TooLarge(
+            f"Completions were not summed within time_limit={most:.3g} seconds, and part of a sum is no score. Take "
+            "score='cheeseman-stutz', or raise the limit."
+        )
+
+
+def _refuse_large(num_entries: float, most: int) -> None:
     if num_entries > most:
         raise TooLarge(
             f"The completions have {num_entries:.3g} counts to keep, more than {most}: the exact score is for tiny "

@@ -13,7 +13,7 @@ from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import em_init, em_step
-from plausible.learn.incomplete.expectations import ExactExpectations
+from plausible.learn.incomplete.expectations import ExactExpectations, compile_cases
 from plausible.learn.incomplete.expected_statistics import ExpectedStatistics
 from plausible.learn.incomplete.functional import em_functional
 from plausible.learn.incomplete.problem import read_problem
@@ -144,13 +144,10 @@ def _information(counts: NDArray[np.float64]) -> float:
 
 def _entropy_given_rows(network: BayesianNetwork, cases: Cases, hidden: str) -> float:
     """The mean over rows of the entropy of P(h | row)."""
-    names = list(cases.variables)
-    frame = {
-        name: [None if code < 0 else cases.variables[name].states[code] for code in column]
-        for name, column in zip(names, cases.codes.T.tolist(), strict=True)
-        if name != hidden
-    }
-    chances = network.compile().predict_proba(frame, hidden).to_numpy() if cases.num_cases else np.ones((0, 1))
+    tree = compile_cases(network, cases).tree
+    tables = np.concatenate([cpd.to_factor().values.ravel() for cpd in network.cpds.values()])
+    chances = tree.prepared_rows(cases.codes, hidden).answer(tables).marginals
+    assert chances is not None
     logs = np.log(np.where(chances > 0, chances, 1.0))
     return float(-(cases.weights @ (chances * logs).sum(axis=1)) / max(cases.total, 1e-300))
 

@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plausible.errors import InvalidArgument
+from plausible.learn.bayesian.completion_problem import Floats
 from plausible.learn.gradients.free_parameters import Entries
 from plausible.learn.gradients.observed import ObservedLikelihood, tables_of
 from plausible.learn.gradients.pairs import entry_posteriors, pair_counts
-from plausible.learn.incomplete_scores.dirichlet_rows import Floats
 from plausible.learn.incomplete_scores.task import ScoreTask
 
 __all__ = ["LaplaceIntegral", "laplace_integral", "posterior_curvature"]
 
-#: Eigenvalues below this share of the largest count as zero.
+#: Eigenvalues below this count as zero, where the matrix has been scaled to a diagonal of ones.
 _FLAT = 1e-10
 
 
@@ -70,11 +70,17 @@ def laplace_integral(peak: float, curvature: Any) -> LaplaceIntegral:
     matrix = np.asarray(curvature, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise InvalidArgument(f"A curvature is a square matrix, but this one has the shape {matrix.shape}.")
-    values = np.linalg.eigvalsh((matrix + matrix.T) / 2) if matrix.size else np.zeros(0)
-    flat = _FLAT * np.abs(values).max(initial=0.0)
-    kept = values[values > flat]
-    volume = len(kept) / 2 * math.log(2 * math.pi)
-    return LaplaceIntegral(peak, volume, -0.5 * float(np.log(kept).sum()), len(kept), int((values < -flat).sum()))
+    diagonal = np.abs(np.diag(matrix))
+    scales = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2 / np.outer(scales, scales))
+    is_kept = values > _FLAT
+    # det* (S R S) = det S² det* R det(NᵀS⁻²N), where the columns of N are an orthonormal basis of what R leaves out.
+    left_out = vectors[:, ~is_kept] / scales[:, None]
+    log_determinant = 2 * np.log(scales).sum() + np.log(values[is_kept]).sum()
+    log_determinant += np.linalg.slogdet(left_out.T @ left_out).logabsdet
+    rank = int(is_kept.sum())
+    volume = rank / 2 * math.log(2 * math.pi)
+    return LaplaceIntegral(peak, volume, -0.5 * float(log_determinant), rank, int((values < -_FLAT).sum()))
 
 
 def posterior_curvature(task: ScoreTask) -> Floats:
@@ -89,17 +95,17 @@ def posterior_curvature(task: ScoreTask) -> Floats:
     task
         The graph, the data and the prior.
     """
-    network, rows = task.fit.network, task.rows
+    network = task.fit.network
     likelihood = ObservedLikelihood.of(network, task.data)
-    tables = {name: tables_of(network)[name] for name in rows.tables}
+    tables = {name: tables_of(network)[name] for name in task.tables.shapes}
     entries = Entries.of(tables)
     posteriors = entry_posteriors(likelihood, tables, entries)
     joints = pair_counts(likelihood, tables, entries, posteriors)
     counts = likelihood.weights @ posteriors
     spread = (joints + joints.T) / 2 + np.diag(counts) - posteriors.T @ (likelihood.weights[:, None] * posteriors)
-    theta, row = task.theta, rows.row_of_entry
+    theta, row = task.theta, task.tables.row_of_entry
     is_free = np.append(row[1:] == row[:-1], False) if len(row) else np.zeros(0, dtype=np.bool_)
     same = row[:, None] == row
     scores = (np.eye(len(theta)) - same * theta)[:, is_free]
-    complete = rows.row_sums(counts + rows.pseudo_counts)[row] * (np.diag(theta) - same * np.outer(theta, theta))
+    complete = task.tables.row_sums(counts + task.pseudo_counts)[row] * (np.diag(theta) - same * np.outer(theta, theta))
     return np.asarray(complete[np.ix_(is_free, is_free)] - scores.T @ spread @ scores)

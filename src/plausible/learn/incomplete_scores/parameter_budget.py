@@ -81,6 +81,4 @@ def parameter_budget(
     task = ScoreTask.of(graph, data, None, hidden)
     seen = [name for name, kind in task.cases.visibility.items() if kind != "hidden"]
     joint = math.prod(float(task.variables[name].num_states) for name in seen) - 1
-    rows = task.rows
-    free = len(rows.row_of_entry) - len(rows.row_lengths)
-    return ParameterBudget(free, joint, min(joint, max(task.cases.num_cases - 1, 0)), task.cases.total)
+    return ParameterBudget(task.tables.num_free, joint, min(joint, max(task.cases.num_cases - 1, 0)), task.cases.total)

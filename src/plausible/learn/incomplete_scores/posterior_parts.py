@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plausible.learn.bayesian.completion_problem import CompletionProblem
+from plausible.learn.bayesian.completion_problem import Floats
 from plausible.learn.bayesian.samplers import CollapsedCellGibbs, RowGibbs
 from plausible.learn.bayesian.variational import VariationalState, variational_bayes, variational_step
-from plausible.learn.incomplete_scores.dirichlet_rows import Floats
 from plausible.learn.incomplete_scores.task import ScoreTask
 
 __all__ = ["VariationalBound", "completion_counts", "variational_bound"]
@@ -25,7 +24,7 @@ class VariationalBound(NamedTuple):
 
 def completion_counts(task: ScoreTask, seed: int) -> Floats:
     """Counts of completed data drawn from P(H | D) by a chain that starts at the fit: shape (draws, entries)."""
-    problem, collapsed = _problem(task), CollapsedCellGibbs()
+    problem, collapsed = task.completion, CollapsedCellGibbs()
     state = collapsed.init(problem, seed)
     state = RowGibbs().step(problem, replace(state, tables=task.theta))
     drawn = np.empty((task.options.num_draws, len(task.theta)))
@@ -38,14 +37,9 @@ def completion_counts(task: ScoreTask, seed: int) -> Floats:
 
 def variational_bound(task: ScoreTask) -> VariationalBound:
     """The bound of variational Bayes, from the completion of the fit: there it is the Cheeseman-Stutz score."""
-    problem = _problem(task)
-    start = variational_step(problem, VariationalState(task.rows.pseudo_counts, task.counts, ()))
+    problem = task.completion
+    start = variational_step(problem, VariationalState(task.pseudo_counts, task.counts, ()))
     fit = variational_bayes(
         task.graph, task.data, task.prior, hidden=task.hidden, start=start, time_limit=task.time_limit
     )
     return VariationalBound(fit.bound, fit.converged)
-
-
-def _problem(task: ScoreTask) -> CompletionProblem:
-    """The same cases and prior; tables lie in the same order, that of the variables."""
-    return CompletionProblem.of(task.graph, task.data, task.prior, hidden=task.hidden)

@@ -14,9 +14,9 @@ import numpy as np
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, close_match
 from plausible.learn.estimation.priors import PriorLike
-from plausible.learn.gradients.identifiability import identifiability
 from plausible.learn.incomplete.em import EMFit, EMProgress
 from plausible.learn.incomplete_scores.candidate import candidate_estimate
+from plausible.learn.incomplete_scores.effective_dimension import effective_dimension
 from plausible.learn.incomplete_scores.exact import exact_log_marginal
 from plausible.learn.incomplete_scores.laplace import laplace_integral, posterior_curvature
 from plausible.learn.incomplete_scores.task import ScoreOptions, ScoreTask
@@ -28,6 +28,8 @@ __all__ = ["INCOMPLETE_SCORES", "IncompleteScore", "read_incomplete_score", "sco
 
 _AT_RANDOM = "cells are missing at random"
 _MAXIMUM = "EM found the greatest maximum"
+#: Of completions, by which the candidate method estimates the density at its candidates.
+_NUM_CHAINS = 2
 _ONE_ORDER = "one order of hidden states stands for all"
 
 
@@ -110,8 +112,8 @@ def score_incomplete(
     """How well a graph explains rows with missing cells: log P(D | G), which has no closed form, by a name.
 
     - "exact": the sum over all completions; tiny data only.
-    - "bic": ℓ(θ) - ½ log M Dim(G) at the greatest likelihood; "bic-effective" charges for the rank of the derivatives
-      of log P(row), which is what the rows can tell (Geiger, Heckerman & Meek 1996).
+    - "bic": ℓ(θ) - ½ log M Dim(G) at the greatest likelihood; "bic-effective" charges for the rank of
+      θ -> P(what is observed), all that any number of rows can tell (Geiger, Heckerman & Meek 1996).
     - "laplace": ℓ(θ) + log P(θ) + d/2 log 2π - ½ log |C| at the mode in the coordinates log θ, C with the prior in it.
     - "cheeseman-stutz": log P(D*) + ℓ(θ) - log P(D* | θ), D* completed by its expectation; a lower bound.
     - "candidate": P(D | θ) P(θ) / P(θ | D), the denominator by completions drawn from the posterior.
@@ -187,13 +189,9 @@ def score_task(task: ScoreTask, score: str, structure_prior: StructurePrior | No
         error,
         task.log_orders,
         None if fit is None else fit.network,
-        _num_parameters(task),
+        task.tables.num_free,
         time.perf_counter() - began,
     )
-
-
-def _num_parameters(task: ScoreTask) -> int:
-    return len(task.rows.row_of_entry) - len(task.rows.row_lengths)
 
 
 def _log_structure(task: ScoreTask, prior: StructurePrior) -> float:
@@ -220,13 +218,12 @@ def _exact(task: ScoreTask) -> _Scored:
 
 
 def _bic(task: ScoreTask) -> _Scored:
-    return _penalized(task, _num_parameters(task), ())
+    return _penalized(task, task.tables.num_free, ())
 
 
 def _bic_effective(task: ScoreTask) -> _Scored:
-    # At a fit, where entries may be zero or states alike, the rank may be lower than nearly everywhere else.
-    rank = identifiability(task.random_network(), task.data).effective_dimension if task.cases.num_cases else 0
-    return _penalized(task, rank, (f"{rank} of {_num_parameters(task)} free parameters are told by the rows",))
+    rank = effective_dimension(task)
+    return _penalized(task, rank, (f"what is observed tells {rank} of {task.tables.num_free} free parameters",))
 
 
 def _penalized(task: ScoreTask, dimension: int, assumed: tuple[str, ...]) -> _Scored:
@@ -237,24 +234,23 @@ def _penalized(task: ScoreTask, dimension: int, assumed: tuple[str, ...]) -> _Sc
 
 
 def _laplace(task: ScoreTask) -> _Scored:
-    rows, theta = task.rows, task.theta
     # The density of log θ is that of θ times the Jacobian Π θ.
-    log_prior = float(rows.log_density(theta)) + float(np.log(theta).sum())
+    log_prior = task.completion.log_prior(task.theta) + float(np.log(task.theta).sum())
     found = laplace_integral(0.0, posterior_curvature(task))
     terms = {"log-likelihood": task.fit.log_likelihood, "log-prior": log_prior}
     terms |= {"volume": found.volume, "curvature": found.curvature}
     notes = ["the posterior of log θ is Gaussian around its mode", *_one_order(task)]
     if found.num_upward:
         notes.append(f"{found.num_upward} directions that curve upwards may be left out: EM stopped at no maximum")
-    if found.rank + found.num_upward < _num_parameters(task):
-        notes.append(f"{found.rank} of {_num_parameters(task)} directions have a curvature; flat ones do not count")
+    if found.rank + found.num_upward < task.tables.num_free:
+        notes.append(f"{found.rank} of {task.tables.num_free} directions have a curvature; flat ones do not count")
     return _Scored(terms, (*_fitted(task.fit), *notes), 0.0, task.fit)
 
 
 def _cheeseman_stutz(task: ScoreTask) -> _Scored:
     completed = float(task.counts @ np.log(task.theta))
     terms = {
-        "completed data": float(task.rows.log_marginal(task.counts)),
+        "completed data": float(task.log_marginal(task.counts)),
         "log-likelihood": task.fit.log_likelihood,
         "completed likelihood": -completed,
     }
@@ -265,13 +261,20 @@ def _cheeseman_stutz(task: ScoreTask) -> _Scored:
 def _candidate(task: ScoreTask) -> _Scored:
     from plausible.learn.incomplete_scores.posterior_parts import completion_counts
 
-    asked = completion_counts(task, 2 * task.seed)[:: max(task.options.num_draws // task.options.num_candidates, 1)]
-    after = asked[: task.options.num_candidates - 1] + task.rows.pseudo_counts
-    means = after / task.rows.row_sums(after)[:, task.rows.row_of_entry]
-    candidates = np.vstack([task.theta, means])
-    found = candidate_estimate(task, candidates, completion_counts(task, 2 * task.seed + 1))
-    notes = (f"{task.options.num_draws} completions stand for all, up to the order of hidden states",)
-    return _Scored({"log marginal likelihood": found.value}, notes, found.error, task.fit)
+    if not np.array_equal(task.cases.weights, np.rint(task.cases.weights)):
+        raise InvalidArgument(
+            "Some rows weigh a fraction, and the candidate method completes whole rows: take score='cheeseman-stutz' "
+            "or 'variational', which take weights."
+        )
+    chosen, seed = task.options, (1 + _NUM_CHAINS) * task.seed
+    asked = completion_counts(task, seed)[:: max(chosen.num_draws // chosen.num_candidates, 1)]
+    means = task.tables.normalized(asked[: chosen.num_candidates - 1] + task.pseudo_counts)
+    drawn = np.array([completion_counts(task, seed + 1 + chain) for chain in range(_NUM_CHAINS)])
+    found = candidate_estimate(task, np.vstack([task.theta, means]), drawn)
+    notes = (
+        f"{drawn.shape[0] * drawn.shape[1]} completions near the fit stand for all, up to the order of hidden states",
+    )
+    return _Scored({"log marginal likelihood": found.value}, (*_fitted(task.fit), *notes), found.error, task.fit)
 
 
 def _variational(task: ScoreTask) -> _Scored:

@@ -6,25 +6,25 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice, permutations, product
+from itertools import count, islice, permutations, product
+from typing import NamedTuple
 
 import numpy as np
 
-from plausible.cpds import TableCPD
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument
+from plausible.learn.bayesian.completion_problem import CompletionProblem, Floats
+from plausible.learn.bayesian.family_tables import FamilyTables
 from plausible.learn.estimation.priors import K2, PriorLike
 from plausible.learn.gradients.observed import tables_of
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import EMFit, EMProgress, learn_em
-from plausible.learn.incomplete.expectations import ExactExpectations
 from plausible.learn.incomplete.problem import EMProblem, read_problem
 from plausible.learn.incomplete.starts import start_network
-from plausible.learn.incomplete_scores.dirichlet_rows import DirichletRows, Floats
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
-__all__ = ["ScoreOptions", "ScoreTask"]
+__all__ = ["RenamedTables", "ScoreOptions", "ScoreTask"]
 
 #: Of more orders of the states of hidden variables, so many are looked at.
 _MOST_ORDERS = 720
@@ -43,7 +43,7 @@ class ScoreOptions:
     start
         Where EM sets out from first; see `learn_em`.
     num_draws, burn_in
-        Completions that the candidate method draws with each of two chains, and those that it throws away first.
+        Completions that the candidate method draws with each of its chains, and those that it throws away first.
     num_candidates
         Parameters at which the candidate method asks.
     max_entries
@@ -63,6 +63,17 @@ class ScoreOptions:
         for name, bound in least.items():
             if getattr(self, name) < bound:
                 raise InvalidArgument(f"{name}= is at least {bound}, not {getattr(self, name)!r}.")
+
+
+class RenamedTables(NamedTuple):
+    """Tables with hidden states in several orders: (orders, entries), and the log of the share of all orders each is.
+
+    Shares sum to one. Where orders were drawn, the first one is the order given, which stands for itself alone, and the
+    drawn ones share what all others have: a mean with these weights is unbiased.
+    """
+
+    tables: Floats
+    log_shares: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,15 +132,27 @@ class ScoreTask:
         return self._problem.maximization.parents
 
     @cached_property
-    def rows(self) -> DirichletRows:
-        """The prior."""
-        for name, alpha in self._problem.maximization.exponents.items():
+    def completion(self) -> CompletionProblem:
+        """The same cases with the prior of all tables, which must be positive."""
+        maximization = self._problem.maximization
+        for name, alpha in maximization.exponents.items():
             if not (alpha > 0).all():
                 raise InvalidArgument(
                     f"The prior of {name!r} has pseudo-counts that are zero: marginal likelihoods need positive ones, "
                     "such as prior=K2() or BDeu(10)."
                 )
-        return DirichletRows(dict(self._problem.maximization.exponents))
+        tables = FamilyTables(dict(self.variables), dict(self.parents))
+        return CompletionProblem(self.cases, tables, tables.flat(maximization.exponents))
+
+    @property
+    def tables(self) -> FamilyTables:
+        """How tables lie in flat arrays."""
+        return self.completion.tables
+
+    @property
+    def pseudo_counts(self) -> Floats:
+        """α of all entries, flat."""
+        return self.completion.pseudo_counts
 
     @cached_property
     def fit(self) -> EMFit:
@@ -160,29 +183,20 @@ class ScoreTask:
     @cached_property
     def theta(self) -> Floats:
         """The tables of `fit`, flat."""
-        return self.rows.flat(tables_of(self.fit.network))
+        return self.tables.flat(tables_of(self.fit.network))
 
     @cached_property
     def counts(self) -> Floats:
         """What `fit` expects of all families, flat: those of the completed data set D*."""
-        return self.rows.flat(self.fit.expectations.counts)
+        return self.tables.flat(self.fit.expectations.counts)
 
     def random_network(self) -> BayesianNetwork:
         """The graph with tables drawn at random."""
         return start_network(self._problem.maximization, self.cases, "random", np.random.default_rng(self.seed))
 
-    def log_likelihood(self, theta: Floats) -> float:
-        """log P(observed cells | θ), of flat tables."""
-        cpds = []
-        for name, part in self.rows.parts.items():
-            parents = tuple(self.variables[parent] for parent in self.parents[name])
-            table = theta[part].reshape(self.rows.tables[name].shape)
-            cpds.append(TableCPD.from_rows(self.variables[name], parents, table)[0])
-        return self._expectations.at(BayesianNetwork(cpds)).log_likelihood
-
-    @cached_property
-    def _expectations(self) -> ExactExpectations:
-        return ExactExpectations(self.cases)
+    def log_marginal(self, counts: Floats) -> Floats:
+        """log P(completed data) of counts of all families along the last axis."""
+        return self.tables.log_marginal(self.pseudo_counts, counts)
 
     # --- orders of hidden states ---
 
@@ -193,7 +207,7 @@ class ScoreTask:
             name
             for name in self.cases.hidden
             if all(
-                np.array_equal(self._renamed(self.rows.pseudo_counts, {name: order}), self.rows.pseudo_counts)
+                np.array_equal(self._renamed(self.pseudo_counts, {name: order}), self.pseudo_counts)
                 for order in _neighbours_swapped(self.variables[name].num_states)
             )
         )
@@ -203,26 +217,27 @@ class ScoreTask:
         """The log of the number of orders of the states of exchangeable variables: the modes that look alike."""
         return sum(math.lgamma(self.variables[name].num_states + 1) for name in self.exchangeable)
 
-    def renamed(self, theta: Floats) -> Floats:
-        """The tables with the states of exchangeable variables in all orders, or in many; shape (orders, entries)."""
+    def renamed(self, theta: Floats) -> RenamedTables:
+        """The tables with the states of exchangeable variables in all orders, or in many drawn at random."""
         names = self.exchangeable
-        orders = product(*(permutations(range(self.variables[name].num_states)) for name in names))
-        listed = [dict(zip(names, chosen, strict=True)) for chosen in islice(orders, _MOST_ORDERS + 1)]
+        sizes = [self.variables[name].num_states for name in names]
+        listed = list(islice(product(*(permutations(range(size)) for size in sizes)), _MOST_ORDERS + 1))
+        log_shares = np.full(len(listed), -np.log(len(listed)))
         if len(listed) > _MOST_ORDERS:
-            rng = np.random.default_rng(self.seed)
-            sizes = [self.variables[name].num_states for name in names]
-            drawn = [[tuple(rng.permutation(size).tolist()) for size in sizes] for _ in range(_MOST_ORDERS - 1)]
-            listed = [listed[0], *(dict(zip(names, chosen, strict=True)) for chosen in drawn)]
-        return np.array([self._renamed(theta, order) for order in listed])
+            rng, given = np.random.default_rng(self.seed), listed[0]
+            drawn = (tuple(tuple(rng.permutation(size).tolist()) for size in sizes) for _ in count())
+            listed = [given, *islice((order for order in drawn if order != given), _MOST_ORDERS - 1)]
+            others = math.log1p(-math.exp(-self.log_orders)) - math.log(_MOST_ORDERS - 1)
+            log_shares = np.array([-self.log_orders, *[others] * (_MOST_ORDERS - 1)])
+        renamed = [self._renamed(theta, dict(zip(names, order, strict=True))) for order in listed]
+        return RenamedTables(np.array(renamed), log_shares)
 
     def _renamed(self, theta: Floats, orders: Mapping[str, tuple[int, ...]]) -> Floats:
-        tables = {}
-        for name, part in self.rows.parts.items():
-            table = theta[part].reshape(self.rows.tables[name].shape)
+        tables = self.tables.named(theta)
+        for name in tables:
             for axis, other in enumerate((*self.parents[name], name)):
-                table = table.take(orders[other], axis=axis) if other in orders else table
-            tables[name] = table
-        return self.rows.flat(tables)
+                tables[name] = tables[name].take(orders[other], axis=axis) if other in orders else tables[name]
+        return self.tables.flat(tables)
 
 
 def _neighbours_swapped(size: int) -> list[tuple[int, ...]]:

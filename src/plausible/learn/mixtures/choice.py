@@ -12,6 +12,7 @@ import numpy as np
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, suggestion
 from plausible.learn.classifiers.features import read_features
+from plausible.learn.log_gamma import log_rising
 from plausible.learn.mixtures.clustering import MixtureClustering
 from plausible.learn.mixtures.expectation import expect, log_totals
 
@@ -196,11 +197,7 @@ def _cheeseman_stutz(clustering: MixtureClustering, table: Table) -> float:
 
 def _dirichlet_marginal(counts: Any, cases: float) -> float:
     """log Π over rows of B(counts + cases) / B(cases)."""
-    from scipy.special import gammaln
-
-    size = counts.shape[1]
-    totals = gammaln(size * cases) - gammaln(size * cases + counts.sum(axis=1))
-    return float((totals + (gammaln(counts + cases) - gammaln(cases)).sum(axis=1)).sum())
+    return float(log_rising(cases, counts).sum() - log_rising(counts.shape[1] * cases, counts.sum(axis=1)).sum())
 
 
 def _times_log(counts: Any, probabilities: Any) -> float:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from plausible.errors import InvalidArgument, NotSupported
+from plausible.learn.log_gamma import log_rising
 
 __all__ = ["BasePart", "DirichletStates", "NormalInverseWishart", "normal_inverse_gamma"]
 
@@ -83,11 +84,8 @@ class DirichletStates:
 
     def log_marginal(self, rows: NDArray[Any]) -> float:
         """log P(rows); O(rows)."""
-        from scipy.special import gammaln
-
         alpha, counts = np.array(self.pseudo_counts), self._counts(rows)
-        total = gammaln(alpha.sum()) - gammaln(alpha.sum() + counts.sum())
-        return float(total + (gammaln(alpha + counts) - gammaln(alpha)).sum())
+        return float(log_rising(alpha, counts).sum() - log_rising(alpha.sum(), counts.sum()))
 
     def log_predictive(self, rows: NDArray[Any]) -> Floats:
         """log Q(x) of each row, zero where it is missing."""

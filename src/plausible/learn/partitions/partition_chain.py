@@ -121,6 +121,9 @@ class PartitionState:
         """How many clusters have rows."""
         return len(np.unique(self.labels))
 
+    def __repr__(self) -> str:
+        return f"<PartitionState: {self.num_clusters} clusters of {len(self.labels)} rows, {self.num_steps} steps>"
+
 
 @dataclass(frozen=True, slots=True)
 class PartitionModel:

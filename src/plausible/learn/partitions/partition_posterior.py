@@ -67,6 +67,10 @@ class PartitionPosterior:
     states: tuple[PartitionState, ...]
     stopped: str = ""
 
+    def __repr__(self) -> str:
+        chains, draws, rows = self.labels.shape
+        return f"<PartitionPosterior: {chains} chains of {draws} partitions of {rows} rows>"
+
     @property
     def num_clusters(self) -> Ints:
         """(chains, draws): how many clusters there are."""

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from plausible.errors import InvalidArgument
 from plausible.graphs.seeds import Seed, generator_of
 from plausible.inference.options import check_count, check_number
+from plausible.learn.log_gamma import log_rising
 from plausible.learn.partitions.dirichlet_draws import sample_dirichlet
 
 __all__ = ["ChineseRestaurant", "FiniteDirichlet", "PartitionPrior", "canonical_labels"]
@@ -80,7 +81,7 @@ class ChineseRestaurant:
         """log P(partition) of the rows that share labels; O(rows)."""
         sizes = _sizes(labels)
         total = len(sizes) * math.log(self.concentration) + sum(map(math.lgamma, sizes))
-        return total - _log_rising(self.concentration, sum(sizes))
+        return total - float(log_rising(self.concentration, sum(sizes)))
 
     def expected_clusters(self, num_rows: int) -> float:
         """Σ_{i<M} α₀ / (α₀ + i): row i + 1 opens a cluster with this probability."""
@@ -151,8 +152,8 @@ class FiniteDirichlet:
         sizes, share = _sizes(labels), self.concentration / self.num_clusters
         if len(sizes) > self.num_clusters:
             return -math.inf
-        ways = math.lgamma(self.num_clusters + 1) - math.lgamma(self.num_clusters - len(sizes) + 1)
-        return ways + sum(_log_rising(share, n) for n in sizes) - _log_rising(self.concentration, sum(sizes))
+        ways = log_rising(self.num_clusters - len(sizes) + 1, len(sizes))
+        return float(ways + log_rising(share, sizes).sum() - log_rising(self.concentration, sum(sizes)))
 
     def expected_clusters(self, num_rows: int) -> float:
         """K (1 - Π_{i<M} (α₀ - α₀/K + i) / (α₀ + i)): the product is the probability that one stays empty."""
@@ -189,8 +190,3 @@ def _sizes(labels: ArrayLike) -> list[int]:
             f"A partition is a list with the label of each row, not an array of shape {values.shape}."
         )
     return [int(n) for n in np.unique(values, return_counts=True)[1]]
-
-
-def _log_rising(start: float, steps: int) -> float:
-    """log of start (start + 1) ... (start + steps - 1)."""
-    return math.lgamma(start + steps) - math.lgamma(start)

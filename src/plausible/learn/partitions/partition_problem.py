@@ -66,6 +66,9 @@ class PartitionProblem:
         """How many rows there are."""
         return self.table.num_rows
 
+    def __repr__(self) -> str:
+        return f"<PartitionProblem: {self.num_rows} rows, {len(self.base.parts)} parts>"
+
     def rows_of(self, table: Table) -> RowArrays:
         """Other rows of the same features as arrays."""
         return _row_arrays(self.base, table)

@@ -50,8 +50,8 @@ def sample_partitions(
     lengths
         How many chains and draws; 4 chains of 250 draws, 100 steps before the first, unless given.
     start
-        "prior", "one", "apart" (see `partition_init`), or the states of a run before, which then goes on: it repeats
-        no burn-in.
+        "prior", "one", "apart" (see `partition_init`), or the states of a run before, which then goes on. Steps that
+        they have made count as burn-in, so that none is repeated, and one that was stopped is finished.
     seed
         Of all choices; states that are given bring their own.
     progress
@@ -70,10 +70,9 @@ def sample_partitions(
     problem = data if isinstance(data, PartitionProblem) else PartitionProblem.of(data)
     law, step = model or PartitionModel(), moves or PartitionMoves()
     options = lengths or ChainLengths(num_draws=250, burn_in=100, thin=1)
-    states, burn_in = _first_states(problem, law, start, seed, options), options.burn_in
-    if not isinstance(start, str):
-        burn_in = 0
-    chain_steps = ChainSteps(burn_in, options.num_draws, options.thin)
+    states = _first_states(problem, law, start, seed, options)
+    done = min(state.num_steps for state in states)
+    chain_steps = ChainSteps(options.burn_in, options.num_draws, options.thin).after(done)
     run = run_chains(lambda state: partition_step(problem, law, step, state), states, chain_steps, progress, time_limit)
     proposed = run.num_steps * step.merge_splits * len(states) * (problem.num_rows > 1)
     accepted = sum(state.num_accepted for state in run.last) - sum(state.num_accepted for state in states)

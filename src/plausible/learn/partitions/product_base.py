@@ -125,4 +125,7 @@ def _moments(numbers: Floats, order: int) -> Floats:
     if order == 1:
         return np.asarray(means)
     variances = np.where(there, (numbers - means[:, None]) ** 2, 0.0).sum(axis=1) / totals
-    return np.where(variances > 1e-20 * np.maximum(means**2, 1e-200), variances, 1.0)
+    # The mean of equal numbers may be off by rounding, and their variance then not zero.
+    lowest = np.where(there, numbers, np.inf).min(axis=1, initial=np.inf)
+    highest = np.where(there, numbers, -np.inf).max(axis=1, initial=-np.inf)
+    return np.where((lowest < highest) & (variances > 0), variances, 1.0)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plausible.errors import InvalidArgument
+from plausible.learn.log_gamma import log_rising as rising
 from plausible.learn.scores.penalized import half_log
-from plausible.learn.scores.score import Floats
 from plausible.learn.scores.terms import Term, Terms, TermScore, n_log_n
 
 __all__ = ["BDeuScore", "BDsScore", "DirichletScore", "K2Score", "StandardBayesian"]
@@ -25,12 +25,7 @@ def _check_positive(name: str, value: float) -> None:
 @lru_cache(maxsize=4096)
 def log_rising(pseudo_count: float) -> Term:
     """The function n -> ln Γ(η + n) - ln Γ(η); the same object for the same η, so that tables of it are shared."""
-    from scipy.special import gammaln
-
-    def term(counts: Any) -> Floats:
-        return np.asarray(gammaln(counts + pseudo_count) - gammaln(pseudo_count), dtype=np.float64)
-
-    return term
+    return partial(rising, pseudo_count)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from plausible.data.statistics import Counts, Statistics
 from plausible.errors import InvalidArgument
+from plausible.learn.log_gamma import log_rising
 from plausible.learn.scores.score import FamilyScores, Score, refuse_continuous
 from plausible.models.bayesian_network import BayesianNetwork
 from plausible.variables import Variable
@@ -128,12 +129,10 @@ def log_marginal_likelihood(counts: NDArray[Any], pseudo_counts: NDArray[Any]) -
     >>> round(float(np.exp(log_marginal_likelihood(np.array([2, 1]), np.array([1, 1])))), 6)
     0.083333
     """
-    from scipy.special import gammaln
-
     if np.any((pseudo_counts <= 0) & (counts > 0)):
         return -np.inf
     seen = counts > 0
-    cells = gammaln((pseudo_counts + counts)[seen]) - gammaln(pseudo_counts[seen])
+    cells = log_rising(pseudo_counts[seen], counts[seen])
     in_rows, expected = counts.sum(axis=-1), pseudo_counts.sum(axis=-1)
     seen = in_rows > 0
-    return float(cells.sum() - (gammaln((expected + in_rows)[seen]) - gammaln(expected[seen])).sum())
+    return float(cells.sum() - log_rising(expected[seen], in_rows[seen]).sum())
