@@ -194,6 +194,8 @@ def test_a_climb_goes_on_from_a_pickled_state_as_if_it_had_not_stopped():
     second = learn_by_gradient(hidden_cause(), rows, options=short, resume=state)
     whole = learn_by_gradient(hidden_cause(), rows, options=GradientOptions(max_steps=10, tolerance=0))
     assert second.steps == whole.steps == 10
+    assert second.trace == whole.trace
+    assert len(second.trace) == 11
     assert second.objective == whole.objective
     assert second.network == whole.network
 

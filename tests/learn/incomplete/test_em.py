@@ -11,7 +11,7 @@ from plausible.cpds import NoisyOr, Split, TableCPD, TreeCPD
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import DAG
-from plausible.learn.estimation.fit import fit_parameters, learn_parameters
+from plausible.learn.estimation.fit import UnidentifiedParameters, fit_parameters, learn_parameters
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.priors import K2, BDeu, Dirichlet
 from plausible.learn.incomplete.cases import Cases
@@ -19,7 +19,7 @@ from plausible.learn.incomplete.em import EMRules, em_init, em_run, em_step, lea
 from plausible.learn.incomplete.expectations import ExactExpectations
 from plausible.learn.incomplete.problem import read_problem
 from plausible.learn.incomplete.starts import SymmetricStart
-from plausible.learn.incomplete.stopping import remaining_error
+from plausible.learn.incomplete.stopping import STOPPING, remaining_error
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
@@ -97,12 +97,12 @@ def test_with_a_prior_the_posterior_rises_and_its_fixed_point_is_the_estimate(pr
             np.testing.assert_allclose(cpd.values, summed / summed.sum(axis=-1, keepdims=True), atol=1e-4)
 
 
-def test_a_mode_with_pseudo_counts_below_one_lies_on_the_boundary():
-    fit = learn_em(DAG(nodes=["x"]), {"x": [0, 0, 1, None]}, Dirichlet(0.1), estimate="map", start="uniform")
-    assert fit.network.cpd("x").values.tolist() == pytest.approx([1.0, 0.0], abs=0.2)
-    assert np.isfinite(fit.objective)
-    lone = learn_em(BayesianNetwork(TableCPD("x", [0.3, 0.7])), {"x": [None]}, Dirichlet(0.1), estimate="map")
-    assert lone.network.cpd("x").values.sum() == pytest.approx(1.0)
+@pytest.mark.parametrize("kind", ["table", "tree"])
+def test_a_mode_with_pseudo_counts_below_one_is_refused_as_its_density_has_no_bound(kind):
+    rows = {"a": [0, 1, 1, None], "e": [0, 0, 1, None]}
+    with pytest.raises(InvalidArgument, match=r"'e' has pseudo-counts below one, such as 0\.9"):
+        learn_em("a -> e", rows, {"e": Dirichlet(0.9)}, estimate="map", kinds={"e": kind})
+    assert learn_em("a -> e", rows, {"e": Dirichlet(0.9)}, kinds={"e": kind}).converged
 
 
 def test_order_of_rows_and_columns_does_not_matter():
@@ -118,7 +118,10 @@ def test_order_of_rows_and_columns_does_not_matter():
 
 
 def test_degenerate_data_are_learned_from():
-    empty = learn_em("x -> y", Table.read({"x": [], "y": []}, [Variable("x", 2), Variable("y", 2)]))
+    nothing = Table.read({"x": [], "y": []}, [Variable("x", 2), Variable("y", 2)])
+    with pytest.warns(UnidentifiedParameters, match="no rows"):
+        empty = learn_em("x -> y", nothing)
+    assert not learn_em("x -> y", nothing, BDeu(1)).unidentified
     assert empty.converged
     assert empty.log_likelihood == 0.0
     assert set(empty.unidentified) == {"x", "y"}
@@ -210,6 +213,39 @@ def test_a_given_tree_keeps_its_splits_and_pools_the_counts_of_a_leaf():
     np.testing.assert_allclose(learned.to_table().values[1, 0], counts[1].sum(axis=0) / counts[1].sum(), atol=1e-4)
 
 
+@pytest.mark.parametrize("estimate", ["mean", "map"])
+def test_trees_have_their_prior_in_complete_rows_as_parameters_gives_it(estimate):
+    rows = {"a": [0] * 10 + [1] * 10, "e": [0] * 10 + [1] * 10}
+    fit = learn_em("a -> e", rows, Dirichlet(10.0), estimate=estimate, kinds={"e": "tree"})
+    wanted = learn_parameters("a -> e", rows, Dirichlet(10.0), estimate=estimate, kinds={"e": "tree"})
+    np.testing.assert_allclose(fit.network.cpd("e").to_table().values, wanted.cpd("e").to_table().values)
+    tables = learn_em("a -> e", rows, Dirichlet(10.0), estimate=estimate)
+    assert fit.objective == pytest.approx(tables.objective)  # a full tree is a table
+
+
+@pytest.mark.parametrize("estimate", ["mean", "map"])
+@pytest.mark.parametrize("is_given", [False, True])
+def test_trees_with_a_prior_raise_the_posterior_and_end_where_leaves_have_their_pseudo_counts(estimate, is_given):
+    rng = np.random.default_rng(11)
+    rows = {n: [None if rng.random() < 0.2 else int(rng.random() < 0.5) for _ in range(60)] for n in "ab"}
+    rows["e"] = [None if a is None or rng.random() < 0.1 else int(rng.random() < 0.2 + 0.6 * a) for a in rows["a"]]
+    variables = {n: Variable(n, [0, 1]) for n in "abe"}
+    tree = TreeCPD(variables["e"], Split("a", {0: [0.5, 0.5], 1: [0.4, 0.6]}), [variables["a"], variables["b"]])
+    given = ParameterKnowledge(start=[tree] if is_given else [])
+    ask = {"kinds": {"e": "tree"}, "knowledge": given, "estimate": estimate, "tolerance": 1e-13}
+    fit = learn_em("a -> e <- b", Table.read(rows, variables.values()), Dirichlet(3.0), **ask)
+    assert_rises(fit.trace)
+    shift, counts = {"mean": 0.0, "map": -1.0}[estimate], fit.expectations.counts["e"]
+    log_prior = sum((3.0 + shift) * np.log(fit.network.cpd(n).values).sum() for n in "ab")
+    for leaf in fit.network.cpd("e").contexts():
+        rows_of_leaf = counts[np.ix_(leaf.states.get("a", (0, 1)), leaf.states.get("b", (0, 1)))].reshape(-1, 2)
+        exponent = 3.0 * len(rows_of_leaf) + shift
+        summed = rows_of_leaf.sum(axis=0) + exponent
+        np.testing.assert_allclose(leaf.probabilities, summed / summed.sum(), atol=1e-4)
+        log_prior += exponent * np.log(leaf.probabilities).sum()
+    assert fit.objective - fit.log_likelihood == pytest.approx(log_prior)
+
+
 def test_fixed_tables_stay_and_tied_ones_share_their_counts():
     rng = np.random.default_rng(6)
     rows = {n: [None if rng.random() < 0.3 else int(rng.random() < 0.3) for _ in range(50)] for n in "abc"}
@@ -266,6 +302,33 @@ def test_linear_convergence_tells_the_error_that_is_left():
     limit, rate = 5.0, 0.7
     trace = [limit - rate**k for k in range(6)]
     assert remaining_error(trace) == pytest.approx(limit - trace[-1])
+
+
+@pytest.mark.parametrize("rule", ["likelihood", "extrapolated"])
+def test_a_falling_objective_is_no_convergence_and_a_noisy_one_converges_where_it_has_no_trend(rule):
+    judge = STOPPING[rule]
+    assert not judge([-10.0, -11.0], 1e-6)
+    assert not judge([-10.0 - k for k in range(30)], 1e-6)
+    noise = 0.1 * np.random.default_rng(0).standard_normal(40)
+    rising = -100.0 + 2.0 * np.arange(40) + noise
+    assert not any(judge(list(rising[:n]), 1e-6) for n in range(2, 41))
+    level = -100.0 + noise
+    ends = [n for n in range(2, 41) if judge(list(level[:n]), 1e-6)]
+    assert min(ends) > 10
+    assert judge([-5.0, -4.0, -4.0 - 1e-13], 1e-6)  # rounding
+
+
+def test_numbers_of_runs_and_of_rules_are_not_negative():
+    for wrong in ({"restarts": -1}, {"tolerance": -1.0}, {"tolerance": float("nan")}, {"max_steps": -1}):
+        with pytest.raises(InvalidArgument, match=next(iter(wrong))):
+            learn_em("x -> y", {"x": [0, 1], "y": [0, None]}, **wrong)
+
+
+def test_states_and_runs_print_in_one_line():
+    fit = learn_em("x -> y", {"x": [0, 1], "y": [0, None]})
+    problem = read_problem("x -> y", {"x": [0, 1], "y": [0, None]})
+    for value in (fit, fit.best, fit.best.state, fit.expectations, problem.maximization):
+        assert len(repr(value)) < 120, repr(value)
 
 
 def test_states_are_values_that_can_be_sent_away_and_taken_further():

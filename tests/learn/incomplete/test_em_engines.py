@@ -15,6 +15,7 @@ from plausible.learn.incomplete.em import learn_em
 from plausible.learn.incomplete.em_state import em_init, em_step
 from plausible.learn.incomplete.engine_expectations import EngineExpectations
 from plausible.learn.incomplete.expectations import ExactExpectations
+from plausible.learn.incomplete.mean_field_cases import mean_field_expectations
 from plausible.learn.incomplete.problem import read_problem
 from plausible.learn.incomplete.variational_em import VariationalEM
 from plausible.models import BayesianNetwork
@@ -88,6 +89,36 @@ def test_variational_em_with_all_variables_in_one_block_is_em():
     one, other = learn_em(net, table, method=whole, **ask), learn_em(net, table, **ask)
     np.testing.assert_allclose(one.trace, other.trace, atol=1e-7)
     assert one.is_exact
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("restarts", [1, 3])
+def test_mean_field_of_many_cases_is_that_of_each(seed, restarts):
+    """Cases with the same cells missing go together; the engine, asked case by case, has the same beliefs."""
+    rng = np.random.default_rng(seed)
+    net = random_network(rng, 5, zeros=0.3, edge_probability=0.6)
+    table, _, _ = incomplete_table(net, rng, 12)
+    cases, engine = Cases.of(net.variables, table), MeanField(restarts=restarts)
+    found, beliefs = mean_field_expectations(engine, net, cases)
+    each = EngineExpectations(cases, engine).at(net)
+    np.testing.assert_allclose(found.case_log_likelihoods, each.case_log_likelihoods, atol=1e-6)
+    for name, counts in each.counts.items():
+        np.testing.assert_allclose(found.counts[name], counts, atol=1e-4)
+    again, _ = mean_field_expectations(engine, net, cases, beliefs, sweeps=1)
+    np.testing.assert_allclose(again.case_log_likelihoods, found.case_log_likelihoods, atol=1e-6)
+
+
+def test_an_engine_is_asked_only_about_cases_with_missing_cells():
+    class Asked(JunctionTree):
+        def log_total(self, factors, evidence):
+            asked.append(evidence)
+            return super().log_total(factors, evidence)
+
+    asked, net = [], BayesianNetwork(TableCPD("a", [0.3, 0.7]), TableCPD("b", [[0.2, 0.8], [0.6, 0.4]], ["a"]))
+    cases = Cases.of(net.variables, {"a": [0, 1, None], "b": [1, 0, 1]})
+    found = EngineExpectations(cases, Asked()).at(net)
+    assert len(asked) == 1
+    assert found.log_likelihood == pytest.approx(ExactExpectations(cases).at(net).log_likelihood)
 
 
 def test_cases_that_are_ruled_out_are_named_by_every_engine():

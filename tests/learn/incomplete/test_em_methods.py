@@ -27,8 +27,9 @@ from plausible.learn.incomplete.most_probable_cases import most_probable_complet
 from plausible.learn.incomplete.online_em import OnlineEM
 from plausible.learn.incomplete.population_em import BeamEM, PerturbedEM
 from plausible.learn.incomplete.problem import read_problem
-from plausible.learn.incomplete.starts import start_network
+from plausible.learn.incomplete.starts import SymmetricStart, start_network
 from plausible.models import BayesianNetwork
+from plausible.variables import Variable
 
 #: Methods whose trace is the objective of EM, and never falls.
 RISING = [
@@ -100,7 +101,8 @@ def test_every_method_takes_degenerate_data_and_resumes_from_a_pickled_state(nam
     for _ in range(through.num_steps):
         state = method.step(step, problem.maximization, pickle.loads(pickle.dumps(state)))
     assert state.trace == through.trace
-    empty = learn_em(problem_of(0)[0], Table.read({"X0": []}, [problem_of(0)[0].variables["X0"]]), method=name)
+    nothing = Table.read({"X0": []}, [problem_of(0)[0].variables["X0"]])
+    empty = learn_em(problem_of(0)[0], nothing, BDeu(1), method=name)
     assert empty.log_likelihood == 0.0
 
 
@@ -270,6 +272,17 @@ def test_batches_of_complete_rows_give_the_exact_estimates_with_decay_one():
     assert online.partial_fit(table.take(np.arange(0))) is online
     with pytest.raises(InvalidArgument, match="decay"):
         OnlineEM(start, decay=0.5)
+    with pytest.raises(InvalidArgument, match=r"OnlineEM takes the BayesianNetwork.*learn\.em"):
+        OnlineEM(start.graph)
+    assert len(repr(online)) < 160
+
+
+def test_online_em_warns_of_hidden_states_that_are_alike_before_the_first_batch():
+    variables = Variable("H", 2), Variable("x", 2)
+    start = BayesianNetwork(TableCPD.uniform(variables[0]), TableCPD.uniform(variables[1], [variables[0]]))
+    with pytest.warns(SymmetricStart, match="'H'"):
+        after = OnlineEM(start).partial_fit({"x": [0, 1]})
+    assert after.partial_fit({"x": [0, 1]}).weight == 4
 
 
 def test_one_look_at_many_batches_comes_near_the_fixed_point_of_em():
@@ -284,3 +297,26 @@ def test_one_look_at_many_batches_comes_near_the_fixed_point_of_em():
     step = ExactExpectations(full.cases)
     gained = step.at(online.network).log_likelihood - short.log_likelihood
     assert gained > 0.95 * (full.log_likelihood - short.log_likelihood) > 0
+
+
+# --- saddles, numbers ---
+
+
+def test_annealed_em_leaves_the_saddle_where_hidden_states_are_alike():
+    """At its first temperature all states of H become alike, from where plain EM can't come away."""
+    rng = np.random.default_rng(3)
+    cluster = rng.random(400) < 0.5
+    rows = {f"x{i}": (rng.random(400) < np.where(cluster, 0.8, 0.3)).astype(int).tolist() for i in range(3)}
+    graph = "H -> x0; H -> x1; H -> x2"
+    alone = sum(400 * np.sum([p * np.log(p) for p in (np.mean(c), 1 - np.mean(c))]) for c in rows.values())
+    for seed in range(3):
+        plain = learn_em(graph, rows, hidden={"H": 2}, seed=seed)
+        annealed = learn_em(graph, rows, hidden={"H": 2}, seed=seed, method="annealed")
+        assert annealed.log_likelihood > alone + 10
+        assert annealed.log_likelihood > plain.log_likelihood - 0.5
+
+
+@pytest.mark.parametrize("method", ["incremental", "family", "annealed", "reweighted"])
+def test_methods_for_states_say_that_it_is_the_numbers_that_they_refuse(method):
+    with pytest.raises(NotSupported, match="'y' is continuous: take method='em'"):
+        learn_em("x -> y", {"x": [0, 1, 0], "y": [0.5, 1.5, None]}, method=method)

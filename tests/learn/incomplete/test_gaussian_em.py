@@ -18,11 +18,13 @@ from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.priors import K2
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import EMRules, em_init, em_run, em_step, learn_em
+from plausible.learn.incomplete.functional import em_functional, observed_log_likelihood
 from plausible.learn.incomplete.gaussian_expectations import HybridExpectations, expectation_step
 from plausible.learn.incomplete.gaussian_maximization import GaussianMomentLearner, gaussian_lines
 from plausible.learn.incomplete.gaussian_units import NumberUnits
 from plausible.learn.incomplete.problem import read_problem
 from plausible.learn.incomplete.starts import SymmetricStart
+from plausible.learn.missingness.gaussian_em import fit_gaussian
 from plausible.learn.mixtures.clustering import MixtureClustering
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
@@ -331,3 +333,70 @@ def test_large_means_cost_no_digits_and_units_do_not_matter():
     first, second = gaussian_lines(near.cpd("y")), gaussian_lines(far.cpd("y"))
     np.testing.assert_allclose(second.coefficients, 1e-3 * first.coefficients, rtol=1e-7)
     np.testing.assert_allclose(second.variance, 1e-6 * first.variance, rtol=1e-7)
+
+
+def gaussian_kl(mean, covariance, other_mean, other_covariance):
+    """KL(N ‖ N') in closed form."""
+    inverse = np.linalg.inv(other_covariance)
+    shift = other_mean - mean
+    logs = np.linalg.slogdet(other_covariance)[1] - np.linalg.slogdet(covariance)[1]
+    return 0.5 * (np.trace(inverse @ covariance) + shift @ inverse @ shift - len(mean) + logs)
+
+
+def test_the_functional_of_numbers_lies_below_the_likelihood_by_the_divergence_of_gaussians():
+    """Rows without any cell: Q is N(x, y) under one network, and ℓ = 0, so that F = -KL to that of the other."""
+    nets = [
+        BayesianNetwork(LinearGaussianCPD("x", a, variance=v), LinearGaussianCPD("y", b, {"x": c}, variance=w))
+        for a, b, c, v, w in ((0.5, 1.0, 2.0, 1.5, 0.4), (-0.2, 0.3, 1.0, 0.7, 2.0))
+    ]
+    found = em_functional(nets[0], {"x": [None], "y": [None]}, completing=nets[1])
+    moments = [
+        (np.array([a, b + c * a]), np.array([[v, c * v], [c * v, c * c * v + w]]))
+        for a, b, c, v, w in ((0.5, 1.0, 2.0, 1.5, 0.4), (-0.2, 0.3, 1.0, 0.7, 2.0))
+    ]
+    assert found.log_likelihood == pytest.approx(0.0, abs=1e-12)
+    assert found.divergence == pytest.approx(gaussian_kl(*moments[1], *moments[0]))
+    entropy = 0.5 * np.linalg.slogdet(2 * math.pi * math.e * moments[1][1])[1]
+    assert found.entropy == pytest.approx(entropy)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_functional_of_mixed_rows_is_the_likelihood_where_a_network_completes_itself(seed):
+    rng = np.random.default_rng(seed)
+    net = BayesianNetwork(
+        TableCPD("c", [0.3, 0.7]),
+        ConditionalGaussianCPD("x", [0.0, 2.0], {}, [1.0, 0.5], ["c"]),
+        LogisticCPD("d", ["x"], {"x": 1.0}, -0.5),
+    )
+    x = rng.normal(size=8)
+    rows = {"c": [None if rng.random() < 0.5 else int(rng.random() < 0.5) for _ in x], "x": x, "d": [0, 1] * 4}
+    found = em_functional(net, rows)
+    assert found.divergence == pytest.approx(0.0, abs=1e-9)
+    assert found.log_likelihood == observed_log_likelihood(net, rows)
+    density = [
+        sum(
+            p * math.exp(-((v - m) ** 2) / 2 / s) / math.sqrt(2 * math.pi * s)
+            for state, (p, m, s) in enumerate(((0.3, 0.0, 1.0), (0.7, 2.0, 0.5)))
+            if given in (None, state)
+        )
+        for v, given in zip(x, rows["c"], strict=True)
+    ]
+    child = [1 / (1 + math.exp((0.5 - v) * (1 if d else -1))) for v, d in zip(x, rows["d"], strict=True)]
+    assert found.log_likelihood == pytest.approx(np.log(density).sum() + np.log(child).sum())
+
+
+def test_a_row_that_counts_twice_is_two_rows_of_a_gaussian():
+    rng = np.random.default_rng(5)
+    numbers = rng.normal(size=(30, 3)) @ rng.normal(size=(3, 3))
+    numbers[rng.random(numbers.shape) < 0.25] = np.nan
+    weights = rng.integers(0, 3, size=30)
+    once = fit_gaussian(numbers, weights)
+    repeated = fit_gaussian(np.repeat(numbers, weights, axis=0))
+    np.testing.assert_allclose(once.mean, repeated.mean, atol=1e-9)
+    np.testing.assert_allclose(once.covariance, repeated.covariance, atol=1e-9)
+    net = "a -> b; a -> c; b -> c"
+    rows = dict(zip("abc", np.repeat(numbers, weights, axis=0).T, strict=True))
+    fit = learn_em(net, rows, tolerance=1e-13, max_steps=5000)
+    lines = gaussian_lines(fit.network.cpd("b"))
+    slope = once.covariance[0, 1] / once.covariance[0, 0]
+    np.testing.assert_allclose(lines.coefficients[0], [slope], atol=1e-4)

@@ -149,3 +149,17 @@ def test_wrong_sequences_are_refused():
         SliceGraph("H -> O", [("G", "H")])
     only = learn_sequences(SliceGraph(DAG([], nodes=["X"]), [("X", "X")]), [{"X": [0]}, {"X": [1]}])
     np.testing.assert_allclose(only.network.cpd("X@0").values, [0.5, 0.5])
+
+
+def test_tables_are_sequences_with_the_states_that_they_declare():
+    variable = Variable("x", ["a", "b", "never"])
+    rows = [["a", "b", None, "a"], ["b", "b"]]
+    graph = SliceGraph(DAG([], nodes=["x"]), [("x", "x")])
+    fit = learn_sequences(graph, [Table.read({"x": row}, [variable]) for row in rows], K2())
+    assert fit.network.variables["x@1"].states == variable.states
+    short = learn_sequences(graph, [{"x": row} for row in rows], {"x@0": K2(), "x@1": K2()})
+    assert fit.cases.codes.tolist() == short.cases.codes.tolist()
+    with pytest.raises(InvalidArgument, match="'x' has the states"):
+        learn_sequences(graph, [Table.read({"x": rows[0]}, [variable]), Table.read({"x": rows[1]})])
+    with pytest.raises(NotSupported, match="no weights"):
+        learn_sequences(graph, [Table.read({"x": ["a", "b"]}, weights=[1.0, 2.0])])

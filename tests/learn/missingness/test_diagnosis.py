@@ -168,3 +168,14 @@ def test_comparisons_of_numbers_weigh_rows_as_repeated_ones():
     repeated = indicator_tests(table.take(np.repeat(np.arange(40), weights))).tests[0]
     assert weighted.p_value == pytest.approx(repeated.p_value)
     assert weighted.p_value != pytest.approx(indicator_tests(table).tests[0].p_value)
+
+
+def test_the_test_of_means_weighs_rows_as_repeated_ones():
+    rng = np.random.default_rng(1)
+    weights = rng.integers(0, 4, 60)
+    x = np.where(rng.random(60) < 0.4, np.nan, rng.normal(size=60))
+    table = Table.read({"x": x, "y": rng.normal(size=60) + np.isnan(x)})
+    weighted = little_test(table.weighted(weights))
+    repeated = little_test(table.take(np.repeat(np.arange(60), weights)))
+    assert weighted.statistic == pytest.approx(repeated.statistic, rel=1e-5)
+    assert weighted.degrees_of_freedom == repeated.degrees_of_freedom

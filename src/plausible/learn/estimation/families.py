@@ -155,6 +155,6 @@ def _refuse_overflow(weights: NDArray[np.float64]) -> None:
 def _refuse_missing(table: Table) -> None:
     for name, number in table.missing.items():
         raise InvalidArgument(
-            f"{name!r} is missing in {number} of {table.num_rows} rows. learn_parameters and learn_em complete "
+            f"{name!r} is missing in {number} of {table.num_rows} rows. learn.parameters and learn.em complete "
             "missing cells; here they have to be filled in, or these rows left out."
         )

@@ -101,7 +101,7 @@ def learn_parameters(
 ) -> BayesianNetwork:
     """A network with the given graph and parameters from data; `fit_parameters` tells more about them.
 
-    Where cells are missing, they are completed by expectation maximisation (`learn_em`, which has more options, such
+    Where cells are missing, they are completed by expectation maximisation (`learn.em`, which has more options, such
     as hidden variables and restarts): right where they are missing at random. Warns with `UnidentifiedParameters`
     where the data leave parameters open and `unseen` does not say what to do.
 

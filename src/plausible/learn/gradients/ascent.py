@@ -31,7 +31,7 @@ Climbed: TypeAlias = Callable[[Floats], tuple[float, Floats]]
 
 
 class AscentState(NamedTuple):
-    """All that the next step needs, and nothing else: it can be pickled and gone on with.
+    """All that the next step needs, and how it came there: it can be pickled and gone on with.
 
     Attributes
     ----------
@@ -45,6 +45,8 @@ class AscentState(NamedTuple):
         Differences of points and of gradients over the last steps, the newest last.
     is_stuck
         Whether no step along the gradient leads higher.
+    trace
+        The value at the start and after each step.
     """
 
     step: int
@@ -56,6 +58,7 @@ class AscentState(NamedTuple):
     previous_gradient: Floats
     pairs: tuple[tuple[Floats, Floats], ...] = ()
     is_stuck: bool = False
+    trace: tuple[float, ...] = ()
 
 
 class Ascent(ABC):
@@ -175,7 +178,7 @@ def init_ascent(climbed: Climbed, point: Floats) -> AscentState:
     # As if the last step had won half the slope: the first one is then about as long as one.
     before = value - 0.5 * float(np.linalg.norm(gradient))
     nothing = np.zeros(point.shape)
-    return AscentState(0, point, value, gradient, nothing, before, nothing)
+    return AscentState(0, point, value, gradient, nothing, before, nothing, trace=(value,))
 
 
 def ascent_step(climbed: Climbed, state: AscentState, method: Ascent) -> AscentState:
@@ -206,7 +209,16 @@ def _moved(climbed: Climbed, state: AscentState, method: Ascent, direction: Floa
     if method.memory and float(moved @ turned) > 1e-12 * float(moved @ moved):  # else no curvature is seen
         pairs = (*pairs, (moved, turned))[-method.memory :]
     return AscentState(
-        state.step + 1, point, value, gradient, direction, state.value, state.gradient, pairs, not np.isfinite(value)
+        state.step + 1,
+        point,
+        value,
+        gradient,
+        direction,
+        state.value,
+        state.gradient,
+        pairs,
+        not np.isfinite(value),
+        trace=(*state.trace, value),
     )
 
 

@@ -75,14 +75,14 @@ class GradientFit:
     objective
         What was climbed: the same, and the log-density of the prior but for a constant.
     trace
-        The objective at the start and after each step.
+        The objective at the start and after each of the steps.
     converged
         Whether the gradient vanished.
     stopped
         Why the climb ended: "converged", "stuck" (no step leads higher: numbers are exhausted), "step limit",
         "time limit" or "interrupted".
     steps
-        How many steps were made.
+        How many steps were made, those of the climbs that it resumed among them.
     state
         The last state, from which `resume=` goes on.
     run_objectives
@@ -158,7 +158,6 @@ def learn_by_gradient(
 
 class _Run(NamedTuple):
     state: AscentState
-    trace: tuple[float, ...]
     stopped: Stopped
 
 
@@ -192,7 +191,7 @@ def climb(
         objective.space.network_at(best.state.point),
         objective.log_likelihood(best.state.point),
         best.state.value,
-        best.trace,
+        best.state.trace,
         best.stopped == "converged",
         best.stopped,
         best.state.step,
@@ -215,7 +214,7 @@ def _run(
 ) -> _Run:
     method = read_method(options.method)
     enough = options.tolerance * max(objective.total, 1.0)
-    trace, last = [state.value], state.step + options.max_steps
+    first, last = state.step, state.step + options.max_steps
     while True:
         stopped: Stopped | None = None
         if np.abs(state.gradient).max(initial=0.0) <= enough and np.isfinite(state.value):
@@ -226,12 +225,11 @@ def _run(
             stopped = "step limit"
         elif deadline is not None and time.monotonic() >= deadline:
             stopped = "time limit"
-        elif len(trace) > 1 and progress is not None and progress(state):
+        elif state.step > first and progress is not None and progress(state):
             stopped = "interrupted"
         if stopped:
-            return _Run(state, tuple(trace), stopped)
+            return _Run(state, stopped)
         state = ascent_step(objective.at, state, method)
-        trace.append(state.value)
 
 
 def _explain_impossible(objective: Objective, point: Floats) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -11,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.data.table import TableLike
+from plausible.engine.batch import PreparedRows
 from plausible.errors import InvalidArgument, NotSupported
-from plausible.factors import Factor
-from plausible.inference.compiled import CompiledFactors, compile_factors
 from plausible.learn.incomplete.cases import Cases, distinct_rows
+from plausible.learn.incomplete.expectations import CompiledCases, compile_cases
 from plausible.models import BayesianNetwork
-from plausible.models.exact_engine import impossible_row, refuse_large_families
+from plausible.models.exact_engine import impossible_row
 from plausible.variables import Variable
 
 __all__ = ["Floats", "ObservedLikelihood", "Tables", "tables_of"]
@@ -43,14 +42,14 @@ class ObservedLikelihood:
     first_places
         For each of them, a row of the data that it stands for.
     compiled
-        The clique tree, in which each family lies in a clique.
+        The clique tree, in which each family lies in a clique, and the rows made ready for it.
     """
 
     families: Mapping[str, tuple[Variable, ...]]
     rows: NDArray[np.int32]
     weights: Floats
     first_places: NDArray[np.intp]
-    compiled: CompiledFactors
+    compiled: CompiledCases
 
     @classmethod
     def of(
@@ -69,11 +68,9 @@ class ObservedLikelihood:
         """
         families = _families(network)
         cases = _read(network, data, weights)
-        firsts = np.array([cases.first_row(case) for case in range(cases.num_cases)], dtype=np.intp)
-        factors = [Factor.from_flat(scope, np.ones(_size(scope))) for scope in families.values()]
-        together = [[variable.name for variable in scope] for scope in families.values()]
-        compiled = compile_factors(factors, network.variables.values(), together=together)
-        return cls(families, cases.codes, cases.weights, firsts, compiled)
+        counted = np.flatnonzero(cases.case_of_row >= 0)
+        firsts = counted[np.unique(cases.case_of_row[counted], return_index=True)[1]]
+        return cls(families, cases.codes, cases.weights, firsts, compile_cases(network, cases))
 
     @property
     def total(self) -> float:
@@ -83,38 +80,40 @@ class ObservedLikelihood:
     def hiding(self, names: Iterable[str]) -> ObservedLikelihood:
         """The same rows with some variables never observed."""
         rows = self.rows.copy()
-        rows[:, [list(self.compiled.variables).index(name) for name in names]] = -1
+        rows[:, [list(self.compiled.tree.variables).index(name) for name in names]] = -1
         distinct, places = distinct_rows(rows)
         weights = np.bincount(places, self.weights, len(distinct)).astype(np.float64)
         firsts = np.full(len(distinct), np.iinfo(np.intp).max)
         np.minimum.at(firsts, places, self.first_places)
-        return replace(self, rows=distinct, weights=weights, first_places=firsts)
+        ready = ((np.arange(len(distinct)), self.compiled.tree.prepared_rows(distinct)),)
+        compiled = self.compiled._replace(rows=ready)
+        return replace(self, rows=distinct, weights=weights, first_places=firsts, compiled=compiled)
 
     def log_rows(self, tables: Tables, rows: NDArray[np.int32] | None = None) -> Floats:
         """log P(row) of each different row, or of others; -inf where it can't happen."""
-        return self._with(tables).answer_rows(self.rows if rows is None else rows).log_totals
+        return self._ready(rows).answer(self._sources(tables)).log_totals
 
     def counts(
         self, tables: Tables, rows: NDArray[np.int32] | None = None, weights: Floats | None = None
     ) -> tuple[Floats, dict[str, Floats]]:
         """log P(row), and Σ weight · P(child, parents | row) of each family; impossible rows count nothing."""
-        compiled = self._with(tables)
-        given = self.rows if rows is None else rows
-        answers = compiled.answer_rows(given, weights=self.weights if weights is None else weights)
+        tree = self.compiled.tree
+        tree.budget.check_tables(tree.program.num_entries)
+        answers = self._ready(rows).answer(self._sources(tables), self.weights if weights is None else weights)
         assert answers.totals is not None
-        cliques = compiled.family_cliques(self.families)
-        return answers.log_totals, compiled.family_totals(answers.totals, self.families, cliques)
+        found = {reading.name: reading.counts(answers.totals) for reading in self.compiled.readings}
+        return answers.log_totals, {name: found[name] for name in self.families}
 
     def refuse_impossible(self, log_rows: Floats) -> None:
         """An error that names the first row of the data that can't happen."""
         if np.isneginf(log_rows).any():
             raise impossible_row(int(self.first_places[np.isneginf(log_rows)].min()), None)
 
-    def _with(self, tables: Tables) -> CompiledFactors:
-        made = self.compiled
-        parts = [np.ravel(tables[name]) for name in self.families]
-        sources = np.concatenate(parts) if parts else np.empty(0)
-        return CompiledFactors(made.factors, made.variables, made.program, sources, made.info, made.budget)
+    def _ready(self, rows: NDArray[np.int32] | None) -> PreparedRows:
+        return self.compiled.rows[0][1] if rows is None else self.compiled.tree.prepared_rows(rows)
+
+    def _sources(self, tables: Tables) -> Floats:
+        return self.compiled.sources([tables[name] for name in self.families])
 
 
 def tables_of(network: BayesianNetwork) -> dict[str, Floats]:
@@ -136,7 +135,6 @@ def _families(network: BayesianNetwork) -> dict[str, tuple[Variable, ...]]:
                     "Gaussians see gaussian_likelihood_gradient; or make it discrete."
                 )
         families[name] = cpd.scope
-    refuse_large_families(families)
     return families
 
 
@@ -146,7 +144,3 @@ def _read(network: BayesianNetwork, data: TableLike, weights: Iterable[float] | 
     for names in cases.setting_names[1:]:
         raise NotSupported(f"Rows in which {names[0]!r} was set from outside have no gradient: leave them out.")
     return cases
-
-
-def _size(scope: Iterable[Variable]) -> int:
-    return math.prod(variable.num_states for variable in scope)

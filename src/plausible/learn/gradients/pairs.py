@@ -52,7 +52,7 @@ def pair_counts(likelihood: ObservedLikelihood, tables: Tables, entries: Entries
 def _observed(likelihood: ObservedLikelihood, name: str, place: int) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
     """The rows that agree with an entry of a family, with its states put in, and which rows these are."""
     scope = likelihood.families[name]
-    order = list(likelihood.compiled.variables)
+    order = list(likelihood.compiled.tree.variables)
     columns = [order.index(variable.name) for variable in scope]
     states = np.array(np.unravel_index(place, [variable.num_states for variable in scope]))
     cells = likelihood.rows[:, columns]

@@ -10,10 +10,15 @@ import numpy as np
 from plausible.errors import InvalidArgument
 from plausible.learn.incomplete.em_state import EMMethod, EMState, em_step, exact_step
 from plausible.learn.incomplete.expectations import ExactExpectations, Expectations, ExpectationStep
+from plausible.learn.incomplete.free_tables import perturbed
 from plausible.learn.incomplete.maximization import Maximization
+from plausible.learn.incomplete.starts import symmetric_hidden
 from plausible.models import BayesianNetwork
 
 __all__ = ["AnnealedEM", "ReweightedEM"]
+
+#: States of a hidden variable are alike where no child's probabilities differ by more, and are parted by such noise.
+_ALIKE, _NOISE = 0.05, 0.3
 
 
 class _Scheduled(EMMethod):
@@ -36,7 +41,14 @@ class _Scheduled(EMMethod):
         if self.is_settled(state):
             return em_step(step, maximization, state)
         network, kept = maximization.network(state.expectations.counts, state.network)
+        network = self._apart(step, maximization, network, state.num_steps + 1)
         return replace(self._state(step, maximization, network, state.trace), kept_rows=kept)
+
+    def _apart(
+        self, step: ExpectationStep, maximization: Maximization, network: BayesianNetwork, number: int
+    ) -> BayesianNetwork:
+        """The network after so many steps, changed where the distortion has made what is hidden useless."""
+        return network
 
     def is_settled(self, state: EMState) -> bool:
         """Whether the schedule is over."""
@@ -61,6 +73,10 @@ class AnnealedEM(_Scheduled):
     At each β a step of EM does not lower Σ (1/β) log Σ_h P(observed, h)^β, which for small β has fewer local maxima;
     the trace tells the log-likelihood, which may fall until β is one. Plain EM follows.
 
+    For small β this maximum has all states of a hidden variable alike, where EM stands still for ever. Where no
+    child tells them apart by more than 0.05, tables are multiplied by exp(0.3 z), z normal, so that states part as soon
+    as that is likelier (Rose 1998).
+
     Cost of a step of the schedule: two E-steps.
 
     Parameters
@@ -69,6 +85,8 @@ class AnnealedEM(_Scheduled):
         β at the start, above zero.
     num_steps
         β is first^(1 - k / num_steps) at step k.
+    seed
+        Of what is done to states that are alike.
 
     Examples
     --------
@@ -81,6 +99,7 @@ class AnnealedEM(_Scheduled):
 
     first: float = 0.3
     num_steps: int = 20
+    seed: int = 0
 
     def __post_init__(self) -> None:
         if not 0 < self.first <= 1:
@@ -89,6 +108,13 @@ class AnnealedEM(_Scheduled):
 
     def _distorted(self, step: ExactExpectations, network: BayesianNetwork, number: int) -> Expectations:
         return step.distorted(network, self.first ** (1.0 - number / self.num_steps))
+
+    def _apart(
+        self, step: ExpectationStep, maximization: Maximization, network: BayesianNetwork, number: int
+    ) -> BayesianNetwork:
+        if not symmetric_hidden(network, step.cases, _ALIKE):
+            return network
+        return perturbed(maximization, network, _NOISE, np.random.default_rng([self.seed, number]))
 
 
 @dataclass(frozen=True, slots=True)

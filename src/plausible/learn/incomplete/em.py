@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -12,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.data.table import TableLike
-from plausible.errors import InvalidArgument, counted, suggestion
+from plausible.errors import InvalidArgument, counted, suggestion, warn_caller
 from plausible.graphs.seeds import Seed, generator_of
 from plausible.inference.engines import Engine
+from plausible.inference.options import check_number, read_count
 from plausible.learn.estimation.family_posterior import Estimate
+from plausible.learn.estimation.fit import UnidentifiedParameters
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.estimation.task import CPDLearner
@@ -25,12 +26,24 @@ from plausible.learn.incomplete.expectations import Expectations, ExpectationSte
 from plausible.learn.incomplete.maximization import Maximization
 from plausible.learn.incomplete.methods import EMMethodLike, read_em_method
 from plausible.learn.incomplete.problem import EMProblem, read_problem
-from plausible.learn.incomplete.starts import StartLike, SymmetricStart, start_network, symmetric_hidden
+from plausible.learn.incomplete.starts import StartLike, start_network, warn_of_symmetry
 from plausible.learn.incomplete.stopping import STOPPING, Stopping, largest_change
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
-__all__ = ["EMFit", "EMProgress", "EMRules", "EMRun", "EMState", "em_init", "em_run", "em_runs", "em_step", "learn_em"]
+__all__ = [
+    "EMFit",
+    "EMProgress",
+    "EMRules",
+    "EMRun",
+    "EMState",
+    "best_fit",
+    "em_init",
+    "em_run",
+    "em_runs",
+    "em_step",
+    "learn_em",
+]
 
 #: Told the state after each step; a true answer ends the run.
 EMProgress: TypeAlias = Callable[[EMState], object]
@@ -46,7 +59,7 @@ class EMRules:
     Attributes
     ----------
     stopping, tolerance
-        The rule, and the number that it compares with; see `learn_em`.
+        The rule, and the number that it compares with; see `learn.em`.
     max_steps
         At most so many steps.
     deadline
@@ -66,6 +79,10 @@ class EMRules:
     validation: ExpectationStep | None = None
     progress: EMProgress | None = None
     method: EMMethod = field(default_factory=PlainEM)
+
+    def __post_init__(self) -> None:
+        check_number("tolerance", self.tolerance, least=0)
+        read_count("max_steps", self.max_steps)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,10 +111,14 @@ class EMRun:
         """That of the observed cells; what the method or the engine has in its place where they are not exact."""
         return self.state.expectations.log_likelihood
 
+    def __repr__(self) -> str:
+        return f"<EMRun: log-likelihood {self.log_likelihood:.6g}, {self.state.num_steps} steps, {self.stopped}>"
+
 
 def em_run(step: ExpectationStep, maximization: Maximization, state: EMState, rules: EMRules) -> EMRun:
     """Steps from a state of the method until a rule ends them; the last state can be given again to go on."""
     held = () if rules.validation is None else (rules.validation.at(state.network).log_likelihood,)
+    settled: int | None = None  # the step at which the schedule of the method was over: before it objectives may fall
     for _ in range(rules.max_steps):
         if time.perf_counter() >= rules.deadline:
             return EMRun(state, "time limit", held)
@@ -108,20 +129,21 @@ def em_run(step: ExpectationStep, maximization: Maximization, state: EMState, ru
             return EMRun(state, "interrupted", held)
         if not rules.method.is_settled(before):
             continue
+        settled = before.num_steps if settled is None else settled
         if rules.stopping == "parameters":
             if largest_change(before.network, state.network) <= rules.tolerance:
                 return EMRun(state, "converged", held)
         elif rules.stopping == "validation":
             if STOPPING["validation"](held, rules.tolerance):
                 return EMRun(before, "validation", held)
-        elif STOPPING[rules.stopping](state.trace, rules.tolerance):
+        elif STOPPING[rules.stopping](state.trace[settled:], rules.tolerance):
             return EMRun(state, "converged", held)
     return EMRun(state, "step limit", held)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EMFit:
-    """A network learned by EM; made by `learn_em`.
+    """A network learned by EM; made by `learn.em`.
 
     Attributes
     ----------
@@ -264,12 +286,15 @@ def learn_em(
         "likelihood" (the objective gains at most tolerance · |objective|), "parameters" (no probability changes by
         more), "extrapolated" (the distance to the limit, by the linear rate of the last gains, is at most tolerance ·
         |objective|), or "validation" (the log-likelihood of `validation` does not rise; the network before is taken).
+        Where the objective fell in the last ten steps, as it may with an engine that is not exact, the first and third
+        rule want ten steps in which the average gain, by least squares, is within tolerance · |objective| and twice
+        its standard error: a rise or fall that can be told from noise is no convergence.
     max_steps
         At most so many steps a run.
     validation
         Rows to judge by with stopping="validation".
     kinds
-        Name -> kind of its distribution, where it is no table, or a learner; see `learn_parameters`. A tree that
+        Name -> kind of its distribution, where it is no table, or a learner; see `learn.parameters`. A tree that
         `knowledge` has a start for keeps its splits. Continuous variables are linear Gaussian, given their discrete
         parents; a `GaussianMomentLearner` says how small variances may get, and what is believed of coefficients.
     knowledge
@@ -290,6 +315,8 @@ def learn_em(
 
     Warns
     -----
+    UnidentifiedParameters
+        Where there are no rows, and no prior either.
     SymmetricStart
         Where the states of a hidden variable are all alike at the start, as with "uniform": they stay so.
 
@@ -322,8 +349,20 @@ def learn_em(
     rules = EMRules(stopping, tolerance, max_steps, deadline, judge, progress, chosen)
     step = chosen.expectation_step(problem.cases, engine)
     runs = em_runs(problem, step, start, restarts, generator_of(seed), rules)
+    return best_fit(problem.cases, runs, began)
+
+
+def best_fit(cases: Cases, runs: Sequence[EMRun], began: float) -> EMFit:
+    """The runs ranked; a warning where there were no rows to learn from."""
     ranked = tuple(sorted(runs, key=lambda run: -run.objective))
-    return EMFit(ranked[0], ranked, tuple(problem.cases.hidden), problem.cases, time.perf_counter() - began)
+    fit = EMFit(ranked[0], ranked, tuple(cases.hidden), cases, time.perf_counter() - began)
+    if not cases.total and fit.unidentified:
+        warn_caller(
+            f"There are no rows that count: the numbers of {list(fit.unidentified)[:5]} are those of the start. Give "
+            "rows, or a prior=, such as BDeu(10).",
+            UnidentifiedParameters,
+        )
+    return fit
 
 
 def _held_out(problem: EMProblem, validation: TableLike) -> Cases:
@@ -340,6 +379,7 @@ def em_runs(
 ) -> list[EMRun]:
     """The run from the start, and those from random tables."""
     maximization = problem.maximization
+    read_count("restarts", restarts)
     more: list[StartLike] = ["random"] * restarts
     starts: Sequence[StartLike] = [start, *more]
     runs: list[EMRun] = []
@@ -347,17 +387,7 @@ def em_runs(
         if runs and (runs[-1].stopped == "interrupted" or time.perf_counter() >= rules.deadline):
             break
         network = start_network(maximization, problem.cases, wanted, generator)
-        _warn_of_symmetry(network, problem.cases)
+        warn_of_symmetry(network, problem.cases)
         state = rules.method.init(step, maximization, network)
         runs.append(em_run(step, maximization, state, rules))
     return runs
-
-
-def _warn_of_symmetry(network: BayesianNetwork, cases: Cases) -> None:
-    for name in symmetric_hidden(network, cases):
-        warnings.warn(
-            f"All states of the hidden variable {name!r} are alike at the start, and will stay so: it will explain "
-            "nothing. Start from random tables: start='random'.",
-            SymmetricStart,
-            stacklevel=4,
-        )

@@ -58,6 +58,9 @@ class EMState:
         """How many steps were made."""
         return len(self.trace) - 1
 
+    def __repr__(self) -> str:
+        return f"<EMState: objective {self.objective:.6g}, {self.num_steps} steps, {self.network!r}>"
+
 
 def em_init(step: ExpectationStep, maximization: Maximization, network: BayesianNetwork) -> EMState:
     """The state before the first step."""
@@ -118,7 +121,8 @@ class PlainEM(EMMethod):
 
 
 def exact_step(step: ExpectationStep, method: str) -> ExactExpectations:
-    """The E-step, which must be exact."""
+    """The E-step, which must be exact, and of states only."""
+    refuse_numbers(step.cases, method)
     if not isinstance(step, ExactExpectations):
         raise NotSupported(f"{method} needs exact expectations: leave engine= out, or take another method=.")
     return step

@@ -14,6 +14,7 @@ from plausible.cpds import TableCPD
 from plausible.factors import Factor
 from plausible.inference.approximate_counts import ImpossibleRow, expected_counts
 from plausible.inference.engines import Engine, check_engine
+from plausible.inference.problem import Problem
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.expectations import Expectations, impossible_case
 from plausible.models import BayesianNetwork
@@ -33,7 +34,8 @@ class EngineExpectations:
     engine promises that it never falls; see `VariationalEM` for mean field that does. Samplers use the same seed at
     each step, so that steps are comparable and come to rest.
 
-    Cost of a step: two runs of the engine for each different case with missing cells.
+    Cost of a step: two runs of the engine for each different case with missing cells. See `VariationalEM` for mean
+    field that takes cases with the same cells missing together.
 
     Parameters
     ----------
@@ -79,8 +81,15 @@ class EngineExpectations:
         return Expectations(float(cases.weights @ logs), logs, counts, is_exact=is_exact)
 
     def _log_totals(self, network: BayesianNetwork, factors: list[Factor], chosen: NDArray[np.intp]) -> Floats:
-        monitor = self.monitor or self.engine
-        logs = np.array([float(monitor.log_total(factors, case_evidence(self.cases, case))) for case in chosen])
+        monitor, codes = self.monitor or self.engine, self.cases.codes[chosen]
+        problem = Problem.of(factors, Evidence({}, {}, {}, {}))
+        names = list(self.cases.variables)
+        order = [names.index(variable.name) for variable in problem.variables]
+        is_whole = (codes >= 0).all(axis=1)
+        logs = np.empty(len(chosen))
+        logs[is_whole] = problem.log_product(codes[is_whole][:, order].astype(np.int64)) + problem.log_scale
+        for place in np.flatnonzero(~is_whole).tolist():
+            logs[place] = float(monitor.log_total(factors, case_evidence(self.cases, int(chosen[place]))))
         if np.isneginf(logs).any():
             raise impossible_case(network, self.cases, int(chosen[np.argmin(logs)]))
         return logs

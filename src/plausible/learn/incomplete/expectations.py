@@ -17,11 +17,12 @@ from plausible.errors import ImpossibleEvidence, NotSupported, UnknownVariable
 from plausible.inference.compiled import CompiledFactors, compile_factors
 from plausible.inference.contradiction import impossible_evidence
 from plausible.learn.incomplete.cases import Cases
+from plausible.learn.incomplete.gaussian_units import NumberUnits
 from plausible.models import BayesianNetwork
 from plausible.models.exact_engine import impossible_row, refuse_large_families
 from plausible.variables import Variable
 
-__all__ = ["ExactExpectations", "ExpectationStep", "Expectations", "FamilyCounts"]
+__all__ = ["CompiledCases", "ExactExpectations", "ExpectationStep", "Expectations", "FamilyCounts"]
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -43,6 +44,8 @@ class Expectations:
         How many cases the network rules out; they count for nothing.
     is_exact
         Whether all of this is exact.
+    units
+        Those of the second moments that stand for the counts of continuous children; see `HybridExpectations`.
     """
 
     log_likelihood: float
@@ -50,6 +53,11 @@ class Expectations:
     counts: Mapping[str, Floats]
     num_impossible: int = 0
     is_exact: bool = True
+    units: NumberUnits | None = None
+
+    def __repr__(self) -> str:
+        exact = "exact" if self.is_exact else "approximate"
+        return f"<Expectations: {exact}, log-likelihood {self.log_likelihood:.6g}, {len(self.counts)} families>"
 
 
 @runtime_checkable
@@ -125,13 +133,19 @@ class _Reading(NamedTuple):
         return np.asarray(totals[self.part].reshape(self.shape).sum(axis=self.summed).transpose(self.order))
 
 
-class _Compiled(NamedTuple):
+class CompiledCases(NamedTuple):
     """A clique tree for one graph, the rows of each setting made ready for it, and how to read it."""
 
     tree: CompiledFactors
     rows: tuple[tuple[NDArray[np.intp], PreparedRows], ...]
     readings: tuple[_Reading, ...]
     scopes: tuple[tuple[Variable, ...], ...]
+
+    def sources(self, tables: Sequence[Floats], set_names: Sequence[str] = ()) -> Floats:
+        """The numbers of all tables, in the order of the scopes; the table of a variable that was set is all ones."""
+        pairs = zip(self.scopes, tables, strict=True)
+        flat = [np.ones(table.size) if scope[-1].name in set_names else np.ravel(table) for scope, table in pairs]
+        return np.concatenate(flat) if flat else np.empty(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +170,7 @@ class ExactExpectations:
     """
 
     cases: Cases
-    _kept: dict[str, _Compiled] = field(default_factory=dict, repr=False)
+    _kept: dict[str, CompiledCases] = field(default_factory=dict, repr=False)
 
     def at(self, network: BayesianNetwork) -> Expectations:
         """The expectations under a network; a case that it rules out is an error that names a row."""
@@ -172,17 +186,17 @@ class ExactExpectations:
         tables = [cpd.values if isinstance(cpd, TableCPD) else cpd.to_factor().values for cpd in network.cpds.values()]
         cases = self.cases if weights is None else self.cases.with_weights(weights)
         powered = tables if power == 1.0 else [table**power for table in tables]
-        logs, counts = _answers(compiled, powered, list(network.cpds), cases)
+        logs, counts = _answers(compiled, powered, cases)
         self._refuse_impossible(network, logs)
         is_exact = power == 1.0 and weights is None
         return Expectations(float(cases.weights @ logs) / power, logs / power, counts, is_exact=is_exact)
 
     def at_tables(self, network: BayesianNetwork, tables: Sequence[Floats]) -> Expectations:
         """The expectations under other tables than the network's own, in its order; -inf for cases ruled out."""
-        logs, counts = _answers(self._compiled(network), tables, list(network.cpds), self.cases)
+        logs, counts = _answers(self._compiled(network), tables, self.cases)
         return Expectations(float(self.cases.weights @ logs), logs, counts)
 
-    def _compiled(self, network: BayesianNetwork) -> _Compiled:
+    def _compiled(self, network: BayesianNetwork) -> CompiledCases:
         scopes = tuple(cpd.scope for cpd in network.cpds.values())
         known = self._kept.get("last")
         if known is None or known.scopes != scopes:
@@ -200,7 +214,7 @@ class ExactExpectations:
         return ExactExpectations, (self.cases,)
 
 
-def compile_cases(network: BayesianNetwork, cases: Cases, together: Sequence[Sequence[Variable]] = ()) -> _Compiled:
+def compile_cases(network: BayesianNetwork, cases: Cases, together: Sequence[Sequence[Variable]] = ()) -> CompiledCases:
     """Lay out a clique tree that has all families, and more groups of variables, and make the cases ready for it."""
     scopes = {name: cpd.scope for name, cpd in network.cpds.items()}
     refuse_large_families(scopes)
@@ -210,7 +224,7 @@ def compile_cases(network: BayesianNetwork, cases: Cases, together: Sequence[Seq
     settings = [np.flatnonzero(cases.settings == place) for place in range(len(cases.setting_names))]
     rows = tuple((places, tree.prepared_rows(cases.codes[places])) for places in settings)
     wanted = scopes | {str(place): tuple(group) for place, group in enumerate(together)} if together else scopes
-    return _Compiled(tree, rows, tuple(_readings(tree, wanted)), tuple(scopes.values()))
+    return CompiledCases(tree, rows, tuple(_readings(tree, wanted)), tuple(scopes.values()))
 
 
 def _readings(tree: CompiledFactors, families: Mapping[str, tuple[Variable, ...]]) -> list[_Reading]:
@@ -228,18 +242,12 @@ def _readings(tree: CompiledFactors, families: Mapping[str, tuple[Variable, ...]
     return readings
 
 
-def _answers(
-    compiled: _Compiled, tables: Sequence[Floats], names: Sequence[str], cases: Cases
-) -> tuple[Floats, dict[str, Floats]]:
+def _answers(compiled: CompiledCases, tables: Sequence[Floats], cases: Cases) -> tuple[Floats, dict[str, Floats]]:
     """log P of each case, and the counts of all families; where a variable was set, its own table is all ones."""
     logs = np.zeros(cases.num_cases)
     counts: dict[str, Floats] = {}
     for set_names, (places, rows) in zip(cases.setting_names, compiled.rows, strict=True):
-        flat = [
-            np.ones(table.size) if name in set_names else table.ravel()
-            for name, table in zip(names, tables, strict=True)
-        ]
-        answers = rows.answer(np.concatenate(flat) if flat else np.empty(0), cases.weights[places])
+        answers = rows.answer(compiled.sources(tables, set_names), cases.weights[places])
         logs[places] = answers.log_totals
         assert answers.totals is not None
         for reading in compiled.readings:
@@ -266,7 +274,7 @@ def impossible_case(network: BayesianNetwork, cases: Cases, case: int) -> Imposs
     return impossible_row(cases.first_row(case), found)
 
 
-def factor_counts(compiled: _Compiled, network: BayesianNetwork, cases: Cases) -> dict[str, Floats]:
+def factor_counts(compiled: CompiledCases, network: BayesianNetwork, cases: Cases) -> dict[str, Floats]:
     """The counts of all that a tree was laid out for, under a network."""
     tables = [cpd.to_factor().values for cpd in network.cpds.values()]
-    return _answers(compiled, tables, list(network.cpds), cases)[1]
+    return _answers(compiled, tables, cases)[1]

@@ -15,7 +15,7 @@ from plausible.errors import InvalidArgument
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em_state import EMMethod, EMState, em_init, exact_step
 from plausible.learn.incomplete.expectations import ExpectationStep, compile_cases, impossible_case
-from plausible.learn.incomplete.free_tables import sharing, with_tables
+from plausible.learn.incomplete.free_tables import with_tables
 from plausible.learn.incomplete.maximization import Maximization
 from plausible.models import BayesianNetwork
 
@@ -96,6 +96,9 @@ class FrozenFamily:
         offsets[is_set] += np.log(summed[is_set])
         return cls(name, shape, cases.weights, offsets, case[counted], places[counted], entries[counted])
 
+    def __repr__(self) -> str:
+        return f"<FrozenFamily: {self.name!r} with shape {self.shape}, {len(self.weights)} cases>"
+
     def at(self, table: Floats) -> tuple[float, Floats]:
         """The log-likelihood with a table, and the expected counts of the family under it.
 
@@ -174,7 +177,7 @@ class FamilyEM(EMMethod):
         exact_step(step, "FamilyEM")
         network = state.network
         for name, exponents in maximization.exponents.items():
-            users = sharing(maximization, name)
+            users = maximization.sharing(name)
             if len(users) == 1:
                 start = network.cpd(name).to_factor().values.reshape(exponents.shape)
                 frozen = FrozenFamily.of(network, name, step.cases)
@@ -212,12 +215,7 @@ def _agreeing(codes: NDArray[np.int32], shape: tuple[int, ...]) -> tuple[Ints, I
 def _log_rows(network: BayesianNetwork, cases: Cases, name: str) -> Floats:
     """log P of each case, where the distribution of one variable counts for nothing; -inf for those ruled out."""
     compiled, logs = compile_cases(network, cases), np.zeros(len(cases.codes))
+    tables = [cpd.to_factor().values for cpd in network.cpds.values()]
     for set_names, (places, rows) in zip(cases.setting_names, compiled.rows, strict=True):
-        flat = [
-            np.ones(math.prod(v.num_states for v in cpd.scope))
-            if other == name or other in set_names
-            else cpd.to_factor().values.ravel()
-            for other, cpd in network.cpds.items()
-        ]
-        logs[places] = rows.answer(np.concatenate(flat)).log_totals
+        logs[places] = rows.answer(compiled.sources(tables, (*set_names, name))).log_totals
     return logs

@@ -8,18 +8,13 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.cpds import CPD, TableCPD
+from plausible.cpds import CPD
 from plausible.learn.incomplete.maximization import Maximization
 from plausible.models import BayesianNetwork
 
-__all__ = ["free_tables", "normalized_exponentials", "sharing", "with_tables"]
+__all__ = ["free_tables", "normalized_exponentials", "perturbed", "with_tables"]
 
 Floats: TypeAlias = NDArray[np.float64]
-
-
-def sharing(maximization: Maximization, owner: str) -> list[str]:
-    """The variables that have the table of an owner: itself, and those tied to it."""
-    return [owner, *(name for name, other in maximization.knowledge.owners.items() if other == owner)]
 
 
 def free_tables(maximization: Maximization, network: BayesianNetwork) -> dict[str, Floats]:
@@ -34,10 +29,19 @@ def with_tables(maximization: Maximization, network: BayesianNetwork, tables: Ma
     """The network with other tables, and those tied to them."""
     cpds: dict[str, CPD] = dict(network.cpds)
     for owner, table in tables.items():
-        for name in sharing(maximization, owner):
-            parents = tuple(maximization.variables[parent] for parent in maximization.parents[name])
-            cpds[name] = TableCPD.from_rows(maximization.variables[name], parents, table)[0]
+        cpds |= maximization.with_table(owner, table)
     return BayesianNetwork(list(cpds.values()))
+
+
+def perturbed(
+    maximization: Maximization, network: BayesianNetwork, noise: float, generator: np.random.Generator
+) -> BayesianNetwork:
+    """The network with the entries of free tables multiplied by exp(noise · z), z normal, and rows normalised."""
+    tables = {}
+    for name, table in free_tables(maximization, network).items():
+        weights = table * np.exp(noise * generator.standard_normal(table.shape))
+        tables[name] = weights / weights.sum(axis=-1, keepdims=True)
+    return with_tables(maximization, network, tables)
 
 
 def normalized_exponentials(logs: Floats) -> Floats:

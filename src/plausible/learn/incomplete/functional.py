@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from plausible.data.table import TableLike
 from plausible.learn.incomplete.cases import Cases
-from plausible.learn.incomplete.expectations import ExactExpectations, Expectations
+from plausible.learn.incomplete.expectations import Expectations, ExpectationStep
+from plausible.learn.incomplete.gaussian_expectations import HybridExpectations, expectation_step
+from plausible.learn.incomplete.gaussian_maximization import GaussianMomentLearner, MomentRegression
+from plausible.learn.incomplete.maximization import family_log_likelihood
 from plausible.models import BayesianNetwork
 
 __all__ = ["EMFunctional", "em_functional", "expected_log_likelihood", "observed_log_likelihood"]
@@ -29,7 +30,7 @@ class EMFunctional:
     expected_log_likelihood
         E_Q[ℓ]: that of the completed rows under the network, expected under Q.
     entropy
-        H(Q), of the missing cells.
+        H(Q), of the missing cells; a differential entropy, which may be negative, where numbers are missing.
     """
 
     log_likelihood: float
@@ -53,7 +54,7 @@ def observed_log_likelihood(network: BayesianNetwork, data: TableLike | Cases) -
     Parameters
     ----------
     network
-        A discrete network.
+        A network of tables, linear Gaussians and conditional linear Gaussians.
     data
         Rows with missing cells; variables without a column are hidden.
 
@@ -64,11 +65,14 @@ def observed_log_likelihood(network: BayesianNetwork, data: TableLike | Cases) -
     >>> round(observed_log_likelihood(coin, {"coin": [0, None]}), 6)
     -1.386294
     """
-    return ExactExpectations(Cases.of(network.variables, data)).at(network).log_likelihood
+    return expectation_step(Cases.of(network.variables, data, has_numbers=True)).at(network).log_likelihood
 
 
 def expected_log_likelihood(network: BayesianNetwork, expectations: Expectations) -> float:
     """Σ over families of M̄[x, u] log θ_{x|u}: the log-likelihood of completed rows, expected under Q.
+
+    For a continuous child it is what its expected second moments say. Discrete children of numbers, which are observed
+    with all of their parents, have no counts, and are left out.
 
     Parameters
     ----------
@@ -79,10 +83,13 @@ def expected_log_likelihood(network: BayesianNetwork, expectations: Expectations
     """
     total = 0.0
     for name, counts in expectations.counts.items():
-        table = network.cpd(name).to_factor().values.reshape(counts.shape)
-        live = counts > 0
-        with np.errstate(divide="ignore"):
-            total += float(counts[live] @ np.log(table[live]))
+        cpd = network.cpd(name)
+        if expectations.units is not None and cpd.variable.is_continuous:
+            units = expectations.units.some([variable.name for variable in cpd.scope if variable.is_continuous])
+            regression = MomentRegression(cpd.variable, cpd.parents, units, GaussianMomentLearner())
+            total += regression.expected_log_likelihood(cpd, counts)
+        else:
+            total += family_log_likelihood(cpd, counts)
     return total
 
 
@@ -110,8 +117,15 @@ def em_functional(
     >>> round(found.log_likelihood, 4), round(found.value, 4), round(found.divergence, 4)
     (-1.3863, -1.5301, 0.1438)
     """
-    step = ExactExpectations(Cases.of(network.variables, data))
+    cases = Cases.of(network.variables, data, has_numbers=True)
+    step, other = expectation_step(cases), completing or network
     here = step.at(network)
     there = here if completing is None else step.at(completing)
-    entropy = there.log_likelihood - expected_log_likelihood(completing or network, there)
-    return EMFunctional(here.log_likelihood, expected_log_likelihood(network, there), max(entropy, 0.0))
+    entropy = there.log_likelihood - expected_log_likelihood(other, there) - _determined(step, other)
+    expected = expected_log_likelihood(network, there) + _determined(step, network)
+    return EMFunctional(here.log_likelihood, expected, entropy if cases.continuous else max(entropy, 0.0))
+
+
+def _determined(step: ExpectationStep, network: BayesianNetwork) -> float:
+    """The part of the log-likelihood that no count has."""
+    return step.determined(network) if isinstance(step, HybridExpectations) else 0.0

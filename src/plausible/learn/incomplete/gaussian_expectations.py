@@ -97,7 +97,16 @@ class HybridExpectations:
             if len(places):
                 answer = _Answer(self, self._mutilated(network, names), frozenset(names), counts)
                 logs[places] = answer.add(places) + self._set_constant(names, places)
-        return Expectations(float(self.cases.weights @ logs), logs, counts)
+        return Expectations(float(self.cases.weights @ logs), logs, counts, units=self.units)
+
+    def determined(self, network: BayesianNetwork) -> float:
+        """Σ weight · log P of discrete children of numbers: the part of the log-likelihood that `counts` leave out."""
+        total = 0.0
+        for name, cpd in network.cpds.items():
+            if _is_mixed(cpd):
+                is_free = np.array([name not in some for some in self.cases.setting_names])[self.cases.settings]
+                total += float(self.cases.weights[is_free] @ _observed(cpd, self.cases, np.flatnonzero(is_free)))
+        return total
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle without what is made ready."""
@@ -157,7 +166,7 @@ class _Answer:
         logs = np.concatenate([self._batch(model, parts, wanted, batch) for batch in _batches(places, parts, wanted)])
         for cpd in cpds.values():
             if _is_mixed(cpd):
-                logs += self._observed(cpd, places)
+                logs += _observed(cpd, self.step.cases, places)
         self._refuse_impossible(places[np.isneginf(logs)])
         return logs
 
@@ -216,26 +225,6 @@ class _Answer:
             own = own.transpose([*order, len(order), len(order) + 1])
             self.counts[name] += own.reshape(self.counts[name].shape)
 
-    def _observed(self, cpd: CPD, places: Places) -> Floats:
-        """log P of a discrete child of numbers, all of them observed."""
-        cases, columns = self.step.cases, {}
-        for variable in cpd.scope:
-            column: NDArray[Any]
-            if variable.is_continuous:
-                column = cases.numbers[places, list(cases.continuous).index(variable.name)]
-                lost = np.isnan(column)
-            else:
-                column = cases.codes[places, list(cases.variables).index(variable.name)].astype(np.intp)
-                lost = column < 0
-            if lost.any():
-                row = cases.first_row(int(places[np.argmax(lost)]))
-                raise NotSupported(
-                    f"{variable.name!r} is missing in row {row}, and the discrete {cpd.variable.name!r} depends on "
-                    "numbers: exact inference can't integrate that. Fill it in, or leave the row out."
-                )
-            columns[variable.name] = column
-        return cpd.log_probability(columns)
-
     def _refuse_impossible(self, places: Places) -> None:
         if len(places):
             cases = self.step.cases
@@ -243,6 +232,27 @@ class _Answer:
             case = int(places[np.argmin(rows)])
             findings = cases.findings(case)
             raise impossible_row(min(rows), contradiction_of(self.network.cpds, self.network.variables, findings))
+
+
+def _observed(cpd: CPD, cases: Cases, places: Places) -> Floats:
+    """log P of a discrete child of numbers, all of them observed."""
+    columns = {}
+    for variable in cpd.scope:
+        column: NDArray[Any]
+        if variable.is_continuous:
+            column = cases.numbers[places, list(cases.continuous).index(variable.name)]
+            lost = np.isnan(column)
+        else:
+            column = cases.codes[places, list(cases.variables).index(variable.name)].astype(np.intp)
+            lost = column < 0
+        if lost.any():
+            row = cases.first_row(int(places[np.argmax(lost)]))
+            raise NotSupported(
+                f"{variable.name!r} is missing in row {row}, and the discrete {cpd.variable.name!r} depends on "
+                "numbers: exact inference can't integrate that. Fill it in, or leave the row out."
+            )
+        columns[variable.name] = column
+    return cpd.log_probability(columns)
 
 
 def _batches(places: Places, parts: Sequence[_Part], wanted: Mapping[str, Scope]) -> Iterator[Places]:

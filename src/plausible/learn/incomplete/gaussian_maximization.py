@@ -181,6 +181,15 @@ class MomentRegression:
         squares = 1.0 + lines.intercept**2 + (lines.coefficients**2).sum(axis=1)
         return -0.5 * self.learner.prior_cases * float((np.log(lines.variance) + squares / lines.variance).sum())
 
+    def expected_log_likelihood(self, cpd: CPD, moments: Floats) -> float:
+        """Σ E[log N(child; line of the parents, σ²)], from the moments that `fit` takes."""
+        lines, size = self._standard(gaussian_lines(cpd)), moments.shape[-1]
+        table = moments.reshape(-1, size, size)
+        residual = np.column_stack([-lines.intercept, -lines.coefficients, np.ones(len(table))])
+        squares = np.einsum("ci,cij,cj->c", residual, table, residual)
+        logs = np.log(2.0 * math.pi * lines.variance) + 2.0 * math.log(self.units.scale[-1])
+        return -0.5 * float((table[:, 0, 0] * logs + squares / lines.variance).sum())
+
     def _own(self, lines: GaussianLines) -> GaussianLines:
         """Lines in the units as lines of the variables themselves."""
         scale, center = self.units.scale, self.units.center

@@ -13,7 +13,7 @@ from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.learn.gradients.ascent import AscentState, MethodLike, ascent_step, init_ascent, read_method
 from plausible.learn.incomplete.em_state import EMMethod, EMState, em_init, em_step
 from plausible.learn.incomplete.expectations import ExpectationStep
-from plausible.learn.incomplete.free_tables import free_tables, normalized_exponentials, sharing, with_tables
+from plausible.learn.incomplete.free_tables import free_tables, normalized_exponentials, with_tables
 from plausible.learn.incomplete.maximization import Maximization
 from plausible.models import BayesianNetwork
 
@@ -60,11 +60,6 @@ class HybridEM(EMMethod):
             raise NotSupported(
                 f"The distributions of {sorted(maximization.learners)} are no tables, which the climb of "
                 "method='hybrid' is in. See gradient_ascent, which has their gradients."
-            )
-        if any((exponents < 0).any() for exponents in maximization.exponents.values()):
-            raise InvalidArgument(
-                "A prior with pseudo-counts below one has its mode at the edge of the simplex, where no gradient "
-                "leads. Take estimate='mean', or method='em'."
             )
         return em_init(step, maximization, network)
 
@@ -143,7 +138,7 @@ class _Climbed:
         tables, parts = free_tables(self.maximization, state.network), [np.empty(0)]
         for name, is_live in self.live.items():
             counts = sum(
-                (state.expectations.counts[user] for user in sharing(self.maximization, name)),
+                (state.expectations.counts[user] for user in self.maximization.sharing(name)),
                 np.asarray(self.maximization.exponents[name]),
             )
             slope = counts - tables[name] * counts.sum(axis=-1, keepdims=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -27,6 +28,9 @@ __all__ = ["LeafLearner", "Maximization", "Maximized", "family_log_likelihood", 
 Floats: TypeAlias = NDArray[np.float64]
 Masks: TypeAlias = Mapping[str, NDArray[np.bool_]]
 
+#: What is added to pseudo-counts α to make exponents of the prior; `None` where there is no prior.
+_SHIFTS: Mapping[Estimate, float | None] = MappingProxyType({"mle": None, "mean": 0.0, "map": -1.0})
+
 
 class Maximized(NamedTuple):
     """A network, and the rows of tables that kept their previous numbers: nothing was expected of them."""
@@ -40,9 +44,10 @@ class Maximization:
     """How parameters are got from expected counts; `network` is one M-step.
 
     Tables are θ_{x|u} ∝ M̄[x, u] + e, where the exponents e of the prior Π θ^e are 0 for maximum likelihood, α - 1 for
-    the mode of a Dirichlet(α) ("map"), and α for its mean, which is the mode in the coordinates log θ. Negative sums
-    (α < 1) are taken as zero. A row with nothing expected of it keeps its numbers. Gaussians are regressions on
-    expected second moments, which `counts` has under their names.
+    the mode of a Dirichlet(α) ("map"), and α for its mean, which is the mode in the coordinates log θ. A leaf of a tree
+    has the α of all rows that it stands for. A mode wants α >= 1, else the density has no bound where θ is zero. A row
+    with nothing expected of it keeps its numbers. Gaussians are regressions on expected second moments, which `counts`
+    has under their names.
 
     Attributes
     ----------
@@ -55,7 +60,9 @@ class Maximization:
     knowledge
         Fixed CPDs and tied tables.
     prior
-        For learners of other kinds.
+        For trees.
+    estimate
+        Which exponents their leaves have.
     """
 
     variables: Mapping[str, Variable]
@@ -64,6 +71,7 @@ class Maximization:
     learners: Mapping[str, CPDLearner | MomentRegression]
     knowledge: ParameterKnowledge
     prior: PriorLike
+    estimate: Estimate
 
     @classmethod
     def of(
@@ -75,33 +83,44 @@ class Maximization:
         knowledge: ParameterKnowledge,
     ) -> Maximization:
         """From the graph, what is believed about it, and which estimate is wanted."""
-        shift = {"mle": None, "mean": 0.0, "map": -1.0}
-        if estimate not in shift:
+        if estimate not in _SHIFTS:
             raise InvalidArgument(f"estimate= is 'mean', 'map' or 'mle', not {estimate!r}.")
         fixed = {name: cpd.bind(families.variables) for name, cpd in knowledge.fixed_cpds.items()}
         exponents = {}
-        for name in families.variables:
-            if name in fixed or name in learners or name in knowledge.owners:
+        for name, variable in families.variables.items():
+            if name in fixed or name in knowledge.owners or not _takes_prior(learners.get(name)):
                 continue
-            alpha = pseudo_counts(prior, families.variables[name], families.parents_of(name))
-            move = shift[estimate]
-            exponents[name] = np.zeros(alpha.shape) if move is None or not alpha.any() else alpha + move
+            alpha = pseudo_counts(prior, variable, families.parents_of(name))
+            learner = learners.get(name)
+            leaves = _leaf_sums(learner.tree, alpha) if isinstance(learner, LeafLearner) else alpha
+            shifted = _exponents(name, leaves, estimate)
+            if learner is None:
+                exponents[name] = shifted
         bound = replace(knowledge, fixed=tuple(fixed.values()))
-        return cls(families.variables, families.parents, exponents, learners, bound, prior)
+        return cls(families.variables, families.parents, exponents, learners, bound, prior, estimate)
+
+    def __repr__(self) -> str:
+        return f"<Maximization: {len(self.variables)} variables, prior {self.prior!r}, {self.estimate}>"
+
+    def sharing(self, owner: str) -> list[str]:
+        """The variables that have the table of an owner: itself, and those tied to it."""
+        return [owner, *(name for name, other in self.knowledge.owners.items() if other == owner)]
+
+    def with_table(self, owner: str, table: Floats) -> dict[str, CPD]:
+        """Name -> distribution of all that share a table with axes (parents..., child)."""
+        families = {name: tuple(self.variables[p] for p in self.parents[name]) for name in self.sharing(owner)}
+        return {name: TableCPD.from_rows(self.variables[name], own, table)[0] for name, own in families.items()}
 
     def network(self, counts: Mapping[str, Floats], before: BayesianNetwork) -> Maximized:
         """The network that maximises the expected log-likelihood and the log-prior, or at least does not lower it."""
         cpds: dict[str, CPD] = dict(self.knowledge.fixed_cpds)
         kept = {}
         for owner, exponents in self.exponents.items():
-            sharing = [owner, *(name for name, other in self.knowledge.owners.items() if other == owner)]
-            summed = sum((counts[name] for name in sharing[1:]), counts[owner])
+            shared = self.sharing(owner)
+            summed = sum((counts[name] for name in shared[1:]), counts[owner])
             table, is_empty = _rows(summed + exponents, before.cpd(owner))
-            for name in sharing:
-                parents = tuple(self.variables[parent] for parent in self.parents[name])
-                cpds[name] = TableCPD.from_rows(self.variables[name], parents, table)[0]
-                if is_empty.any():
-                    kept[name] = is_empty
+            cpds |= self.with_table(owner, table)
+            kept |= dict.fromkeys(shared, is_empty) if is_empty.any() else {}
         for name, learner in self.learners.items():
             if isinstance(learner, MomentRegression):
                 cpds[name], is_empty = learner.fit(counts[name], before.cpd(name))
@@ -111,32 +130,49 @@ class Maximization:
         return Maximized(BayesianNetwork([cpds[name] for name in self.variables]), kept)
 
     def learned(self, name: str, learner: CPDLearner, counts: Mapping[str, Floats], before: CPD) -> CPD:
-        """What a learner makes of the counts, if that is as likely as before; a tree at least gets new leaves."""
+        """What a learner makes of the counts, if that is as probable as before; a tree at least gets new leaves."""
         statistics = FamilyCounts(self.variables, self.parents, counts, float(counts[name].sum()))
         families = Families(self.variables, self.parents, statistics)
-        learned = learner.fit(FamilyTask(families, name, self.prior, before)).cpd
+        learned = learner.fit(FamilyTask(families, name, self.prior, before, self.estimate)).cpd
         if learned.kind != before.kind:
             return learned
-        if family_log_likelihood(learned, counts[name]) >= family_log_likelihood(before, counts[name]):
+        if self._objective(name, learned, counts[name]) >= self._objective(name, before, counts[name]):
             return learned
-        return _with_leaves(before, counts[name]) if isinstance(before, TreeCPD) else before
+        if not isinstance(before, TreeCPD):
+            return before
+        return _with_leaves(before, _leaf_sums(before, counts[name]) + self._leaf_exponents(name, before))
 
     def log_prior(self, network: BayesianNetwork) -> float:
-        """Σ e log θ, without its constant; entries that a negative exponent has made zero do not count."""
-        regressions = [(n, learner) for n, learner in self.learners.items() if isinstance(learner, MomentRegression)]
-        total = sum((learner.log_prior(network.cpd(name)) for name, learner in regressions), 0.0)
+        """Σ e log θ of tables and of the leaves of trees, and that of Gaussians, without its constant."""
+        total = 0.0
+        for name, learner in self.learners.items():
+            if isinstance(learner, MomentRegression):
+                total += learner.log_prior(network.cpd(name))
+            elif _takes_prior(learner):
+                cpd = network.cpd(name)
+                total += _expected_log(_leaf_rows(cpd), self._leaf_exponents(name, cpd))
         for name, exponents in self.exponents.items():
             if exponents.any():
-                table = network.cpd(name).to_factor().values.reshape(exponents.shape)
-                live = (exponents > 0) | ((exponents < 0) & (table > 0))
-                with np.errstate(divide="ignore"):
-                    total += float(exponents[live] @ np.log(table[live]))
+                total += family_log_likelihood(network.cpd(name), exponents)
         return total
+
+    def _objective(self, name: str, cpd: CPD, counts: Floats) -> float:
+        """Σ M̄ log θ of one distribution, and its log-prior."""
+        likelihood = family_log_likelihood(cpd, counts)
+        if not _takes_prior(self.learners[name]):
+            return likelihood
+        return likelihood + _expected_log(_leaf_rows(cpd), self._leaf_exponents(name, cpd))
+
+    def _leaf_exponents(self, name: str, cpd: CPD) -> Floats:
+        """e of each leaf: shape (leaves, states of the child)."""
+        parents = [self.variables[parent] for parent in self.parents[name]]
+        alpha = pseudo_counts(self.prior, self.variables[name], parents)
+        return _exponents(name, _leaf_sums(cpd, alpha), self.estimate)
 
 
 @dataclass(frozen=True, slots=True)
 class LeafLearner:
-    """A tree whose splits are given: θ_{x|leaf} = M̄[x, leaf] / M̄[leaf]; leaves without cases keep their row."""
+    """A tree whose splits are given: each leaf is learned as the row of a table; those without cases keep theirs."""
 
     tree: TreeCPD
 
@@ -144,7 +180,9 @@ class LeafLearner:
         """The same tree with other leaves."""
         counts = task.families.counts(task.name)
         before = task.start if isinstance(task.start, TreeCPD) else self.tree
-        return FamilyFit(_with_leaves(before, counts + task.pseudo_counts()), np.zeros(counts.shape[:-1], np.bool_))
+        exponents = _exponents(task.name, _leaf_sums(before, task.pseudo_counts()), task.estimate)
+        tree = _with_leaves(before, _leaf_sums(before, counts) + exponents)
+        return FamilyFit(tree, np.zeros(counts.shape[:-1], np.bool_))
 
 
 def given_trees(learners: Mapping[str, CPDLearner], start: Mapping[str, CPD]) -> dict[str, CPDLearner]:
@@ -158,16 +196,37 @@ def given_trees(learners: Mapping[str, CPDLearner], start: Mapping[str, CPD]) ->
 
 
 def family_log_likelihood(cpd: CPD, counts: Floats) -> float:
-    """Σ M̄[x, u] log P(x | u) of one family."""
-    table = cpd.to_factor().values.reshape(counts.shape)
+    """Σ M̄[x, u] log P(x | u) of one family; -inf where something is expected that it rules out."""
+    return _expected_log(cpd.to_factor().values.reshape(counts.shape), counts)
+
+
+def _expected_log(table: Floats, counts: Floats) -> float:
     live = counts > 0
     with np.errstate(divide="ignore"):
         return float(counts[live] @ np.log(table[live]))
 
 
+def _takes_prior(learner: CPDLearner | MomentRegression | None) -> bool:
+    """Whether a distribution, by what learns it, is a table or a tree."""
+    return learner is None or isinstance(learner, TreeLearner | LeafLearner)
+
+
+def _exponents(name: str, alpha: Floats, estimate: Estimate) -> Floats:
+    """e of the prior Π θ^e for pseudo-counts α; refused where it has no bound."""
+    shift = _SHIFTS[estimate]
+    if shift is None or not alpha.any():
+        return np.zeros(alpha.shape)
+    if shift < 0 and (alpha < 1).any():
+        raise InvalidArgument(
+            f"The prior of {name!r} has pseudo-counts below one, such as {float(alpha.min()):.4g}: where a probability "
+            "is zero its density has no bound, so that estimate='map' has no mode to find. Take estimate='mean', or "
+            "more cases, such as Dirichlet(2)."
+        )
+    return np.asarray(alpha + shift)
+
+
 def _rows(weights: Floats, before: CPD) -> tuple[Floats, NDArray[np.bool_]]:
-    """Rows over their sums, those before where nothing is left of them; and which these are."""
-    weights = np.maximum(weights, 0.0)
+    """Rows over their sums, those before where nothing is expected of them; and which these are."""
     totals = weights.sum(axis=-1, keepdims=True)
     if totals.all():
         return weights / totals, np.zeros(weights.shape[:-1], dtype=np.bool_)
@@ -176,13 +235,27 @@ def _rows(weights: Floats, before: CPD) -> tuple[Floats, NDArray[np.bool_]]:
     return table, np.asarray(totals[..., 0] <= 0)
 
 
-def _with_leaves(tree: TreeCPD, counts: Floats) -> TreeCPD:
-    """The tree with the most likely leaves."""
+def _leaf_sums(cpd: CPD, counts: Floats) -> Floats:
+    """The counts of each leaf, a row for each; those of each row of the table where it is no tree."""
+    if not isinstance(cpd, TreeCPD):
+        return counts.reshape(-1, counts.shape[-1])
     places = np.indices(counts.shape[:-1])
-    columns = {parent.name: np.asarray(axis) for parent, axis in zip(tree.parents, places, strict=True)}
-    leaves = np.broadcast_to(tree.context_index(columns), counts.shape[:-1]).ravel()
-    rows = np.zeros(tree.rows.shape)
+    columns = {parent.name: np.asarray(axis) for parent, axis in zip(cpd.parents, places, strict=True)}
+    leaves = np.broadcast_to(cpd.context_index(columns), counts.shape[:-1]).ravel()
+    rows = np.zeros(cpd.rows.shape)
     np.add.at(rows, leaves, counts.reshape(-1, counts.shape[-1]))
-    totals = rows.sum(axis=1, keepdims=True)
-    rows = np.where(totals > 0, rows / np.where(totals > 0, totals, 1.0), tree.rows)
+    return rows
+
+
+def _leaf_rows(cpd: CPD) -> Floats:
+    """θ of each leaf, in the order of `_leaf_sums`."""
+    if isinstance(cpd, TreeCPD):
+        return cpd.rows
+    return cpd.to_factor().values.reshape(-1, cpd.variable.num_states)
+
+
+def _with_leaves(tree: TreeCPD, weights: Floats) -> TreeCPD:
+    """The tree with leaves in proportion to weights; those that weigh nothing stay."""
+    totals = weights.sum(axis=1, keepdims=True)
+    rows = np.where(totals > 0, weights / np.where(totals > 0, totals, 1.0), tree.rows)
     return TreeCPD._of(tree.variable, tree.parents, tree._nodes, rows)

@@ -15,6 +15,7 @@ from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.priors import BDeu, PriorLike
 from plausible.learn.incomplete.expectations import ExactExpectations
 from plausible.learn.incomplete.problem import read_problem
+from plausible.learn.incomplete.starts import warn_of_symmetry
 from plausible.models import BayesianNetwork
 
 __all__ = ["OnlineEM"]
@@ -26,13 +27,17 @@ Floats: TypeAlias = NDArray[np.float64]
 class OnlineEM:
     """A network that learns from batches of rows, each of which is seen once and forgotten.
 
+    It is a value: `partial_fit` returns what has learned more, and leaves this one as it was:
+    `online = online.partial_fit(rows)`.
+
     A batch that weighs w, the last of batches that weigh W together, moves the mean counts s of a row by
 
         s ← (1 - γ) s + γ M̄_batch / w,    γ = (w / W)^decay,
 
-    and the tables are those of W s. With decay 1 all rows count alike, so that complete rows give the exact estimates;
-    smaller ones forget what the first networks made of missing cells. Any decay above 1/2 converges to a stationary
-    point of the expected log-likelihood of a row, if batches come from one distribution.
+    and the tables are those of W s, with the prior. With decay 1 all rows count alike, so that complete rows give the
+    estimates of all of them at once, `learn.parameters(network, all_rows, prior)`; smaller ones forget what the first
+    networks made of missing cells. Any decay above 1/2 converges to a stationary point of the expected log-likelihood
+    of a row, if batches come from one distribution.
 
     Parameters
     ----------
@@ -40,7 +45,8 @@ class OnlineEM:
         Where to start: the graph, the states and the first tables. Those of hidden variables must differ from state to
         state.
     prior
-        For tables: one for all, or name -> prior. Without any, a state that the first batches lack is ruled out.
+        For tables: one for all, or name -> prior; BDeu(1) where left out. With `None`, a state that the first batches
+        lack is ruled out.
     decay
         Above 1/2, at most 1.
     knowledge
@@ -56,8 +62,17 @@ class OnlineEM:
     --------
     >>> from plausible.cpds import TableCPD
     >>> online = OnlineEM(BayesianNetwork(TableCPD("coin", [0.5, 0.5])), decay=1.0)
-    >>> online.learned([{"coin": [0, 0]}, {"coin": [1, 0]}]).network.cpd("coin").values
+    >>> for rows in ({"coin": [0, 0]}, {"coin": [1, 0]}):
+    ...     online = online.partial_fit(rows)
+    >>> online
+    <OnlineEM: 2 batches that weigh 4, decay 1.0, <BayesianNetwork: 1 variables, 0 edges, 1 parameters>>
+    >>> online.network.cpd("coin").values  # (3 + 1/2) / (4 + 1)
     array([0.7, 0.3])
+
+    Warns
+    -----
+    SymmetricStart
+        Where the states of a hidden variable are all alike before the first batch: they stay so.
     """
 
     network: BayesianNetwork
@@ -69,11 +84,16 @@ class OnlineEM:
     batch_log_likelihoods: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
+        if not isinstance(self.network, BayesianNetwork):
+            raise InvalidArgument(
+                f"OnlineEM takes the BayesianNetwork to start from, not {self.network!r}: a graph alone has no tables. "
+                "Make one from the first rows: learn.em(graph, rows).network."
+            )
         if not 0.5 < self.decay <= 1:
             raise InvalidArgument(f"decay= is above 1/2 and at most 1, not {self.decay!r}.")
 
     def partial_fit(self, rows: TableLike) -> OnlineEM:
-        """What has learned from one more batch; rows of it that weigh nothing say nothing.
+        """A new value, which has learned from one more batch; rows of it that weigh nothing say nothing.
 
         Parameters
         ----------
@@ -84,6 +104,8 @@ class OnlineEM:
         cases, maximization = problem.cases, problem.maximization
         if not cases.total:
             return self
+        if not self.batch_log_likelihoods:
+            warn_of_symmetry(self.network, cases)
         found = ExactExpectations(cases).at(self.network)
         weight = self.weight + cases.total
         rate = (cases.total / weight) ** self.decay
@@ -105,3 +127,7 @@ class OnlineEM:
         for rows in batches:
             online = online.partial_fit(rows)
         return online
+
+    def __repr__(self) -> str:
+        batches = f"{len(self.batch_log_likelihoods)} batches that weigh {self.weight:g}"
+        return f"<OnlineEM: {batches}, decay {self.decay}, {self.network!r}>"

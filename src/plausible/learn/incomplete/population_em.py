@@ -9,7 +9,7 @@ import numpy as np
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.learn.incomplete.em_state import EMMethod, EMState, em_init, em_step
 from plausible.learn.incomplete.expectations import ExpectationStep
-from plausible.learn.incomplete.free_tables import free_tables, with_tables
+from plausible.learn.incomplete.free_tables import perturbed
 from plausible.learn.incomplete.maximization import Maximization
 from plausible.learn.incomplete.starts import start_network
 from plausible.models import BayesianNetwork
@@ -134,7 +134,7 @@ class PerturbedEM(EMMethod):
         generator = np.random.default_rng([self.seed, state.num_steps])
         tried = list(members)
         for number in range(self.population - len(members)):
-            network = self._copy(maximization, members[number % len(members)].network, generator)
+            network = perturbed(maximization, members[number % len(members)].network, self.noise, generator)
             try:
                 tried.append(em_init(step, maximization, network))
             except ImpossibleEvidence:  # zeros that come of noise which underflows
@@ -145,15 +145,6 @@ class PerturbedEM(EMMethod):
     def is_settled(self, state: EMState) -> bool:
         """Whether there are no more copies."""
         return state.num_steps >= self.rounds
-
-    def _copy(
-        self, maximization: Maximization, network: BayesianNetwork, generator: np.random.Generator
-    ) -> BayesianNetwork:
-        tables = {}
-        for name, table in free_tables(maximization, network).items():
-            weights = table * np.exp(self.noise * generator.standard_normal(table.shape))
-            tables[name] = weights / weights.sum(axis=-1, keepdims=True)
-        return with_tables(maximization, network, tables)
 
 
 def _check_counts(**counts: int) -> None:

@@ -21,7 +21,7 @@ from plausible.learn.estimation.family_posterior import Estimate
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.incomplete.cases import Cases
-from plausible.learn.incomplete.em import EMFit, EMProgress, EMRules, em_runs
+from plausible.learn.incomplete.em import EMFit, EMProgress, EMRules, best_fit, em_runs
 from plausible.learn.incomplete.expectations import ExactExpectations, Expectations
 from plausible.learn.incomplete.problem import hidden_variables, read_problem
 from plausible.learn.incomplete.starts import StartLike
@@ -148,6 +148,10 @@ class SequenceExpectations:
     groups: tuple[_Group, ...]
     _unrolled: dict[int, BayesianNetwork] = field(default_factory=dict, repr=False)
 
+    def __repr__(self) -> str:
+        lengths = [length for length, _ in self.groups]
+        return f"<SequenceExpectations: {self.graph.names}, sequences of {len(lengths)} different lengths>"
+
     def at(self, network: BayesianNetwork) -> Expectations:
         """The expectations under a network of two slices."""
         counts = {name: np.zeros([v.num_states for v in cpd.scope]) for name, cpd in network.cpds.items()}
@@ -199,11 +203,11 @@ def learn_sequences(
     prior
         For tables: one for all, or name -> prior, where names are those of the two slices, such as "X@1".
     estimate
-        As in `learn_em`.
+        As in `learn.em`.
     hidden
         Variables that the sequences lack: name -> number of states, or variables.
     start
-        A network of two slices, or a word; see `learn_em`.
+        A network of two slices, or a word; see `learn.em`.
     restarts
         So many more runs from random tables.
     seed
@@ -242,8 +246,7 @@ def learn_sequences(
     if rules is not None:
         ends = replace(rules, deadline=min(rules.deadline, deadline), progress=progress or rules.progress)
     runs = em_runs(problem, step, start, restarts, generator_of(seed), ends)
-    ranked = tuple(sorted(runs, key=lambda run: -run.objective))
-    return EMFit(ranked[0], ranked, tuple(problem.cases.hidden), problem.cases, time.perf_counter() - began)
+    return best_fit(problem.cases, runs, began)
 
 
 def _read(
@@ -269,14 +272,15 @@ def _codes(
 ) -> tuple[dict[str, Variable], list[Codes]]:
     """The variables of a slice, and for each sequence the positions of their states, a row for each time."""
     columns: dict[str, list[Any]] = {name: [] for name in graph.names}
+    declared: dict[str, Variable] = {}
     lengths = []
     for sequence in sequences:
-        there = dict(columns_of(sequence))
+        there = _table_columns(sequence, declared) if isinstance(sequence, Table) else dict(columns_of(sequence))
         lengths.append(max((len(column) for column in there.values()), default=0))
         for name, column in columns.items():
             column += list(there.get(name, [None] * lengths[-1]))
     known = {name: column for name, column in columns.items() if name not in unseen}
-    table = Table.read(known)
+    table = Table.read(known, [variable for name, variable in declared.items() if name in known])
     for name in table.continuous:
         raise NotSupported(f"{name!r} is continuous: sequences are learned where all variables have states.")
     variables = {name: unseen.get(name) or table.variables[name] for name in graph.names}
@@ -285,6 +289,25 @@ def _codes(
         if name in known:
             stacked[:, place] = table.codes[table.discrete.index(name)]
     return variables, np.split(stacked, np.cumsum(lengths)[:-1])
+
+
+def _table_columns(table: Table, declared: dict[str, Variable]) -> dict[str, list[Any]]:
+    """Name -> states of a table that was read before, `None` where missing; its variables are added to those known."""
+    if table.weights is not None or table.interventions:
+        raise NotSupported("The times of a sequence have no weights and no interventions: give a Table without.")
+    for name, variable in table.variables.items():
+        if declared.setdefault(name, variable) != variable:
+            raise InvalidArgument(
+                f"{name!r} has the states {list(variable.states)} in one sequence and {list(declared[name].states)} in "
+                "another. Read all tables with the same variables=."
+            )
+    columns: dict[str, list[Any]] = {
+        name: column.tolist() for name, column in zip(table.continuous, table.numbers, strict=True)
+    }
+    for name, codes in zip(table.discrete, table.codes, strict=True):
+        states = (*table.variables[name].states, None)  # the last one for -1
+        columns[name] = [states[code] for code in codes.tolist()]
+    return columns
 
 
 def _pairs(rows: Codes) -> Codes:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from plausible.cpds import CPD, TableCPD
 from plausible.data.table import Table
-from plausible.errors import InvalidArgument, PlausibleWarning, suggestion
+from plausible.errors import InvalidArgument, PlausibleWarning, suggestion, warn_caller
 from plausible.learn.estimation.priors import pseudo_counts
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.gaussian_expectations import expectation_step
@@ -19,7 +19,7 @@ from plausible.learn.incomplete.gaussian_starts import gaussian_start
 from plausible.learn.incomplete.maximization import Maximization
 from plausible.models import BayesianNetwork
 
-__all__ = ["StartLike", "SymmetricStart", "start_network", "symmetric_hidden"]
+__all__ = ["StartLike", "SymmetricStart", "start_network", "symmetric_hidden", "warn_of_symmetry"]
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -66,41 +66,60 @@ def start_network(
     return _with_kinds(maximization, tables, gaussians)
 
 
-def symmetric_hidden(network: BayesianNetwork, cases: Cases) -> list[str]:
+def symmetric_hidden(network: BayesianNetwork, cases: Cases, tolerance: float = 1e-12) -> list[str]:
     """The hidden variables whose states no child can tell apart: EM keeps them alike for ever.
 
     Where P(X | u, h) is the same for all h, the posterior of h given a row does not depend on X, so that the expected
     counts of all h are proportional, and the next tables are the same for all h again.
+
+    Parameters
+    ----------
+    network
+        The parameters.
+    cases
+        What is hidden.
+    tolerance
+        Numbers of a child that differ by less are alike.
     """
     found = []
     for name in cases.hidden:
         children = [cpd for cpd in network.cpds.values() if name in cpd.parent_names]
         variable = network.variables[name]
         has_choice = variable.is_continuous or variable.num_states > 1
-        if has_choice and children and all(_ignores(cpd, name) for cpd in children):
+        if has_choice and children and all(_ignores(cpd, name, tolerance) for cpd in children):
             found.append(name)
     return found
 
 
-def _ignores(cpd: CPD, parent: str) -> bool:
+def warn_of_symmetry(network: BayesianNetwork, cases: Cases) -> None:
+    """Warn where a start keeps the states of a hidden variable alike."""
+    for name in symmetric_hidden(network, cases):
+        warn_caller(
+            f"All states of the hidden variable {name!r} are alike at the start, and will stay so: it will explain "
+            "nothing. Start from random tables: learn.em(..., start='random').",
+            SymmetricStart,
+        )
+
+
+def _ignores(cpd: CPD, parent: str, tolerance: float) -> bool:
     if cpd.variable.is_continuous:
-        return _line_ignores(cpd, parent)
+        return _line_ignores(cpd, parent, tolerance)
     if any(variable.is_continuous for variable in cpd.parents):
         return False
     table = cpd.to_factor().values.reshape([variable.num_states for variable in cpd.scope])
     axis = cpd.parent_names.index(parent)
-    return bool(np.ptp(table, axis=axis).max(initial=0.0) < 1e-12)
+    return bool(np.ptp(table, axis=axis).max(initial=0.0) < tolerance)
 
 
-def _line_ignores(cpd: CPD, parent: str) -> bool:
+def _line_ignores(cpd: CPD, parent: str, tolerance: float) -> bool:
     lines = gaussian_lines(cpd)
     continuous = [variable.name for variable in cpd.parents if variable.is_continuous]
     if parent in continuous:
-        return bool(np.abs(lines.coefficients[:, continuous.index(parent)]).max() < 1e-12)
+        return bool(np.abs(lines.coefficients[:, continuous.index(parent)]).max() < tolerance)
     discrete = [variable for variable in cpd.parents if not variable.is_continuous]
     axis = [variable.name for variable in discrete].index(parent)
     table = np.column_stack(lines).reshape(*(variable.num_states for variable in discrete), -1)
-    return bool(np.ptp(table, axis=axis).max(initial=0.0) < 1e-12)
+    return bool(np.ptp(table, axis=axis).max(initial=0.0) < tolerance)
 
 
 def _table(maximization: Maximization, cases: Cases, name: str, kind: str, generator: np.random.Generator) -> Floats:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from plausible.errors import InvalidArgument
 from plausible.inference.gaussian_rows import same_rows
+from plausible.learn.incomplete.gaussian_patterns import PatternRows
 
 __all__ = ["GaussianFit", "NumberPattern", "fit_gaussian", "number_patterns"]
 
@@ -20,10 +21,11 @@ _RIDGE = 1e-10
 
 
 class NumberPattern(NamedTuple):
-    """Rows with the same cells observed: which variables these are, and the rows' numbers of them."""
+    """Rows with the same cells observed: which variables these are, the rows' numbers of them, and their weights."""
 
     observed: NDArray[np.bool_]
     numbers: Floats
+    weights: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,24 +48,28 @@ class GaussianFit:
     converged: bool
 
 
-def number_patterns(numbers: Floats) -> list[NumberPattern]:
+def number_patterns(numbers: Floats, weights: Floats) -> list[NumberPattern]:
     """Rows (each a row of `numbers`) in groups with the same cells observed; rows without any are left out."""
     observed = ~np.isnan(numbers)
     first, places = same_rows(np.ascontiguousarray(observed))
-    groups = [(observed[row], numbers[places == group]) for group, row in enumerate(first.tolist())]
-    return [NumberPattern(seen, rows[:, seen]) for seen, rows in groups if seen.any()]
+    groups = [(observed[row], places == group) for group, row in enumerate(first.tolist())]
+    return [NumberPattern(seen, numbers[rows][:, seen], weights[rows]) for seen, rows in groups if seen.any()]
 
 
-def fit_gaussian(numbers: Floats, *, tolerance: float = 1e-7, max_iterations: int = 1000) -> GaussianFit:
+def fit_gaussian(
+    numbers: Floats, weights: Floats | None = None, *, tolerance: float = 1e-7, max_iterations: int = 1000
+) -> GaussianFit:
     """The Gaussian under which the observed cells are most likely, missing ones being ignorable.
 
     The E-step fills each missing cell with its conditional mean and adds the conditional covariance to the scatter
-    (Little & Rubin 2019, section 11.2).
+    (Little & Rubin 2019, section 11.2); see `PatternRows`.
 
     Parameters
     ----------
     numbers
         Shape (rows, variables), NaN where missing; each variable must be observed twice.
+    weights
+        How often each row counts; once where left out. Rows that weigh nothing are not looked at.
     tolerance
         Ends where no moment changes by more, measured in standard deviations.
     max_iterations
@@ -79,37 +85,31 @@ def fit_gaussian(numbers: Floats, *, tolerance: float = 1e-7, max_iterations: in
     >>> fit.mean.round(2)
     array([2.5 , 5.11])
     """
-    if (np.count_nonzero(~np.isnan(numbers), axis=0) < 2).any():
+    weights = np.ones(len(numbers)) if weights is None else np.asarray(weights, dtype=np.float64)
+    counted = (weights > 0) & ~np.isnan(numbers).all(axis=1)
+    numbers, weights = numbers[counted], weights[counted]
+    known = ~np.isnan(numbers)
+    if (np.count_nonzero(known, axis=0) < 2).any():
         raise InvalidArgument("A Gaussian is fitted to variables that are each observed in two rows at least.")
-    center, scale = np.nanmean(numbers, axis=0), np.nanstd(numbers, axis=0)
+    shares = np.where(known, weights[:, None], 0.0) / (weights @ known)
+    center = (shares * np.where(known, numbers, 0.0)).sum(axis=0)
+    scale = np.sqrt((shares * np.where(known, numbers - center, 0.0) ** 2).sum(axis=0))
     scale = np.where(scale > 0, scale, 1.0)
-    patterns = number_patterns((numbers - center) / scale)
-    size = numbers.shape[1]
+    rows, size = PatternRows.of((numbers - center) / scale), numbers.shape[1]
     mean, covariance = np.zeros(size), np.eye(size)
     iteration, change = 0, np.inf
     while iteration < max_iterations and change >= tolerance:
         before, iteration = (mean, covariance), iteration + 1
-        mean, covariance = _step(patterns, mean, covariance)
+        mean, covariance = _step(rows, weights, mean, covariance)
         change = max(np.abs(mean - before[0]).max(), np.abs(covariance - before[1]).max())
     return GaussianFit(
         mean * scale + center, covariance * np.outer(scale, scale), iteration, converged=bool(change < tolerance)
     )
 
 
-def _step(patterns: list[NumberPattern], mean: Floats, covariance: Floats) -> tuple[Floats, Floats]:
+def _step(rows: PatternRows, weights: Floats, mean: Floats, covariance: Floats) -> tuple[Floats, Floats]:
     """One step of EM."""
-    size = len(mean)
-    sums, products, num_rows = np.zeros(size), np.zeros((size, size)), 0
-    regular = covariance + _RIDGE * np.eye(size)
-    for seen, rows in patterns:
-        slopes = np.linalg.solve(regular[np.ix_(seen, seen)], covariance[np.ix_(seen, ~seen)])
-        filled = np.empty((len(rows), size))
-        filled[:, seen] = rows
-        filled[:, ~seen] = mean[~seen] + (rows - mean[seen]) @ slopes
-        sums += filled.sum(axis=0)
-        products += filled.T @ filled
-        rest = covariance[np.ix_(~seen, ~seen)] - covariance[np.ix_(~seen, seen)] @ slopes
-        products[np.ix_(~seen, ~seen)] += len(rows) * rest
-        num_rows += len(rows)
-    new_mean = sums / num_rows
-    return new_mean, products / num_rows - np.outer(new_mean, new_mean)
+    density = rows.density(mean[None], (covariance + _RIDGE * np.eye(len(mean)))[None])
+    moments = rows.moments(density, weights[:, None], mean[None], covariance[None])[0]
+    moments /= moments[0, 0]
+    return moments[0, 1:], moments[1:, 1:] - np.outer(moments[0, 1:], moments[0, 1:])

@@ -79,18 +79,19 @@ def little_test(data: TableLike, *, variables: Mapping[str, Variable] | None = N
     table = Table.read(data, variables)
     if not table.continuous:
         raise InvalidArgument("There is no column of numbers. For states, indicator_tests compares what is missing.")
-    numbers = table.numbers.T
-    fit, patterns = fit_gaussian(numbers), number_patterns(numbers)
-    total = sum(len(pattern.numbers) for pattern in patterns)
+    weights = np.ones(table.num_rows) if table.weights is None else table.weights
+    numbers, weights = table.numbers.T[weights > 0], weights[weights > 0]
+    fit, patterns = fit_gaussian(numbers, weights), number_patterns(numbers, weights)
+    total = sum(float(pattern.weights.sum()) for pattern in patterns)
     covariance = fit.covariance * (total / max(total - 1, 1))
     statistic, degrees = 0.0, -len(table.continuous)
-    for seen, rows in patterns:
-        apart = rows.mean(axis=0) - fit.mean[seen]
+    for seen, rows, counts in patterns:
+        apart = np.average(rows, axis=0, weights=counts) - fit.mean[seen]
         inverse = np.linalg.pinv(covariance[np.ix_(seen, seen)], hermitian=True)
-        statistic += len(rows) * float(apart @ inverse @ apart)
+        statistic += counts.sum() * float(apart @ inverse @ apart)
         degrees += int(seen.sum())
     p_value = float(chdtrc(degrees, statistic)) if degrees else 1.0
-    return LittleTest(statistic, degrees, p_value, len(patterns))
+    return LittleTest(float(statistic), degrees, p_value, len(patterns))
 
 
 class IndicatorTest(NamedTuple):
