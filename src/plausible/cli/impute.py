@@ -86,8 +86,8 @@ def run(
         written, added = counted(table.num_rows, "row"), counted(num_filled, "cell")
         print_line(f"{file}: {written} written, {added} filled ({chosen})")
     if left:
-        cells = counted(sum(left.values()), "cell")
-        print_line(f"{cells} of {', '.join(left)} left empty: {chosen} says nothing of them.")
+        empty = counted(sum(left.values()), "cell")
+        print_line(f"{empty} of {', '.join(left)} left empty: {chosen} says nothing of them.")
 
 
 def _network(source: str) -> BayesianNetwork:

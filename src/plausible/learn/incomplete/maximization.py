@@ -114,7 +114,7 @@ class Maximization:
     def network(self, counts: Mapping[str, Floats], before: BayesianNetwork) -> Maximized:
         """The network that maximises the expected log-likelihood and the log-prior, or at least does not lower it."""
         cpds: dict[str, CPD] = dict(self.knowledge.fixed_cpds)
-        kept = {}
+        kept: dict[str, NDArray[np.bool_]] = {}
         for owner, exponents in self.exponents.items():
             shared = self.sharing(owner)
             summed = sum((counts[name] for name in shared[1:]), counts[owner])
