@@ -85,9 +85,13 @@ class ObservedLikelihood:
         weights = np.bincount(places, self.weights, len(distinct)).astype(np.float64)
         firsts = np.full(len(distinct), np.iinfo(np.intp).max)
         np.minimum.at(firsts, places, self.first_places)
-        ready = ((np.arange(len(distinct)), self.compiled.tree.prepared_rows(distinct)),)
+        return self.of_rows(distinct, weights, firsts)
+
+    def of_rows(self, rows: NDArray[np.int32], weights: Floats, first_places: NDArray[np.intp]) -> ObservedLikelihood:
+        """The likelihood of other rows, all of them different, by the same clique tree; see the attributes."""
+        ready = ((np.arange(len(rows)), self.compiled.tree.prepared_rows(rows)),)
         compiled = self.compiled._replace(rows=ready)
-        return replace(self, rows=distinct, weights=weights, first_places=firsts, compiled=compiled)
+        return replace(self, rows=rows, weights=weights, first_places=first_places, compiled=compiled)
 
     def log_rows(self, tables: Tables, rows: NDArray[np.int32] | None = None) -> Floats:
         """log P(row) of each different row, or of others; -inf where it can't happen."""

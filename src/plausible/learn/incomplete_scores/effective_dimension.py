@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,7 +93,7 @@ def _some(
 def _scores(network: BayesianNetwork, likelihood: ObservedLikelihood, rows: NDArray[np.int32]) -> Floats:
     """d log P(o) / dθ, a row for each different configuration, a column for each free parameter."""
     distinct = distinct_rows(rows)[0]
-    asked = replace(likelihood, rows=distinct, weights=np.ones(len(distinct)), first_places=np.arange(len(distinct)))
+    asked = likelihood.of_rows(distinct, np.ones(len(distinct)), np.arange(len(distinct)))
     tables = tables_of(network)
     entries = Entries.of(tables)
     slopes = FreeParameters.of(ParameterSpace.of(network), entries).slopes
