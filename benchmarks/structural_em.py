@@ -24,7 +24,7 @@ def run() -> str:
     """Seconds, and the structural Hamming distance of equivalence classes."""
     header = ["rows of", "missing cells", "s", "edges", "distance to complete data's", "distance to the truth"]
     rows = []
-    for name in ("asia", "child"):
+    for name in ("asia", "child", "alarm"):
         net = load_quietly(NETS / f"{name}.bif.gz")
         frame = net.sample(NUM_ROWS, seed=1).astype(object)
         holes = frame.mask(np.random.default_rng(0).random(frame.shape) < MISSING)

@@ -1,6 +1,7 @@
 """Expected counts against a list of all completions."""
 
 import pickle
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -199,3 +200,28 @@ def test_likelihood_is_the_functional_and_a_divergence(seed):
     assert found.divergence == pytest.approx(divergence, abs=1e-9)
     assert found.log_likelihood == pytest.approx(found.value + divergence)
     assert em_functional(net, table).divergence == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("most", [0, 12, 2**20], ids=["by inference", "both", "by parts"])
+def test_parts_of_missing_cells_multiply_to_the_sum_over_completions(seed, most):
+    """In every family, with rows whose parts are listed and others that are too large; 40 % of cells are missing."""
+    rng = np.random.default_rng(seed)
+    net = random_network(rng, num_variables=5)
+    table, rows, weights = incomplete_table(net, rng, 20, missing=0.4)
+    statistics = ExpectedStatistics(net, table, max_completions=most)
+    for family in (family for size in (1, 2, 3, 4) for family in combinations(net.variables, size)):
+        counts, _ = oracle_counts(net, rows, weights, family)
+        np.testing.assert_allclose(statistics.counts(family[-1], family[:-1]), counts, atol=1e-10)
+
+
+def test_draws_of_large_parts_estimate_their_counts_and_listed_parts_stay_exact():
+    rng = np.random.default_rng(1)
+    net = random_network(rng, num_variables=5, zeros=0.0)
+    table, _, _ = incomplete_table(net, rng, 60, missing=0.4)
+    exact, few = ExpectedStatistics(net, table), ExpectedStatistics(net, table, max_completions=20)
+    assert exact.estimated(3, np.random.default_rng(0)) is exact
+    names = list(net.variables)
+    drawn = few.estimated(4000, np.random.default_rng(0)).counts(names[0], names[1:3])
+    np.testing.assert_allclose(drawn, exact.counts(names[0], names[1:3]), atol=0.02 * exact.total)
+    assert drawn.sum() == pytest.approx(exact.total)

@@ -87,3 +87,14 @@ def test_wrong_words_are_refused():
     with pytest.raises(InvalidArgument, match="semi-cliques"):
         find_hidden(of_one_kind(5, 20), DAG("x0 -> x1"), signal="semi-clique")
     assert find_hidden(of_one_kind(5, 20), DAG("x0 -> x1")).trials == ()
+
+
+def test_the_search_for_hidden_variables_tells_its_trials_and_stops_when_told_or_late():
+    data = of_one_kind(1, 300)
+    graph = DAG([(f"x{i}", f"x{j}") for i, j in combinations(range(5), 2) if j - i < 3])
+    told = []
+    assert find_hidden(data, graph, restarts=0, progress=told.append).stopped == "all groups"
+    assert told
+    assert find_hidden(data, graph, restarts=0, progress=lambda trial: True).stopped == "interrupted"
+    late = find_hidden(data, graph, restarts=0, time_limit=0.0)
+    assert (late.stopped, late.trials) == ("time limit", ())

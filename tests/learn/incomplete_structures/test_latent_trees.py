@@ -87,3 +87,21 @@ def test_templates_are_trees_and_roots_over_groups_that_share_columns():
 def test_wrong_hierarchies_are_refused(call, hint):
     with pytest.raises(InvalidArgument, match=hint):
         call()
+
+
+def test_a_hidden_variable_is_taken_out_where_the_score_rises():
+    """Three groups of three below one root: the tree that joins two groups at a time has more hidden variables."""
+    rng = np.random.default_rng(0)
+    root = rng.integers(0, 2, 1500)
+
+    def noisy(bits, chance):
+        return np.where(rng.random(1500) < chance, bits, 1 - bits)
+
+    kinds = {name: noisy(root, 0.85) for name in "abc"}
+    data = {f"{name}{i}": noisy(kind, 0.9) for name, kind in kinds.items() for i in range(3)}
+    found = learn_latent_tree(data, restarts=1)
+    true = learn_latent_tree(data, [[f"{name}{i}" for i in range(3)] for name in "abc"], restarts=1)
+    assert len(found.hidden) <= 4
+    assert found.best.score >= true.best.score - 1e-3 * abs(true.best.score)
+    assert found.hidden == tuple(f"H{i + 1}" for i in range(len(found.hidden)))
+    assert found.best.score == max(found.runs)

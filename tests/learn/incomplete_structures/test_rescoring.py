@@ -17,7 +17,7 @@ from plausible.learn.incomplete_structures.rescoring import (
     graph_moves,
     learn_by_rescoring,
 )
-from plausible.learn.incomplete_structures.structural_em import read_cases
+from plausible.learn.incomplete_structures.starts import read_cases
 from plausible.learn.scores.dirichlet import BDeuScore
 from plausible.learn.scores.penalized import BIC, LogLikelihood
 from plausible.learn.structures.knowledge import Knowledge

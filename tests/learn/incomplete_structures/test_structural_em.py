@@ -5,20 +5,27 @@ import pickle
 from itertools import combinations, product
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from completion_oracle import incomplete_table
 from incomplete_rows import holes, oracle_bic
 from network_oracle import random_network
+from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import CyclicGraph, InvalidArgument, NotSupported
 from plausible.graphs import DAG
+from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import learn_em
-from plausible.learn.incomplete_structures.available import AvailableStatistics, PairwiseStatistics
-from plausible.learn.incomplete_structures.starts import DisconnectedHidden
+from plausible.learn.incomplete_structures.available import AvailableStatistics, PairwiseStatistics, SeparateScores
+from plausible.learn.incomplete_structures.available_numbers import pairwise_moments
+from plausible.learn.incomplete_structures.rescoring import RescoringRules, learn_by_rescoring
+from plausible.learn.incomplete_structures.starts import DisconnectedHidden, start_graph
 from plausible.learn.incomplete_structures.structural_em import SEMRules, completed_scores, learn_structural_em
+from plausible.learn.scores.penalized import BIC
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.structure import METHODS, learn_structure
+from plausible.variables import Variable
 
 OPTIONS = {"tan": {"class_variable": "q"}, "k2": {"order": ["q", "p", "r", "s"]}, "annealing": {"max_steps": 200}}
 
@@ -187,3 +194,148 @@ def test_pairwise_counts_do_not_depend_on_the_order_of_the_parents():
     statistics = PairwiseStatistics(holes(13, num_rows=40, missing=0.5))
     counts, turned = statistics.counts("s", ["p", "q", "r"]), statistics.counts("s", ["r", "p", "q"])
     np.testing.assert_array_equal(turned.transpose(1, 2, 0, 3), counts)
+
+
+def noisy_copies(seed, num=10, num_rows=300, missing=0.5):
+    """A chain of noisy copies with so many holes that the completions of whole rows can't be listed."""
+    rng = np.random.default_rng(seed)
+    codes = [rng.integers(0, 3, num_rows)]
+    for _ in range(num - 1):
+        codes.append(np.where(rng.random(num_rows) < 0.85, codes[-1], rng.integers(0, 3, num_rows)))
+    lost = rng.random((num, num_rows)) < missing
+    return {f"x{i}": [None if gone else int(c) for c, gone in zip(codes[i], lost[i], strict=True)] for i in range(num)}
+
+
+def test_draws_of_large_parts_never_let_the_score_fall():
+    """A search over draws is judged by exact counts of what it changed, and finds most of what exact counts find."""
+    data = noisy_copies(1)
+    exact = learn_structural_em(data, escapes=0)
+    drawn = learn_structural_em(data, escapes=0, rules=SEMRules(max_completions=200, num_draws=20))
+    assert np.diff(drawn.trace).min() >= -1e-7
+    assert drawn.state.num_refused == 0
+    assert drawn.score >= exact.score - 0.02 * abs(exact.score)
+
+
+def test_the_time_limit_reaches_the_search_within_a_step():
+    """A search that would take long stops, and what it has found so far is kept."""
+    data = noisy_copies(2, num=12)
+    fit = learn_structural_em(data, "annealing", rules=SEMRules(time_limit=1.0, em_steps=1), max_steps=10**9)
+    assert fit.stopped == "time limit"
+    assert fit.seconds < 60.0
+    found = learn_structure(data, "annealing", time_limit=1.0, max_steps=10**9)
+    assert found.stopped == "time limit"
+
+
+def test_a_network_to_start_from_is_matched_by_the_names_of_states():
+    """Whatever the order of its states; columns that it lacks are refused, those that it has more are hidden."""
+    words = {name: [None if c is None else ["no", "yes"][c] for c in column] for name, column in holes(12).items()}
+    turned = [Variable(name, ["yes", "no"]) for name in words]
+    start = learn_em(DAG("p -> q -> r", nodes=list(words)), Table.read(words, turned), tolerance=1e-10).network
+    fit = learn_structural_em(words, start=start, rules=SEMRules(max_steps=0))
+    assert fit.network.variables["p"].states == ("yes", "no")
+    assert fit.score == pytest.approx(completed_free_bic(start, words), rel=1e-6)
+    again = learn_by_rescoring(words, start=start, rules=RescoringRules(max_steps=0))
+    assert again.score == pytest.approx(fit.score)
+    assert again.trace == (again.score,)
+    with pytest.raises(InvalidArgument, match="'new'"):
+        learn_structural_em({**words, "new": words["p"]}, start=start)
+
+
+def completed_free_bic(network, words):
+    """BIC of the observed cells by the engine's own likelihood of rows."""
+    columns = {name: [cell if cell is not None else np.nan for cell in column] for name, column in words.items()}
+    likelihood = float(network.compile().log_likelihood(pd.DataFrame(columns, dtype=object)).sum())
+    return likelihood - 0.5 * np.log(300) * sum(
+        np.prod(cpd.values.shape[:-1], initial=1.0) * (cpd.values.shape[-1] - 1) for cpd in network.cpds.values()
+    )
+
+
+def test_random_starts_without_hidden_variables_are_graphs_that_differ():
+    cases = Cases.of([Variable(name, 2) for name in "pqrs"], holes(1))
+    generator, known = np.random.default_rng(0), Knowledge(required="s -> p", forbidden=[("p", "q")])
+    graphs = [start_graph("random", cases, known, generator) for _ in range(30)]
+    assert len(set(graphs)) > 10
+    assert all(graph.has_edge("s", "p") and not graph.has_edge("p", "q") for graph in graphs)
+    joined = {frozenset(edge) for graph in graphs for edge in graph.edges}
+    assert joined == {frozenset(pair) for pair in combinations("pqrs", 2)}
+
+
+def test_restarts_without_hidden_variables_reach_other_optima():
+    """A parity of two coins that no single edge shows: found from some random graph, not from the empty one."""
+    rng = np.random.default_rng(3)
+    codes = rng.integers(0, 2, size=(4, 400))
+    codes[2] = np.where(rng.random(400) < 0.95, codes[0] ^ codes[1], codes[2])
+    data = {
+        name: [None if rng.random() < 0.1 else int(c) for c in column]
+        for name, column in zip("pqrs", codes, strict=True)
+    }
+    alone = learn_structural_em(data, start="empty", escapes=0)
+    restarted = learn_structural_em(data, start="empty", escapes=0, restarts=30, seed=1)
+    assert restarted.score > alone.score + 50.0
+    assert any(set(restarted.graph.parents(name)) | {name} >= set("pqr") for name in "pqr")
+
+
+def test_available_cases_pay_the_price_of_the_rows_that_are_there():
+    """A weak dependence that the few rows with both cells do not show is no edge, though all rows would show it."""
+    both = [(0, 0), (1, 1)] * 9 + [(0, 1), (1, 0)] * 6
+    cells = both + [(0, None), (1, None), (None, 0), (None, 1)] * 250
+    data = {"x": [x for x, _ in cells], "y": [y for _, y in cells]}
+    for missing in ("available", "pairwise"):
+        assert learn_structure(data, missing=missing).graph.num_edges == 0
+    complete = holes(1, missing=0.0)
+    whole, separate = BIC().on(TableStatistics(complete)), SeparateScores(BIC(), AvailableStatistics(complete))
+    for parents in ([], ["q"], ["q", "r"], ["q", "r", "s"]):
+        assert separate.family("p", parents) == pytest.approx(whole.family("p", parents))
+
+
+@pytest.mark.parametrize(
+    ("rules", "hint"),
+    [
+        ({"time_limit": "x"}, "time_limit='x'"),
+        ({"time_limit": -1}, "time_limit=-1"),
+        ({"em_steps": -3}, "em_steps=-3"),
+        ({"max_steps": -1}, "max_steps=-1"),
+        ({"tolerance": float("nan")}, "tolerance=nan"),
+        ({"num_draws": 0.5}, "num_draws=0.5"),
+    ],
+)
+def test_rules_that_make_no_sense_are_refused_by_name(rules, hint):
+    with pytest.raises(InvalidArgument, match=hint):
+        SEMRules(**rules)
+
+
+def test_wrong_knowledge_restarts_and_hidden_columns_are_refused_by_name():
+    with pytest.raises(InvalidArgument, match="knowledge="):
+        learn_structural_em(holes(1), knowledge={"required": "p -> q"})
+    with pytest.raises(InvalidArgument, match="restarts=-1"):
+        learn_structural_em(holes(1), restarts=-1)
+    with pytest.raises(InvalidArgument, match="column 'p' with observed cells"):
+        learn_structural_em(holes(1), hidden={"p": 2})
+    with pytest.raises(InvalidArgument, match="'H'"):
+        learn_structural_em(holes(1), hidden={"H": 0})
+
+
+@pytest.mark.parametrize("missing", ["available", "pairwise"])
+def test_tables_of_numbers_are_scored_by_available_cells_too(missing):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=400)
+    columns = {"x": x, "y": 2 * x + rng.normal(size=400), "z": rng.normal(size=400)}
+    lost = {name: np.where(rng.random(400) < 0.2, np.nan, column) for name, column in columns.items()}
+    found = learn_structure(lost, missing=missing)
+    assert set(found.graph.skeleton().edges) == {("x", "y")}
+    with pytest.raises(NotSupported, match="--missing complete-rows"):
+        learn_structure({**lost, "s": [None, *["a", "b", "a"] * 133]}, missing=missing)
+
+
+def test_pairwise_correlations_that_contradict_each_other_are_made_positive_definite():
+    up, down, gone = [1.5, -1.5, 2.5, -2.5], [-1.5, 1.5, -2.5, 2.5], [np.nan] * 4
+    rows = {"x": [*up, *gone, *up], "y": [*up, *up, *gone], "z": [*gone, *up, *down]}
+    moments = pairwise_moments(Table.read(rows)).common
+    assert np.linalg.eigvalsh(moments.scatter).min() > 0
+    assert moments.weight == 4.0
+
+
+def test_a_result_says_what_it_assumes_about_missing_cells():
+    assert "missing at random" in learn_structure(holes(1)).assumption
+    assert "completely at random" in learn_structure(holes(1), missing="available").assumption
+    assert learn_structure(holes(1, missing=0.0)).assumption == ""

@@ -132,3 +132,11 @@ def test_mistakes_are_named(mechanism, error):
     """Errors of the library, not of NumPy."""
     with pytest.raises(error):
         hide(COLUMNS, mechanism)
+
+
+def test_rows_sampled_and_cells_hidden_with_one_seed_are_independent():
+    """A column drawn by the same number is not hidden by its own values."""
+    for seed in range(5):
+        column = np.random.default_rng(seed).random(2000) < 0.5
+        found = hide({"x": column.astype(int).tolist()}, CompletelyAtRandom(0.3), seed=seed).hidden["x"]
+        assert abs(found[column].mean() - found[~column].mean()) < 0.1

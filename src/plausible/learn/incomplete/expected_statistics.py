@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plausible.data.statistics import Counts, Statistics
 from plausible.data.table import Table, TableLike
-from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, TooLarge, UnknownVariable
 from plausible.learn.incomplete.cases import Cases
-from plausible.learn.incomplete.expectations import compile_cases, factor_counts, impossible_case
+from plausible.learn.incomplete.expectations import (
+    ExactExpectations,
+    compile_cases,
+    factor_counts,
+    impossible_case,
+)
+from plausible.learn.incomplete.missing_parts import MissingParts
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
 __all__ = ["ExpectedStatistics", "completed_table"]
 
-#: Up to so many completions of all cases are listed; else families are counted by inference, one after the other.
+#: Up to so many completions, of rows or of their parts, are listed.
 _MOST_COMPLETIONS = 2**20
 
 
@@ -101,9 +107,12 @@ def _log_joint(
 class ExpectedStatistics(Statistics):
     """M̄[x, u] = Σ weight · P(x, u | row) of any family of variables, under a network.
 
-    Where the rows have few completions these are listed once and counted; else a clique tree is made in which the
-    family lies, and counts are remembered. They sum to the weight of all rows (without those in which the child was
-    set), and are those of a `TableStatistics` where no cell is missing.
+    The missing cells of a row come in parts that are independent given the observed ones, mostly small (see
+    `MissingParts`). Their completions are listed once, with the joint probabilities of all pairs; a family is counted
+    by one pass over the rows that multiplies the parts it has cells in. Rows with larger parts are counted by a clique
+    tree in which the family lies; families of the network's own all come from one. Counts are remembered. They sum to
+    the weight of all rows (without those in which the child was set), and are those of a `TableStatistics` where no
+    cell is missing.
 
     Parameters
     ----------
@@ -112,7 +121,7 @@ class ExpectedStatistics(Statistics):
     data
         Rows with missing cells; variables without a column are hidden.
     max_completions
-        Up to so many are listed.
+        Up to so many completions of parts are listed, those of the smallest parts first.
 
     Examples
     --------
@@ -123,16 +132,16 @@ class ExpectedStatistics(Statistics):
            [0.222, 1.778]])
     """
 
-    __slots__ = ("_cases", "_completed", "_kept", "_network")
+    __slots__ = ("_cases", "_kept", "_network", "_own", "_parts")
 
     def __init__(
         self, network: BayesianNetwork, data: TableLike | Cases, *, max_completions: int = _MOST_COMPLETIONS
     ) -> None:
         self._network = network
         self._cases = Cases.of(network.variables, data)
+        self._parts = MissingParts.of(network, self._cases, max_completions)
         self._kept: dict[tuple[str | None, tuple[str, ...]], NDArray[np.float64]] = {}
-        few = self._cases.num_completions <= max_completions
-        self._completed = TableStatistics(completed_table(network, self._cases, max_completions)) if few else None
+        self._own: Mapping[str, NDArray[np.float64]] | None = None
 
     @property
     def network(self) -> BayesianNetwork:
@@ -154,10 +163,26 @@ class ExpectedStatistics(Statistics):
         """How much all rows weigh."""
         return self._cases.total
 
+    def estimated(self, num_draws: int, generator: np.random.Generator) -> ExpectedStatistics:
+        """Where some parts are too large to be listed, counts with so many draws of each in place of inference.
+
+        Made for searches that ask for many families. They are these counts themselves where all parts are listed.
+
+        Parameters
+        ----------
+        num_draws
+            Of each large part of each row, from P(missing | observed).
+        generator
+            Of the draws.
+        """
+        if not self._parts.has_large.any():
+            return self
+        drawn = copy(self)
+        drawn._parts, drawn._kept = self._parts.drawn(num_draws, generator), {}
+        return drawn
+
     def counts(self, child: str, parents: Sequence[str] = ()) -> Counts:
         """How often each joint state is expected: an axis for each parent, in the order given, then the child's."""
-        if self._completed is not None:
-            return self._completed.counts(child, parents)
         family = (*parents, child)
         if len(set(family)) < len(family):
             raise InvalidArgument(f"Each variable counts once, but {', '.join(map(repr, family))} has one twice.")
@@ -167,14 +192,46 @@ class ExpectedStatistics(Statistics):
         names = tuple(sorted(family))
         key = (child if any(child in setting for setting in self._cases.setting_names) else None, names)
         if key not in self._kept:
-            self._kept[key] = self._by_inference(child, names)
+            self._kept[key] = self._count(child, names)
         return self._kept[key].transpose([names.index(name) for name in family])
 
-    def _by_inference(self, child: str, names: tuple[str, ...]) -> NDArray[np.float64]:
+    def _count(self, child: str, names: tuple[str, ...]) -> NDArray[np.float64]:
         """The counts of some variables, in the order given, without cases in which the child was set."""
+        has_large = self._parts.has_large
+        if has_large.any() and set(names) == {variable.name for variable in self._network.cpd(child).scope}:
+            scope = [variable.name for variable in self._network.cpd(child).scope]
+            return self._own_counts()[child].transpose([scope.index(name) for name in names])
+        places = {name: place for place, name in enumerate(self._cases.variables)}
         is_counted = np.array([child not in setting for setting in self._cases.setting_names])[self._cases.settings]
-        cases = self._cases.with_weights(np.where(is_counted, self._cases.weights, 0.0))
-        group = [self.variables[name] for name in names]
-        compiled = compile_cases(self._network, cases, [group])
-        found: Any = factor_counts(compiled, self._network, cases)
-        return np.asarray(found["0"])
+        weights = np.where(is_counted, self._cases.weights, 0.0)
+        counts = self._parts.counts([places[name] for name in names], np.where(has_large, 0.0, weights))
+        if (weights[has_large] > 0).any():
+            counts = counts + self._by_inference(names, has_large, weights)
+        return counts
+
+    def _by_inference(
+        self, names: Sequence[str], is_asked: NDArray[np.bool_], weights: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """The counts of some variables in some cases, by a clique tree that has them together."""
+        cases = _among(self._cases.with_weights(weights), np.flatnonzero(is_asked))
+        compiled = compile_cases(self._network, cases, [[self.variables[name] for name in names]])
+        return np.asarray(factor_counts(compiled, self._network, cases)["0"])
+
+    def _own_counts(self) -> Mapping[str, NDArray[np.float64]]:
+        """The counts of the network's own families, with axes (parents..., child)."""
+        if self._own is None:
+            self._own = ExactExpectations(self._cases).at(self._network).counts
+        return self._own
+
+
+def _among(cases: Cases, places: NDArray[np.intp]) -> Cases:
+    """Some of the cases alone."""
+    new = np.full(cases.num_cases + 1, -1, dtype=np.int64)  # the last for rows that weigh nothing
+    new[places] = np.arange(len(places))
+    return replace(
+        cases,
+        codes=cases.codes[places],
+        weights=cases.weights[places],
+        settings=cases.settings[places],
+        case_of_row=new[cases.case_of_row],
+    )

@@ -12,7 +12,8 @@ from plausible.data.statistics import Counts, Statistics
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument
-from plausible.learn.scores.score import FamilyScores, Score
+from plausible.learn.incomplete.expectations import FamilyCounts
+from plausible.learn.scores.score import FamilyScores, Score, check_family
 from plausible.variables import Variable
 
 __all__ = ["AvailableStatistics", "PairwiseStatistics", "SeparateScores", "complete_rows"]
@@ -41,9 +42,10 @@ def complete_rows(data: TableLike) -> Table:
 class AvailableStatistics(Statistics):
     """Counts of each family in the rows that are complete in it, made up to the weight of all rows.
 
-    N[x, u] = N_all / N_complete · #(rows with x and u), so that the scores of families counted in different rows can be
-    compared; pessimistic about no cell, and right only where cells are missing completely at random. Families that no
-    row has complete are counted as evenly spread.
+    N[x, u] = N_all / N_complete · #(rows with x and u); right only where cells are missing completely at random.
+    Families that no row has complete are counted as evenly spread. A score of these counts takes them for as many rows
+    as there are all together, and so prefers families with too many parents: `learn_structure(missing="available")`
+    scores what `num_complete` rows say.
 
     Parameters
     ----------
@@ -120,6 +122,13 @@ class PairwiseStatistics(AvailableStatistics):
         table = fit_to_pairs([self.variables[name].num_states for name in names], pairs)
         return table.transpose([*(ordered.index(parent) for parent in parents), len(ordered)])
 
+    def num_complete(self, child: str, parents: Sequence[str] = ()) -> float:
+        """How much the rows weigh that have the pair of a family that fewest rows have."""
+        if len(parents) < 2:
+            return super().num_complete(child, parents)
+        pairs = combinations((*sorted(parents), child), 2)
+        return min(super(PairwiseStatistics, self).num_complete(second, [first]) for first, second in pairs)
+
     def _pair(self, child: str, first: str, second: str) -> Floats:
         """The counts of a pair, those of two parents scaled to the rows that the child has."""
         counts = super().counts(second, [first])
@@ -129,6 +138,12 @@ class PairwiseStatistics(AvailableStatistics):
 
 class SeparateScores(FamilyScores):
     """Scores of families that are each counted in rows of their own.
+
+    What a parent gains is told by the rows that speak for the whole family, n of them, where the child is scored
+    without that parent too; the gain is then scaled up to all N rows: score(X | U) is the least, over p in U, of
+    score(X | U - p) + N/n · (score(X | U) - score(X | U - p), both on the n rows). So no parent gains more than on the
+    same rows, and the price of parameters is weighed against the rows that are there. Where nothing is missing these
+    are the scores themselves.
 
     The counts of a smaller family are not sums of those of a larger one; taken for such, the gains of moves would not
     add up to differences of scores, and a search could climb in circles.
@@ -141,23 +156,45 @@ class SeparateScores(FamilyScores):
         What answers for them.
     """
 
-    __slots__ = ("_scores",)
+    __slots__ = ("_kept", "_score", "_statistics")
 
-    def __init__(self, score: Score, statistics: Statistics) -> None:
-        self._scores = score.on(statistics)
+    def __init__(self, score: Score, statistics: AvailableStatistics) -> None:
+        score.on(statistics)  # refuses what it can't score
+        self._score, self._statistics = score, statistics
+        self._kept: dict[tuple[str, frozenset[str]], float] = {}
 
     @property
     def names(self) -> Sequence[str]:
         """The variables."""
-        return self._scores.names
+        return list(self._statistics.variables)
 
     def family(self, child: str, parents: Iterable[str]) -> float:
         """The score of a variable with these parents."""
-        return self._scores.family(child, parents)
+        ordered = sorted(parents)
+        key = (child, frozenset(ordered))
+        check_family(child, ordered, self._statistics.variables)
+        if key not in self._kept:
+            counts, scale = self._counts(child, ordered)
+            whole = self._of(child, ordered, counts)
+            without = [[*ordered[:place], *ordered[place + 1 :]] for place in range(len(ordered))]
+            self._kept[key] = min(
+                (
+                    self.family(child, others) + scale * (whole - self._of(child, others, counts.sum(axis=place)))
+                    for place, others in enumerate(without)
+                ),
+                default=scale * whole,
+            )
+        return self._kept[key]
 
-    def extended(self, child: str, parents: Sequence[str], candidates: Sequence[str]) -> Floats:
-        """The score of the family with each candidate as another parent."""
-        return self._scores.extended(child, parents, candidates)
+    def _counts(self, child: str, parents: Sequence[str]) -> tuple[Floats, float]:
+        """The counts of as many rows as speak for a family, at least one, and how often these go into all rows."""
+        counts = self._statistics.counts(child, parents)
+        scale = max(float(counts.sum()) / max(self._statistics.num_complete(child, parents), 1.0), 1e-300)
+        return np.asarray(counts / scale), scale
+
+    def _of(self, child: str, parents: Sequence[str], counts: Floats) -> float:
+        rows = FamilyCounts(self._statistics.variables, {child: tuple(parents)}, {child: counts}, float(counts.sum()))
+        return self._score.on(rows).family(child, parents)
 
 
 def fit_to_pairs(shape: Sequence[int], pairs: Sequence[tuple[int, int, Floats]]) -> Floats:

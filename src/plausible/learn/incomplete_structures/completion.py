@@ -31,6 +31,9 @@ from plausible.models import BayesianNetwork
 
 __all__ = ["FittedGraph", "GraphJudge", "completed_statistics", "usual_prior"]
 
+#: So many completed rows are as soon counted as the parts of those that are not complete.
+_FEW_ROWS = 2**16
+
 
 class FittedGraph(NamedTuple):
     """A graph with parameters fitted to incomplete data.
@@ -64,12 +67,13 @@ def completed_statistics(
 ) -> TableStatistics | ExpectedStatistics:
     """Counts of the completed data D* under a network: all completions of all rows, each with its probability.
 
-    They are listed where they are few enough, so that tests of independence can have them too; else each family is
-    counted by inference.
+    The rows are listed where they are few, so that tests of independence can have them too; else each family is counted
+    from the completions of the parts that missing cells come in.
     """
-    if cases.num_completions <= max_completions:
-        return TableStatistics(completed_table(network, cases, max_completions))
-    return ExpectedStatistics(network, cases, max_completions=0)
+    few = min(_FEW_ROWS, max_completions)
+    if cases.num_completions <= few:
+        return TableStatistics(completed_table(network, cases, few))
+    return ExpectedStatistics(network, cases, max_completions=max_completions)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal, NamedTuple, get_args
 
@@ -16,14 +17,16 @@ from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument, suggestion
 from plausible.graphs import DAG, UndirectedGraph
 from plausible.graphs.seeds import Seed, generator_of
-from plausible.inference.options import check_count
+from plausible.inference.options import check_count, check_seconds
 from plausible.learn.incomplete.em import EMRules
 from plausible.learn.incomplete_structures.available import AvailableStatistics
 from plausible.learn.incomplete_structures.completion import FittedGraph, GraphJudge, usual_prior
-from plausible.learn.incomplete_structures.structural_em import SEMRules, learn_structural_em, read_cases
+from plausible.learn.incomplete_structures.starts import read_cases
+from plausible.learn.incomplete_structures.structural_em import SEMRules, learn_structural_em
 from plausible.learn.scores.information import mutual_information
 from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import Score
+from plausible.learn.structures.task import check_progress
 
 __all__ = ["HiddenSearch", "HiddenTrial", "dependence_graph", "find_hidden", "semi_cliques", "with_hidden_parent"]
 
@@ -48,10 +51,13 @@ class HiddenSearch:
         The network without it, fitted to the same rows.
     trials
         All groups that were tried, the greatest gain first.
+    stopped
+        Why the search ended: "all groups", "time limit" or "interrupted".
     """
 
     without: FittedGraph
     trials: tuple[HiddenTrial, ...]
+    stopped: str = "all groups"
 
     @property
     def best(self) -> FittedGraph:
@@ -145,6 +151,8 @@ def find_hidden(
     restarts: int = 3,
     seed: Seed = 0,
     rules: SEMRules | None = None,
+    progress: Callable[[HiddenTrial], object] | None = None,
+    time_limit: float | None = None,
 ) -> HiddenSearch:
     """Look for a hidden variable that makes a graph simpler, and keep it only where the score gains.
 
@@ -172,6 +180,10 @@ def find_hidden(
         Of the tables at the start.
     rules
         Of structural EM after EM; `None` for EM alone.
+    progress
+        Told each trial; a true answer ends the search.
+    time_limit
+        In seconds; the trials that were made by then are told.
 
     Examples
     --------
@@ -183,33 +195,50 @@ def find_hidden(
     >>> found.group, found.trials[0].gain > 0
     (('a', 'b', 'c', 'd'), True)
     """
+    began = time.perf_counter()
     check_count("num_states", num_states, 2)
+    check_count("max_groups", max_groups)
+    check_count("restarts", restarts)
+    check_seconds("time_limit", time_limit)
+    check_progress(progress)
     if signal not in get_args(Signal):
         raise InvalidArgument(f"signal={signal!r} is no signal.{suggestion(signal, get_args(Signal))}")
     table, read, generator = Table.read(data), read_score(score), generator_of(seed)
     if name in table.variables:
         raise InvalidArgument(f"The data have a column {name!r}; choose another name= for the hidden variable.")
-    em_rules = EMRules(tolerance=1e-7, max_steps=500)
+    ends = math.inf if time_limit is None else began + time_limit
+    em_rules = EMRules(tolerance=1e-7, max_steps=500, deadline=ends)
     plain = GraphJudge(read_cases(table), read, usual_prior(read), rules=em_rules)
     graph = DAG(graph.edges, nodes=plain.cases.variables)
     without = plain.fit(graph, plain.start(graph, generator))
     groups = semi_cliques(graph if signal == "semi-cliques" else dependence_graph(_counts(table)))
     judge = GraphJudge(read_cases(table, {name: num_states}), read, usual_prior(read), rules=em_rules)
-    trials = []
+    trials: list[HiddenTrial] = []
+    stopped = "all groups"
     for group in groups[:max_groups]:
+        if judge.is_late():
+            stopped = "time limit"
+            break
         fitted = _tried(judge, with_hidden_parent(graph, group, name), 1 + restarts, generator)
         if rules is not None:
+            limits = (ends - time.perf_counter(), math.inf if rules.time_limit is None else rules.time_limit)
+            limited = replace(rules, time_limit=max(min(limits), 0.0))
             fitted = learn_structural_em(
-                table, score=read, hidden={name: num_states}, start=fitted.network, rules=rules
+                table, score=read, hidden={name: num_states}, start=fitted.network, rules=limited
             ).state.best
         children = tuple(map(str, fitted.graph.children(name)))
         trials.append(HiddenTrial(children, fitted, fitted.score - without.score))
-    return HiddenSearch(without, tuple(sorted(trials, key=lambda trial: -trial.gain)))
+        if progress is not None and progress(trials[-1]):
+            stopped = "interrupted"
+            break
+    return HiddenSearch(without, tuple(sorted(trials, key=lambda trial: -trial.gain)), stopped)
 
 
 def _tried(judge: GraphJudge, graph: DAG, num_runs: int, generator: np.random.Generator) -> FittedGraph:
     """The best of several runs of EM from random tables."""
-    runs = [judge.fit(graph, judge.start(graph, generator)) for _ in range(num_runs)]
+    runs = [judge.fit(graph, judge.start(graph, generator))]
+    while len(runs) < num_runs and not judge.is_late():
+        runs.append(judge.fit(graph, judge.start(graph, generator)))
     return max(runs, key=lambda run: run.score)
 
 

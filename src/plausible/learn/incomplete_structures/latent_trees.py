@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TypeAlias
 
 import numpy as np
 
+from plausible.cpds import TableCPD
 from plausible.data.statistics import Statistics
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
@@ -19,10 +20,12 @@ from plausible.inference.options import check_count
 from plausible.learn.incomplete.em import EMRules
 from plausible.learn.incomplete_structures.available import AvailableStatistics
 from plausible.learn.incomplete_structures.completion import FittedGraph, GraphJudge, usual_prior
-from plausible.learn.incomplete_structures.structural_em import read_cases
+from plausible.learn.incomplete_structures.starts import read_cases
 from plausible.learn.scores.information import mutual_information
 from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import Score
+from plausible.models import BayesianNetwork
+from plausible.variables import Variable
 
 __all__ = ["LatentTree", "hierarchy_by_information", "hierarchy_graph", "learn_latent_tree", "overlapping_graph"]
 
@@ -155,7 +158,8 @@ def learn_latent_tree(
     data
         Rows of states; cells may be missing.
     hierarchy
-        Which columns are together, as nested lists; by default greedily by mutual information.
+        Which columns are together, as nested lists. By default greedily by mutual information, two groups at a time;
+        then a hidden variable is taken out, its branches going to the one above it, as long as the score rises.
     num_states
         Of each hidden variable.
     score
@@ -175,8 +179,8 @@ def learn_latent_tree(
     >>> kind = rng.integers(0, 2, 500)
     >>> rows = {column: np.where(rng.random(500) < 0.9, kind, 1 - kind) for column in "abc"}
     >>> found = learn_latent_tree(rows)
-    >>> found.hidden, found.best.network.graph.num_edges
-    (('H1', 'H2'), 4)
+    >>> found.hierarchy, found.hidden
+    (('a', 'b', 'c'), ('H1',))
     """
     check_count("num_states", num_states, 1)
     check_count("restarts", restarts)
@@ -184,15 +188,92 @@ def learn_latent_tree(
     counted = AvailableStatistics(table) if table.missing else TableStatistics(table)
     wanted = hierarchy_by_information(counted) if hierarchy is None else hierarchy
     tree = hierarchy_graph(wanted, prefix)
-    hidden = tuple(str(node) for node in tree.nodes if tree.children(node))
-    _check_leaves(tree, hidden, table)
+    _check_leaves(tree, _inner(tree), table)
     ending = rules or EMRules(tolerance=1e-7, max_steps=500)
-    cases = read_cases(table, dict.fromkeys(hidden, num_states))
-    judge = GraphJudge(cases, read, usual_prior(read), rules=ending)
-    graph = DAG(tree.edges, nodes=cases.variables)
-    runs = [judge.fit(graph, judge.start(graph, generator)) for _ in range(1 + restarts)]
-    runs.sort(key=lambda run: -run.score)
-    return LatentTree(wanted, hidden, runs[0], tuple(run.score for run in runs))
+    fitter = _TreeFitter(table, read, num_states, prefix, ending)
+    runs = fitter.runs(wanted, 1 + restarts, generator)
+    if hierarchy is None:
+        wanted, contracted = fitter.contracted(wanted, runs[0])
+        more = [] if contracted is runs[0] else [contracted, *fitter.runs(wanted, 1 + restarts, generator)]
+        runs = sorted(more or runs, key=lambda run: -run.score)
+    return LatentTree(wanted, _inner(hierarchy_graph(wanted, prefix)), runs[0], tuple(run.score for run in runs))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _TreeFitter:
+    """Fits the trees of hierarchies to one table."""
+
+    table: Table
+    score: Score
+    num_states: int
+    prefix: str
+    rules: EMRules
+
+    def judge(self, hierarchy: Hierarchy) -> tuple[GraphJudge, DAG]:
+        """What judges a tree, and the tree, its nodes in the order of the columns and then of the hidden variables."""
+        tree = hierarchy_graph(hierarchy, self.prefix)
+        cases = read_cases(self.table, dict.fromkeys(_inner(tree), self.num_states))
+        judge = GraphJudge(cases, self.score, usual_prior(self.score), rules=self.rules)
+        return judge, DAG(tree.edges, nodes=cases.variables)
+
+    def runs(self, hierarchy: Hierarchy, num: int, generator: np.random.Generator) -> list[FittedGraph]:
+        """Runs of EM from random tables, the best first."""
+        judge, graph = self.judge(hierarchy)
+        fitted = [judge.fit(graph, judge.start(graph, generator)) for _ in range(num)]
+        return sorted(fitted, key=lambda run: -run.score)
+
+    def contracted(self, hierarchy: Hierarchy, best: FittedGraph) -> tuple[Hierarchy, FittedGraph]:
+        """Without hidden variables that the score is better without, one after the other; tables are carried over."""
+        waiting = list(_contractions(hierarchy))
+        while waiting:
+            candidate = waiting.pop(0)
+            judge, graph = self.judge(candidate)
+            if judge.is_late():
+                break
+            fitted = judge.fit(graph, _carried_over(best.network, graph, judge.cases.variables))
+            if fitted.score > best.score:
+                hierarchy, best = candidate, fitted
+                waiting = list(_contractions(hierarchy))
+        return hierarchy, best
+
+
+def _inner(tree: DAG) -> tuple[str, ...]:
+    """The hidden variables of a tree, the root first."""
+    return tuple(str(node) for node in tree.nodes if tree.children(node))
+
+
+def _contractions(hierarchy: Hierarchy) -> Iterator[Hierarchy]:
+    """All hierarchies in which one group has gone, its branches in its place."""
+    if isinstance(hierarchy, str):
+        return
+    for place, branch in enumerate(hierarchy):
+        if not isinstance(branch, str):
+            yield (*hierarchy[:place], *branch, *hierarchy[place + 1 :])
+            yield from ((*hierarchy[:place], inner, *hierarchy[place + 1 :]) for inner in _contractions(branch))
+
+
+def _carried_over(network: BayesianNetwork, graph: DAG, variables: Mapping[str, Variable]) -> BayesianNetwork:
+    """Tables on a contracted tree: P(node | what is above it) under the network; nodes go by the leaves below them."""
+    old = {_leaves(network.graph, node): node for node in network.variables}
+    cpds = []
+    for name, variable in variables.items():
+        node = old[_leaves(graph, name)]
+        table = network.cpd(node).to_factor().values
+        above = next(iter(graph.parents(name)), None)
+        if above is None:
+            cpds.append(TableCPD(variable, table))
+            continue
+        end = old[_leaves(graph, str(above))]
+        while (step := str(network.graph.parents(node)[0])) != end:
+            node = step
+            table = network.cpd(node).to_factor().values @ table
+        cpds.append(TableCPD(variable, table, [variables[str(above)]]))
+    return BayesianNetwork(cpds)
+
+
+def _leaves(tree: DAG, node: str) -> frozenset[str]:
+    below = {node, *map(str, tree.descendants([node]))}
+    return frozenset(name for name in below if not tree.children(name))
 
 
 def _check_leaves(tree: DAG, hidden: Sequence[str], table: Table) -> None:

@@ -25,14 +25,14 @@ from plausible.learn.incomplete_structures.available import (
     SeparateScores,
     complete_rows,
 )
+from plausible.learn.incomplete_structures.available_numbers import AvailableNumberScores, pairwise_moments
 from plausible.learn.incomplete_structures.completion import GraphJudge, completed_statistics, usual_prior
+from plausible.learn.incomplete_structures.runs import run_steps
 from plausible.learn.incomplete_structures.starts import start_graph
 from plausible.learn.incomplete_structures.structural_em import (
-    CUT_SHORT,
     SEMRules,
     SEMState,
     sem_init,
-    sem_run,
     sem_step,
 )
 from plausible.learn.missingness.gaussian_em import fit_gaussian
@@ -40,7 +40,8 @@ from plausible.learn.scores.gaussian import GaussianScore
 from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structures.methods import StructureSearch
 from plausible.learn.structures.overall import OVERALL_METHODS
-from plausible.learn.structures.task import Found
+from plausible.learn.structures.task import Found, StructureTask
+from plausible.learn.structures.trees import learn_tree
 
 __all__ = ["Missing", "Treated", "treat_missing"]
 
@@ -75,14 +76,13 @@ def treat_missing(table: Table, search: StructureSearch, missing: Missing) -> Tr
         found, scores = search.on(TableStatistics(whole))
         return Treated(found, scores, scores.graph(found.graph), whole, missing)
     if table.continuous:
-        raise NotSupported(
-            f"{table.continuous[0]!r} is continuous: available cases are counted of states alone. Take missing='sem' "
-            "where all columns are numbers, or missing='complete-rows'."
-        )
+        scores = _number_scores(table, search, missing)
+        found = search.by(scores)
+        return Treated(found, scores, scores.graph(found.graph), table, missing)
     statistics = AvailableStatistics(table) if missing == "available" else PairwiseStatistics(table)
-    scores = SeparateScores(search.score, statistics)
-    found = _by_separate_counts(scores, statistics, search)
-    return Treated(found, scores, scores.graph(found.graph), table, missing)
+    separate = SeparateScores(search.score, statistics)
+    found = _by_separate_counts(separate, statistics, search)
+    return Treated(found, separate, separate.graph(found.graph), table, missing)
 
 
 def _by_separate_counts(scores: SeparateScores, statistics: Statistics, search: StructureSearch) -> Found:
@@ -91,12 +91,11 @@ def _by_separate_counts(scores: SeparateScores, statistics: Statistics, search: 
 
 
 def _by_structural_em(table: Table, search: StructureSearch, rules: SEMRules) -> Treated:
-    """From the graph that available cases have, or the one that is given."""
-    now = time.perf_counter()
-    deadline = min(
-        float("inf") if search.deadline is None else now + search.deadline - time.monotonic(),
-        float("inf") if rules.time_limit is None else now + rules.time_limit,
-    )
+    """From the best forest of pairs, or the graph that is given."""
+    now = time.monotonic()
+    limits = [search.deadline, None if rules.time_limit is None else now + rules.time_limit]
+    ends = min((end for end in limits if end is not None), default=None)
+    deadline = float("inf") if ends is None else time.perf_counter() + ends - now
     cases = Cases.of(table.variables, table)
     judge = GraphJudge(
         cases,
@@ -104,13 +103,11 @@ def _by_structural_em(table: Table, search: StructureSearch, rules: SEMRules) ->
         usual_prior(search.score),
         rules=EMRules(tolerance=rules.em_tolerance, max_steps=rules.em_steps, deadline=deadline),
     )
-    first = _first_graph(table, search)
-    graph = DAG(first.graph.edges, nodes=cases.variables)
+    graph = _first_graph(table, cases, search)
     state = sem_init(judge, judge.start(graph, np.random.default_rng(search.seed)))
     told = replace(rules, progress=_told(search, rules))
-    stopped = first.stopped
-    if stopped not in CUT_SHORT:
-        state, stopped = sem_run(judge, partial(sem_step, judge, search, rules=told), state, told)
+    step = partial(sem_step, judge, replace(search, deadline=ends), rules=told)
+    state, stopped = run_steps(judge, step, state, told)
     trace = tuple(enumerate(state.trace))
     words = "local maximum" if stopped == "converged" else stopped
     scores = search.score.on(completed_statistics(state.best.network, cases, rules.max_completions))
@@ -118,11 +115,18 @@ def _by_structural_em(table: Table, search: StructureSearch, rules: SEMRules) ->
     return Treated(found, scores, state.best.score, table, "sem")
 
 
-def _first_graph(table: Table, search: StructureSearch) -> Found:
+def _first_graph(table: Table, cases: Cases, search: StructureSearch) -> DAG:
+    """The graph given, or the best forest of pairs; the required edges alone where a forest might not have these."""
     if isinstance(search.start, DAG) or (search.start is not None and not search.start.strip().isalpha()):
-        return Found(start_graph(search.start, Cases.of(table.variables, table), search.knowledge), (), "")
-    available = AvailableStatistics(table)
-    return _by_separate_counts(SeparateScores(search.score, available), available, search)
+        return start_graph(search.start, cases, search.knowledge)
+    if search.start == "random":
+        return start_graph("random", cases, search.knowledge, np.random.default_rng(search.seed))
+    known = search.knowledge
+    if known.required or known.max_parents == 0 or not search.score.is_score_equivalent:
+        return start_graph("empty", cases, known)
+    scores = SeparateScores(search.score, AvailableStatistics(table))
+    forest = learn_tree(StructureTask(scores, known, deadline=search.deadline), is_forest=True).graph
+    return DAG(forest.edges, nodes=cases.variables)
 
 
 def _told(search: StructureSearch, rules: SEMRules) -> Callable[[SEMState], bool]:
@@ -141,17 +145,30 @@ def _told(search: StructureSearch, rules: SEMRules) -> Callable[[SEMState], bool
 
 def _by_gaussian(table: Table, search: StructureSearch) -> Treated:
     """The moments that the Gaussian of all numbers expects: with them every Gaussian score is one of counts."""
-    if table.discrete or not isinstance(search.score, GaussianScore):
-        raise NotSupported(
-            f"Cells of {next(iter(table.missing))!r} are missing among numbers and states. Structural EM completes "
-            "tables of states, or of numbers with a Gaussian score. Discretise the numbers, or take "
-            "missing='complete-rows'."
-        )
-    if table.weights is not None or table.interventions:
-        raise NotSupported("Numbers are completed where each row counts once and nothing was set from outside.")
+    score = _gaussian_score(table, search)
     fit = fit_gaussian(table.numbers.T)
     num = table.num_rows
     moments = MomentStatistics(dict(table.variables), Moments(float(num), num, fit.mean, fit.covariance * num))
-    scores = search.score.on(moments)
+    scores = score.on(moments)
     found = search.by(scores)
     return Treated(found, scores, scores.graph(found.graph), table, "sem")
+
+
+def _number_scores(table: Table, search: StructureSearch, missing: str) -> FamilyScores:
+    """Scores of numbers, each family or each pair in the rows that have it."""
+    score = _gaussian_score(table, search)
+    return AvailableNumberScores(score, table) if missing == "available" else score.on(pairwise_moments(table))
+
+
+def _gaussian_score(table: Table, search: StructureSearch) -> GaussianScore:
+    """The score of a table of numbers alone; others are refused."""
+    if table.discrete or not isinstance(search.score, GaussianScore):
+        raise NotSupported(
+            f"Cells of {next(iter(table.missing))!r} are missing in a table of numbers and states, or one scored by "
+            f"{type(search.score).__name__}. Missing cells are taken in tables of states alone, or of numbers alone "
+            "with a Gaussian score. Keep the complete rows: missing='complete-rows' (on the command line --missing "
+            "complete-rows), fill the cells first: plausible.learn.impute, or discretise the numbers."
+        )
+    if table.weights is not None or table.interventions:
+        raise NotSupported("Numbers are completed where each row counts once and nothing was set from outside.")
+    return search.score

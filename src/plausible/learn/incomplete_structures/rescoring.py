@@ -14,13 +14,12 @@ from plausible.cpds import TableCPD
 from plausible.data.table import TableLike
 from plausible.graphs import DAG
 from plausible.graphs.seeds import Seed, generator_of
-from plausible.inference.options import check_count, check_seconds
-from plausible.learn.incomplete.em import EMRules
+from plausible.inference.options import check_count, check_number, check_seconds
 from plausible.learn.incomplete.expectations import ExactExpectations
 from plausible.learn.incomplete.family_em import FrozenFamily
-from plausible.learn.incomplete_structures.completion import FittedGraph, GraphJudge, usual_prior
-from plausible.learn.incomplete_structures.starts import GraphStart, start_graph
-from plausible.learn.incomplete_structures.structural_em import read_cases
+from plausible.learn.incomplete_structures.completion import FittedGraph, GraphJudge
+from plausible.learn.incomplete_structures.runs import IncompleteFit, judge_of, run_steps
+from plausible.learn.incomplete_structures.starts import GraphStart, first_network, read_cases
 from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import Score
 from plausible.learn.structures.knowledge import Constraints, Knowledge
@@ -82,7 +81,11 @@ class RescoringRules:
     time_limit: float | None = None
 
     def __post_init__(self) -> None:
+        """Refuse limits that are none."""
         check_count("lifetime", self.lifetime, 1)
+        for name in ("max_steps", "em_steps"):
+            check_count(name, getattr(self, name))
+        check_number("em_tolerance", self.em_tolerance, least=0)
         check_seconds("time_limit", self.time_limit)
         if self.shortlist is not None:
             check_count("shortlist", self.shortlist, 1)
@@ -103,6 +106,8 @@ class RescoringState(NamedTuple):
         How many candidates were fitted by EM.
     has_settled
         Whether the last step found no move that gains.
+    cut_short
+        "time limit" where the last step had no time for all candidates; else empty.
     """
 
     best: FittedGraph
@@ -110,10 +115,11 @@ class RescoringState(NamedTuple):
     gains: Mapping[EdgeMove, tuple[float, int]] = {}
     num_fits: int = 0
     has_settled: bool = False
+    cut_short: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RescoringFit:
+class RescoringFit(IncompleteFit):
     """A network learned by `learn_by_rescoring`.
 
     Attributes
@@ -125,22 +131,6 @@ class RescoringFit:
     """
 
     state: RescoringState
-    stopped: str
-
-    @property
-    def network(self) -> BayesianNetwork:
-        """The network learned."""
-        return self.state.best.network
-
-    @property
-    def graph(self) -> DAG:
-        """The graph learned."""
-        return self.state.best.graph
-
-    @property
-    def score(self) -> float:
-        """The score of the observed cells."""
-        return self.state.best.score
 
 
 def graph_moves(graph: DAG, constraints: Constraints) -> dict[EdgeMove, DAG]:
@@ -213,7 +203,8 @@ def rescoring_step(
         return RescoringState(after, (*state.trace, after.score), kept, num_fits)
     # gains of former steps may be wrong the other way too: only fresh ones prove a maximum
     is_fresh = all(step == now for _, step in gains.values())
-    return state._replace(gains={}, num_fits=num_fits, has_settled=is_fresh)
+    late = "time limit" if judge.is_late() else ""
+    return state._replace(gains={}, num_fits=num_fits, has_settled=is_fresh, cut_short=late)
 
 
 def learn_by_rescoring(
@@ -257,25 +248,17 @@ def learn_by_rescoring(
     ('local maximum', True)
     """
     began, given, generator = time.perf_counter(), rules or RescoringRules(), generator_of(seed)
-    read, known, cases = read_score(score), Knowledge.read(knowledge), read_cases(data, hidden)
-    deadline = float("inf") if given.time_limit is None else began + given.time_limit
-    em_rules = EMRules(tolerance=given.em_tolerance, max_steps=given.em_steps, deadline=deadline)
-    judge = GraphJudge(cases, read, usual_prior(read), rules=em_rules)
+    read, known, cases = read_score(score), Knowledge.read(knowledge), read_cases(data, hidden, start)
+    judge = judge_of(cases, read, None, given, began)
     constraints = known.on(list(cases.variables))
-    first = start
-    if not isinstance(first, BayesianNetwork):
-        first = judge.start(start_graph(first, cases, known, generator), generator)
+    first = first_network(judge, start, known, generator)
     fitted = judge.fit(DAG(first.graph.edges, nodes=cases.variables), first)
-    state = RescoringState(fitted, (fitted.score,))
-    for _ in range(given.max_steps):
-        if judge.is_late():
-            return RescoringFit(state, "time limit")
-        state = rescoring_step(judge, constraints, state, given)
-        if given.progress is not None and given.progress(state):
-            return RescoringFit(state, "interrupted")
-        if state.has_settled:
-            return RescoringFit(state, "time limit" if judge.is_late() else "local maximum")
-    return RescoringFit(state, "step limit")
+
+    def step(state: RescoringState) -> RescoringState:
+        return rescoring_step(judge, constraints, state, given)
+
+    state, stopped = run_steps(judge, step, RescoringState(fitted, (fitted.score,)), given)
+    return RescoringFit(state, "local maximum" if stopped == "converged" else stopped)
 
 
 def _shortlisted(

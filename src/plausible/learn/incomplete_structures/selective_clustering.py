@@ -15,17 +15,11 @@ from plausible.graphs import DAG
 from plausible.graphs.seeds import Seed, generator_of
 from plausible.inference.options import check_count
 from plausible.learn.estimation.priors import PriorLike
-from plausible.learn.incomplete.em import EMRules
 from plausible.learn.incomplete.expectations import ExactExpectations, FamilyCounts
-from plausible.learn.incomplete_structures.completion import GraphJudge, usual_prior
-from plausible.learn.incomplete_structures.structural_em import (
-    SEMRules,
-    SEMState,
-    read_cases,
-    sem_init,
-    sem_run,
-    sem_update,
-)
+from plausible.learn.incomplete_structures.completion import GraphJudge
+from plausible.learn.incomplete_structures.runs import IncompleteFit, best_run, judge_of, run_steps
+from plausible.learn.incomplete_structures.starts import read_cases
+from plausible.learn.incomplete_structures.structural_em import SEMRules, SEMState, sem_init, sem_update
 from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import Score
 from plausible.models import BayesianNetwork
@@ -34,35 +28,24 @@ __all__ = ["SelectiveClustering", "learn_selective_clustering", "selective_step"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SelectiveClustering:
+class SelectiveClustering(IncompleteFit):
     """Clusters and the columns that they explain; made by `learn_selective_clustering`.
 
     Attributes
     ----------
-    name
-        The variable of the cluster.
     state
         The last state of the best run.
     stopped
         Why it ended: "converged", "step limit", "time limit" or "interrupted".
+    name
+        The variable of the cluster.
     runs
         The final scores of all runs, the best first.
     """
 
-    name: str
     state: SEMState
-    stopped: str
+    name: str
     runs: tuple[float, ...]
-
-    @property
-    def network(self) -> BayesianNetwork:
-        """The network learned; ask it for the cluster of a row."""
-        return self.state.best.network
-
-    @property
-    def score(self) -> float:
-        """The score of the observed cells."""
-        return self.state.best.score
 
     @property
     def relevant(self) -> tuple[str, ...]:
@@ -152,19 +135,16 @@ def learn_selective_clustering(
     if name in table.variables:
         raise InvalidArgument(f"The data have a column {name!r}; choose another name= for the cluster.")
     given, generator, read = rules or SEMRules(), generator_of(seed), read_score(score)
-    deadline = float("inf") if given.time_limit is None else time.perf_counter() + given.time_limit
-    em_rules = EMRules(tolerance=given.em_tolerance, max_steps=given.em_steps, deadline=deadline)
     cases = read_cases(table, {name: num_clusters})
-    judge = GraphJudge(cases, read, usual_prior(read) if prior is None else prior, rules=em_rules)
+    judge = judge_of(cases, read, prior, given, time.perf_counter())
     graph = DAG([(name, other) for other in table.variables], nodes=cases.variables)
     runs: list[tuple[SEMState, str]] = []
     for _ in range(1 + restarts):
         if not runs or not (judge.is_late() or runs[-1][1] == "interrupted"):
             first = sem_init(judge, judge.start(graph, generator))
-            runs.append(sem_run(judge, partial(selective_step, judge, name, rules=given), first, given))
-    runs.sort(key=lambda run: -run[0].best.score)
-    state, stopped = runs[0]
-    return SelectiveClustering(name, state, stopped, tuple(run.best.score for run, _ in runs))
+            runs.append(run_steps(judge, partial(selective_step, judge, name, rules=given), first, given))
+    state, stopped, scores = best_run(runs)
+    return SelectiveClustering(state, stopped, name, scores)
 
 
 def _widened(network: BayesianNetwork, name: str) -> BayesianNetwork:

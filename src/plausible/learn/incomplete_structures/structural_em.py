@@ -10,21 +10,24 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from plausible.data.sources import columns_of
-from plausible.data.table import Table, TableLike
+from plausible.data.statistics import Statistics
+from plausible.data.table import TableLike
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.equivalence import essential_graph
 from plausible.graphs.seeds import Seed, generator_of
+from plausible.inference.options import check_count, check_number, check_seconds
 from plausible.inference.search.local_search import SearchMethod
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.incomplete.cases import Cases
-from plausible.learn.incomplete.em import EMRules
-from plausible.learn.incomplete_structures.completion import FittedGraph, GraphJudge, completed_statistics, usual_prior
-from plausible.learn.incomplete_structures.starts import GraphStart, start_graph
+from plausible.learn.incomplete.expected_statistics import ExpectedStatistics
+from plausible.learn.incomplete_structures.completion import FittedGraph, GraphJudge, completed_statistics
+from plausible.learn.incomplete_structures.runs import IncompleteFit, best_run, judge_of, run_steps
+from plausible.learn.incomplete_structures.starts import GraphStart, first_network, read_cases
 from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import FamilyScores, Score
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.methods import StructureSearch
+from plausible.learn.structures.task import check_progress
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
@@ -35,9 +38,7 @@ __all__ = [
     "StructuralEMFit",
     "completed_scores",
     "learn_structural_em",
-    "read_cases",
     "sem_init",
-    "sem_run",
     "sem_step",
     "sem_update",
 ]
@@ -62,7 +63,13 @@ class SEMRules:
     tolerance
         The relative gain of the score below which a step that finds the same graph is the last.
     max_completions
-        Up to so many completions of rows are listed; else each family is counted by inference.
+        Up to so many completions of the parts that missing cells come in are listed, the smallest parts first: counts
+        are exact then (see `ExpectedStatistics`).
+    num_draws
+        Where some parts are too large for that, as with many missing cells or hidden variables that meet, so many draws
+        of each stand for its completions while a graph is searched. The graph found is taken only where the exact
+        counts of the families that changed agree, so that the score never falls all the same. 0 to search by exact
+        counts, each by inference: that may take very long.
     progress
         Told the state after each step; a true answer ends the run.
     time_limit
@@ -74,8 +81,18 @@ class SEMRules:
     em_tolerance: float = 1e-6
     tolerance: float = 1e-6
     max_completions: int = 2**22
+    num_draws: int = 10
     progress: SEMProgress | None = None
     time_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse limits that are none."""
+        for name in ("max_steps", "em_steps", "max_completions", "num_draws"):
+            check_count(name, getattr(self, name))
+        for name in ("em_tolerance", "tolerance"):
+            check_number(name, getattr(self, name), least=0)
+        check_seconds("time_limit", self.time_limit)
+        check_progress(self.progress)
 
 
 class SEMState(NamedTuple):
@@ -117,13 +134,23 @@ def sem_step(judge: GraphJudge, search: StructureSearch, state: SEMState, rules:
     """Complete the data, search a graph for them, fit its parameters (Koller & Friedman 2009, algorithm 19.3)."""
     before = state.best
     statistics = completed_statistics(before.network, judge.cases, rules.max_completions)
+    searched: Statistics = statistics
+    if isinstance(statistics, ExpectedStatistics) and rules.num_draws:
+        searched = statistics.estimated(rules.num_draws, np.random.default_rng([search.seed, state.num_steps]))
     here = replace(search, start=before.graph) if search.has_start else search
-    found, scores = here.on(statistics)
-    is_better = scores.graph(found.graph) > scores.graph(before.graph) + 1e-9 * abs(before.score)
+    found, _ = here.on(searched)
+    is_better = _gain(judge.score.on(statistics), before.graph, found.graph) > 1e-9 * abs(before.score)
     graph = found.graph if is_better else before.graph
     start = judge.from_counts(graph, statistics) if is_better else before.network
     cut_short = found.stopped if found.stopped in CUT_SHORT else ""
     return sem_update(state, judge.fit(graph, start), rules, cut_short)
+
+
+def _gain(scores: FamilyScores, before: DAG, after: DAG) -> float:
+    """By how much the scores of the families that differ add up to more."""
+    pairs = ((str(name), set(before.parents(name)), set(after.parents(name))) for name in before.nodes)
+    changed = ((name, map(str, old), map(str, new)) for name, old, new in pairs if old != new)
+    return sum(scores.family(name, new) - scores.family(name, old) for name, old, new in changed)
 
 
 def sem_update(state: SEMState, after: FittedGraph, rules: SEMRules, cut_short: str = "") -> SEMState:
@@ -137,7 +164,7 @@ def sem_update(state: SEMState, after: FittedGraph, rules: SEMRules, cut_short: 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StructuralEMFit:
+class StructuralEMFit(IncompleteFit):
     """A network learned by structural EM; made by `learn_structural_em`.
 
     Attributes
@@ -155,45 +182,14 @@ class StructuralEMFit:
     """
 
     state: SEMState
-    stopped: str
     runs: tuple[float, ...]
     cases: Cases
     seconds: float
 
     @property
-    def network(self) -> BayesianNetwork:
-        """The network learned, with the parameters that EM found."""
-        return self.state.best.network
-
-    @property
-    def graph(self) -> DAG:
-        """Its graph."""
-        return self.state.best.graph
-
-    @property
     def equivalence_class(self) -> PDAG:
         """All graphs with the same independencies."""
         return essential_graph(self.graph)
-
-    @property
-    def score(self) -> float:
-        """The score of the observed cells."""
-        return self.state.best.score
-
-    @property
-    def log_likelihood(self) -> float:
-        """Σ log P(observed cells)."""
-        return self.state.best.log_likelihood
-
-    @property
-    def trace(self) -> tuple[float, ...]:
-        """The score at the start and after each step."""
-        return self.state.trace
-
-    @property
-    def converged(self) -> bool:
-        """Whether the last step found nothing better."""
-        return self.stopped == "converged"
 
     @property
     def hidden(self) -> tuple[str, ...]:
@@ -202,23 +198,6 @@ class StructuralEMFit:
 
     def __repr__(self) -> str:
         return f"<StructuralEMFit: {self.graph.num_edges} edges, score {self.score:.6g}, {self.stopped}>"
-
-
-def sem_run(
-    judge: GraphJudge, step: Callable[[SEMState], SEMState], state: SEMState, rules: SEMRules
-) -> tuple[SEMState, str]:
-    """Steps from a state until nothing is gained, and why they ended; the state can be given again to go on."""
-    for _ in range(rules.max_steps):
-        if judge.is_late():
-            return state, "time limit"
-        state = step(state)
-        if rules.progress is not None and rules.progress(state):
-            return state, "interrupted"
-        if state.cut_short:
-            return state, state.cut_short
-        if state.has_settled:
-            return state, "converged"
-    return state, "step limit"
 
 
 def learn_structural_em(
@@ -254,8 +233,9 @@ def learn_structural_em(
     prior
         Of the parameters; by default BDeu where the score is, else none.
     start
-        A graph, a network with parameters, "naive-bayes" (hidden variables are parents of all others), "random" (of a
-        random half of them), or "empty".
+        A graph, a network with parameters (whose states the data are read with), "naive-bayes" (hidden variables are
+        parents of all others), "random" (of a random half of them; without hidden variables a random sparse graph), or
+        "empty".
     restarts
         So many more runs from "random" graphs; more than one optimum is usual where there are hidden variables.
     seed
@@ -270,8 +250,8 @@ def learn_structural_em(
 
     Notes
     -----
-    A step costs the listing of all completions of all rows (the rows times the states of their missing cells), the
-    search over them, and EM for the new graph.
+    A step costs the listing of the completions of the parts that missing cells come in (see `ExpectedStatistics`; where
+    these are too many see `SEMRules.num_draws`), the search over them, and EM for the new graph.
 
     Other ways, not taken here: stochastic search over graphs and completions together (Myers, Laskey & Levitt 1999),
     reversible-jump Monte Carlo over graphs and parameters (Green 1995), Dirichlet processes over both.
@@ -292,22 +272,19 @@ def learn_structural_em(
     """
     began = time.perf_counter()
     given, generator = rules or SEMRules(), generator_of(seed)
-    read, known = read_score(score), knowledge or Knowledge()
-    cases = read_cases(data, hidden)
-    deadline = float("inf") if given.time_limit is None else began + given.time_limit
-    em_rules = EMRules(tolerance=given.em_tolerance, max_steps=given.em_steps, deadline=deadline)
-    judge = GraphJudge(cases, read, usual_prior(read) if prior is None else prior, rules=em_rules)
-    search = StructureSearch(method, options, read, known, None, int(generator.integers(2**62)))
-    step = partial(sem_step, judge, search, rules=given)
+    read, known = read_score(score), Knowledge.read(knowledge)
+    check_count("restarts", restarts)
+    cases = read_cases(data, hidden, start)
+    judge = judge_of(cases, read, prior, given, began)
+    ends = None if given.time_limit is None else time.monotonic() + given.time_limit
+    search = StructureSearch(method, options, read, known, None, int(generator.integers(2**62)), None, ends)
     runs: list[tuple[SEMState, str]] = []
     starts: list[GraphStart | BayesianNetwork] = [start, *["random"] * restarts]
     for wanted in starts:
         if not runs or not (judge.is_late() or runs[-1][1] == "interrupted"):
-            first = _start(judge, wanted, known, generator)
-            runs.append(sem_run(judge, step, sem_init(judge, first), given))
-    runs.sort(key=lambda run: -run[0].best.score)
-    state, stopped = runs[0]
-    scores = tuple(run.best.score for run, _ in runs)
+            first = sem_init(judge, first_network(judge, wanted, known, generator))
+            runs.append(run_steps(judge, partial(sem_step, judge, search, rules=given), first, given))
+    state, stopped, scores = best_run(runs)
     return StructuralEMFit(state, stopped, scores, cases, time.perf_counter() - began)
 
 
@@ -328,23 +305,3 @@ def completed_scores(network: BayesianNetwork, data: TableLike | Cases, score: s
         A score of counts, or its name.
     """
     return read_score(score).on(completed_statistics(network, Cases.of(network.variables, data)))
-
-
-def _start(
-    judge: GraphJudge, start: GraphStart | BayesianNetwork, knowledge: Knowledge, generator: np.random.Generator
-) -> BayesianNetwork:
-    if isinstance(start, BayesianNetwork):
-        return start
-    return judge.start(start_graph(start, judge.cases, knowledge, generator), generator)
-
-
-def read_cases(data: TableLike | Cases, hidden: Mapping[str, int] | Iterable[Variable] = ()) -> Cases:
-    """The data with hidden variables after the columns."""
-    if isinstance(data, Cases):
-        return data
-    listed = [Variable(name, size) for name, size in hidden.items()] if isinstance(hidden, Mapping) else list(hidden)
-    unseen = {variable.name: variable for variable in listed}
-    if not isinstance(data, Table):
-        columns = dict(columns_of(data))
-        data = Table.read(columns, [variable for name, variable in unseen.items() if name in columns])
-    return Cases.of({**data.variables, **unseen}, data)

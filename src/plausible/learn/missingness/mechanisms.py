@@ -36,6 +36,9 @@ MissingnessKind: TypeAlias = Literal["MCAR", "MAR", "MNAR"]
 #: How probable it is that a cell is hidden: by state (or tuple of states), or a function of the columns looked at.
 HidingProbability: TypeAlias = "Mapping[Any, float] | Callable[..., NDArray[Any]]"
 
+#: Sets what is hidden apart from all else that is drawn with the same seed.
+_STREAM = (0x68696465,)
+
 
 class Mechanism(ABC):
     """Says how probable it is that a cell is hidden, given the complete row; cells are hidden independently."""
@@ -65,7 +68,7 @@ class CompletelyAtRandom(Mechanism):
     Examples
     --------
     >>> hide({"x": [1, 2, 3, 4], "y": [5, 6, 7, 8]}, CompletelyAtRandom({"x": 0.5}), seed=1).data
-    {'x': [None, None, 3, None], 'y': [5, 6, 7, 8]}
+    {'x': [None, 2, 3, None], 'y': [5, 6, 7, 8]}
     """
 
     fraction: float | Mapping[str, float]
@@ -212,7 +215,8 @@ def hide(
     mechanism
         One or several.
     seed
-        A whole number or a generator; the cells do not depend on the order of the columns.
+        A whole number or a generator; the cells do not depend on the order of the columns. The stream of a number is
+        not the one that `sample` has with the same number, so that rows and holes stay independent.
     variables
         As for `Table.read`, where states are not to be read off the columns.
 
@@ -220,7 +224,7 @@ def hide(
     --------
     >>> found = hide({"x": [0, 1] * 50}, CompletelyAtRandom(0.2), seed=3)
     >>> found, found.data["x"].count(None)
-    (<HiddenCells: 17 cells of 1 variables, MCAR>, 17)
+    (<HiddenCells: 23 cells of 1 variables, MCAR>, 23)
     """
     table = Table.read(data, variables)
     mechanisms = [mechanism] if isinstance(mechanism, Mechanism) else list(mechanism)
@@ -230,13 +234,21 @@ def hide(
             if name not in table.variables:
                 raise UnknownVariable.named(name, table.variables, "the data, though a mechanism hides it")
             kept[name] = kept.get(name, 1.0) * (1.0 - probability)
-    generator, missing = generator_of(seed), table_cells(table)
+    generator, missing = _own_stream(seed), table_cells(table)
     # In the order of names, so that the order of columns does not matter.
     drawn = {name: (generator.random(table.num_rows) >= kept[name]) & ~missing[name] for name in sorted(kept)}
     hidden = {name: drawn[name] for name in table.variables if name in drawn and drawn[name].any()}
     for mask in hidden.values():
         mask.setflags(write=False)
     return HiddenCells(hide_cells(data, hidden), MappingProxyType(hidden), _kind(mechanisms, kept, missing))
+
+
+def _own_stream(seed: Seed) -> np.random.Generator:
+    """The generator of a seed, on a stream of its own: rows sampled with the same seed say nothing about it."""
+    generator = generator_of(seed)
+    if seed is None or isinstance(seed, np.random.Generator):
+        return generator
+    return np.random.default_rng(np.random.SeedSequence(int(seed), spawn_key=_STREAM))
 
 
 def _kind(mechanisms: Sequence[Mechanism], kept: Mapping[str, Floats], missing: Mapping[str, Mask]) -> MissingnessKind:

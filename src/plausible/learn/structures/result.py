@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from plausible.data.statistics import Statistics
@@ -15,6 +17,14 @@ from plausible.learn.scores.score import FamilyScores
 from plausible.models import BayesianNetwork
 
 __all__ = ["StructureResult"]
+
+_AT_RANDOM = "Cells are assumed to be missing at random: given the observed cells, not by their own values."
+_COMPLETELY_AT_RANDOM = "Cells are assumed to be missing completely at random, whatever the row holds."
+
+#: What was done about missing cells -> what makes that right.
+_ASSUMPTIONS: Mapping[str, str] = MappingProxyType(
+    {"sem": _AT_RANDOM} | dict.fromkeys(("available", "pairwise", "complete-rows"), _COMPLETELY_AT_RANDOM)
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,6 +76,11 @@ class StructureResult:
     def gap(self) -> float:
         """By how much some graph may be better; zero proves that none is."""
         return self.bound - self.score
+
+    @property
+    def assumption(self) -> str:
+        """What was assumed about how cells came to be missing, in a sentence; empty where none is missing."""
+        return _ASSUMPTIONS.get(self.missing, "")
 
     @property
     def equivalence_class(self) -> PDAG:
