@@ -18,6 +18,8 @@ PlausibleError
 ├── FormatError (ValueError)          a file that can't be read; carries file, line and column
 ├── NotRepresentable (ValueError)     a model that a file format can't hold
 ├── NotSupported (TypeError)          a question this kind of object can't answer
+├── NotIdentifiable (ValueError)      an effect that no observed distribution determines; carries the hedge
+├── PositivityViolation (ValueError)  an estimand that conditions on what never happens; carries where
 └── MissingDependency (ImportError)   an optional library to install
 """
 
@@ -25,7 +27,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from difflib import get_close_matches
 
 __all__ = [
@@ -41,10 +43,12 @@ __all__ = [
     "InvalidModel",
     "InvalidVariable",
     "MissingDependency",
+    "NotIdentifiable",
     "NotRepresentable",
     "NotSupported",
     "PlausibleError",
     "PlausibleWarning",
+    "PositivityViolation",
     "RoundedProbabilities",
     "TooLarge",
     "UnknownExample",
@@ -172,6 +176,30 @@ class NotRepresentable(PlausibleError, ValueError):
 
 class NotSupported(PlausibleError, TypeError):
     """A question that this kind of object can't answer."""
+
+
+class NotIdentifiable(PlausibleError, ValueError):
+    """A causal effect that the observed distribution does not determine; `hedge` is the structure that shows it."""
+
+    def __init__(self, message: str, hedge: object = None) -> None:
+        self.hedge = hedge
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Keep the hedge when the error is copied or crosses a process boundary."""
+        return NotIdentifiable, (self.args[0], self.hedge)
+
+
+class PositivityViolation(PlausibleError, ValueError):
+    """An estimand that conditions on events of probability zero; `undefined` lists where it has no value."""
+
+    def __init__(self, message: str, undefined: Iterable[Mapping[str, Hashable]] = ()) -> None:
+        self.undefined = tuple(undefined)
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Keep the places when the error is copied or crosses a process boundary."""
+        return PositivityViolation, (self.args[0], self.undefined)
 
 
 class MissingDependency(PlausibleError, ImportError):

@@ -1,0 +1,1 @@
+"""Expressions of observed probabilities: what an identified effect is written in."""

@@ -1,0 +1,139 @@
+"""Two ways to write expressions down: plain text and LaTeX."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, Self, final
+
+from plausible.causal.expressions.symbols import Symbol
+from plausible.graphs.nodes import Node
+
+__all__ = ["LatexNotation", "Notation", "TextNotation", "value_names"]
+
+
+def value_names(variables: Collection[Node]) -> dict[Node, str]:
+    """How values are called: as their variables in small letters, unless two would then be called the same.
+
+    >>> value_names(["S", "Tar"]), value_names(["S", "s"])
+    ({'S': 's', 'Tar': 'tar'}, {'S': 'S', 's': 's'})
+    """
+    small = {variable: str(variable).lower() for variable in variables}
+    return small if len(set(small.values())) == len(small) else {variable: str(variable) for variable in variables}
+
+
+class Notation(Protocol):
+    """How each kind of expression is written, given how its parts are."""
+
+    @property
+    def brackets_quotients(self) -> bool:
+        """Whether a quotient among other factors needs brackets."""
+
+    @classmethod
+    def of(cls, variables: Collection[Node]) -> Self:
+        """The notation for expressions over these variables."""
+
+    def symbol(self, symbol: Symbol) -> str:
+        """A value."""
+
+    def probability(self, outcome: Sequence[str], given: Sequence[str]) -> str:
+        """A conditional probability."""
+
+    def product(self, factors: Sequence[str]) -> str:
+        """A product; one, where there are no factors."""
+
+    def total(self, over: Sequence[str], body: str) -> str:
+        """A sum over values."""
+
+    def quotient(self, above: str, below: str) -> str:
+        """A quotient, its parts bracketed already where they need it."""
+
+    def brackets(self, text: str) -> str:
+        """The same in brackets."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TextNotation:
+    """Plain text: `Σ_t P(t | s) Σ_s' P(c | t, s') P(s')`."""
+
+    names: Mapping[Node, str]
+    brackets_quotients: bool = True
+
+    @classmethod
+    def of(cls, variables: Collection[Node]) -> TextNotation:
+        """With small letters for values where these are distinct."""
+        return cls(value_names(variables))
+
+    def symbol(self, symbol: Symbol) -> str:
+        """The name and its primes."""
+        return self.names[symbol.variable] + "'" * symbol.primes
+
+    def probability(self, outcome: Sequence[str], given: Sequence[str]) -> str:
+        """P(a, b | c, d)."""
+        return "P(" + ", ".join(outcome) + (" | " if given else "") + ", ".join(given) + ")"
+
+    def product(self, factors: Sequence[str]) -> str:
+        """Factors side by side."""
+        return " ".join(factors) or "1"
+
+    def total(self, over: Sequence[str], body: str) -> str:
+        """Σ_a, or Σ_{a,b} for several."""
+        symbols = over[0] if len(over) == 1 else "{" + ",".join(over) + "}"
+        return f"Σ_{symbols} {body}"
+
+    def quotient(self, above: str, below: str) -> str:
+        """a / b."""
+        return f"{above} / {below}"
+
+    def brackets(self, text: str) -> str:
+        """[a]."""
+        return f"[{text}]"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LatexNotation:
+    r"""LaTeX: `\sum_{t} P(t \mid s) \sum_{s'} P(c \mid t, s')\, P(s')`."""
+
+    names: Mapping[Node, str]
+    brackets_quotients: bool = False
+
+    @classmethod
+    def of(cls, variables: Collection[Node]) -> LatexNotation:
+        """With small letters for values where these are distinct."""
+        return cls({variable: _latex_name(name) for variable, name in value_names(variables).items()})
+
+    def symbol(self, symbol: Symbol) -> str:
+        """The name and its primes."""
+        return self.names[symbol.variable] + "'" * symbol.primes
+
+    def probability(self, outcome: Sequence[str], given: Sequence[str]) -> str:
+        r"""P(a, b \mid c, d)."""
+        return "P(" + ", ".join(outcome) + (r" \mid " if given else "") + ", ".join(given) + ")"
+
+    def product(self, factors: Sequence[str]) -> str:
+        """Factors with a thin space between."""
+        return r" \, ".join(factors) or "1"
+
+    def total(self, over: Sequence[str], body: str) -> str:
+        r"""\sum with its symbols below."""
+        return rf"\sum_{{{', '.join(over)}}} {body}"
+
+    def quotient(self, above: str, below: str) -> str:
+        r"""\frac."""
+        return rf"\frac{{{above}}}{{{below}}}"
+
+    def brackets(self, text: str) -> str:
+        r"""\left[ a \right]."""
+        return rf"\left[ {text} \right]"
+
+
+def _latex_name(name: str) -> str:
+    r"""`z1` as `z_{1}`, `tar_level` as `\mathit{tar\_level}`."""
+    if found := re.fullmatch(r"([^\W\d_])(\d*)", name):
+        letter, digits = found.groups()
+        return f"{letter}_{{{digits}}}" if digits else letter
+    escaped = re.sub(r"([#$%&_{}])", r"\\\1", name)
+    return rf"\mathit{{{escaped}}}"

@@ -1,0 +1,212 @@
+"""The numbers of expressions, as tables whose axes are symbols.
+
+Numbers that no probability determines, such as P(y | x) where P(x) = 0, are NaN. What multiplies them by zero does not
+depend on them, so 0 · NaN = 0; every other sum, product or quotient with them is NaN.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible.causal.expressions.sources import Distribution, Source
+from plausible.causal.expressions.symbols import Symbol
+from plausible.causal.expressions.visiting import distinct_parts
+from plausible.errors import PositivityViolation
+from plausible.factors import Factor
+from plausible.factors.alignment import assignment_at, check_size
+from plausible.variables import Variable
+
+__all__ = ["Evaluation", "SymbolTable"]
+
+#: At most so many places are named in a message.
+_SHOWN = 4
+
+
+class SymbolTable(NamedTuple):
+    """Numbers for all values of some symbols: axis i runs over the states of `symbols[i]`."""
+
+    symbols: tuple[Symbol, ...]
+    values: npt.NDArray[np.float64]
+
+    def aligned(self, symbols: Sequence[Symbol]) -> npt.NDArray[np.float64]:
+        """The values with an axis for each of these symbols, of length one where the table does not depend on it."""
+        own = [symbol for symbol in symbols if symbol in self.symbols]
+        ordered = self.values.transpose([self.symbols.index(symbol) for symbol in own])
+        lengths = iter(ordered.shape)
+        return ordered.reshape([next(lengths) if symbol in self.symbols else 1 for symbol in symbols])
+
+
+class Tabulated(Protocol):
+    """An expression as far as its numbers go."""
+
+    @property
+    def operands(self) -> Sequence[Tabulated]:
+        """The expressions whose numbers it needs."""
+
+    def tabulate(self, evaluation: Any, /) -> SymbolTable:
+        """Its numbers."""
+
+
+class Evaluation:
+    """The tables of one expression under one distribution; shared parts are computed once.
+
+    Parameters
+    ----------
+    source
+        A network, an engine, or the joint distribution as a factor.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._distribution = Distribution(source)
+        self._tables: dict[int, SymbolTable] = {}
+        #: Conditions of probability zero, in words.
+        self.impossible: list[str] = []
+
+    def table(self, expression: Tabulated) -> SymbolTable:
+        """The numbers of an expression."""
+        if id(expression) not in self._tables:
+            for part in distinct_parts(expression, lambda each: each.operands):
+                if id(part) not in self._tables:
+                    self._tables[id(part)] = part.tabulate(self)
+        return self._tables[id(expression)]
+
+    def variable(self, symbol: Symbol) -> Variable:
+        """The variable that a symbol's axis belongs to, called as the symbol."""
+        return self._distribution.variable(symbol.variable).renamed(str(symbol))
+
+    # --- one operation for each kind of expression ---
+
+    def conditional(self, outcome: tuple[Symbol, ...], given: tuple[Symbol, ...]) -> SymbolTable:
+        """P(outcome | given); NaN where P(given) = 0."""
+        symbols = (*given, *outcome)
+        names = [self._distribution.variable(symbol.variable).name for symbol in symbols]
+        joint = self._distribution.joint(names).values
+        if not given:
+            return SymbolTable(symbols, joint)
+        below = joint.sum(axis=tuple(range(len(given), len(symbols))), keepdims=True)
+        if not below.all():
+            self._note_impossible(given, below.reshape(joint.shape[: len(given)]))
+        return SymbolTable(symbols, _quotient(joint, below))
+
+    def contract(self, factors: Sequence[Tabulated], over: Sequence[Symbol]) -> SymbolTable:
+        """Σ over some symbols of a product, by eliminating one after the other, the cheapest first."""
+        tables, waiting = [self.table(factor) for factor in factors], dict.fromkeys(over)
+        while waiting:
+            symbol = min(waiting, key=lambda each: self._cost(tables, each))
+            del waiting[symbol]
+            touching = [table for table in tables if symbol in table.symbols]
+            merged = self._product(touching)
+            tables = [table for table in tables if symbol not in table.symbols]
+            tables.append(self._summed(merged, symbol))
+        return self._product(tables)
+
+    def ratio(self, above: Tabulated, below: Tabulated) -> SymbolTable:
+        """The quotient; NaN where the divisor is zero."""
+        first, second = self.table(above), self.table(below)
+        symbols = self._union([first, second])
+        return SymbolTable(symbols, _quotient(first.aligned(symbols), second.aligned(symbols)))
+
+    def _union(self, tables: Iterable[SymbolTable]) -> tuple[Symbol, ...]:
+        symbols = tuple(dict.fromkeys(symbol for table in tables for symbol in table.symbols))
+        check_size([self.variable(symbol) for symbol in symbols], "A table of the estimand")
+        return symbols
+
+    def _product(self, tables: Sequence[SymbolTable]) -> SymbolTable:
+        symbols = self._union(tables)
+        arrays = [table.aligned(symbols) for table in tables]
+        return SymbolTable(symbols, reduce(_times, arrays) if arrays else np.ones(()))
+
+    def _summed(self, table: SymbolTable, symbol: Symbol) -> SymbolTable:
+        if symbol not in table.symbols:
+            return SymbolTable((), np.array(float(self.variable(symbol).num_states)))
+        axis = table.symbols.index(symbol)
+        return SymbolTable(table.symbols[:axis] + table.symbols[axis + 1 :], table.values.sum(axis=axis))
+
+    def _cost(self, tables: Sequence[SymbolTable], symbol: Symbol) -> float:
+        touched = {
+            other: size
+            for table in tables
+            if symbol in table.symbols
+            for other, size in zip(table.symbols, table.values.shape, strict=True)
+        }
+        return math.prod(map(float, touched.values()))
+
+    # --- the answer ---
+
+    def factor(
+        self,
+        table: SymbolTable,
+        order: Sequence[Symbol],
+        *,
+        arbitrary: Sequence[Symbol] = (),
+        fixed: Mapping[str, Any] | None = None,
+    ) -> Factor:
+        """The table as a factor, refused with the reasons where numbers in it are undefined.
+
+        Parameters
+        ----------
+        table
+            The numbers.
+        order
+            The symbols whose axes the factor has; it is constant along those that the table does not depend on.
+        arbitrary
+            Symbols on whose value nothing depends: the defined numbers along these axes are averaged.
+        fixed
+            Name -> state: only this slice is wanted, and its axes are gone.
+        """
+        values = _average(table.aligned([*order, *arbitrary]), len(arbitrary))
+        scope = tuple(self.variable(symbol) for symbol in order)
+        check_size(scope, "The estimand")
+        settings = fixed or {}
+        place = tuple(v.index(settings[v.name]) if v.name in settings else slice(None) for v in scope)
+        values = np.broadcast_to(values, [v.num_states for v in scope])[place]
+        kept = tuple(v for v in scope if v.name not in settings)
+        if np.isnan(values).any():
+            raise self._violation(kept, values, settings)
+        return Factor(kept, values)
+
+    def _note_impossible(self, given: tuple[Symbol, ...], below: npt.NDArray[np.float64]) -> None:
+        scope = tuple(self._distribution.variable(symbol.variable) for symbol in given)
+        for position in np.flatnonzero(below == 0)[:_SHOWN]:
+            text = ", ".join(f"{name}={state!r}" for name, state in assignment_at(scope, int(position)).items())
+            if text not in self.impossible:
+                self.impossible.append(text)
+
+    def _violation(
+        self, scope: tuple[Variable, ...], values: npt.NDArray[np.float64], fixed: Mapping[str, Any]
+    ) -> PositivityViolation:
+        places = [{**fixed, **assignment_at(scope, int(position))} for position in np.flatnonzero(np.isnan(values))]
+        shown = "; ".join(str(place) for place in places[:_SHOWN]) + ("; ..." if len(places) > _SHOWN else "")
+        reasons = "; ".join(self.impossible[:_SHOWN]) + ("; ..." if len(self.impossible) > _SHOWN else "")
+        why = f"Probability zero have: {reasons}." if reasons else "A divisor is zero there."
+        return PositivityViolation(
+            f"Positivity is violated: the estimand conditions on what never happens, so it has no value at {shown}. "
+            f"{why} Ask only for states that are possible with do= and evidence=, or smooth the distribution.",
+            places,
+        )
+
+
+def _times(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    values = a * b
+    if np.isnan(values).any():
+        values[np.broadcast_to((a == 0) | (b == 0), values.shape)] = 0.0
+    return values
+
+
+def _quotient(above: npt.NDArray[np.float64], below: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    values = np.full(np.broadcast_shapes(above.shape, below.shape), np.nan)
+    np.divide(above, below, out=values, where=np.broadcast_to(below != 0, values.shape))
+    return values
+
+
+def _average(values: npt.NDArray[np.float64], num_axes: int) -> npt.NDArray[np.float64]:
+    """The mean of what is defined along the last axes; NaN where nothing is."""
+    axes = tuple(range(values.ndim - num_axes, values.ndim))
+    defined = ~np.isnan(values)
+    return _quotient(np.where(defined, values, 0.0).sum(axis=axes), defined.sum(axis=axes).astype(np.float64))

@@ -1,0 +1,367 @@
+"""The expression tree: probabilities of the observed distribution, their products, sums and quotients."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+from plausible.causal.expressions.code import CodeWriter, function_text
+from plausible.causal.expressions.notation import LatexNotation, Notation, TextNotation
+from plausible.causal.expressions.symbols import Symbol, Symbols, read_symbols
+from plausible.causal.expressions.tables import Evaluation, SymbolTable
+from plausible.causal.expressions.writing import written
+from plausible.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from plausible.causal.expressions.sources import Source
+    from plausible.factors import Factor
+    from plausible.graphs.nodes import Node
+
+__all__ = ["ONE", "Expression", "Probability", "Product", "Quotient", "Sum", "probability", "product_of", "sum_over"]
+
+
+class Expression(ABC):
+    """A function of symbols, built from probabilities of the observed distribution: an immutable value.
+
+    Subtrees may be shared, and every algorithm here visits a shared one once: a tree that would be exponentially large
+    when written out costs no more than its different parts.
+
+    Attributes
+    ----------
+    free
+        The symbols that it is a function of.
+    variables
+        All variables in it, also those that sums run over.
+    size
+        How many symbols it takes to write it out.
+    depth
+        How deep its parts are nested.
+    """
+
+    __slots__ = ("_hash", "depth", "free", "size", "variables")
+
+    free: frozenset[Symbol]
+    variables: frozenset[Node]
+    size: int
+    depth: int
+    _hash: int
+
+    def _settle(self, own: Iterable[Symbol], bound: Iterable[Symbol] = ()) -> None:
+        """Compute once what the parts tell; `own` are the symbols written here, `bound` those that end here."""
+        own, bound = tuple(own), tuple(bound)
+        free = frozenset(own).union(*(part.free for part in self.parts)).difference(bound)
+        variables = frozenset(symbol.variable for symbol in own).union(*(part.variables for part in self.parts))
+        object.__setattr__(self, "free", free)
+        object.__setattr__(self, "variables", variables)
+        object.__setattr__(self, "size", len(own) + sum(part.size for part in self.parts))
+        object.__setattr__(self, "depth", 1 + max((part.depth for part in self.parts), default=0))
+        object.__setattr__(self, "_hash", hash((type(self), self._label, *(part._hash for part in self.parts))))
+
+    # --- what each kind says of itself ---
+
+    @property
+    @abstractmethod
+    def parts(self) -> tuple[Expression, ...]:
+        """The expressions that it is made of."""
+
+    @property
+    def operands(self) -> tuple[Expression, ...]:
+        """The expressions whose numbers it needs: its parts, unless it can do without the numbers of one of them."""
+        return self.parts
+
+    @property
+    @abstractmethod
+    def _label(self) -> Hashable:
+        """What tells it from others of its kind with the same parts."""
+
+    @abstractmethod
+    def write(self, notation: Notation, text_of: Callable[[Expression], str]) -> str:
+        """This in a notation, given its parts in it."""
+
+    @abstractmethod
+    def tabulate(self, evaluation: Evaluation) -> SymbolTable:
+        """Its numbers, by way of those of its parts."""
+
+    @abstractmethod
+    def encode(self, writer: CodeWriter) -> tuple[str, tuple[Symbol, ...]]:
+        """Write the lines of Python that compute it; the name of the array and its axes."""
+
+    # --- algebra ---
+
+    def __mul__(self, other: Expression) -> Expression:
+        """The product."""
+        return product_of([self, other]) if isinstance(other, Expression) else NotImplemented
+
+    def __truediv__(self, other: Expression) -> Expression:
+        """The quotient."""
+        return Quotient(self, other) if isinstance(other, Expression) else NotImplemented
+
+    # --- ways to see it ---
+
+    def __str__(self) -> str:
+        return written(self, TextNotation)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self}>"
+
+    @property
+    def latex(self) -> str:
+        """LaTeX for it, without dollar signs."""
+        return written(self, LatexNotation)
+
+    @property
+    def python(self) -> str:
+        """A Python function that computes it with NumPy from an array of the joint distribution.
+
+        Conditions of probability zero make numbers `nan` there; `evaluate` says where they are.
+        """
+        return function_text(self, sorted(self.free, key=str))
+
+    def evaluate(self, source: Source) -> Factor:
+        """Its exact values under a distribution, as a factor over its free symbols in alphabetic order.
+
+        Parameters
+        ----------
+        source
+            A network or a compiled engine, which is asked for one table for each probability in the expression; or the
+            joint distribution as a factor.
+
+        Raises
+        ------
+        PositivityViolation
+            Where the value depends on a probability given what never happens.
+
+        Examples
+        --------
+        >>> from plausible.factors import Factor
+        >>> joint = Factor({"X": 2, "Y": 2}, [[0.1, 0.3], [0.2, 0.4]])
+        >>> probability("Y", given="X").evaluate(joint).values.round(3)
+        array([[0.25 , 0.75 ],
+               [0.333, 0.667]])
+        """
+        evaluation = Evaluation(source)
+        return evaluation.factor(evaluation.table(self), sorted(self.free, key=str))
+
+    # --- as a value ---
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Expression) and _same(self, other, set())
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
+def _same(a: Expression, b: Expression, known: set[tuple[int, int]]) -> bool:
+    """Whether both are written alike; pairs that are `known` to be are not compared again."""
+    if a is b or (id(a), id(b)) in known:
+        return True
+    if type(a) is not type(b) or a._hash != b._hash or a._label != b._label or len(a.parts) != len(b.parts):
+        return False
+    alike = all(_same(x, y, known) for x, y in zip(a.parts, b.parts, strict=True))
+    if alike:
+        known.add((id(a), id(b)))
+    return alike
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Probability(Expression):
+    """P(outcome | given) of the observed distribution."""
+
+    outcome: tuple[Symbol, ...]
+    given: tuple[Symbol, ...] = ()
+
+    def __post_init__(self) -> None:
+        variables = [symbol.variable for symbol in (*self.outcome, *self.given)]
+        if not self.outcome or len(set(variables)) < len(variables):
+            raise InvalidArgument(
+                f"P({', '.join(map(str, self.outcome))} | {', '.join(map(str, self.given))}) is no probability: it "
+                "needs an outcome, and each variable once."
+            )
+        self._settle((*self.outcome, *self.given))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Probability, (self.outcome, self.given)
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        """None: it is an atom."""
+        return ()
+
+    @property
+    def _label(self) -> Hashable:
+        return frozenset(self.outcome), frozenset(self.given)
+
+    def write(self, notation: Notation, text_of: Callable[[Expression], str]) -> str:
+        """P(a | b)."""
+        return notation.probability([*map(notation.symbol, self.outcome)], [*map(notation.symbol, self.given)])
+
+    def tabulate(self, evaluation: Evaluation) -> SymbolTable:
+        """From one joint table of the source."""
+        return evaluation.conditional(self.outcome, self.given)
+
+    def encode(self, writer: CodeWriter) -> tuple[str, tuple[Symbol, ...]]:
+        """Sums of the joint array and their ratio."""
+        return writer.conditional(self.outcome, self.given)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Product(Expression):
+    """The product of any number of expressions; one, where there are none."""
+
+    factors: tuple[Expression, ...]
+
+    def __post_init__(self) -> None:
+        self._settle(())
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Product, (self.factors,)
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        """The factors."""
+        return self.factors
+
+    @property
+    def _label(self) -> Hashable:
+        return None
+
+    def write(self, notation: Notation, text_of: Callable[[Expression], str]) -> str:
+        """Factors side by side; a sum that is not the last one would swallow what follows, so it gets brackets."""
+        texts = []
+        for place, factor in enumerate(self.factors):
+            is_open = isinstance(factor, Sum) and place < len(self.factors) - 1
+            is_quotient = isinstance(factor, Quotient) and notation.brackets_quotients
+            text = text_of(factor)
+            texts.append(notation.brackets(text) if is_open or is_quotient else text)
+        return notation.product(texts)
+
+    def tabulate(self, evaluation: Evaluation) -> SymbolTable:
+        """The product of tables."""
+        return evaluation.contract(self.factors, ())
+
+    def encode(self, writer: CodeWriter) -> tuple[str, tuple[Symbol, ...]]:
+        """One `einsum`."""
+        return writer.contract(self.factors, ())
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Sum(Expression):
+    """The sum of an expression over all values of some symbols, which are bound by it."""
+
+    over: tuple[Symbol, ...]
+    body: Expression
+
+    def __post_init__(self) -> None:
+        self._settle(self.over, self.over)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Sum, (self.over, self.body)
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        """The body."""
+        return (self.body,)
+
+    @property
+    def _label(self) -> Hashable:
+        return frozenset(self.over)
+
+    @property
+    def operands(self) -> tuple[Expression, ...]:
+        """The factors of the body: a sum of a product never needs the product's whole table."""
+        return self.body.factors if isinstance(self.body, Product) else (self.body,)
+
+    def write(self, notation: Notation, text_of: Callable[[Expression], str]) -> str:
+        """Σ with its symbols below."""
+        body = text_of(self.body)
+        if isinstance(self.body, Quotient) and notation.brackets_quotients:
+            body = notation.brackets(body)
+        return notation.total([*map(notation.symbol, self.over)], body)
+
+    def tabulate(self, evaluation: Evaluation) -> SymbolTable:
+        """By elimination of one symbol after the other from the factors of the body."""
+        return evaluation.contract(self.operands, self.over)
+
+    def encode(self, writer: CodeWriter) -> tuple[str, tuple[Symbol, ...]]:
+        """One `einsum`."""
+        return writer.contract(self.operands, self.over)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Quotient(Expression):
+    """One expression divided by another; undefined where that is zero."""
+
+    above: Expression
+    below: Expression
+
+    def __post_init__(self) -> None:
+        self._settle(())
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Quotient, (self.above, self.below)
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        """What stands above and what below."""
+        return self.above, self.below
+
+    @property
+    def _label(self) -> Hashable:
+        return None
+
+    def write(self, notation: Notation, text_of: Callable[[Expression], str]) -> str:
+        """a / b."""
+        texts = []
+        for part in self.parts:
+            needs = notation.brackets_quotients and not isinstance(part, Probability)
+            texts.append(notation.brackets(text_of(part)) if needs else text_of(part))
+        return notation.quotient(*texts)
+
+    def tabulate(self, evaluation: Evaluation) -> SymbolTable:
+        """The quotient of tables."""
+        return evaluation.ratio(self.above, self.below)
+
+    def encode(self, writer: CodeWriter) -> tuple[str, tuple[Symbol, ...]]:
+        """A division with aligned axes."""
+        return writer.ratio(self.above, self.below)
+
+
+#: The empty product.
+ONE = Product(())
+
+
+def probability(outcome: Symbols, given: Symbols = ()) -> Probability:
+    """P(outcome | given) from names or symbols, one or several each.
+
+    >>> print(probability("Y", given=["X", "Z"]))
+    P(y | x, z)
+    """
+    return Probability(read_symbols(outcome), read_symbols(given))
+
+
+def product_of(factors: Iterable[Expression]) -> Expression:
+    """The product, without products inside of it; a single factor is its own product.
+
+    >>> print(product_of([probability("Y", "X"), probability("X")]))
+    P(y | x) P(x)
+    """
+    listed: list[Expression] = []
+    for factor in factors:
+        listed += factor.factors if isinstance(factor, Product) else (factor,)
+    return listed[0] if len(listed) == 1 else Product(tuple(listed))
+
+
+def sum_over(symbols: Symbols, body: Expression) -> Expression:
+    """Σ over the symbols; the body itself, where there are none.
+
+    >>> print(sum_over("Z", probability("Y", ["X", "Z"]) * probability("Z")))
+    Σ_z P(y | x, z) P(z)
+    """
+    over = read_symbols(symbols)
+    return Sum(over, body) if over else body
