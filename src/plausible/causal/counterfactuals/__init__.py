@@ -1,0 +1,1 @@
+"""Counterfactuals: what would have happened, given what did."""

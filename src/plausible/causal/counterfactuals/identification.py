@@ -1,0 +1,278 @@
+"""Which counterfactuals experiments can answer: the algorithms ID* and IDC*."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from plausible.causal.counterfactuals.counterfactual_estimand import (
+    CounterfactualEstimand,
+    ExperimentTerm,
+    Free,
+    SumOfProducts,
+)
+from plausible.causal.counterfactuals.counterfactual_graph import (
+    Constant,
+    CounterfactualGraph,
+    counterfactual_graph,
+)
+from plausible.causal.counterfactuals.potential import Potential
+from plausible.errors import ImpossibleEvidence, InvalidArgument, NotIdentifiable, UnknownVariable
+from plausible.graphs import DAG, CausalGraph
+from plausible.graphs.causal_graph import read_causes
+from plausible.graphs.graph_input import GraphLike
+from plausible.graphs.marks import Edge
+from plausible.variables import State
+
+__all__ = ["identify_counterfactual"]
+
+Event = Mapping[Potential, State]
+
+
+def identify_counterfactual(
+    graph: GraphLike[DAG | CausalGraph], event: Event, given: Event | None = None
+) -> CounterfactualEstimand:
+    """P(event | given) in terms of interventional distributions, if these determine it whatever the mechanisms are.
+
+    The event is factored over the districts of its counterfactual graph; a district is the outcome of one experiment
+    unless it needs a variable in two states at once, such as Y_x and Y_x', or X = x' and Y_x where X <-> Y.
+    Conditions that act like interventions are made interventions first. Only what can't be identified is refused, if
+    variables have three states or more; with two, subtraction answers some refused questions: P(Y_0, X=1) is
+    P(Y_0) - P(Y, X=0).
+
+    Parameters
+    ----------
+    graph
+        A DAG or causal graph; `<->` is a latent common cause.
+    event
+        Potential responses, not nested -> states, all at once: `{Potential("Y", {"X": 1}): 1}`.
+    given
+        Potential responses -> states that are known.
+
+    Returns
+    -------
+    CounterfactualEstimand
+        It prints as a formula, and `.evaluate(model)` gives the number.
+
+    Raises
+    ------
+    NotIdentifiable
+        Two models agree on all experiments and not on the answer; `hedge` lists the district that is to blame.
+
+    References
+    ----------
+    Shpitser & Pearl (2008), Complete identification methods for the causal hierarchy, algorithms ID* and IDC*. The
+    denominator is identified by itself here, as conditions may merge copies that the event alone keeps apart.
+
+    Examples
+    --------
+    >>> treated = {Potential("X"): 1}
+    >>> print(identify_counterfactual("X -> M -> Y; X <-> Y", {Potential("Y", {"X": 0}): 1}, treated))
+    Σ_{m} P(X=1, Y=1 | do(M=m)) P(M=m | do(X=0)) / (P(X=1))
+    >>> identify_counterfactual("X -> Y; X <-> Y", {Potential("Y", {"X": 0}): 1}, treated)
+    Traceback (most recent call last):
+        ...
+    plausible.errors.NotIdentifiable: P(Y[X=0]=1 | X=1) is not identifiable from experiments: the district X, Y[X=0] ...
+    """
+    causes = CausalGraph(read_causes(graph))
+    question = _question(event, given or {})
+    wanted, known = (_read(causes, part) for part in (event, given or {}))
+    if known is None or counterfactual_graph(causes, known, list(known)) is None:
+        raise ImpossibleEvidence(f"What is given in {question} can't happen.")
+    while wanted is not None and (exchanged := _exchanged(causes, wanted, known)) is not None:
+        wanted, known = exchanged
+    both = None if wanted is None else _joined(known, wanted)
+    numerator = SumOfProducts(is_zero=True) if both is None else _identified(causes, both, question)
+    if numerator.is_zero:
+        return CounterfactualEstimand(numerator)
+    return CounterfactualEstimand(numerator, _identified(causes, known, question))
+
+
+def _read(graph: CausalGraph, event: Event) -> dict[Potential, State] | None:
+    """The event without what its own interventions make sure (ID*, line 3); None where they forbid it (line 2)."""
+    found: dict[Potential, State] = {}
+    for term, state in event.items():
+        if not isinstance(term, Potential):
+            raise InvalidArgument(f"An event maps potential responses to states: Potential({term!r}), not {term!r}.")
+        for name in (term.variable, *term.do):
+            if name not in graph.nodes:
+                raise UnknownVariable.named(name, graph.nodes, "this graph")
+        if nested := [value for value in term.do.values() if isinstance(value, Potential)]:
+            raise InvalidArgument(f"{term} is nested: identification takes states as settings, not {nested[0]}.")
+        if term.variable not in term.do:
+            found[term] = state
+        elif term.do[term.variable] != state:
+            return None
+    return found
+
+
+def _joined(one: Event, two: Event) -> dict[Potential, State] | None:
+    """Both events; None where they contradict each other outright."""
+    if any(one.get(term, state) != state for term, state in two.items()):
+        return None
+    return {**one, **two}
+
+
+# --- ID* ---
+
+
+def _identified(graph: CausalGraph, event: Event, question: str) -> SumOfProducts:
+    """P(event) by the districts of its counterfactual graph (ID*, lines 4 to 9)."""
+    found = counterfactual_graph(graph, event, list(event))
+    if found is None:
+        return SumOfProducts(is_zero=True)
+    relevant = _relevant(found, event)
+    symbols = _symbols(found, relevant)
+    terms = [_experiment(found, district, symbols, question) for district in _districts(graph, found, relevant)]
+    return _simplified(terms, [symbols[place] for place in relevant if place in symbols])
+
+
+def _relevant(found: CounterfactualGraph, event: Event) -> list[int]:
+    """The copies in the event and their ancestors, as far as these are not known."""
+    front = [place for term in event if not isinstance(place := found.place(term), Constant)]
+    seen = set(front)
+    while front:
+        copy = found.copies[front.pop()]
+        for places in copy.parents.values():
+            if len(places) == 1 and not isinstance(place := next(iter(places)), Constant) and place not in seen:
+                seen.add(place)
+                front.append(place)
+    return sorted(seen)
+
+
+def _symbols(found: CounterfactualGraph, places: Sequence[int]) -> dict[int, Free]:
+    """A name for the state of each copy that is summed over: m, m', ..."""
+    taken: set[str] = set()
+    symbols: dict[int, Free] = {}
+    for place in places:
+        copy = found.copies[place]
+        if copy.state is None:
+            name = copy.variable.lower()
+            while name in taken:
+                name += "'"
+            taken.add(name)
+            symbols[place] = Free(name, copy.variable)
+    return symbols
+
+
+def _districts(graph: CausalGraph, found: CounterfactualGraph, places: Sequence[int]) -> list[list[int]]:
+    """Groups of copies that latent causes join: those of siblings, and those of one variable."""
+    left, districts = list(places), list[list[int]]()
+    while left:
+        front = [left.pop(0)]
+        district = list(front)
+        while front:
+            variable = found.copies[front.pop()].variable
+            near = {variable, *graph.siblings(variable)}
+            new = [place for place in left if found.copies[place].variable in near]
+            left = [place for place in left if place not in new]
+            district += new
+            front += new
+        districts.append(sorted(district))
+    return districts
+
+
+def _experiment(
+    found: CounterfactualGraph, district: Sequence[int], symbols: Mapping[int, Free], question: str
+) -> ExperimentTerm:
+    """P(district | do(its other parents)), where no variable is needed in two states."""
+
+    def value(place: int | Constant) -> State | Free:
+        known = place if isinstance(place, Constant) else found.copies[place].state
+        return known.state if known is not None else symbols[place]  # type: ignore[index]
+
+    inside = {found.copies[place].variable: place for place in district}
+    do: dict[str, State | Free] = {}
+    is_possible = len(inside) == len(district)
+    for place in district:
+        for parent, places in found.copies[place].parents.items():
+            state = value(next(iter(places)))
+            if parent in inside:
+                is_possible &= inside[parent] in places or value(inside[parent]) == state
+            else:
+                is_possible &= do.setdefault(parent, state) == state
+    if not is_possible:
+        raise _not_identifiable(found, district, question)
+    return ExperimentTerm(tuple((name, value(place)) for name, place in inside.items()), tuple(do.items()))
+
+
+def _simplified(terms: Sequence[ExperimentTerm], free: Sequence[Free]) -> SumOfProducts:
+    """The sum without what occurs once, as part of an outcome: it adds up to one."""
+    uses = Counter(value for term in terms for _, value in (*term.outcome, *term.do) if isinstance(value, Free))
+    set_to = {value for term in terms for _, value in term.do}
+    spare = {symbol for symbol in free if uses[symbol] == 1 and symbol not in set_to}
+    kept = [ExperimentTerm(tuple(pair for pair in term.outcome if pair[1] not in spare), term.do) for term in terms]
+    return SumOfProducts(
+        tuple(symbol for symbol in free if symbol not in spare), tuple(term for term in kept if term.outcome)
+    )
+
+
+def _not_identifiable(found: CounterfactualGraph, district: Sequence[int], question: str) -> NotIdentifiable:
+    names = []
+    for place in district:
+        variable = found.copies[place].variable
+        worlds = [world for world, places in found.places.items() if places.get(variable) == place]
+        names.append(min((str(Potential(variable, dict(world))) for world in worlds), key=len))
+    return NotIdentifiable(
+        f"{question} is not identifiable from experiments: the district {', '.join(names)} needs some variable in two "
+        "states at once, and no experiment has both. Assume a functional model, or ask for bounds.",
+        hedge=tuple(names),
+    )
+
+
+def _question(event: Event, given: Event) -> str:
+    sides = (", ".join(f"{term}={state}" for term, state in part.items()) for part in (event, given))
+    return f"P({' | '.join(side for side in sides if side)})"
+
+
+# --- IDC* ---
+
+
+def _exchanged(
+    graph: CausalGraph, wanted: Event, known: Event
+) -> tuple[dict[Potential, State], dict[Potential, State]] | None:
+    """The question with one condition made an intervention, by rule 2 in the counterfactual graph (IDC*, line 4).
+
+    Copies are merged by what is given only, so that the graph holds for the condition alone as well. None where no
+    condition can be exchanged.
+    """
+    both = _joined(known, wanted)
+    found = None if both is None else counterfactual_graph(graph, both, list(known))
+    if found is None:
+        return None
+    separation = _separation_graph(graph, found)
+    observed = {term: place for term in known if not isinstance(place := found.place(term), Constant)}
+    asked = {place for term in wanted if not isinstance(place := found.place(term), Constant)}
+    for term, place in observed.items():
+        others, targets = set(observed.values()) - {place}, asked - set(observed.values())
+        if separation.without_outgoing(place).m_separated([place], sorted(targets), given=sorted(others)):
+            setting = {term.variable: known[term]}
+            return _set(found, wanted, place, setting), _set(found, known, place, setting)
+    return None
+
+
+def _set(found: CounterfactualGraph, event: Event, place: int, setting: Mapping[str, State]) -> dict[Potential, State]:
+    """The event in worlds in which a copy is set; what is said about the copy itself is dropped.
+
+    Potential responses that become equal were one copy before, so they have one state.
+    """
+    changed: dict[Potential, State] = {}
+    (variable,) = setting
+    for term, state in event.items():
+        if found.place(term) != place:
+            is_there = found.places[term.settings].get(variable) == place
+            changed[Potential(term.variable, {**term.do, **setting}) if is_there else term] = state
+    return changed
+
+
+def _separation_graph(graph: CausalGraph, found: CounterfactualGraph) -> CausalGraph:
+    """The copies as a causal graph; copies of one variable, and of siblings, share latent causes."""
+    edges: dict[Edge, None] = {}
+    for place, copy in enumerate(found.copies):
+        for places in copy.parents.values():
+            edges |= {Edge.of(parent, "->", place): None for parent in places if not isinstance(parent, Constant)}
+        near = {copy.variable, *graph.siblings(copy.variable)}
+        for other in range(place):
+            if found.copies[other].variable in near:
+                edges[Edge.of(other, "<->", place)] = None
+    return CausalGraph(edges, nodes=range(len(found.copies)))

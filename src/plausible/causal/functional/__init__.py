@@ -1,0 +1,1 @@
+"""Functional causal models: every variable a function of its causes and of noise."""
