@@ -27,6 +27,7 @@ ROOMS = {
     "inference": "Inference on sets of factors",
     "data": "Data",
     "learn": "Learning",
+    "causal": "Causes",
     "io": "Files",
     "examples": "Examples",
     "errors": "Errors and warnings",

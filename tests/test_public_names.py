@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import plausible
-from plausible import inference
 
+LAZY_ROOMS = ["inference", "learn", "causal"]
 PUBLIC = [name for name in plausible.__all__ if name != "__version__"]
 HEAVY = ["numba", "scipy.stats", "pandas", "matplotlib", "networkx", "xarray", "typer", "rich", "polars"]
 
@@ -50,17 +50,23 @@ def test_all_names_can_be_had_and_are_those_that_type_checkers_see():
     assert set(dir(plausible)) == set(plausible.__all__)
 
 
-def test_the_names_of_inference_are_those_that_type_checkers_see():
-    """`__all__`, the files that names are loaded from, and the imports agree; no name is that of a file."""
-    tree = ast.parse(Path(inference.__file__).read_text(encoding="utf-8"))
-    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-    seen = {alias.name: node.module for node in imports for alias in node.names if "plausible" in (node.module or "")}
-    assert sorted(seen) == sorted(inference.__all__) == sorted(dir(inference))
-    for name, file in seen.items():
-        assert not inspect.ismodule(getattr(inference, name)), name
-        assert getattr(import_module(file), name) is getattr(inference, name)
-    with pytest.raises(AttributeError, match="LoopyPB"):
-        inference.LoopyPB  # noqa: B018
+@pytest.mark.parametrize("room", LAZY_ROOMS)
+def test_lazy_rooms_have_the_names_of_their_stubs(room):
+    """Each can be had, is what its file has, and is not the name of a file; anything else is an error."""
+    module = import_module(f"plausible.{room}")
+    stub = ast.parse(Path(module.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    homes = {
+        alias.asname or alias.name: (node.module, alias.name)
+        for node in stub.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert sorted(homes) == module.__all__ == dir(module)
+    for name, (file, original) in homes.items():
+        assert not inspect.ismodule(getattr(module, name)), name
+        assert getattr(import_module(file), original) is getattr(module, name)
+    with pytest.raises(AttributeError, match="NoSuchName"):
+        module.NoSuchName  # noqa: B018
 
 
 def test_a_network_loads_no_engine_that_it_does_not_need():

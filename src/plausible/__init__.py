@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from plausible import cpds, data, errors, examples, factors, graphs, inference, io, learn, models, variables
+    from plausible import causal, cpds, data, errors, examples, factors, graphs, inference, io, learn, models, variables
     from plausible.cpds import (
         CPD,
         ConditionalGaussianCPD,
@@ -159,6 +159,7 @@ __all__ = [
     "VariableElimination",
     "VariableNotes",
     "__version__",
+    "causal",
     "cpds",
     "data",
     "errors",
@@ -177,7 +178,20 @@ __all__ = [
     "variables",
 ]
 
-_ROOMS = ("cpds", "data", "errors", "examples", "factors", "graphs", "inference", "io", "learn", "models", "variables")
+_ROOMS = (
+    "causal",
+    "cpds",
+    "data",
+    "errors",
+    "examples",
+    "factors",
+    "graphs",
+    "inference",
+    "io",
+    "learn",
+    "models",
+    "variables",
+)
 #: The rooms whose names are also names of this module.
 _OPEN_ROOMS = ("errors", "variables", "graphs", "factors", "cpds", "data", "inference", "models", "learn", "io")
 

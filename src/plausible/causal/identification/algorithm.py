@@ -9,7 +9,7 @@ from plausible.causal.expressions.symbols import Symbol
 from plausible.causal.expressions.tree import Expression, Probability, Quotient, product_of, sum_over
 from plausible.causal.identification.adjustment import adjustment_set
 from plausible.causal.identification.chains import Chain, district_chains, effect_expression
-from plausible.causal.identification.derivation import Derivation, Step, district_steps
+from plausible.causal.identification.derivation import IDDerivation, IDStep, district_steps
 from plausible.causal.identification.districts import EffectPlan, Failure, plan_effect
 from plausible.causal.identification.estimand import Estimand
 from plausible.causal.identification.hedges import Hedge, hedge_of
@@ -84,7 +84,7 @@ def identify(
     adjusted = adjustment_set(causes, masks, effect) if effect.treatment else ()
     if adjusted is not None:
         steps.append(_adjustment_step(effect, adjusted))
-        return Estimand(asked, _adjustment(effect, adjusted), Derivation(tuple(steps)), adjusted)
+        return Estimand(asked, _adjustment(effect, adjusted), IDDerivation(tuple(steps)), adjusted)
     found = _solve(masks, effect)
     if isinstance(found, Failure):
         raise _not_identifiable(hedge_of(masks, found, _joint(effect)), asked)
@@ -94,8 +94,8 @@ def identify(
     steps += district_steps(found.graph, found.plan, found.chains, *found.roles)
     if effect.given:
         joint = _joint(effect)
-        steps.append(Step("IDC", f"{effect} = {joint} / Σ over {node_list(effect.outcome)} of {joint}"))
-    return Estimand(asked, found.expression, Derivation(tuple(steps)))
+        steps.append(IDStep("IDC", f"{effect} = {joint} / Σ over {node_list(effect.outcome)} of {joint}"))
+    return Estimand(asked, found.expression, IDDerivation(tuple(steps)))
 
 
 def is_identifiable(
@@ -165,12 +165,12 @@ def _adjustment(effect: Effect, nodes: tuple[Node, ...]) -> Expression:
     return sum_over(over, product_of([inner, Probability(over, conditions)])) if over else inner
 
 
-def _adjustment_step(effect: Effect, nodes: tuple[Node, ...]) -> Step:
+def _adjustment_step(effect: Effect, nodes: tuple[Node, ...]) -> IDStep:
     if not effect.treatment:
-        return Step("observation", f"{effect} is observed")
+        return IDStep("observation", f"{effect} is observed")
     if not nodes:
-        return Step("back-door", "no path but causal ones joins treatment and outcome: do(x) is as good as x")
-    return Step(
+        return IDStep("back-door", "no path but causal ones joins treatment and outcome: do(x) is as good as x")
+    return IDStep(
         "back-door",
         f"{{{node_list(nodes)}}} blocks all paths between treatment and outcome but causal ones, and holds nothing "
         "that these lead to",
@@ -208,15 +208,17 @@ def _solve(graph: MaskGraph, effect: Effect) -> _Solution | Failure:
     return _Solution(graph, plan, chains, (outcome, treatment), simplify(whole))
 
 
-def _shortened(graph: MaskGraph, effect: Effect, best: _Solution) -> tuple[_Solution, list[Step]]:
+def _shortened(graph: MaskGraph, effect: Effect, best: _Solution) -> tuple[_Solution, list[IDStep]]:
     """Leave out one variable after the other, as if it were latent, while that makes the estimand shorter."""
     asked = graph.mask((*effect.outcome, *effect.treatment, *effect.given))
-    steps: list[Step] = []
+    steps: list[IDStep] = []
     for place in bits(best.plan.ancestors & ~asked):
         found = _solve(best.graph.projected(place), effect)
         if not isinstance(found, Failure) and found.expression.size < best.expression.size:
             best = found
-            steps.append(Step("projection", f"the effect is identifiable without {graph.nodes[place]}, in fewer terms"))
+            steps.append(
+                IDStep("projection", f"the effect is identifiable without {graph.nodes[place]}, in fewer terms")
+            )
     return best, steps
 
 

@@ -13,11 +13,11 @@ from plausible.causal.identification.masks import MaskGraph
 from plausible.causal.identification.question import node_list
 from plausible.graphs.nodes import Node
 
-__all__ = ["Derivation", "Step", "district_steps"]
+__all__ = ["IDDerivation", "IDStep", "district_steps"]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class IDStep:
     """One step: the rule that allows it, and what it says here."""
 
     rule: str
@@ -28,12 +28,12 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Derivation:
+class IDDerivation:
     """The steps from the question to the estimand; prints as a numbered list."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[IDStep, ...]
 
-    def __iter__(self) -> Iterator[Step]:
+    def __iter__(self) -> Iterator[IDStep]:
         return iter(self.steps)
 
     def __len__(self) -> int:
@@ -45,7 +45,7 @@ class Derivation:
 
 def district_steps(
     graph: MaskGraph, plan: EffectPlan, chains: Sequence[Sequence[Chain]], outcome: int, treatment: int
-) -> list[Step]:
+) -> list[IDStep]:
     """The steps of the ID algorithm that a plan stands for, with the line of the algorithm that each one is.
 
     Parameters
@@ -57,36 +57,40 @@ def district_steps(
     outcome, treatment
         What was asked, as bit sets.
     """
-    steps: list[Step] = []
+    steps: list[IDStep] = []
     names = graph.names
     if plan.ancestors != graph.members:
-        steps.append(Step("ID line 2", f"only ancestors of the outcome matter: {_braced(names(plan.ancestors))}"))
+        steps.append(IDStep("ID line 2", f"only ancestors of the outcome matter: {_braced(names(plan.ancestors))}"))
     if forced := plan.ancestors & ~plan.actors & ~treatment:
-        steps.append(Step("ID line 3", f"{_braced(names(forced))} act only through treatments: their values are free"))
+        steps.append(
+            IDStep("ID line 3", f"{_braced(names(forced))} act only through treatments: their values are free")
+        )
     districts = [names(each.district) for each in plan.districts]
     summed = names(plan.actors & ~outcome)
     factors = " ".join(f"Q[{node_list(district)}]" for district in districts)
     total = f"Σ over {node_list(summed)} of " if summed else ""
-    steps.append(Step("ID line 4", f"the effect is {total}{factors}, by districts of the graph without the treatments"))
+    steps.append(
+        IDStep("ID line 4", f"the effect is {total}{factors}, by districts of the graph without the treatments")
+    )
     for each, after in zip(plan.districts, chains, strict=True):
         steps += _steps_of(graph, each, after, plan.ancestors)
     return steps
 
 
-def _steps_of(graph: MaskGraph, plan: DistrictPlan, chains: Sequence[Chain], members: int) -> list[Step]:
-    steps: list[Step] = []
+def _steps_of(graph: MaskGraph, plan: DistrictPlan, chains: Sequence[Chain], members: int) -> list[IDStep]:
+    steps: list[IDStep] = []
     target = node_list(graph.names(plan.district))
     if plan.steps and plan.ancestors != members:
-        steps.append(Step("ID line 2", f"for Q[{target}] only {_braced(graph.names(plan.ancestors))} matter"))
+        steps.append(IDStep("ID line 2", f"for Q[{target}] only {_braced(graph.names(plan.ancestors))} matter"))
     for (line, members), after in zip(plan.steps, chains, strict=False):
         inside = graph.names(members)
         why = (
             f"Q[{target}] lies in the district" if line == 7 else f"all but ancestors of {target} are summed out of it:"
         )
-        steps.append(Step(f"ID line {line}", f"{why} {_braced(inside)}, Q[{node_list(inside)}] = {_text(after)}"))
+        steps.append(IDStep(f"ID line {line}", f"{why} {_braced(inside)}, Q[{node_list(inside)}] = {_text(after)}"))
     if len(plan.steps) and plan.steps[-1].members == plan.district:
         return steps
-    return [*steps, Step("ID line 6", f"Q[{target}] = {_text(chains[-1])}")]
+    return [*steps, IDStep("ID line 6", f"Q[{target}] = {_text(chains[-1])}")]
 
 
 def _text(chain: Chain) -> str:

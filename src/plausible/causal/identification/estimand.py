@@ -12,7 +12,7 @@ from plausible.causal.expressions.sources import Source
 from plausible.causal.expressions.symbols import Symbol
 from plausible.causal.expressions.tables import Evaluation
 from plausible.causal.expressions.tree import Expression
-from plausible.causal.identification.derivation import Derivation
+from plausible.causal.identification.derivation import IDDerivation
 from plausible.causal.identification.question import Effect
 from plausible.errors import InvalidArgument, suggestion
 from plausible.factors import Factor
@@ -39,7 +39,7 @@ class Estimand:
 
     query: Effect
     expression: Expression
-    derivation: Derivation
+    derivation: IDDerivation
     adjustment: tuple[Node, ...] | None = None
 
     @property

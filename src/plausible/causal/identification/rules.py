@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from plausible.causal.identification.derivation import Step
+from plausible.causal.identification.derivation import IDStep
 from plausible.causal.identification.masks import MaskGraph
 from plausible.causal.identification.question import Effect
 from plausible.graphs.nodes import Node
@@ -12,7 +12,7 @@ from plausible.graphs.nodes import Node
 __all__ = ["reduce_question"]
 
 
-def reduce_question(graph: MaskGraph, effect: Effect) -> tuple[Effect, list[Step]]:
+def reduce_question(graph: MaskGraph, effect: Effect) -> tuple[Effect, list[IDStep]]:
     """The same question with fewer treatments and fewer conditions.
 
     Treatments without an effect are deleted (rule 3); conditions that could as well be treatments become these (rule 2,
@@ -30,23 +30,23 @@ def reduce_question(graph: MaskGraph, effect: Effect) -> tuple[Effect, list[Step
     effect
         The question.
     """
-    steps: list[Step] = []
+    steps: list[IDStep] = []
     effect = _without_idle(graph, effect, steps)
     while exchanged := next((node for node in effect.given if _is_exchangeable(graph, effect, node)), None):
         given = tuple(node for node in effect.given if node != exchanged)
         after = replace(effect, treatment=(*effect.treatment, exchanged), given=given)
-        steps.append(Step("rule 2", f"{effect} = {after}"))
+        steps.append(IDStep("rule 2", f"{effect} = {after}"))
         effect = _without_idle(graph, after, steps)
     return effect, steps
 
 
-def _without_idle(graph: MaskGraph, effect: Effect, steps: list[Step]) -> Effect:
+def _without_idle(graph: MaskGraph, effect: Effect, steps: list[IDStep]) -> Effect:
     """Delete one treatment after the other that separation shows to be without effect."""
     for node in effect.treatment:
         others = tuple(other for other in effect.treatment if other != node)
         if _is_idle(graph, effect, node, others):
             after = replace(effect, treatment=others)
-            steps.append(Step("rule 3", f"{effect} = {after}"))
+            steps.append(IDStep("rule 3", f"{effect} = {after}"))
             effect = after
     return effect
 
