@@ -1,6 +1,7 @@
 """Graphs: directed, undirected and mixed, and what follows from their structure alone."""
 
 from plausible.graphs.ancestral import MAG, PAG, mag_of
+from plausible.graphs.ancestral_class import is_member, pag_member, pag_members, pag_of
 from plausible.graphs.causal_graph import CausalGraph, latent_projection
 from plausible.graphs.chordal import (
     chordless_cycle,
@@ -66,6 +67,15 @@ from plausible.graphs.marks import Edge, Mark
 from plausible.graphs.matrices import adjacency_matrix, clique_matrix, count_walks, incidence_matrix
 from plausible.graphs.meek import Orientation, apply_meek_rules
 from plausible.graphs.mixed import MixedGraph
+from plausible.graphs.pag_questions import (
+    ancestry,
+    definite_ancestors,
+    is_visible,
+    pag_separated,
+    possible_ancestors,
+    possibly_directed_paths,
+    visible_edges,
+)
 from plausible.graphs.pdag import PDAG
 from plausible.graphs.random import bounded_dag, erdos_renyi_dag, random_polytree, random_tree, uniform_dag
 from plausible.graphs.spanning import (
@@ -103,6 +113,7 @@ __all__ = [
     "adjacency_matrix",
     "all_cliques",
     "all_independencies",
+    "ancestry",
     "apply_meek_rules",
     "assign_factors",
     "bethe_cluster_graph",
@@ -118,6 +129,7 @@ __all__ = [
     "count_walks",
     "covered_edges",
     "cycles",
+    "definite_ancestors",
     "eliminate",
     "elimination_cliques",
     "elimination_cost",
@@ -142,9 +154,11 @@ __all__ = [
     "is_i_equivalent",
     "is_i_map",
     "is_maximal_clique",
+    "is_member",
     "is_minimal_i_map",
     "is_path",
     "is_perfect_map",
+    "is_visible",
     "is_walk",
     "junction_tree",
     "latent_projection",
@@ -160,12 +174,19 @@ __all__ = [
     "minimal_undirected_i_map",
     "minimum_spanning_forest",
     "minimum_spanning_tree",
+    "pag_member",
+    "pag_members",
+    "pag_of",
+    "pag_separated",
     "pairwise_independencies",
     "perfect_elimination_order",
+    "possible_ancestors",
+    "possibly_directed_paths",
     "random_polytree",
     "random_tree",
     "reversible_edges",
     "tree_from_elimination",
     "triangulate",
     "uniform_dag",
+    "visible_edges",
 ]

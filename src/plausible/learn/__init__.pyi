@@ -198,6 +198,7 @@ from plausible.learn.independence.independence_test import FunctionTest as Funct
 from plausible.learn.independence.independence_test import IndependenceResult as IndependenceResult
 from plausible.learn.independence.independence_test import IndependenceTest as IndependenceTest
 from plausible.learn.independence.oracle import DSeparationOracle as DSeparationOracle
+from plausible.learn.independence.oracle import MSeparationOracle as MSeparationOracle
 from plausible.learn.independence.permutation_test import PermutationTest as PermutationTest
 from plausible.learn.missingness.bounds import ProportionBounds as ProportionBounds
 from plausible.learn.missingness.bounds import proportion_bounds as proportion_bounds

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -20,7 +21,9 @@ from plausible.learn.constraint_based.by_name import CLASS_LEARNERS
 from plausible.learn.structures.structure import learn_structure
 from plausible.learn.structures.task import check_progress
 
-__all__ = ["GraphLearner", "bootstrap"]
+__all__ = ["GraphLearner", "Samples", "bootstrap"]
+
+Learned = TypeVar("Learned")
 
 
 class _HasGraph(Protocol):
@@ -80,30 +83,50 @@ def bootstrap(
     >>> strengths.strength("smoke", "bronc"), strengths.strength("asia", "smoke") < 0.5
     (1.0, True)
     """
-    if kind not in _KINDS:
-        raise InvalidArgument(f"kind= is 'ordinary' or 'bayesian', not {kind!r}.")
-    check_count("num_samples", num_samples, 1)
-    check_count("num_threads", num_threads, 1)
-    check_seconds("time_limit", time_limit)
-    check_progress(progress)
-    table = Table.read(data)
     learn = _named(learner) if isinstance(learner, str) else learner
-    deadline = None if time_limit is None else time.monotonic() + time_limit
-    sources = generator_of(seed).spawn(num_samples)
 
-    def work(rng: np.random.Generator) -> DAG | PDAG:
-        found = learn(_drawn(table, kind, rng))
+    def work(rows: Table) -> DAG | PDAG:
+        found = learn(rows)
         return found if isinstance(found, (DAG, PDAG)) else found.graph
 
-    graphs: list[DAG | PDAG] = []
-    with ThreadPoolExecutor(num_threads) as pool:
-        for start in range(0, num_samples, num_threads):
-            graphs += pool.map(work, sources[start : start + num_threads])
-            if progress is not None and progress(len(graphs), num_samples):
-                break
-            if deadline is not None and time.monotonic() >= deadline:
-                break
+    samples = Samples(num_samples, kind, seed, num_threads, progress, time_limit)
+    graphs = samples.learn(Table.read(data), work)
     return WeightedGraphs.of(graphs, source=f"{kind} bootstrap, {len(graphs)} samples")
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """How many samples of the rows are drawn, and how; see `bootstrap` for the fields."""
+
+    number: int
+    kind: Literal["ordinary", "bayesian"] = "ordinary"
+    seed: Seed = 0
+    num_threads: int = 2
+    progress: Callable[[int, int], object] | None = None
+    time_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in _KINDS:
+            raise InvalidArgument(f"kind= is 'ordinary' or 'bayesian', not {self.kind!r}.")
+        check_count("num_samples", self.number, 1)
+        check_count("num_threads", self.num_threads, 1)
+        check_seconds("time_limit", self.time_limit)
+        check_progress(self.progress)
+
+    def learn(self, table: Table, learner: Callable[[Table], Learned]) -> list[Learned]:
+        """What is learned from each sample, as far as time and `progress` let it."""
+        deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
+        sources = generator_of(self.seed).spawn(self.number)
+        found: list[Learned] = []
+        with ThreadPoolExecutor(self.num_threads) as pool:
+            for start in range(0, self.number, self.num_threads):
+                drawn = sources[start : start + self.num_threads]
+                found += pool.map(lambda rng: learner(_drawn(table, self.kind, rng)), drawn)
+                if self.progress is not None and self.progress(len(found), self.number):
+                    break
+                if deadline is not None and time.monotonic() >= deadline:
+                    break
+        return found
 
 
 def _named(learner: str) -> GraphLearner:

@@ -2,68 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from itertools import chain, combinations
-from typing import Any, Literal, TypeAlias, Unpack
-
-import numpy as np
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Unpack, final
 
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, InvalidGraph, PlausibleWarning, suggestion, warn_caller
 from plausible.graphs import DAG, PDAG, Immorality
 from plausible.graphs.consistent_extension import NearExtension, consistent_extension, near_extension
-from plausible.learn.constraint_based.determination import CopyGuard, interchangeable
-from plausible.learn.constraint_based.orientation import Conflict, Triple, orient, unshielded_triples
-from plausible.learn.constraint_based.skeleton import Pair, Skeleton, SkeletonOptions, SkeletonSearch, find_skeleton
+from plausible.learn.constraint_based.colliders import VARIANTS, Variant, find_colliders
+from plausible.learn.constraint_based.determination import CopyGuard
+from plausible.learn.constraint_based.orientation import Conflict, orient
+from plausible.learn.constraint_based.result import ConstraintBasedResult
+from plausible.learn.constraint_based.skeleton import SkeletonOptions, SkeletonSearch, find_skeleton
 from plausible.learn.estimation.fit import learn_parameters
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.independence.choice import TestName, read_test
-from plausible.learn.independence.independence_test import IndependenceTest, Question
+from plausible.learn.independence.independence_test import IndependenceTest
 from plausible.learn.structures.knowledge import Constraints, Knowledge
 from plausible.models import BayesianNetwork
 
 __all__ = ["ConstraintResult", "Variant", "pc", "read_knowledge"]
 
-Variant: TypeAlias = Literal["stable", "original", "majority", "conservative"]
-Verdict: TypeAlias = Literal["collider", "no collider", "ambiguous"]
 
-_VARIANTS = ("stable", "original", "majority", "conservative")
-
-
+@final
 @dataclass(frozen=True, slots=True)
-class ConstraintResult:
+class ConstraintResult(ConstraintBasedResult[PDAG]):
     """A partially directed graph and what it rests on.
 
     Attributes
     ----------
     graph
         Without conflicts and ambiguous triples the essential graph of a class of DAGs.
-    separating_sets
-        Pair -> what made it independent.
-    p_values
-        Pair -> the largest p-value of its tests: for an edge, how nearly it was taken out.
-    num_tests
-        How many tests were made with 0, 1, ... given.
-    conflicts
-        Directions that contradicted each other, and what was made of them.
-    ambiguous
-        Triples (left, middle, right) of which the tests do not tell whether they are colliders.
-    determined
-        Pairs separated by a set that determines one of them, such as a copy of it: independent they are then, whether
-        or not they have to do with each other besides.
-    stopped
-        "" if the search came to its end, else "time limit" or "interrupted".
+    separating_sets, p_values, num_tests, conflicts, ambiguous, determined, stopped
+        What the graph rests on: see `ConstraintBasedResult`.
     """
 
-    graph: PDAG
-    separating_sets: Mapping[Pair, tuple[str, ...]] = field(repr=False)
-    p_values: Mapping[Pair, float] = field(repr=False)
-    num_tests: tuple[int, ...]
     conflicts: tuple[Conflict, ...] = ()
-    ambiguous: tuple[Triple, ...] = ()
-    determined: tuple[Pair, ...] = ()
-    stopped: Literal["", "time limit", "interrupted"] = ""
 
     def dag(self, *, strict: bool = False) -> DAG:
         """One graph of the class: data can't tell it from the others.
@@ -119,17 +94,8 @@ class ConstraintResult:
         """The graph of `dag` with parameters learned from data; see `learn.parameters` for the options."""
         return learn_parameters(self.dag(strict=strict), data, prior, **options)
 
-    def __str__(self) -> str:
-        num_directed, num_plain = len(self.graph.directed_edges), len(self.graph.undirected_edges)
-        parts = [
-            f"{len(self.graph.nodes)} variables, {num_directed} directed and {num_plain} undirected edges",
-            f"{sum(self.num_tests)} tests",
-            f"{len(self.conflicts)} conflicts" if self.conflicts else "",
-            f"{len(self.ambiguous)} ambiguous triples" if self.ambiguous else "",
-            f"{len(self.determined)} pairs separated by what determines one" if self.determined else "",
-            f"stopped by {self.stopped}" if self.stopped else "",
-        ]
-        return f"{'; '.join(filter(None, parts))}\n{self.graph}"
+    def _described(self) -> str:
+        return f"{len(self.graph.directed_edges)} directed and {len(self.graph.undirected_edges)} undirected edges"
 
 
 def pc(
@@ -189,17 +155,13 @@ def pc(
     (('G',), (10, 18, 3))
     """
     _refuse_unknown(options)
-    if variant not in _VARIANTS:
-        raise InvalidArgument(f"There is no variant {variant!r} of PC.{suggestion(variant, _VARIANTS)}")
+    if variant not in VARIANTS:
+        raise InvalidArgument(f"There is no variant {variant!r} of PC.{suggestion(variant, VARIANTS)}")
     asked = read_test(source, test)
     known = read_knowledge(knowledge, asked)
     search = SkeletonSearch(alpha=alpha, is_stable=variant != "original", max_given=max_given, **options)
     skeleton = find_skeleton(CopyGuard(asked), known, search)
-    judge = _judge(asked, skeleton, search.alpha, variant)
-    verdicts = {triple: judge(triple) for triple in unshielded_triples(skeleton.neighbors)}
-    verdicts |= dict.fromkeys(_open(asked, skeleton, verdicts, variant), "ambiguous")
-    ambiguous = tuple(triple for triple, verdict in verdicts.items() if verdict == "ambiguous")
-    colliders = [triple for triple, verdict in verdicts.items() if verdict == "collider"]
+    colliders, ambiguous = find_colliders(asked, skeleton, search.alpha, variant)
     graph, conflicts = orient(asked.names, skeleton.neighbors, colliders, known, ambiguous)
     return ConstraintResult(
         graph,
@@ -231,46 +193,3 @@ def read_knowledge(knowledge: Knowledge | None, test: IndependenceTest) -> Const
     if known.max_parents is not None:
         raise InvalidArgument("max_parents is for searches by score: tests of independence do not count parents.")
     return known.on(sorted(test.names))
-
-
-def _judge(test: IndependenceTest, skeleton: Skeleton, alpha: float, variant: Variant) -> Callable[[Triple], Verdict]:
-    """What tells a collider."""
-
-    def vote(triple: Triple) -> Verdict:
-        return _vote(test, skeleton, alpha, triple, is_unanimous=variant == "conservative")
-
-    def look_up(triple: Triple) -> Verdict:
-        left, middle, right = triple
-        given = skeleton.separating_sets.get(frozenset((left, right)))
-        if given is None:  # knowledge keeps them apart, so that nothing was tested
-            return vote(triple)
-        return "no collider" if middle in given else "collider"
-
-    return vote if variant in ("majority", "conservative") else look_up
-
-
-def _open(
-    test: IndependenceTest, skeleton: Skeleton, verdicts: Mapping[Triple, Verdict], variant: Variant
-) -> set[Triple]:
-    """The colliders told by one separating set, in which the middle could as well be."""
-    if variant in ("majority", "conservative"):
-        return set()
-    separators = skeleton.separating_sets
-    found = {triple: frozenset((triple[0], triple[2])) for triple, verdict in verdicts.items() if verdict == "collider"}
-    return interchangeable(test, {triple: separators[pair] for triple, pair in found.items() if pair in separators})
-
-
-def _vote(test: IndependenceTest, skeleton: Skeleton, alpha: float, triple: Triple, *, is_unanimous: bool) -> Verdict:
-    """Whether the middle is in the sets of neighbours of either end that separate both."""
-    left, middle, right = triple
-    largest = max(len(skeleton.num_tests) - 1, 0)
-    sides = [[one for one in skeleton.neighbors[end] if one not in (left, right)] for end in (left, right)]
-    subsets = sorted(
-        {given for side in sides for given in chain(*(combinations(side, size) for size in range(largest + 1)))}
-    )
-    separates = test.ask([Question(left, given, (right,)) for given in subsets]).are_independent(alpha)
-    votes = [middle in subsets[place] for place in np.flatnonzero(separates).tolist()]
-    share = sum(votes) / len(votes) if votes else 0.5
-    if is_unanimous:
-        return "collider" if share == 0 else "no collider" if share == 1 else "ambiguous"
-    return "collider" if share < 0.5 else "no collider" if share > 0.5 else "ambiguous"

@@ -17,7 +17,15 @@ from plausible.learn.independence.independence_test import Answers, Independence
 from plausible.learn.structures.knowledge import Constraints
 from plausible.learn.structures.task import check_progress
 
-__all__ = ["Pair", "Skeleton", "SkeletonOptions", "SkeletonProgress", "SkeletonSearch", "find_skeleton"]
+__all__ = [
+    "Pair",
+    "Skeleton",
+    "SkeletonOptions",
+    "SkeletonProgress",
+    "SkeletonSearch",
+    "SkeletonWork",
+    "find_skeleton",
+]
 
 #: Two variables, in whichever order.
 Pair: TypeAlias = frozenset[str]
@@ -122,7 +130,7 @@ def find_skeleton(test: IndependenceTest, known: Constraints, search: SkeletonSe
     search
         Options.
     """
-    work = _Work(test, known, search)
+    work = SkeletonWork(test, known, search)
     for level in count():
         is_over = search.max_given is not None and level > search.max_given
         work.leave_useless(level)
@@ -134,7 +142,7 @@ def find_skeleton(test: IndependenceTest, known: Constraints, search: SkeletonSe
     return work.result()
 
 
-def _stable_level(work: _Work, level: int) -> None:
+def _stable_level(work: SkeletonWork, level: int) -> None:
     frozen = {name: work.strongest_first(name) for name in work.names}
     around = {name: set(row) for name, row in frozen.items()}
     streams = {name: combinations(frozen[name], level) for name in work.open_at(level)}
@@ -161,7 +169,7 @@ def _stable_level(work: _Work, level: int) -> None:
         work.ask(level, questions)
 
 
-def _plain_level(work: _Work, level: int) -> None:
+def _plain_level(work: SkeletonWork, level: int) -> None:
     """One test after the other, names in order; an edge is gone at once."""
     for name in work.open_at(level):
         for other in work.sorted_neighbors(name):
@@ -171,8 +179,8 @@ def _plain_level(work: _Work, level: int) -> None:
                 work.ask(level, [Question(name, given, (other,))])
 
 
-class _Work:
-    """What is known so far."""
+class SkeletonWork:
+    """What is known so far: edges that may still go, and the tests made."""
 
     __slots__ = (
         "_adjacent",
@@ -218,7 +226,9 @@ class _Work:
         return bool(self._adjacent[place] and not self._fixed[place])
 
     def has_open(self, name: str) -> bool:
-        """Whether a variable has an edge that may go."""
+        """Whether a variable has an edge that may go, and reliable tests so far."""
+        if name in self._useless:
+            return False
         place = self._places[name]
         return bool((self._adjacent[place] & ~self._fixed[place]).any())
 

@@ -1,0 +1,1 @@
+"""Causal discovery where causes may be hidden: FCI, partial ancestral graphs, and what they can answer."""

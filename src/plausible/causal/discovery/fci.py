@@ -1,0 +1,222 @@
+"""FCI: what tests of independence tell about causes where some causes may be hidden."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Unpack, final
+
+import numpy as np
+
+from plausible.causal.discovery.mark_conflicts import End, MarkConflict, conflicts_of, take_back
+from plausible.causal.discovery.possible_d_sep import refine_skeleton, remaining
+from plausible.data.table import TableLike
+from plausible.errors import InvalidArgument, suggestion
+from plausible.graphs.ancestral import MAG, PAG
+from plausible.graphs.ancestral_class import pag_member
+from plausible.graphs.mark_masks import MarkMasks, adjacency_masks, bits
+from plausible.graphs.marks import Mark
+from plausible.graphs.pag_rules import DiscriminatingPath, MarkRules
+from plausible.inference.options import check_count
+from plausible.learn.constraint_based.colliders import VARIANTS, Variant, find_colliders
+from plausible.learn.constraint_based.determination import CopyGuard
+from plausible.learn.constraint_based.orientation import Triple
+from plausible.learn.constraint_based.pc import read_knowledge
+from plausible.learn.constraint_based.result import ConstraintBasedResult
+from plausible.learn.constraint_based.skeleton import Skeleton, SkeletonOptions, SkeletonSearch, find_skeleton
+from plausible.learn.independence.choice import TestName, read_test
+from plausible.learn.independence.independence_test import IndependenceTest
+from plausible.learn.structures.knowledge import Constraints, Knowledge
+
+__all__ = ["PAGResult", "fci"]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PAGResult(ConstraintBasedResult[PAG]):
+    """A partial ancestral graph and what it rests on.
+
+    Attributes
+    ----------
+    graph
+        Without conflicts, ambiguous triples and knowledge the PAG of an equivalence class.
+    separating_sets, p_values, num_tests, conflicts, ambiguous, determined, stopped
+        What the graph rests on: see `ConstraintResult`.
+    selection
+        Whether the rows may have been selected by what the variables cause.
+    """
+
+    conflicts: tuple[MarkConflict, ...] = ()
+    selection: bool = False
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What must hold of the world for the marks to be true of it."""
+        always = ("no feedback", "causal Markov", "faithfulness", "tests are right")
+        return always if self.selection else (*always, "no selection")
+
+    def member(self) -> MAG:
+        """One MAG of the class; `InvalidGraph` if the tests contradict each other so that there is none."""
+        return pag_member(self.graph)
+
+    def _described(self) -> str:
+        circles = sum(edge.mark_at(end) is Mark.CIRCLE for edge in self.graph.edges for end in edge.ends)
+        return f"{self.graph.num_edges} edges with {circles} open ends"
+
+
+def fci(
+    source: TableLike | IndependenceTest,
+    *,
+    test: TestName = "auto",
+    alpha: float = 0.05,
+    variant: Variant = "stable",
+    knowledge: Knowledge | None = None,
+    max_given: int | None = None,
+    max_path_length: int | None = None,
+    selection: bool = False,
+    **options: Unpack[SkeletonOptions],
+) -> PAGResult:
+    """Learn a partial ancestral graph by tests of independence, with any number of latent causes.
+
+    The skeleton of PC loses the edges whose ends some set of `possible_d_sep` separates; unshielded colliders get their
+    arrowheads (R0), and rules R1 to R4 and R8 to R10, with selection R5 to R7 as well, all marks that follow. With
+    tests that are right about a distribution faithful to some DAG with latent and selected variables, the result is
+    the PAG of its class: `pag_of`. Where tests contradict each other a mark stays a circle and `conflicts` says so; the
+    answer does not depend on the order of the columns. The second phase asks 2^|possible_d_sep| tests at worst.
+
+    Parameters
+    ----------
+    source
+        What `Table.read` takes, or a test such as `GTest(frame)` or `MSeparationOracle(graph, latent)`.
+    test
+        Which test, for data: "auto", "g", "chi-square", "permutation", "fisher-z" or "conditional-gaussian".
+    alpha
+        The level of the tests.
+    variant
+        How the skeleton and colliders are told: see `pc`.
+    knowledge
+        A required edge A -> B is there. A forbidden one says that A is no cause of B: an edge between them has an
+        arrowhead at A. If both directions are forbidden, what the tests leave is `A <-> B`. So it is with tiers. The
+        rules find what follows, but with knowledge they need not find all.
+    max_given
+        At most so many variables are given; `None` for no limit.
+    max_path_length
+        Of the paths of the second phase; 1 leaves it out, which is fast but may leave edges that should go.
+    selection
+        Whether the rows may have been selected by effects of the variables: only then edges have tails at both ends.
+    **options
+        `false_discovery_rate` (of the first phase), `progress`, `time_limit`: see `SkeletonSearch`.
+
+    References
+    ----------
+    Spirtes, Meek & Richardson (1999), An algorithm for causal inference in the presence of latent variables and
+    selection bias. Zhang (2008), On the completeness of orientation rules for causal discovery in the presence of
+    latent confounders and selection bias. Colombo, Maathuis, Kalisch & Richardson (2012), Learning high-dimensional
+    directed acyclic graphs with latent and selection variables.
+
+    Examples
+    --------
+    >>> from plausible.learn.independence.oracle import MSeparationOracle
+    >>> found = fci(MSeparationOracle("D -> G <- I -> S; G -> J"))
+    >>> found.graph
+    PAG('D o-> G; I o-> G; G -> J; I o-o S')
+    >>> fci(MSeparationOracle("A -> B <- L -> C <- D", latent="L")).graph
+    PAG('A o-> B; B <-> C; D o-> C')
+    """
+    if variant not in VARIANTS:
+        raise InvalidArgument(f"There is no variant {variant!r} of FCI.{suggestion(variant, VARIANTS)}")
+    if max_path_length is not None:
+        check_count("max_path_length", max_path_length, 1)
+    start, asked = time.monotonic(), read_test(source, test)
+    known = read_knowledge(knowledge, asked)
+    search = SkeletonSearch(alpha=alpha, is_stable=variant != "original", max_given=max_given, **options)
+    guard, joined = CopyGuard(asked), replace(known, allowed=~np.eye(len(known.allowed), dtype=np.bool_))
+    skeleton = find_skeleton(guard, joined, search)
+    colliders, _ = find_colliders(asked, skeleton, alpha, variant)
+    masks, _ = _with_colliders(skeleton, colliders, known, selection)
+    skeleton = refine_skeleton(guard, skeleton, masks, remaining(search, start), known, max_path_length)
+    colliders, ambiguous = find_colliders(asked, skeleton, alpha, variant, recorded_votes=True)
+    graph, conflicts = _orient(asked, skeleton, _Told(tuple(colliders), ambiguous, known, selection))
+    return PAGResult(
+        graph,
+        skeleton.separating_sets,
+        skeleton.p_values,
+        skeleton.num_tests,
+        conflicts,
+        ambiguous,
+        skeleton.determined,
+        skeleton.stopped,
+        selection,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What orients a skeleton: colliders, triples that may be some, knowledge, and whether there is selection."""
+
+    colliders: tuple[Triple, ...]
+    ambiguous: tuple[Triple, ...]
+    known: Constraints
+    selection: bool
+
+
+def _orient(test: IndependenceTest, skeleton: Skeleton, told: _Told) -> tuple[PAG, tuple[MarkConflict, ...]]:
+    """The marks that follow."""
+    names = sorted(skeleton.neighbors)
+    places = {name: place for place, name in enumerate(names)}
+    masks, fixed = _with_colliders(skeleton, told.colliders, told.known, told.selection)
+
+    def is_collider(path: DiscriminatingPath) -> bool | None:
+        given = skeleton.separating_sets.get(frozenset((names[path.theta], names[path.gamma])))
+        return None if given is None else names[path.beta] not in given
+
+    unsure = [(places[a], places[b], places[c]) for a, b, c in told.ambiguous]
+    rules = MarkRules(masks, is_collider, selection=told.selection, ambiguous=unsure)
+    rules.close()
+    while _forbid(masks, told.known):
+        rules.close()
+    conflicts = conflicts_of(masks, fixed, names)
+    conflicts += take_back(masks, names, selection=told.selection)
+    return PAG(masks.edges(names), nodes=test.names), tuple(conflicts)
+
+
+def _with_colliders(
+    skeleton: Skeleton, colliders: Iterable[Triple], known: Constraints, selection: bool
+) -> tuple[MarkMasks, set[End]]:
+    """The skeleton, names sorted, with the marks of knowledge and of colliders; and the ends that knowledge marks."""
+    names = sorted(skeleton.neighbors)
+    places = {name: place for place, name in enumerate(names)}
+    pairs = ((places[name], places[other]) for name, row in skeleton.neighbors.items() for other in row)
+    masks = MarkMasks(adjacency_masks(len(names), pairs))
+    fixed = set()
+    for node, other, mark in _known_marks(masks, known, selection):
+        masks.put(node, other, mark)
+        fixed.add((node, other))
+    for left, middle, right in colliders:
+        for end in (left, right):
+            masks.want(places[middle], places[end], Mark.ARROW)
+    masks.settle()
+    return masks, fixed
+
+
+def _known_marks(masks: MarkMasks, known: Constraints, selection: bool) -> Iterator[tuple[int, int, Mark]]:
+    """The marks (node, other, mark) that knowledge gives.
+
+    With selection, that A does not cause B does not make an arrowhead: A may cause what selects.
+    """
+    for a in range(len(masks)):
+        for b in bits(masks.adjacent[a]):
+            if known.required[a, b]:
+                yield a, b, Mark.TAIL
+            elif known.required[b, a] or not (selection or known.allowed[a, b]):
+                yield a, b, Mark.ARROW
+
+
+def _forbid(masks: MarkMasks, known: Constraints) -> bool:
+    """Arrowheads at A where `A o-> B` must not become `A -> B`; whether there are any."""
+    for a in range(len(masks)):
+        for b in bits(masks.circle(a) & masks.arrow_from[a]):
+            if not known.allowed[a, b]:
+                masks.want(a, b, Mark.ARROW)
+    return masks.settle()

@@ -1,0 +1,144 @@
+"""What a partial ancestral graph says of the effect of an intervention, and what it refuses to say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal, NoReturn, TypeAlias
+
+from plausible.errors import InvalidArgument, NotSupported
+from plausible.graphs.ancestral import PAG
+from plausible.graphs.mark_masks import MarkMasks, bits
+from plausible.graphs.nodes import Node, NodeIndex
+from plausible.graphs.pag_questions import active_steps, ancestry, pag_separated
+from plausible.graphs.pag_rules import collider_path_start
+
+__all__ = ["PAGEffect", "effect_in_pag", "effect_is_conditional", "refuse_query"]
+
+Reading: TypeAlias = Literal["none", "conditional", "open"]
+
+_ADVICE = (
+    "A PAG stands for many models and is none itself. Choose a member, add latent variables where it has '<->', and "
+    "learn its parameters by EM: pag_member(pag), pb.learn.em. Or write down the latent causes that you assume as a "
+    "CausalGraph and ask identify; or measure what knowledge= could tell fci."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PAGEffect:
+    """What all structures of a class agree on about P(outcome | do(treatment)).
+
+    Attributes
+    ----------
+    treatment, outcome
+        Two nodes.
+    reading
+        "none": it is P(outcome). "conditional": it is P(outcome | treatment). "open": this graph alone does not tell.
+    path
+        A path that may confound the two where it is open, else ().
+    """
+
+    treatment: Node
+    outcome: Node
+    reading: Reading
+    path: tuple[Node, ...] = ()
+
+    def __str__(self) -> str:
+        outcome, treatment = self.outcome, self.treatment
+        if self.reading == "none":
+            return f"P({outcome} | do({treatment})) = P({outcome}): {treatment} is no cause of it in any member."
+        if self.reading == "conditional":
+            return f"P({outcome} | do({treatment})) = P({outcome} | {treatment}): nothing can confound the two."
+        shown = " - ".join(map(str, self.path))
+        return f"P({outcome} | do({treatment})) is open: {shown} may be more than the effect of {treatment}."
+
+
+def effect_in_pag(pag: PAG, treatment: Node, outcome: Node) -> PAGEffect:
+    """Whether all structures of the class give the effect as P(outcome) or as P(outcome | treatment).
+
+    The latter holds if all possibly directed paths from the treatment to the outcome begin with visible edges `->`, and
+    no other path between them is active: if all trails between the two are directed paths whose first edge hides no
+    common cause, above all. It is the generalised adjustment criterion for the empty set. Without selection.
+    O(edges × degree).
+
+    Parameters
+    ----------
+    pag
+        The PAG of a class.
+    treatment, outcome
+        Two nodes.
+
+    References
+    ----------
+    Perković, Textor, Kalisch & Maathuis (2015), A complete generalized adjustment criterion, UAI.
+
+    Examples
+    --------
+    >>> pag = PAG("D o-> G; I o-> G; G -> J; I o-o S")
+    >>> effect_in_pag(pag, "G", "J").reading, effect_in_pag(pag, "J", "G").reading
+    ('conditional', 'none')
+    >>> print(effect_in_pag(pag, "I", "J"))
+    P(J | do(I)) is open: I - G - J may be more than the effect of I.
+    """
+    index = NodeIndex(pag.nodes)
+    start, goal = index.position(treatment), index.position(outcome)
+    if start == goal:
+        raise InvalidArgument(f"Treatment and outcome are both {treatment!r}: an effect is one on another variable.")
+    if ancestry(pag, treatment, outcome) == "impossible":
+        return PAGEffect(treatment, outcome, "none")
+    masks = MarkMasks.of(pag)
+    path = _invisible_path(masks, start, goal) or _open_path(masks, start, goal)
+    return PAGEffect(treatment, outcome, "open" if path else "conditional", index.names(path))
+
+
+def effect_is_conditional(pag: PAG, treatment: Node, outcome: Node) -> bool:
+    """Whether P(outcome | do(treatment)) = P(outcome | treatment) in all structures of the class.
+
+    >>> effect_is_conditional(PAG("D o-> G; I o-> G; G -> J; I o-o S"), "G", "J")
+    True
+    """
+    reading = effect_in_pag(pag, treatment, outcome).reading
+    return pag_separated(pag, treatment, outcome) if reading == "none" else reading == "conditional"
+
+
+def refuse_query(pag: PAG, treatment: Node, outcome: Node) -> NoReturn:
+    """Say why a PAG does not answer a causal query, what it does tell of it, and what to do.
+
+    >>> refuse_query(PAG("X o-> Y"), "X", "Y")
+    Traceback (most recent call last):
+    ...
+    plausible.errors.NotSupported: P(Y | do(X)) is open: X - Y may be more than the effect of X. A PAG stands for ...
+    """
+    raise NotSupported(f"{effect_in_pag(pag, treatment, outcome)} {_ADVICE}")
+
+
+def _invisible_path(masks: MarkMasks, start: int, goal: int) -> tuple[int, ...]:
+    """A possibly directed path whose first edge may hide a common cause; () if there is none."""
+    visible = {other for other in bits(masks.children(start)) if collider_path_start(masks, start, other) is not None}
+    firsts = [other for other in bits(masks.onward(start)) if other not in visible]
+    return _shortest(start, goal, firsts, lambda _, node: masks.onward(node))
+
+
+def _open_path(masks: MarkMasks, start: int, goal: int) -> tuple[int, ...]:
+    """An active path into the start; () if there is none. One out of it without colliders is directed."""
+    return _shortest(
+        start, goal, bits(masks.arrow[start]), lambda before, node: active_steps(masks, before, node, False)
+    )
+
+
+def _shortest(start: int, goal: int, firsts: Iterable[int], step: Callable[[int, int], int]) -> tuple[int, ...]:
+    """A shortest path that goes on as `step`, told the last two nodes, lets it; () if there is none."""
+    came_from: dict[tuple[int, int], tuple[int, int] | None] = {(start, first): None for first in firsts}
+    frontier = list(came_from)
+    for before, node in frontier:
+        if node == goal:
+            path, last = [node, before], came_from[before, node]
+            while last is not None:
+                path.append(last[0])
+                last = came_from[last]
+            return tuple(reversed(path))
+        for after in bits(step(before, node) & ~(1 << start)):
+            if (node, after) not in came_from:
+                came_from[node, after] = (before, node)
+                frontier.append((node, after))
+    return ()

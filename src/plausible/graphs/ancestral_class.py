@@ -1,0 +1,265 @@
+"""Markov equivalence classes of ancestral graphs: the PAG of a graph, and the members of a PAG."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+from plausible.errors import InvalidArgument, InvalidGraph
+from plausible.graphs.ancestral import MAG, PAG, mag_of
+from plausible.graphs.causal_graph import CausalGraph
+from plausible.graphs.consistent_extension import consistent_extension
+from plausible.graphs.dag import DAG
+from plausible.graphs.graph_input import GraphLike, read_as
+from plausible.graphs.mark_masks import MarkMasks, bits
+from plausible.graphs.marks import Mark
+from plausible.graphs.nodes import Node, Nodes
+from plausible.graphs.pag_rules import DiscriminatingPath, MarkRules
+from plausible.graphs.pdag import PDAG
+
+__all__ = ["is_member", "pag_member", "pag_members", "pag_of"]
+
+
+def pag_of(graph: GraphLike[DAG | CausalGraph | MAG], latent: Nodes = (), selection: Nodes = ()) -> PAG:
+    """The PAG that endless data about the observed nodes could tell: the marks that all equivalent MAGs share.
+
+    The MAG over the observed nodes gives the skeleton and the unshielded colliders; the other marks follow by rules
+    R1 to R10, where the MAG says which nodes of discriminating paths are colliders. Polynomial.
+
+    Parameters
+    ----------
+    graph
+        A DAG, a causal graph whose `<->` are latent common causes, or a MAG.
+    latent
+        Nodes that are never observed.
+    selection
+        Nodes that decide who enters the data.
+
+    References
+    ----------
+    Zhang (2008), On the completeness of orientation rules for causal discovery in the presence of latent confounders
+    and selection bias, Artificial Intelligence 172.
+
+    Examples
+    --------
+    >>> pag_of("D -> G <- I -> S; G -> J")
+    PAG('D o-> G; I o-> G; G -> J; I o-o S')
+    >>> pag_of("A -> B <- L -> C <- D", latent="L")
+    PAG('A o-> B; B <-> C; D o-> C')
+    """
+    known: DAG | CausalGraph | MAG = read_as(graph, DAG, CausalGraph, MAG)
+    if not isinstance(known, MAG):
+        mag = mag_of(known, latent, selection)
+    elif (latent, selection) == ((), ()):
+        mag = known
+    else:
+        raise InvalidArgument("A MAG is about observed nodes already: give latent= and selection= with a DAG.")
+    return PAG(_class_marks(mag).edges(mag.nodes), nodes=mag.nodes)
+
+
+def _class_marks(mag: MAG) -> MarkMasks:
+    """The marks that all members of the class of a MAG share."""
+    true = MarkMasks.of(mag)
+    masks = MarkMasks(true.adjacent)
+    for b in range(len(true)):
+        for a in bits(true.arrow[b]):
+            if true.arrow[b] & ~(true.adjacent[a] | 1 << a):
+                masks.put(b, a, Mark.ARROW)
+
+    _rules(masks, true).close()
+    return masks
+
+
+def _rules(masks: MarkMasks, member: MarkMasks) -> MarkRules:
+    """The rules, told by a member what separates the ends of discriminating paths: all that is anterior to them."""
+
+    def is_collider(path: DiscriminatingPath) -> bool:
+        found = frontier = 1 << path.theta | 1 << path.gamma
+        while frontier:
+            reached = 0
+            for node in bits(frontier):
+                reached |= member.tail_from[node]
+            frontier = reached & ~found
+            found |= frontier
+        return not found >> path.beta & 1
+
+    # Without an undirected edge in one member no undirected edge is in all.
+    return MarkRules(masks, is_collider, selection=any(_lines(member)))
+
+
+def pag_member(pag: PAG, having: Iterable[tuple[Node, Node, Mark]] = ()) -> MAG:
+    """One MAG of the class, with as few arrowheads as there can be.
+
+    `o->` and `-o` become `->`, and the edges `o-o`, which form a chordal graph, are directed without a new unshielded
+    collider. Marks that are asked for come first, with what follows from them; the others are then tried one by one,
+    tails first, and those that lead to a contradiction are given up.
+
+    Parameters
+    ----------
+    pag
+        The PAG of a class.
+    having
+        Marks (node, other end, mark) that the member must have.
+
+    Raises
+    ------
+    InvalidGraph
+        If the graph is no PAG of any MAG, as the one learned from few rows may not be; or if no member has the marks.
+
+    References
+    ----------
+    Zhang (2008), On the completeness of orientation rules, theorem 2.
+
+    Examples
+    --------
+    >>> pag_member(PAG("D o-> G; I o-> G; G -> J; I o-o S"))
+    MAG('D -> G; I -> G; G -> J; I -> S')
+    >>> pag_member(PAG("D o-> G; I o-> G; G -> J; I o-o S"), having=[("D", "G", Mark.ARROW), ("I", "S", Mark.ARROW)])
+    MAG('D <-> G; I -> G; G -> J; S -> I')
+    """
+    masks = MarkMasks.of(pag)
+    member = _augmented(masks, pag)
+    if member is None or not is_member(member, pag):
+        raise InvalidGraph(
+            "No MAG has exactly these marks in all members of its class, so this graph stands for no class. One "
+            "learned from few rows can have marks that contradict each other: see its conflicts, and try another "
+            "alpha= or variant='conservative'."
+        )
+    wanted = list(having)
+    if not wanted:
+        return member
+    places = {node: place for place, node in enumerate(pag.nodes)}
+    for node, other, mark in wanted:
+        masks.want(places[node], places[other], mark)
+    masks.settle()
+    found = _nearest_completion(masks, member, pag, [places[node] for node, _, _ in wanted])
+    if found is None:
+        shown = ", ".join(f"{mark.name.lower()} at {node!r} towards {other!r}" for node, other, mark in wanted)
+        raise InvalidGraph(f"No member of the class without further edges '-' has all these marks: {shown}.")
+    return found
+
+
+def _augmented(masks: MarkMasks, pag: PAG) -> MAG | None:
+    """The graph with `->` for `o->` and `-o`, and `o-o` directed; `None` if that is no MAG."""
+    circles = [(a, b) for a in range(len(masks)) for b in bits(masks.circle(a) & masks.circle_from(a)) if a < b]
+    lines = PDAG([(a, "-", b) for a, b in circles], nodes=range(len(masks)))
+    full = masks.copy()
+    try:
+        directed = consistent_extension(lines)
+        for a, b in directed.edges:
+            _direct(full, int(str(a)), int(str(b)))
+        for node in range(len(masks)):
+            for other in bits(masks.circle(node) & masks.arrow_from[node]):
+                full.put(node, other, Mark.TAIL)
+            for other in bits(masks.circle(node) & masks.tail_from[node]):
+                full.put(node, other, Mark.ARROW)
+        return MAG(full.edges(pag.nodes), nodes=pag.nodes)
+    except InvalidGraph:
+        return None
+
+
+def _direct(masks: MarkMasks, tail: int, head: int) -> None:
+    masks.put(tail, head, Mark.TAIL)
+    masks.put(head, tail, Mark.ARROW)
+
+
+def is_member(mag: MAG, pag: PAG) -> bool:
+    """Whether the PAG is that of the class of a MAG.
+
+    >>> is_member(MAG("A <-> B"), PAG("A o-o B")), is_member(MAG("A -> B <- C"), PAG("A o-o B o-o C"))
+    (True, False)
+    """
+    return pag_of(mag) == pag
+
+
+def pag_members(pag: PAG, limit: int | None = None, *, selection: bool = False) -> Iterator[MAG]:
+    """The MAGs of the class, each once.
+
+    Circles become tails and arrowheads one by one, each followed by what the rules make of it; a try that leads to a
+    contradiction is given up. There can be exponentially many.
+
+    Parameters
+    ----------
+    pag
+        The PAG of a class.
+    limit
+        At most so many; `None` for all.
+    selection
+        Whether members may have edges `-` beyond those in all members.
+
+    Examples
+    --------
+    >>> [str(member) for member in pag_members(PAG("A o-o B"))]
+    ['A -> B', 'B -> A', 'A <-> B']
+    """
+    yield from islice(_completions(MarkMasks.of(pag), pag_member(pag), pag, selection), limit)
+
+
+def _completions(masks: MarkMasks, member: MAG, pag: PAG, selection: bool) -> Iterator[MAG]:
+    """The members with the marks that there are, those with few arrowheads first."""
+    true, waiting = MarkMasks.of(member), [masks]
+    fixed_lines = {(a, b) for a, row in enumerate(_lines(MarkMasks.of(pag))) for b in bits(row)}
+    while waiting:
+        work = waiting.pop()
+        _rules(work, true).close()
+        if work.conflicts or not _is_consistent(work, pag, fixed_lines, selection):
+            continue
+        end = next(((a, b) for a in range(len(work)) for b in bits(work.circle(a))), None)
+        if end is not None:
+            waiting += _tries(work, *end)
+        elif (found := _mag(work, pag)) is not None and is_member(found, pag):
+            yield found
+
+
+def _nearest_completion(masks: MarkMasks, member: MAG, pag: PAG, nodes: Sequence[int]) -> MAG | None:
+    """A member with the marks that there are: circles next to some nodes are tried until the others need no trying."""
+    true, waiting = MarkMasks.of(member), [masks]
+    fixed_lines = {(a, b) for a, row in enumerate(_lines(MarkMasks.of(pag))) for b in bits(row)}
+    around = [*nodes, *(b for a in nodes for b in bits(masks.adjacent[a]))]
+    order = list(dict.fromkeys([*around, *range(len(masks))]))
+    while waiting:
+        work = waiting.pop()
+        _rules(work, true).close()
+        if work.conflicts or not _is_consistent(work, pag, fixed_lines, selection=False):
+            continue
+        found = _augmented(work, pag)
+        if found is not None and is_member(found, pag):
+            return found
+        end = next(((a, b) for a in order for b in bits(work.circle(a))), None)
+        if end is not None:
+            waiting += _tries(work, *end)
+    return None
+
+
+def _tries(masks: MarkMasks, node: int, other: int) -> Iterator[MarkMasks]:
+    """Both marks for a circle; the last is tried first: a tail, unless the other end has one."""
+    marks = (Mark.ARROW, Mark.TAIL)
+    for mark in reversed(marks) if masks.mark(other, node) is Mark.TAIL else marks:
+        turned = masks.copy()
+        turned.put(node, other, mark)
+        yield turned
+
+
+def _is_consistent(masks: MarkMasks, pag: PAG, fixed_lines: set[tuple[int, int]], selection: bool) -> bool:
+    """Whether the marks agree with each other as far as they are known, and edges `-` are where they may be."""
+    lines = ((a, b) for a, row in enumerate(_lines(masks)) for b in bits(row))
+    if not selection and any(line not in fixed_lines for line in lines):
+        return False
+    try:
+        PAG(masks.edges(pag.nodes), nodes=pag.nodes)
+    except InvalidGraph:
+        return False
+    return True
+
+
+def _lines(masks: MarkMasks) -> list[int]:
+    """For each node the other ends of its edges `-`."""
+    return [masks.tail[node] & masks.tail_from[node] for node in range(len(masks))]
+
+
+def _mag(masks: MarkMasks, pag: PAG) -> MAG | None:
+    """The graph, if it is a MAG."""
+    try:
+        return MAG(masks.edges(pag.nodes), nodes=pag.nodes)
+    except InvalidGraph:
+        return None

@@ -1,0 +1,235 @@
+"""What a partial ancestral graph says: ancestors, visible edges, possibly directed paths, separation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Literal, TypeAlias
+
+from plausible.graphs.ancestral import PAG
+from plausible.graphs.mark_masks import MarkMasks, bits
+from plausible.graphs.marks import Edge
+from plausible.graphs.nodes import Node, NodeIndex, Nodes
+from plausible.graphs.pag_rules import collider_path_start, has_two_ways, uncovered_reach
+
+__all__ = [
+    "Ancestry",
+    "active_steps",
+    "ancestry",
+    "definite_ancestors",
+    "is_visible",
+    "pag_separated",
+    "possible_ancestors",
+    "possibly_directed_paths",
+    "visible_edges",
+]
+
+#: Whether a node is an ancestor of another in all members of a class, in some but not all, or in none.
+Ancestry: TypeAlias = Literal["certain", "possible", "impossible"]
+
+
+def definite_ancestors(pag: PAG, nodes: Nodes) -> frozenset[Node]:
+    """The nodes that are ancestors of one of `nodes` in every member of the class.
+
+    From such a node edges `->` lead to one of `nodes`, or two uncovered possibly directed paths lead to them or to
+    such ancestors of them, whose second nodes are neither the same nor adjacent: as the node is no collider between
+    these, one of the paths is directed. O(n × edges × degree). With selection, such a node is an ancestor of a
+    selected one instead, unless an arrowhead points into it: see `causal_certainty`.
+
+    Parameters
+    ----------
+    pag
+        The PAG of a class.
+    nodes
+        A node, or several.
+
+    References
+    ----------
+    Mooij & Claassen (2020), Constraint-based causal discovery using partial ancestral graphs in the presence of cycles,
+    UAI, proposition 5.
+
+    Examples
+    --------
+    >>> sorted(definite_ancestors(PAG("D o-> G; I o-> G; G -> J; I o-o S"), "J"))
+    ['G']
+    """
+    masks, index = MarkMasks.of(pag), NodeIndex(pag.nodes)
+    goals = sum(1 << place for place in index.select(nodes))
+    certain = goals | _reached(goals, masks.parents)
+    found = {place for place in range(len(masks)) if certain >> place & 1 or _has_two_paths(masks, place, certain)}
+    return frozenset(index.names(found)) - frozenset(index.names(index.select(nodes)))
+
+
+def _has_two_paths(masks: MarkMasks, a: int, goals: int) -> bool:
+    def beyond(node: int, _: int) -> int:
+        return ~(masks.adjacent[node] | 1 << node)
+
+    reach = {b: uncovered_reach(masks, a, b, beyond) for b in bits(masks.onward(a))}
+    return has_two_ways(a, goals, reach, beyond)
+
+
+def possible_ancestors(pag: PAG, nodes: Nodes) -> frozenset[Node]:
+    """The nodes that are ancestors of one of `nodes` in some member: those with a possibly directed path. Linear.
+
+    >>> sorted(possible_ancestors(PAG("D o-> G; I o-> G; G -> J; I o-o S"), "J"))
+    ['D', 'G', 'I', 'S']
+    """
+    masks, index = MarkMasks.of(pag), NodeIndex(pag.nodes)
+    goals = sum(1 << place for place in index.select(nodes))
+    found = _reached(goals, lambda node: masks.adjacent[node] & ~masks.tail[node] & ~masks.arrow_from[node])
+    return frozenset(index.names(bits(found & ~goals)))
+
+
+def _reached(starts: int, step: Callable[[int], int]) -> int:
+    """The nodes that one or more steps lead to."""
+    found, frontier = 0, starts
+    while frontier:
+        reached = 0
+        for node in bits(frontier):
+            reached |= step(node)
+        frontier = reached & ~found
+        found |= frontier
+    return found
+
+
+def ancestry(pag: PAG, ancestor: Node, descendant: Node) -> Ancestry:
+    """Whether a node is an ancestor of another in all members, in some, or in none.
+
+    >>> pag = PAG("X o-> Y")
+    >>> ancestry(pag, "X", "Y"), ancestry(pag, "Y", "X")
+    ('possible', 'impossible')
+    """
+    if ancestor in definite_ancestors(pag, descendant):
+        return "certain"
+    return "possible" if ancestor in possible_ancestors(pag, descendant) else "impossible"
+
+
+def is_visible(pag: PAG, cause: Node, effect: Node) -> bool:
+    """Whether `cause -> effect` is there and no latent common cause of the two can be.
+
+    Some node that is not adjacent to the effect then points into the cause, or begins a path into the cause whose
+    inner nodes are colliders and parents of the effect. O(edges).
+
+    Parameters
+    ----------
+    pag
+        The PAG of a class, or one MAG of it as a PAG.
+    cause, effect
+        Two nodes.
+
+    References
+    ----------
+    Zhang (2008), Causal reasoning with ancestral graphs, Journal of Machine Learning Research 9, definition 8.
+
+    Examples
+    --------
+    >>> pag = PAG("D o-> G; I o-> G; G -> J; I o-o S")
+    >>> is_visible(pag, "G", "J"), is_visible(pag, "D", "G")
+    (True, False)
+    """
+    if not pag.has_edge(cause, effect):
+        return False
+    index = NodeIndex(pag.nodes)
+    return collider_path_start(MarkMasks.of(pag), index.position(cause), index.position(effect)) is not None
+
+
+def visible_edges(pag: PAG) -> tuple[Edge, ...]:
+    """The edges `->` that hide no latent common cause.
+
+    >>> visible_edges(PAG("A o-> B; C o-> B; B -> D"))
+    (Edge.of('B', '->', 'D'),)
+    """
+    masks = MarkMasks.of(pag)
+    places = {node: place for place, node in enumerate(pag.nodes)}
+    return tuple(
+        edge
+        for edge in pag.edges
+        if edge.is_directed and collider_path_start(masks, places[edge.left], places[edge.right]) is not None
+    )
+
+
+def possibly_directed_paths(pag: PAG, source: Node, target: Node, limit: int = 100) -> Iterator[tuple[Node, ...]]:
+    """The paths from a node to another without an arrowhead towards the source or a tail towards the target.
+
+    Each is directed in some member if it is uncovered. Shortest first are not promised; only nodes from which the
+    target can be reached are visited.
+
+    Parameters
+    ----------
+    pag
+        The PAG of a class.
+    source, target
+        Two nodes.
+    limit
+        At most so many: there can be exponentially many.
+
+    Examples
+    --------
+    >>> list(possibly_directed_paths(PAG("A o-o B o-o C; A o-> C"), "A", "C"))
+    [('A', 'C'), ('A', 'B', 'C')]
+    """
+    masks, index = MarkMasks.of(pag), NodeIndex(pag.nodes)
+    goal = index.position(target)
+    useful = frozenset(index.positions[node] for node in possible_ancestors(pag, target)) | {goal}
+    stack: list[tuple[int, ...]] = [(index.position(source),)]
+    while stack and limit > 0:
+        path = stack.pop()
+        if path[-1] == goal:
+            limit -= 1
+            yield index.names(path)
+            continue
+        onward = [node for node in bits(masks.onward(path[-1])) if node in useful and node not in path]
+        stack += [(*path, node) for node in sorted(onward, key=lambda node: (node != goal, node), reverse=True)]
+
+
+def pag_separated(pag: PAG, x: Nodes, y: Nodes, given: Nodes = ()) -> bool:
+    """Whether `x` and `y` are m-separated given others, in all members: they agree on that.
+
+    So they are if no path is active on which it is clear of every inner node whether it is a collider: two arrowheads,
+    or a tail, or two circles and neighbours that are not adjacent. O(edges × degree).
+
+    Parameters
+    ----------
+    pag
+        The PAG of a class.
+    x, y
+        A node or several each. Nodes that are also given are ignored.
+    given
+        The observed nodes.
+
+    References
+    ----------
+    Zhang (2008), Causal reasoning with ancestral graphs, Journal of Machine Learning Research 9, section 3.
+
+    Examples
+    --------
+    >>> pag = PAG("D o-> G; I o-> G; G -> J; I o-o S")
+    >>> pag_separated(pag, "D", "S"), pag_separated(pag, "D", "S", given="J")
+    (True, False)
+    """
+    masks, index = MarkMasks.of(pag), NodeIndex(pag.nodes)
+    observed = sum(1 << place for place in index.select(given))
+    starts = [place for place in index.select(x) if not observed >> place & 1]
+    targets = sum(1 << place for place in index.select(y)) & ~observed
+    seen = {(start, first) for start in starts for first in bits(masks.adjacent[start])}
+    frontier, reached = list(seen), sum(1 << start for start in starts)
+    while frontier:
+        before, node = frontier.pop()
+        reached |= 1 << node
+        for after in bits(active_steps(masks, before, node, bool(observed >> node & 1))):
+            if (node, after) not in seen:
+                seen.add((node, after))
+                frontier.append((node, after))
+    return not reached & targets
+
+
+def active_steps(masks: MarkMasks, before: int, node: int, is_observed: bool) -> int:
+    """Where an active walk may go after two nodes; it passes a collider by going down to an observed one and back."""
+    bit = 1 << before
+    if is_observed:
+        return masks.arrow[node] if masks.arrow[node] & bit else 0
+    if masks.tail[node] & bit:
+        return masks.adjacent[node] & ~bit
+    open_ends = masks.tail[node] & ~bit
+    if not masks.arrow[node] & bit:
+        open_ends |= masks.circle(node) & ~(masks.adjacent[before] | bit)
+    return open_ends

@@ -1,0 +1,287 @@
+"""FCI against the PAG of the graph that answers its questions, and its manners with data and contradictions."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from plausible.causal.discovery.fci import fci
+from plausible.causal.discovery.mark_confidence import bootstrap_marks
+from plausible.causal.discovery.possible_d_sep import possible_d_sep
+from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.graphs.ancestral import PAG, mag_of
+from plausible.graphs.ancestral_class import pag_of
+from plausible.graphs.causal_graph import CausalGraph
+from plausible.graphs.dag import DAG
+from plausible.graphs.mark_masks import MarkMasks
+from plausible.graphs.marks import Mark
+from plausible.graphs.random import erdos_renyi_dag
+from plausible.learn.constraint_based.skeleton import SkeletonProgress
+from plausible.learn.independence.independence_test import FunctionTest
+from plausible.learn.independence.oracle import MSeparationOracle
+from plausible.learn.structures.knowledge import Knowledge
+
+
+def random_hidden_dag(rng, num_nodes, *, selection=False):
+    """A DAG, its latent nodes and its selected ones."""
+    dag = erdos_renyi_dag(num_nodes, float(rng.uniform(0.15, 0.6)), seed=rng)
+    mixed = [str(node) for node in rng.permutation(dag.nodes)]
+    latent, selected = int(rng.integers(0, num_nodes // 2)), int(rng.integers(1, 3)) if selection else 0
+    return dag, mixed[:latent], mixed[latent : latent + selected]
+
+
+def true_mark(dag, latent, selected, node, other):
+    """What ancestry in the true graph makes of an end."""
+    return Mark.TAIL if node in dag.ancestors([other, *selected]) else Mark.ARROW
+
+
+def check_oracle_fci(seed, num_graphs, sizes):
+    rng = np.random.default_rng(seed)
+    for round_ in range(num_graphs):
+        dag, latent, selected = random_hidden_dag(rng, int(rng.integers(*sizes)), selection=round_ % 3 == 0)
+        expected = pag_of(dag, latent, selected)
+        variant = ("stable", "conservative", "majority", "original")[round_ % 4]
+        found = fci(MSeparationOracle(dag, latent, selected), selection=bool(selected), variant=variant)
+        assert found.graph == expected
+        assert not found.conflicts
+        assert not found.ambiguous
+        for edge in found.graph.edges:
+            for end in edge.ends:
+                true = true_mark(dag, latent, selected, end, edge.other(end))
+                assert edge.mark_at(end) in (Mark.CIRCLE, true)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_fci_with_an_oracle_finds_the_pag(seed):
+    """All variants, random DAGs with latent and selected nodes; marks are true of the DAG."""
+    check_oracle_fci(seed, 15, (3, 11))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(40))
+def test_fci_with_an_oracle_finds_the_pag_of_thousands_of_graphs(seed):
+    """Up to eleven nodes."""
+    check_oracle_fci(100 + seed, 75, (4, 12))
+
+
+def test_second_phase_takes_out_an_edge_that_neighbours_can_not():
+    """X5 and X6 are separated only by sets with a node that is next to neither."""
+    graph = CausalGraph(
+        "X0 -> X3; X0 -> X4; X0 <-> X6; X1 -> X2; X1 -> X3; X1 <-> X5; X2 -> X3; X2 -> X4; X2 <-> X5; X3 <-> X5; "
+        "X3 -> X6; X4 -> X5; X4 <-> X6"
+    )
+    oracle = MSeparationOracle(graph)
+    short, full = fci(oracle, max_path_length=1), fci(oracle)
+    assert full.graph == pag_of(graph)
+    assert short.graph.is_adjacent("X5", "X6")
+    assert not full.graph.is_adjacent("X5", "X6")
+    assert sum(full.num_tests) > sum(short.num_tests)
+
+
+def test_possible_d_sep_is_what_paths_say():
+    """By definition: paths whose inner nodes are colliders or in triangles."""
+    rng = np.random.default_rng(2)
+    for _ in range(30):
+        dag, latent, _ = random_hidden_dag(rng, 8)
+        pag = pag_of(dag, latent)
+        masks = MarkMasks.of(pag)
+        for place in range(len(pag)):
+            for longest in (None, 1, 2):
+                found = possible_d_sep(masks, place, longest)
+                assert {pag.nodes[b] for b in range(len(pag)) if found >> b & 1} == _ends(pag, place, longest)
+
+
+def _ends(pag, start, longest):
+    first = pag.nodes[start]
+    found, stack = set(), [(first, other) for other in pag.adjacent(first)]
+    while stack:
+        path = stack.pop()
+        found.add(path[-1])
+        for after in pag.adjacent(path[-1]):
+            before, node = path[-2:]
+            edges = (*pag.edges_between(node, before), *pag.edges_between(node, after))
+            is_collider = all(edge.mark_at(node) is Mark.ARROW for edge in edges)
+            is_open = after not in path and (is_collider or pag.is_adjacent(before, after))
+            if is_open and (longest is None or len(path) <= longest):
+                stack.append((*path, after))
+    return found
+
+
+def test_fci_recovers_the_student_example_from_rows():
+    """I o-o S, D o-> G, I o-> G, G -> J from linear Gaussian rows."""
+    rng = np.random.default_rng(1)
+    noise = rng.normal(size=(5, 5000))
+    d, i = noise[0], noise[1]
+    g = d + i + noise[2]
+    frame = pd.DataFrame({"D": d, "I": i, "G": g, "S": i + noise[3], "J": g + noise[4]})
+    found = fci(frame, alpha=0.001)
+    assert found.graph == PAG("I o-o S; D o-> G; I o-> G; G -> J")
+    assert found.separating_sets[frozenset("DI")] == ()
+    assert "4 edges with 4 open ends" in str(found)
+    assert found.member().has_edge("G", "J")
+    assert "no selection" in found.assumptions
+    assert "no selection" not in fci(frame, selection=True).assumptions
+
+
+def test_fci_finds_a_latent_common_cause_from_rows():
+    """A -> B <- L -> C <- D."""
+    rng = np.random.default_rng(2)
+    a, d, hidden = rng.normal(size=(3, 4000))
+    b, c = a + hidden + rng.normal(size=4000), d + hidden + rng.normal(size=4000)
+    found = fci({"A": a, "B": b, "C": c, "D": d}, alpha=0.001)
+    assert found.graph == PAG("A o-> B <-> C <-o D")
+
+
+# --- knowledge ---
+
+
+def test_forbidden_both_ways_leaves_a_common_cause():
+    """Neither causes the other, and they depend on each other."""
+    oracle = MSeparationOracle("A <- L -> B", latent="L")
+    assert fci(oracle).graph == PAG("A o-o B")
+    assert fci(oracle, knowledge=Knowledge(forbidden=[("A", "B"), ("B", "A")])).graph == PAG("A <-> B")
+
+
+def test_required_edges_and_tiers_direct_edges():
+    """A chain that tests alone leave open; and what follows by the rules."""
+    oracle = MSeparationOracle("A -> B -> C")
+    assert fci(oracle).graph == PAG("A o-o B o-o C")
+    assert fci(oracle, knowledge=Knowledge(required="A -> B")).graph == PAG("A -> B -> C")
+    assert fci(oracle, knowledge=Knowledge(tiers=[["A"], ["B", "C"]])).graph == PAG("A o-> B -> C")
+
+
+def test_knowledge_that_is_true_gives_true_marks_and_no_conflicts():
+    """Tiers along the true order: all marks of the result are those of the true MAG, and none is lost."""
+    rng = np.random.default_rng(4)
+    gained = 0
+    for round_ in range(30):
+        dag, latent, selected = random_hidden_dag(rng, 8, selection=round_ % 3 == 0)
+        observed = [node for node in dag.topological_order if node not in (*latent, *selected)]
+        cut = len(observed) // 2
+        known = Knowledge(tiers=[observed[:cut], observed[cut:]])
+        oracle = MSeparationOracle(dag, latent, selected)
+        plain = fci(oracle, selection=bool(selected))
+        told = fci(oracle, selection=bool(selected), knowledge=known)
+        true = mag_of(dag, latent, selected)
+        assert not told.conflicts
+        for edge in told.graph.edges:
+            before, right = plain.graph.edges_between(*edge.ends)[0], true.edges_between(*edge.ends)[0]
+            for end in edge.ends:
+                assert edge.mark_at(end) in (Mark.CIRCLE, right.mark_at(end))
+                assert before.mark_at(end) in (Mark.CIRCLE, edge.mark_at(end))
+                gained += before.mark_at(end) is not edge.mark_at(end)
+    assert gained > 10
+
+
+def test_knowledge_against_the_tests_stands_and_is_reported():
+    """B is a collider, but a required edge leaves it."""
+    found = fci(MSeparationOracle("A -> B <- C"), knowledge=Knowledge(required="B -> A"))
+    assert found.graph.has_edge("B", "A")
+    assert [(one.kind, one.names) for one in found.conflicts] == [("against knowledge", ("B", "A"))]
+    assert "which stands" in str(found.conflicts[0])
+
+
+# --- contradictions, limits, mistakes ---
+
+
+def random_answers(names, seed):
+    """Tests that contradict each other at will, the same for the same question."""
+
+    def answer(x, y, given):
+        digest = hashlib.sha256(repr((seed, x, y, given)).encode()).digest()
+        return digest[0] / 255 if digest[1] < 20 else 0.0
+
+    return FunctionTest(names, answer)
+
+
+@pytest.mark.parametrize("variant", ["stable", "majority", "conservative"])
+@pytest.mark.parametrize("selection", [False, True])
+def test_contradictory_tests_give_a_graph_that_no_order_of_columns_changes(variant, selection):
+    """Whatever the tests say there is a PAG without contradictory marks; conflicts tell."""
+    num_conflicts = 0
+    for seed in range(25):
+        names = "ABCDEFG"
+        found = fci(random_answers(names, seed), variant=variant, selection=selection)
+        turned = fci(random_answers(names[::-1], seed), variant=variant, selection=selection)
+        assert found.graph == turned.graph
+        assert found.conflicts == turned.conflicts
+        num_conflicts += len(found.conflicts)
+        assert selection or not any(edge.is_undirected for edge in found.graph.edges)
+        assert all(str(one) for one in found.conflicts)
+    assert num_conflicts > 0 or variant == "conservative"
+
+
+def test_degenerate_tables():
+    """No variables, one, constants, and variables without anything to do with each other."""
+    assert fci(FunctionTest("", lambda *_: 1.0)).graph == PAG("", nodes=())
+    assert fci(FunctionTest("A", lambda *_: 1.0)).graph == PAG("", nodes=["A"])
+    assert fci(FunctionTest("ABC", lambda *_: 1.0)).graph.num_edges == 0
+    assert fci(FunctionTest("ABC", lambda *_: 0.0)).graph == PAG("A o-o B o-o C o-o A")
+    frame = {"A": ["x", "y"] * 50, "B": ["u"] * 100, "C": ["x", "y"] * 50}
+    assert fci(frame).graph == PAG("A o-o C", nodes=["A", "B", "C"])
+
+
+def test_search_can_be_stopped_and_limited():
+    """By progress, by time, by the size of sets."""
+    oracle = MSeparationOracle(erdos_renyi_dag(12, 0.3, seed=1), ["X0", "X1"])
+    states: list[SkeletonProgress] = []
+    assert fci(oracle, progress=states.append).stopped == ""
+    assert max(state.num_tests for state in states) > 0
+    assert fci(oracle, progress=lambda _: True).stopped == "interrupted"
+    assert fci(oracle, time_limit=0.0).stopped == "time limit"
+    assert len(fci(oracle, max_given=1).num_tests) <= 2
+    with pytest.raises(InvalidArgument, match="no variant 'stabel' of FCI"):
+        fci(oracle, variant="stabel")
+    with pytest.raises(InvalidArgument, match="max_path_length"):
+        fci(oracle, max_path_length=0)
+    with pytest.raises(UnknownVariable):
+        fci(oracle, knowledge=Knowledge(required=[("X2", "Z")]))
+
+
+def test_oracle_answers_are_those_of_the_dag_with_its_latent_nodes_summed_out():
+    """A DAG with latents, its causal graph and its MAG agree; latent nodes can't be asked about."""
+    dag = DAG("A -> B <- L -> C <- D; B -> D")
+    asked = MSeparationOracle(dag, latent="L")
+    others = (MSeparationOracle(CausalGraph("A -> B <-> C <- D; B -> D")), MSeparationOracle(mag_of(dag, "L")))
+    for x, y, given in (("A", "C", ""), ("A", "D", "B"), ("A", "D", ""), ("B", "C", "AD"), ("A", "C", "BD")):
+        told = asked.test(x, y, list(given)).is_independent()
+        assert told == dag.d_separated(x, y, list(given))
+        assert all(other.test(x, y, list(given)).is_independent() == told for other in others)
+    with pytest.raises(UnknownVariable):
+        asked.test("A", "L")
+    with pytest.raises(InvalidArgument, match="both latent and selected"):
+        MSeparationOracle(dag, latent="L", selection="L")
+
+
+# --- confidence ---
+
+
+def test_bootstrap_counts_marks_of_the_graphs_learned():
+    """A learner that always gives one graph is sure of it; shares of marks at an end sum to that of the edge."""
+    data = {"A": ["x", "y"] * 10, "B": ["x", "y"] * 10, "C": ["u", "v"] * 10}
+    graph = PAG("A o-> B; B -> C")
+    found = bootstrap_marks(data, lambda _: graph, num_samples=3)
+    assert (found.num_graphs, found.edge("A", "B"), found.edge("A", "C")) == (3, 1.0, 0.0)
+    assert [found.mark("A", "B", mark) for mark in (Mark.TAIL, Mark.CIRCLE, Mark.ARROW)] == [0.0, 1.0, 0.0]
+    assert (found.cause("B", "C"), found.cause("A", "C"), found.possible_causes[0, 2]) == (1.0, 0.0, 1.0)
+    assert list(found.to_frame().columns) == ["at", "other", "edge", "tail", "circle", "arrow"]
+    assert len(found.to_frame()) == 4
+    with pytest.raises(UnknownVariable):
+        found.edge("A", "Z")
+
+
+def test_bootstrap_marks_do_not_depend_on_threads():
+    """Each sample has random numbers of its own."""
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 200))
+    data = {"A": a, "B": b, "C": a + b + rng.normal(size=200)}
+    one, two = (
+        bootstrap_marks(data, partial(fci, alpha=0.01), num_samples=6, num_threads=threads) for threads in (1, 2)
+    )
+    assert np.array_equal(one.marks, two.marks)
+    assert one.mark("C", "A", Mark.ARROW) > 0.8
+    assert bootstrap_marks(data, num_samples=6, progress=lambda done, _: done >= 2).num_graphs == 2
