@@ -19,7 +19,7 @@ class LazyNames(NamedTuple):
     """What a module needs to offer names that it has not loaded: `__getattr__`, `__dir__` and `__all__`."""
 
     get: Callable[[str], Any]
-    list: Callable[[], list[str]]
+    directory: Callable[[], list[str]]
     all: list[str]
 
 

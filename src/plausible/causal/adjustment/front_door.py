@@ -1,0 +1,273 @@
+"""The front-door criterion: effects through mediators that share no latent cause with treatment or outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from plausible.causal.adjustment.problem import read_allowed, read_sides
+from plausible.causal.expressions.symbols import Symbol
+from plausible.causal.expressions.tree import Expression, probability, sum_over
+from plausible.causal.queries.arguments import read_causal, read_nodes, refuse_overlap
+from plausible.errors import InvalidArgument
+from plausible.graphs.causal_graph import CausalGraph
+from plausible.graphs.dag import DAG
+from plausible.graphs.graph_input import GraphLike
+from plausible.graphs.marks import Mark
+from plausible.graphs.nodes import Node, Nodes
+from plausible.graphs.paths import checked_limit
+from plausible.graphs.text import quote
+from plausible.graphs.trails import Trail
+from plausible.graphs.walks import walk_reach
+
+__all__ = ["FrontDoorCheck", "check_front_door", "front_door_set", "front_door_sets"]
+
+
+@dataclass(frozen=True, slots=True)
+class FrontDoorCheck:
+    """Whether P(y | do(x)) = Σ_m P(m | x) Σ_x' P(y | x', m) P(x'), by the front-door criterion, and if not, why.
+
+    Attributes
+    ----------
+    outcome, treatment, mediators
+        Y, X and M.
+    missed
+        A directed path from X to Y that meets no mediator.
+    before
+        An open back-door trail from X to a mediator.
+    after
+        A back-door trail from a mediator to Y that X leaves open.
+    """
+
+    outcome: tuple[Node, ...]
+    treatment: tuple[Node, ...]
+    mediators: tuple[Node, ...]
+    missed: tuple[Node, ...] | None
+    before: Trail | None
+    after: Trail | None
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether nothing is wrong with the mediators."""
+        return self.missed is None and self.before is None and self.after is None
+
+    @property
+    def expression(self) -> Expression:
+        """Σ_m P(m | x) Σ_x' P(y | x', m) P(x'); refused if the mediators are not valid."""
+        if not self.is_valid:
+            raise InvalidArgument(str(self))
+        others = tuple(Symbol(node, primes=1) for node in self.treatment)
+        mediators = tuple(map(Symbol, self.mediators))
+        inner = sum_over(others, probability(self.outcome, (*others, *mediators)) * probability(others))
+        return sum_over(mediators, probability(mediators, self.treatment) * inner) if mediators else inner
+
+    def __str__(self) -> str:
+        sets = f"{{{', '.join(map(quote, self.mediators))}}}"
+        if self.is_valid:
+            return f"{sets} satisfies the front-door criterion."
+        lines = [f"{sets} does not satisfy the front-door criterion:"]
+        if self.missed is not None:
+            lines.append(f"  {' -> '.join(map(quote, self.missed))} meets none of it")
+        lines += [f"  {trail} is an open back-door trail" for trail in (self.before, self.after) if trail is not None]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def check_front_door(
+    graph: GraphLike[DAG | CausalGraph], outcome: Nodes, treatment: Nodes, mediators: Nodes
+) -> FrontDoorCheck:
+    """Whether mediators satisfy Pearl's front-door criterion, with the reason if they do not.
+
+    All directed paths from X to Y meet M; no back-door trail from X to M is open; X blocks every back-door trail from
+    M to Y. Linear in the edges.
+
+    Parameters
+    ----------
+    graph
+        A DAG, or a causal graph.
+    outcome, treatment
+        Y and X, a node or several each.
+    mediators
+        M, a node or several.
+
+    References
+    ----------
+    Pearl (1995), Causal diagrams for empirical research, Biometrika 82.
+
+    Examples
+    --------
+    >>> check_front_door("S -> T -> C; S <-> C", outcome="C", treatment="S", mediators="T")
+    {T} satisfies the front-door criterion.
+    >>> print(check_front_door("S -> T -> C; S <-> C", "C", "S", "T").expression)
+    Σ_t P(t | s) Σ_s' P(c | s', t) P(s')
+    >>> print(check_front_door("S -> T -> C; S <-> C; T <-> C", "C", "S", "T"))
+    {T} does not satisfy the front-door criterion:
+      T <-> C is an open back-door trail
+    """
+    causes, y, x = _read(graph, outcome, treatment)
+    m = read_nodes(causes, mediators)
+    refuse_overlap({"outcome": y, "treatment": x, "mediators": m})
+    behind_x, behind_m = causes.without_outgoing(x), causes.without_outgoing(m)
+    rest = causes.subgraph([node for node in causes.nodes if node not in m]).directed_part()
+    paths = (path for source in x for target in y for path in islice(rest.paths(source, target), 1))
+    before = None if behind_x.m_separated(x, m) else behind_x.explain_separation(x, m, limit=1).trails[0]
+    after = None if behind_m.m_separated(m, y, x) else behind_m.explain_separation(m, y, x, limit=1).trails[0]
+    return FrontDoorCheck(y, x, m, next(paths, None), before, after)
+
+
+def front_door_set(
+    graph: GraphLike[DAG | CausalGraph],
+    outcome: Nodes,
+    treatment: Nodes,
+    *,
+    included: Nodes = (),
+    allowed: Nodes | None = None,
+) -> frozenset[Node] | None:
+    """A front-door set no subset of which (with what is included) is one; `None` if there is none.
+
+    Sets that satisfy the criterion have a greatest one, found by leaving out nodes with an open back-door trail until
+    none is left. Members are then dropped as long as a set remains: O(n² x edges) at worst.
+
+    Parameters
+    ----------
+    graph
+        A DAG, or a causal graph.
+    outcome, treatment
+        Y and X, a node or several each.
+    included
+        Nodes that the set must contain.
+    allowed
+        Nodes from which the set must be taken; by default all.
+
+    References
+    ----------
+    Jeong, Tian & Bareinboim (2022), Finding and listing front-door adjustment sets, NeurIPS; Wienöbst, van der Zander &
+    Liskiewicz (2024), Linear-time algorithms for front-door adjustment in causal graphs, AAAI.
+
+    Examples
+    --------
+    >>> sorted(front_door_set("X -> A -> B -> Y; X <-> Y", outcome="Y", treatment="X"))
+    ['A']
+    """
+    search, needed, free = _search(graph, outcome, treatment, included, allowed)
+    members = search.greatest(needed, free)
+    if members is None:
+        return None
+    # Most sets do with nodes between treatment and outcome: trying these first leaves little to drop.
+    for spare in (members - search.between - needed, *({node} for node in sorted(members, reverse=True))):
+        if spare & members and not spare & needed:
+            smaller = search.greatest(needed, members - spare)
+            members = members if smaller is None else smaller
+    return frozenset(search.causes.nodes[node] for node in members)
+
+
+def front_door_sets(
+    graph: GraphLike[DAG | CausalGraph],
+    outcome: Nodes,
+    treatment: Nodes,
+    *,
+    included: Nodes = (),
+    allowed: Nodes | None = None,
+    limit: int | None = 100,
+) -> Iterator[frozenset[Node]]:
+    """All sets that satisfy the front-door criterion, each once; O(n² x edges) between two of them.
+
+    Parameters
+    ----------
+    graph
+        A DAG, or a causal graph.
+    outcome, treatment
+        Y and X, a node or several each.
+    included
+        Nodes that every set must contain.
+    allowed
+        Nodes from which sets must be taken; by default all.
+    limit
+        Stop after this many; `None` for all, of which there can be exponentially many.
+
+    Examples
+    --------
+    >>> for members in front_door_sets("X -> A -> B -> Y; X <-> Y", outcome="Y", treatment="X"):
+    ...     print(sorted(members))
+    ['B']
+    ['A']
+    ['A', 'B']
+    """
+    search, needed, free = _search(graph, outcome, treatment, included, allowed)
+    found = (frozenset(search.causes.nodes[node] for node in members) for members in search.all(needed, free))
+    return islice(found, checked_limit(limit))
+
+
+class _FrontDoorSearch:
+    """Front-door sets by position in the graph."""
+
+    __slots__ = ("_x", "_y", "between", "causes")
+
+    def __init__(self, causes: CausalGraph, y: tuple[Node, ...], x: tuple[Node, ...]) -> None:
+        self.causes = causes
+        index = causes._index
+        self._x, self._y = set(index.select(x)), set(index.select(y))
+        self.between = set(index.select(causes.descendants(x) & causes.ancestors(y)))
+
+    def greatest(self, needed: set[int], free: set[int]) -> set[int] | None:
+        """The greatest front-door set within `free`, if there is one and it contains what is needed."""
+        members = free - self._x - self._y - self._open_from(self._x, self._x, set())
+        # A member that reaches Y backwards stays out for good: fewer members cut fewer edges.
+        while bad := members & self._open_from(self._y, members, self._x):
+            members = members - bad
+        return members if needed <= members and not self._misses(members) else None
+
+    def all(self, needed: set[int], free: set[int]) -> Iterator[set[int]]:
+        """All of them: those without the first free member, then those with it, and so on (Jeong et al. 2022)."""
+        waiting = [(needed, free)]
+        while waiting:
+            needed, free = waiting.pop()
+            members = self.greatest(needed, free)
+            if members is None:
+                continue
+            if members == needed:
+                yield members
+                continue
+            first = min(members - needed)
+            waiting += [(needed | {first}, members), (needed, members - {first})]
+
+    def _open_from(self, starts: set[int], cut_out_of: set[int], given: set[int]) -> set[int]:
+        """The nodes that are connected to the starts in the graph without edges `->` out of some nodes."""
+        incident = [
+            [
+                (other, near, far)
+                for other, near, far in row
+                if not (near is Mark.TAIL and node in cut_out_of) and not (far is Mark.TAIL and other in cut_out_of)
+            ]
+            for node, row in enumerate(self.causes._incident)
+        ]
+        is_given = [node in given for node in range(len(incident))]
+        return walk_reach(incident, starts - given, is_given, [not seen for seen in is_given])
+
+    def _misses(self, members: set[int]) -> bool:
+        """Whether a directed path from X to Y meets no member."""
+        found, frontier = set(self._x), list(self._x)
+        while frontier:
+            for other, near, _ in self.causes._incident[frontier.pop()]:
+                if near is Mark.TAIL and other not in members and other not in found:
+                    found.add(other)
+                    frontier.append(other)
+        return bool(found & self._y)
+
+
+def _read(
+    graph: GraphLike[DAG | CausalGraph], outcome: Nodes, treatment: Nodes
+) -> tuple[CausalGraph, tuple[Node, ...], tuple[Node, ...]]:
+    causes = read_causal(graph)
+    return causes, *read_sides(causes, outcome, treatment)
+
+
+def _search(
+    graph: GraphLike[DAG | CausalGraph], outcome: Nodes, treatment: Nodes, included: Nodes, allowed: Nodes | None
+) -> tuple[_FrontDoorSearch, set[int], set[int]]:
+    causes, y, x = _read(graph, outcome, treatment)
+    needed, free = read_allowed(causes, {"outcome": y, "treatment": x}, included, allowed)
+    index = causes._index
+    return _FrontDoorSearch(causes, y, x), set(index.select(needed)), set(index.select(free.union(needed)))

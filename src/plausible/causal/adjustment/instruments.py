@@ -1,0 +1,192 @@
+"""Instruments: variables that move the treatment and reach the outcome by no other way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from plausible.causal.adjustment.problem import AdjustmentProblem, read_allowed, read_problem
+from plausible.causal.queries.arguments import read_causal, read_nodes, refuse_overlap
+from plausible.errors import InvalidArgument
+from plausible.graphs.causal_graph import CausalGraph
+from plausible.graphs.dag import DAG
+from plausible.graphs.graph_input import GraphLike
+from plausible.graphs.nodes import Node, Nodes
+from plausible.graphs.separator_choice import SeparatorChoice
+from plausible.graphs.text import quote
+from plausible.graphs.trails import Trail
+
+__all__ = ["Instrument", "InstrumentCheck", "check_instrument", "instruments"]
+
+
+@dataclass(frozen=True, slots=True)
+class Instrument:
+    """A variable that is an instrument, and the set that it is one given.
+
+    Attributes
+    ----------
+    node
+        Z.
+    given
+        W; empty for an instrument without conditions.
+    """
+
+    node: Node
+    given: frozenset[Node]
+
+    def __str__(self) -> str:
+        condition = f" given {', '.join(map(quote, sorted(self.given, key=str)))}" if self.given else ""
+        return f"{quote(self.node)}{condition}"
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True, slots=True)
+class InstrumentCheck:
+    """Whether a variable is an instrument given a set, and if not, why.
+
+    Attributes
+    ----------
+    instrument, given
+        Z and W.
+    outcome, treatment
+        Y and X.
+    moves_treatment
+        Whether Z and X are connected given W.
+    trail
+        An open trail from Z to Y that does not use the effect of X.
+    forbidden
+        Members of W, or Z, that lie on a causal path from X to Y or below one.
+    """
+
+    instrument: Node
+    given: tuple[Node, ...]
+    outcome: Node
+    treatment: Node
+    moves_treatment: bool
+    trail: Trail | None
+    forbidden: tuple[Node, ...]
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether nothing is wrong with the instrument."""
+        return self.moves_treatment and self.trail is None and not self.forbidden
+
+    def __str__(self) -> str:
+        name = str(Instrument(self.instrument, frozenset(self.given)))
+        aim = f"an instrument for the effect of {quote(self.treatment)} on {quote(self.outcome)}"
+        if self.is_valid:
+            return f"{name} is {aim}."
+        lines = [f"{name} is not {aim}:"]
+        lines += [f"  {quote(node)} lies on or below a causal path" for node in self.forbidden]
+        if not self.moves_treatment:
+            lines.append(f"  it tells nothing about {quote(self.treatment)}")
+        if self.trail is not None:
+            lines.append(f"  {self.trail} is open without the effect")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def check_instrument(
+    graph: GraphLike[DAG | CausalGraph], instrument: Node, outcome: Node, treatment: Node, given: Nodes = ()
+) -> InstrumentCheck:
+    """Whether Z is an instrument for the total effect of X on Y given W, with the reason if it is not.
+
+    In the graph without the first edges of the directed paths from X to Y, W separates Z from Y but not from X, and
+    neither Z nor W lies on or below these paths. In linear models the effect is then cov(Z, Y | W) / cov(Z, X | W);
+    where `X -> Y` is the only such path, this is the usual definition. Linear in the edges.
+
+    Parameters
+    ----------
+    graph
+        A DAG, or a causal graph.
+    instrument
+        Z.
+    outcome, treatment
+        Y and X, a node each.
+    given
+        W, a node or several; none by default.
+
+    References
+    ----------
+    Brito & Pearl (2002), Generalized instrumental variables, UAI.
+
+    Examples
+    --------
+    >>> check_instrument("Z -> X -> Y; X <-> Y", "Z", outcome="Y", treatment="X")
+    Z is an instrument for the effect of X on Y.
+    >>> print(check_instrument("W -> Z -> X -> Y; X <-> Y; W -> Y", "Z", outcome="Y", treatment="X"))
+    Z is not an instrument for the effect of X on Y:
+      Z <- W -> Y is open without the effect
+    """
+    problem = _read(graph, outcome, treatment)
+    (z,), w = _one(problem.causes, instrument, "instrument"), read_nodes(problem.causes, given)
+    refuse_overlap({"outcome": problem.outcome, "treatment": problem.treatment, "instrument": (z,), "given": w})
+    trail = None
+    if not problem.cut.m_separated(z, problem.outcome, w):
+        trail = problem.cut.explain_separation(z, problem.outcome, w, limit=1).trails[0]
+    return InstrumentCheck(
+        instrument=z,
+        given=w,
+        outcome=problem.outcome[0],
+        treatment=problem.treatment[0],
+        moves_treatment=not problem.cut.m_separated(z, problem.treatment, w),
+        trail=trail,
+        forbidden=tuple(node for node in (z, *w) if node in problem.forbidden),
+    )
+
+
+def instruments(
+    graph: GraphLike[DAG | CausalGraph], outcome: Node, treatment: Node, *, allowed: Nodes | None = None
+) -> Iterator[Instrument]:
+    """The instruments for an effect, each with a set that it is one given: the empty set where it will do.
+
+    For each candidate the separator from the outcome that is closest to the outcome is tried, among the ancestors of
+    both. If any variable is an instrument given any set, then some variable is found here; whether a particular
+    variable is one given some set beyond these ancestors is NP-hard to say. Linear in the moral graph for each
+    variable.
+
+    Parameters
+    ----------
+    graph
+        A DAG, or a causal graph.
+    outcome, treatment
+        Y and X, a node each.
+    allowed
+        Nodes from which instruments and sets are taken; by default all.
+
+    References
+    ----------
+    van der Zander, Textor & Liskiewicz (2015), Efficiently finding conditional instruments for causal inference, IJCAI.
+
+    Examples
+    --------
+    >>> list(instruments("W -> Z -> X -> Y; X <-> Y; W -> Y; V -> X", outcome="Y", treatment="X"))
+    [Z given W, V]
+    """
+    problem = _read(graph, outcome, treatment)
+    roles = {"outcome": problem.outcome, "treatment": problem.treatment}
+    _, free = read_allowed(problem.causes, roles, (), allowed)
+    return _found(problem, free - problem.forbidden)
+
+
+def _found(problem: AdjustmentProblem, free: frozenset[Node]) -> Iterator[Instrument]:
+    dag = problem.cut.to_dag()
+    for node in (node for node in problem.causes.nodes if node in free):
+        # The closest separator is the empty set wherever that will do.
+        given = SeparatorChoice(dag, problem.outcome, [node], (), free - {node}).one()
+        if given is not None and not problem.cut.m_separated(node, problem.treatment, given):
+            yield Instrument(node, given)
+
+
+def _read(graph: GraphLike[DAG | CausalGraph], outcome: Node, treatment: Node) -> AdjustmentProblem:
+    causes = read_causal(graph)
+    return read_problem(causes, _one(causes, outcome, "outcome"), _one(causes, treatment, "treatment"))
+
+
+def _one(causes: CausalGraph, node: Node, role: str) -> tuple[Node, ...]:
+    found = read_nodes(causes, node)
+    if len(found) != 1:
+        raise InvalidArgument(f"{role}= takes one node here, not {len(found)}.")
+    return found

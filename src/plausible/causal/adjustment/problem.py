@@ -1,0 +1,183 @@
+"""What a question about adjustment comes to: a graph with edges cut, and nodes that may not be adjusted for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_args
+
+from plausible.causal.queries.arguments import read_nodes, refuse_overlap
+from plausible.errors import InvalidArgument, NotSupported, suggestion
+from plausible.graphs.ancestral import MAG, PAG
+from plausible.graphs.causal_graph import CausalGraph
+from plausible.graphs.class_paths import ancestral_member, possible_causes, possible_effects, sees_no_confounder
+from plausible.graphs.consistent_extension import consistent_extension
+from plausible.graphs.dag import DAG
+from plausible.graphs.graph_input import GraphLike, read_as
+from plausible.graphs.marks import Edge, Mark
+from plausible.graphs.meek import apply_meek_rules
+from plausible.graphs.nodes import Node, Nodes
+from plausible.graphs.pdag import PDAG
+
+__all__ = [
+    "AdjustableGraph",
+    "AdjustmentProblem",
+    "Criterion",
+    "causal_nodes",
+    "read_allowed",
+    "read_problem",
+    "read_sides",
+]
+
+#: "adjustment" is complete: a set satisfies it if and only if adjustment for it is right in all models of the graph.
+#: "back-door" is Pearl's stronger condition.
+Criterion: TypeAlias = Literal["adjustment", "back-door"]
+
+#: A causal graph, or one that stands for a class of them; also as text, as networkx graph, or in a model.
+AdjustableGraph: TypeAlias = "GraphLike[DAG | CausalGraph | PDAG | MAG | PAG]"
+
+
+@dataclass(frozen=True, slots=True)
+class AdjustmentProblem:
+    """A set is right if it avoids `forbidden` and separates treatment from outcome in `cut`; no set, if `unclear`.
+
+    Attributes
+    ----------
+    causes
+        The graph, or a member of the class that it stands for: with the nodes forbidden that are so in some member, the
+        same sets separate in all.
+    outcome, treatment
+        Y and X.
+    forbidden
+        What may not be adjusted for, besides X and Y.
+    cut
+        `causes` without the causal paths: for "adjustment" without the first edge of every directed path to Y that
+        meets X only once, for "back-door" without all edges out of X.
+    unclear
+        An edge at a treatment that may begin a causal path and may not: then no adjustment is right in all members.
+    """
+
+    causes: CausalGraph
+    outcome: tuple[Node, ...]
+    treatment: tuple[Node, ...]
+    forbidden: frozenset[Node]
+    cut: CausalGraph
+    unclear: Edge | None = None
+
+    def separates(self, given: Nodes) -> bool:
+        """Whether a set blocks all trails between treatment and outcome that are not causal."""
+        return self.cut.m_separated(self.treatment, self.outcome, given)
+
+
+def read_problem(
+    graph: AdjustableGraph, outcome: Nodes, treatment: Nodes, criterion: Criterion = "adjustment"
+) -> AdjustmentProblem:
+    """The problem that a graph poses.
+
+    Parameters
+    ----------
+    graph
+        A DAG, a causal graph, or a PDAG, MAG or PAG.
+    outcome, treatment
+        Y and X, a node or several each.
+    criterion
+        "adjustment" or "back-door"; the latter for DAGs and causal graphs only.
+
+    References
+    ----------
+    Shpitser, VanderWeele & Robins (2010), On the validity of covariate adjustment, UAI. Perkovic, Textor, Kalisch &
+    Maathuis (2018), Complete graphical characterization and construction of adjustment sets in Markov equivalence
+    classes of ancestral graphs, Journal of Machine Learning Research 18.
+    """
+    if criterion not in get_args(Criterion):
+        raise InvalidArgument(f"There is no criterion {criterion!r}.{suggestion(criterion, get_args(Criterion))}")
+    known: DAG | CausalGraph | PDAG | MAG | PAG = read_as(graph, DAG, CausalGraph, PDAG, MAG, PAG)
+    y, x = read_sides(known, outcome, treatment)
+    if isinstance(known, DAG | CausalGraph):
+        causes = CausalGraph(known)
+        return _back_door(causes, y, x) if criterion == "back-door" else _in_graph(causes, y, x)
+    if criterion == "back-door":
+        raise NotSupported(f"The back-door criterion is about one graph; a {type(known).__name__} has 'adjustment'.")
+    if isinstance(known, PDAG):
+        known = apply_meek_rules(known)
+        return _in_class(known, CausalGraph(consistent_extension(known)), y, x)
+    return _in_class(known, ancestral_member(known), y, x)
+
+
+def read_sides(graph: Any, outcome: Nodes, treatment: Nodes) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
+    """Y and X, of which there must be some, and which share nothing."""
+    y, x = read_nodes(graph, outcome), read_nodes(graph, treatment)
+    for role, nodes in (("outcome", y), ("treatment", x)):
+        if not nodes:
+            raise InvalidArgument(f"There is no {role}: {role}= is empty.")
+    refuse_overlap({"outcome": y, "treatment": x})
+    return y, x
+
+
+def read_allowed(
+    causes: CausalGraph, roles: Mapping[str, tuple[Node, ...]], included: Nodes, allowed: Nodes | None
+) -> tuple[tuple[Node, ...], frozenset[Node]]:
+    """What a set must contain, and what it may be taken from; neither touches what has a role already."""
+    taken = frozenset(node for nodes in roles.values() for node in nodes)
+    needed = read_nodes(causes, included)
+    refuse_overlap({**roles, "included": needed})
+    free = causes.nodes if allowed is None else read_nodes(causes, allowed)
+    return needed, frozenset(free) - taken
+
+
+# --- one graph ---
+
+
+def _in_graph(causes: CausalGraph, y: tuple[Node, ...], x: tuple[Node, ...]) -> AdjustmentProblem:
+    between = causal_nodes(causes, y, x)
+    forbidden = between | causes.descendants(between)
+    return AdjustmentProblem(causes, y, x, forbidden, _without_first_edges(causes, x, between))
+
+
+def _back_door(causes: CausalGraph, y: tuple[Node, ...], x: tuple[Node, ...]) -> AdjustmentProblem:
+    return AdjustmentProblem(causes, y, x, causes.descendants(x) - frozenset(x), causes.without_outgoing(x))
+
+
+def causal_nodes(causes: CausalGraph, outcome: tuple[Node, ...], treatment: tuple[Node, ...]) -> frozenset[Node]:
+    """The nodes after the treatment on directed paths to the outcome that meet no second treatment."""
+    below = causes.without_incoming(treatment).descendants(treatment)
+    above = causes.without_outgoing(treatment).ancestors(outcome).union(outcome)
+    return (below & above) - frozenset(treatment)
+
+
+def _without_first_edges(causes: CausalGraph, treatment: tuple[Node, ...], between: frozenset[Node]) -> CausalGraph:
+    starts = frozenset(treatment)
+    kept = (edge for edge in causes.edges if not (edge.is_directed and edge.left in starts and edge.right in between))
+    return CausalGraph(kept, nodes=causes.nodes)
+
+
+# --- a class of graphs ---
+
+
+def _in_class(
+    graph: PDAG | MAG | PAG, member: CausalGraph, y: tuple[Node, ...], x: tuple[Node, ...]
+) -> AdjustmentProblem:
+    treatments = frozenset(x)
+    # Where no edge is unclear, edges `->` lead from X to every node of a possibly directed path to Y.
+    below = graph.without_incoming(x).descendants(x)
+    between = (below & possible_causes(graph, y, treatments)) - treatments
+    forbidden = possible_effects(graph, between, frozenset())
+    cut = _without_first_edges(member, x, causal_nodes(member, y, x))
+    return AdjustmentProblem(member, y, x, forbidden, cut, _unclear_edge(graph, y, treatments))
+
+
+def _unclear_edge(graph: PDAG | MAG | PAG, y: tuple[Node, ...], treatments: frozenset[Node]) -> Edge | None:
+    """An edge at a treatment that begins a possibly directed path to the outcome and need not be causal."""
+    reaching = possible_causes(graph, y, treatments)
+    for x in treatments:
+        # In a PDAG an edge from further down a path back to the treatment contradicts the path.
+        ahead = (
+            reaching if not isinstance(graph, PDAG) else possible_causes(graph, y, treatments.union(graph.parents(x)))
+        )
+        for other in graph.adjacent(x):
+            (edge,) = graph.edges_between(x, other)
+            if other not in ahead or edge.mark_at(x) is Mark.ARROW:
+                continue
+            if not edge.is_directed or not (isinstance(graph, PDAG) or sees_no_confounder(graph, x, other)):
+                return edge
+    return None

@@ -1,0 +1,1 @@
+"""Estimating effects: from networks, and from data."""

@@ -1,0 +1,194 @@
+"""Estimates by adjustment: standardisation, inverse probability weighting, and both together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.causal.adjustment.problem import AdjustableGraph
+from plausible.causal.estimation.covariates import choose_covariates
+from plausible.causal.estimation.method import Means, PreparedEstimate
+from plausible.causal.estimation.nuisance import Nuisances, check_levels, outcome_means, propensities
+from plausible.causal.estimation.positivity import positivity_report
+from plausible.causal.estimation.regressions import linear_fit
+from plausible.causal.estimation.rows import EffectRows, EffectTask, effect_rows
+from plausible.errors import InvalidArgument, NotSupported
+
+__all__ = ["DoublyRobust", "Standardization", "Weighting"]
+
+Floats = NDArray[np.float64]
+
+#: "saturated": a free number for each stratum, which needs discrete covariates; "regression": linear, or logistic for
+#: what is zero or one.
+Model: TypeAlias = Literal["saturated", "regression"]
+
+
+@dataclass(frozen=True, slots=True)
+class Standardization:
+    """E[Y | do(x)] = Σ_w E[Y | x, w] P(w): the outcome is predicted for each case as if treated, and averaged.
+
+    Also called the g-formula. A continuous treatment enters a linear regression of the outcome with the covariates.
+
+    Parameters
+    ----------
+    adjustment
+        What to adjust for; chosen by the graph where left out.
+    model
+        "saturated" or "regression"; the first where all covariates are discrete, if left out.
+    """
+
+    adjustment: str | Iterable[str] | None = None
+    model: Model | None = None
+
+    @property
+    def name(self) -> str:
+        """What the method is called."""
+        return "standardization"
+
+    def prepare(self, task: EffectTask, graph: AdjustableGraph) -> PreparedEstimate:
+        """Read the columns, check the graph, and refuse what can't be estimated."""
+        covariates = choose_covariates(task, graph, self.adjustment)
+        if task.treatment.is_continuous:
+            return _linear(task, covariates)
+        rows, nuisances = _prepared(task, covariates, self.model)
+
+        def estimate(weights: Floats) -> Means:
+            return Means.of([_mean(weights, mean) for mean in outcome_means(rows, nuisances, weights)])
+
+        chances = propensities(rows, nuisances, rows.weights)
+        return PreparedEstimate(rows.weights, estimate, covariates, positivity_report(task, rows, covariates, chances))
+
+
+@dataclass(frozen=True, slots=True)
+class Weighting:
+    """E[Y | do(x)] = E[1(X = x) Y / P(x | W)]: treated cases count for those like them that were not.
+
+    The weights are divided by their sum (Hájek).
+
+    Parameters
+    ----------
+    adjustment
+        What to adjust for; chosen by the graph where left out.
+    model
+        Of P(x | w): "saturated" or "regression"; the first where all covariates are discrete, if left out.
+    """
+
+    adjustment: str | Iterable[str] | None = None
+    model: Model | None = None
+
+    @property
+    def name(self) -> str:
+        """What the method is called."""
+        return "weighting"
+
+    def prepare(self, task: EffectTask, graph: AdjustableGraph) -> PreparedEstimate:
+        """Read the columns, check the graph, and refuse what can't be estimated."""
+        covariates = choose_covariates(task, graph, self.adjustment)
+        rows, nuisances = _prepared(task, covariates, self.model)
+
+        def estimate(weights: Floats) -> Means:
+            chances = propensities(rows, nuisances, weights)
+            pairs = zip(nuisances.codes, chances, strict=True)
+            return Means.of([_mean(weights * _inverse(rows, code, chance), rows.outcome) for code, chance in pairs])
+
+        chances = propensities(rows, nuisances, rows.weights)
+        return PreparedEstimate(rows.weights, estimate, covariates, positivity_report(task, rows, covariates, chances))
+
+
+@dataclass(frozen=True, slots=True)
+class DoublyRobust:
+    """E[Y | do(x)] = E[m_x(W) + 1(X = x) (Y - m_x(W)) / e_x(W)]: right if one of the two models is.
+
+    m_x(w) models E[Y | x, w] and e_x(w) P(x | w); also called augmented inverse probability weighting. With free
+    numbers for each stratum it equals standardisation. The standard error follows from the influence function, so that
+    no resampling is needed.
+
+    Parameters
+    ----------
+    adjustment
+        What to adjust for; chosen by the graph where left out.
+    model
+        "saturated" or "regression"; the first where all covariates are discrete, if left out.
+
+    References
+    ----------
+    Robins, Rotnitzky & Zhao (1994), Estimation of regression coefficients when some regressors are not always observed,
+    Journal of the American Statistical Association 89.
+    """
+
+    adjustment: str | Iterable[str] | None = None
+    model: Model | None = None
+
+    @property
+    def name(self) -> str:
+        """What the method is called."""
+        return "doubly robust"
+
+    def prepare(self, task: EffectTask, graph: AdjustableGraph) -> PreparedEstimate:
+        """Read the columns, check the graph, and refuse what can't be estimated."""
+        covariates = choose_covariates(task, graph, self.adjustment)
+        rows, nuisances = _prepared(task, covariates, self.model)
+
+        def values(weights: Floats) -> list[Floats]:
+            means, chances = outcome_means(rows, nuisances, weights), propensities(rows, nuisances, weights)
+            return [
+                mean + _inverse(rows, code, chance) * (rows.outcome - mean)
+                for code, mean, chance in zip(nuisances.codes, means, chances, strict=True)
+            ]
+
+        def estimate(weights: Floats) -> Means:
+            return Means.of([_mean(weights, value) for value in values(weights)])
+
+        low, high = values(rows.weights)
+        apart = high - low - _mean(rows.weights, high - low)
+        error = float(np.sqrt(rows.weights @ apart**2) / rows.weights.sum())
+        chances = propensities(rows, nuisances, rows.weights)
+        report = positivity_report(task, rows, covariates, chances)
+        return PreparedEstimate(rows.weights, estimate, covariates, report, error)
+
+
+def _prepared(task: EffectTask, covariates: tuple[str, ...], model: Model | None) -> tuple[EffectRows, Nuisances]:
+    """The rows, and which models to fit to them; refuses levels that lack cases."""
+    if task.treatment.is_continuous:
+        raise NotSupported(
+            f"The treatment {task.treatment.name!r} is continuous, and no case has exactly a given level. Use "
+            "method=Standardization(), or discretize it."
+        )
+    if model not in (None, "saturated", "regression"):
+        raise InvalidArgument(f"model= is 'saturated' or 'regression', not {model!r}.")
+    rows = effect_rows(task, covariates)
+    if model == "saturated" and rows.cell is None:
+        raise InvalidArgument("A saturated model needs discrete covariates. Discretize them, or model='regression'.")
+    is_saturated = model == "saturated" or (model is None and rows.cell is not None)
+    nuisances = Nuisances.of(rows, task.level_codes, is_saturated=is_saturated)
+    check_levels(task, rows, covariates, nuisances)
+    return rows, nuisances
+
+
+def _linear(task: EffectTask, covariates: tuple[str, ...]) -> PreparedEstimate:
+    """The effect of a continuous treatment: its slope in a linear regression."""
+    rows = effect_rows(task, covariates)
+    levels = np.array(task.levels, dtype=np.float64)
+
+    def estimate(weights: Floats) -> Means:
+        slopes = linear_fit(np.column_stack([rows.treatment, rows.design]), rows.outcome, weights)
+        return Means.of(_mean(weights, rows.design @ slopes[1:]) + slopes[0] * levels)
+
+    return PreparedEstimate(rows.weights, estimate, covariates)
+
+
+def _inverse(rows: EffectRows, code: int, chance: Floats) -> Floats:
+    """1(X = x) / e_x, zero for the cases with other treatments, whatever their chance."""
+    treated = rows.treatment == code
+    return np.where(treated, 1.0 / np.where(treated, np.maximum(chance, 1e-12), 1.0), 0.0)
+
+
+def _mean(weights: Floats, values: Floats) -> float:
+    """The mean over the rows that have a value: in a resample, a stratum can lack a level."""
+    known = np.isfinite(values)
+    total = weights[known].sum()
+    return float(weights[known] @ values[known] / total) if total > 0 else float("nan")

@@ -1,0 +1,54 @@
+"""The covariates of an estimate: checked against the graph, or chosen by it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from plausible.causal.adjustment.criteria import check_adjustment
+from plausible.causal.adjustment.problem import AdjustableGraph, read_problem
+from plausible.causal.adjustment.sets import adjustment_set
+from plausible.causal.estimation.rows import EffectTask
+from plausible.errors import InvalidArgument, UnknownVariable
+
+__all__ = ["choose_covariates", "observed_nodes"]
+
+
+def choose_covariates(
+    task: EffectTask, graph: AdjustableGraph, adjustment: str | Iterable[str] | None
+) -> tuple[str, ...]:
+    """The set to adjust for: the given one if it is right, else one with the fewest columns.
+
+    Parameters
+    ----------
+    task
+        What is to be estimated.
+    graph
+        What causes what.
+    adjustment
+        A column or several; `None` to let the graph choose.
+    """
+    outcome, treatment = task.outcome.name, task.treatment.name
+    if adjustment is None:
+        found = adjustment_set(graph, outcome, treatment, allowed=observed_nodes(task, graph), costs={})
+        if found is None:
+            raise InvalidArgument(
+                f"No columns of the data are a set to adjust for: the effect of {treatment!r} on {outcome!r} can't be "
+                "had by adjustment in this graph. FrontDoor() or InstrumentalVariable() may do, or identify() with a "
+                "fitted network."
+            )
+        return tuple(name for name in task.table.variables if name in found)
+    names = (adjustment,) if isinstance(adjustment, str) else tuple(dict.fromkeys(adjustment))
+    for name in names:
+        if name not in task.table.variables:
+            raise UnknownVariable.named(name, task.table.variables, "the data")
+    check = check_adjustment(graph, outcome, treatment, names)
+    if not check.is_valid:
+        raise InvalidArgument(str(check))
+    return names
+
+
+def observed_nodes(task: EffectTask, graph: AdjustableGraph) -> list[str]:
+    """The nodes of a graph that the data have columns for, other than treatment and outcome."""
+    nodes = read_problem(graph, task.outcome.name, task.treatment.name).causes.nodes
+    taken = (task.outcome.name, task.treatment.name)
+    return [node for node in nodes if isinstance(node, str) and node in task.table.variables and node not in taken]

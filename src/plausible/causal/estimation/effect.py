@@ -1,0 +1,299 @@
+"""Estimating an effect from data: the front door."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.causal.adjustment.front_door import front_door_set
+from plausible.causal.adjustment.problem import AdjustableGraph, read_problem
+from plausible.causal.adjustment.sets import adjustment_set
+from plausible.causal.estimation.adjusted import DoublyRobust, Standardization, Weighting
+from plausible.causal.estimation.covariates import observed_nodes
+from plausible.causal.estimation.front_door_method import FrontDoor
+from plausible.causal.estimation.identified import Identified
+from plausible.causal.estimation.instrument_method import InstrumentalVariable
+from plausible.causal.estimation.mediated_effects import read_levels
+from plausible.causal.estimation.method import EffectMethod, PreparedEstimate
+from plausible.causal.estimation.plug_in import PlugIn
+from plausible.causal.estimation.positivity import PositivityReport
+from plausible.causal.estimation.rows import EffectTask
+from plausible.causal.estimation.scores import state_scores
+from plausible.data.table import Table, TableLike
+from plausible.errors import InvalidArgument, UnknownVariable, suggestion
+from plausible.factors.display import format_number
+from plausible.graphs.ancestral import MAG, PAG
+from plausible.graphs.causal_graph import CausalGraph
+from plausible.graphs.dag import DAG
+from plausible.graphs.graph_input import read_as
+from plausible.graphs.pdag import PDAG
+from plausible.models import BayesianNetwork
+from plausible.variables import State
+
+__all__ = ["Bootstrap", "EffectEstimate", "MethodName", "estimate_effect"]
+
+Floats = NDArray[np.float64]
+Seed: TypeAlias = int | np.random.Generator | None
+MethodName: TypeAlias = Literal[
+    "doubly-robust", "standardization", "weighting", "plug-in", "front-door", "instrument", "identified"
+]
+
+_METHODS: Mapping[str, EffectMethod] = MappingProxyType(
+    {
+        "doubly-robust": DoublyRobust(),
+        "standardization": Standardization(),
+        "weighting": Weighting(),
+        "plug-in": PlugIn(),
+        "front-door": FrontDoor(),
+        "instrument": InstrumentalVariable(),
+        "identified": Identified(),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Bootstrap:
+    """Intervals from estimates of resampled cases.
+
+    Parameters
+    ----------
+    resamples
+        How often cases are drawn anew; with 0 the interval is that of the influence function, where a method has one.
+    confidence
+        The chance that the interval covers the effect.
+    seed
+        Of the draws.
+    """
+
+    resamples: int = 200
+    confidence: float = 0.95
+    seed: Seed = field(default=0)
+
+    def __post_init__(self) -> None:
+        if self.resamples < 0 or 0 < self.resamples < 10:
+            raise InvalidArgument(f"resamples={self.resamples!r} tell nothing; draw some 200, or 0 for none.")
+        if not 0 < self.confidence < 1:
+            raise InvalidArgument(f"confidence= lies between 0 and 1, not at {self.confidence!r}.")
+
+
+@dataclass(frozen=True, slots=True)
+class EffectEstimate:
+    """The effect of x' instead of x on the mean of Y, as data tell it.
+
+    Attributes
+    ----------
+    outcome, treatment
+        Y and X.
+    levels
+        x and x'.
+    method
+        How it was estimated.
+    variables
+        What was used besides: covariates, mediators, or an instrument and its conditions.
+    means
+        E[Y | do(x)] and E[Y | do(x')]; NaN for instruments, which tell only the difference.
+    difference
+        E[Y | do(x')] - E[Y | do(x)].
+    standard_error
+        Of the difference; `None` where nothing was resampled and the method has no formula.
+    interval
+        For the difference: the quantiles of the resamples, or the Normal interval of the standard error.
+    confidence
+        Of the interval.
+    num_cases
+        How much the rows weigh.
+    positivity
+        For methods that compare within strata.
+    strength
+        The F statistic of the first stage, for instruments; below 10 the instrument is weak.
+    """
+
+    outcome: str
+    treatment: str
+    levels: tuple[State, State]
+    method: str
+    variables: tuple[str, ...]
+    means: tuple[float, float]
+    difference: float
+    standard_error: float | None
+    interval: tuple[float, float] | None
+    confidence: float
+    num_cases: float
+    positivity: PositivityReport | None
+    strength: float | None
+
+    def __str__(self) -> str:
+        used = f", using {', '.join(self.variables)}" if self.variables else ""
+        lines = [
+            f"Effect of {self.treatment}: {self.levels[0]} -> {self.levels[1]} on {self.outcome} ({self.method}{used})",
+            f"  difference {format_number(self.difference)}",
+        ]
+        if self.interval is not None:
+            low, high = (format_number(end) for end in self.interval)
+            lines[1] += f", {self.confidence:.0%} interval {low} to {high}"
+        if not np.isnan(self.means[0]):
+            low, high = (format_number(mean) for mean in self.means)
+            lines.append(f"  means      {low} and {high}")
+        if self.strength is not None:
+            lines.append(f"  strength   F = {format_number(self.strength)}")
+        if self.positivity is not None:
+            lines += [f"  {line}" for line in str(self.positivity).splitlines()]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def estimate_effect(
+    data: TableLike,
+    graph: AdjustableGraph,
+    outcome: str,
+    treatment: str,
+    *,
+    method: EffectMethod | MethodName | None = None,
+    levels: tuple[State, State] | None = None,
+    event: State | None = None,
+    bootstrap: Bootstrap | None = None,
+) -> EffectEstimate:
+    """E[Y | do(x')] - E[Y | do(x)], estimated from rows, with an interval.
+
+    The graph says what the method may do: sets, mediators and instruments are checked against it, or chosen by it among
+    the columns there are. Several graphs that data can't tell apart (a PDAG or PAG) will do for adjustment.
+
+    Parameters
+    ----------
+    data
+        Rows: a frame, columns, a file, a `Table` (which may have weights).
+    graph
+        A DAG, a causal graph, a network, or a PDAG, MAG or PAG.
+    outcome, treatment
+        Y and X.
+    method
+        A method or its name: `DoublyRobust` ("doubly-robust"), `Standardization`, `Weighting`, `PlugIn` ("plug-in"),
+        `FrontDoor` ("front-door"), `InstrumentalVariable` ("instrument"). Where left out: doubly robust if a set to
+        adjust for is there (standardisation for a continuous treatment), else by the front door, else by the estimand
+        that `identify` finds ("identified").
+    levels
+        x and x'; the two states of the treatment, or 0 and 1 for a continuous one, where left out.
+    event
+        The state of a discrete outcome whose probability is the mean; see `state_scores`.
+    bootstrap
+        How intervals are made; 200 resamples with a fixed seed by default.
+
+    Notes
+    -----
+    Discrete rows are counted once, so that a resample costs what its different rows do; regressions are fitted anew
+    for each.
+
+    Examples
+    --------
+    >>> rows = {"gender": ["m"] * 200 + ["f"] * 200, "drug": ([1] * 150 + [0] * 50) + ([1] * 50 + [0] * 150)}
+    >>> rows["cured"] = [1] * 105 + [0] * 45 + [1] * 40 + [0] * 10 + [1] * 10 + [0] * 40 + [1] * 60 + [0] * 90
+    >>> estimate = estimate_effect(rows, "gender -> drug -> cured; gender -> cured", "cured", "drug")
+    >>> estimate.variables, [round(mean, 3) for mean in estimate.means], round(estimate.difference, 3)
+    (('gender',), [0.6, 0.45], -0.15)
+    """
+    task = _task(data, graph, outcome, treatment, levels, event)
+    chosen = _method(method, task, graph)
+    prepared = chosen.prepare(task, graph)
+    means = prepared.estimate(prepared.weights)
+    plan = bootstrap or Bootstrap()
+    error, interval = _uncertainty(prepared, means.difference, plan)
+    return EffectEstimate(
+        outcome=outcome,
+        treatment=treatment,
+        levels=task.levels,
+        method=chosen.name,
+        variables=prepared.variables,
+        means=(means.low, means.high),
+        difference=means.difference,
+        standard_error=error,
+        interval=interval,
+        confidence=plan.confidence,
+        num_cases=float(prepared.weights.sum()),
+        positivity=prepared.positivity,
+        strength=prepared.strength,
+    )
+
+
+def _task(
+    data: TableLike,
+    graph: AdjustableGraph,
+    outcome: str,
+    treatment: str,
+    levels: tuple[State, State] | None,
+    event: State | None,
+) -> EffectTask:
+    table = Table.read(data)
+    if isinstance(graph, BayesianNetwork):
+        table = Table.read(table, {name: v for name, v in graph.variables.items() if name in table.variables})
+    read_problem(graph, outcome, treatment)  # refuses names that are not in the graph
+    for name in (outcome, treatment):
+        if name not in table.variables:
+            raise UnknownVariable.named(name, table.variables, "the data")
+    y, x = table.variables[outcome], table.variables[treatment]
+    scores = None if y.is_continuous and event is None else state_scores(y, event)
+    return EffectTask(table, y, x, read_levels(x, levels), scores)
+
+
+def _method(method: EffectMethod | MethodName | None, task: EffectTask, graph: AdjustableGraph) -> EffectMethod:
+    if isinstance(method, str):
+        if method not in _METHODS:
+            raise InvalidArgument(f"There is no method {method!r}.{suggestion(method, _METHODS)}")
+        return _METHODS[method]
+    if method is not None:
+        if not isinstance(method, EffectMethod):
+            raise InvalidArgument(f"method= is a method, such as DoublyRobust(), or its name, not {method!r}.")
+        return method
+    y, x, allowed = task.outcome.name, task.treatment.name, observed_nodes(task, graph)
+    if adjustment_set(graph, y, x, allowed=allowed) is not None:
+        return Standardization() if task.treatment.is_continuous else DoublyRobust()
+    known = read_as(graph, DAG, CausalGraph, PDAG, MAG, PAG)
+    if isinstance(known, DAG | CausalGraph) and front_door_set(known, y, x, allowed=allowed) is not None:
+        return FrontDoor()
+    if isinstance(known, DAG | CausalGraph):
+        return Identified()
+    raise InvalidArgument(
+        f"No columns of the data are a set to adjust for in all members of this {type(known).__name__}."
+    )
+
+
+def _uncertainty(
+    prepared: PreparedEstimate, difference: float, plan: Bootstrap
+) -> tuple[float | None, tuple[float, float] | None]:
+    """The standard error and the interval."""
+    if plan.resamples:
+        draws = _resampled(prepared, plan)
+        tail = (1.0 - plan.confidence) / 2
+        # Weibull's positions allow for the tails that few draws do not reach.
+        low, high = np.quantile(draws, [tail, 1.0 - tail], method="weibull").tolist()
+        return float(draws.std(ddof=1)), (low, high)
+    if prepared.standard_error is None:
+        return None, None
+    from scipy.special import ndtri
+
+    half = float(ndtri(0.5 + plan.confidence / 2)) * prepared.standard_error
+    return prepared.standard_error, (difference - half, difference + half)
+
+
+def _resampled(prepared: PreparedEstimate, plan: Bootstrap) -> Floats:
+    """The differences in resamples; those in which a level does not occur have none and are drawn without."""
+    rng = np.random.default_rng(plan.seed)
+    weights = prepared.weights
+    total = weights.sum()
+    num_cases = max(1, round(total))
+    draws = []
+    for _ in range(plan.resamples):
+        counts = rng.multinomial(num_cases, weights / total) * (total / num_cases)
+        draws.append(prepared.estimate(counts).difference)
+    known = np.array([draw for draw in draws if np.isfinite(draw)])
+    if len(known) < max(2, plan.resamples // 2):
+        raise InvalidArgument(
+            f"Only {len(known)} of {plan.resamples} resamples have cases of both levels: the rows are too few for an "
+            "interval. Give more rows, or Bootstrap(resamples=0)."
+        )
+    return known

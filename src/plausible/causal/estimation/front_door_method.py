@@ -1,0 +1,144 @@
+"""Estimates by the front door: how the treatment moves the mediators, and how these move the outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.causal.adjustment.front_door import check_front_door, front_door_set
+from plausible.causal.adjustment.problem import AdjustableGraph
+from plausible.causal.estimation.covariates import observed_nodes
+from plausible.causal.estimation.method import Means, PreparedEstimate
+from plausible.causal.estimation.regressions import linear_fit
+from plausible.causal.estimation.rows import EffectRows, EffectTask, effect_rows, totals
+from plausible.errors import InvalidArgument, PositivityViolation, UnknownVariable
+from plausible.graphs.causal_graph import read_causes
+
+__all__ = ["FrontDoor"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class FrontDoor:
+    """E[Y | do(x)] = Σ_m P(m | x) Σ_x' E[Y | x', m] P(x').
+
+    Where treatment or mediators are continuous, in linear models: the slopes of the mediators on the treatment times
+    those of the outcome on the mediators, with the treatment held.
+
+    Parameters
+    ----------
+    mediators
+        M; chosen by the graph where left out.
+
+    References
+    ----------
+    Pearl (1995), Causal diagrams for empirical research, Biometrika 82.
+    """
+
+    mediators: str | Iterable[str] | None = None
+
+    @property
+    def name(self) -> str:
+        """What the method is called."""
+        return "front-door"
+
+    def prepare(self, task: EffectTask, graph: AdjustableGraph) -> PreparedEstimate:
+        """Read the columns, check the graph, and refuse what can't be estimated."""
+        mediators = self._chosen(task, graph)
+        rows = effect_rows(task, mediators)
+        if task.treatment.is_continuous or rows.cell is None:
+            return _linear(task, rows, mediators)
+        _check_cells(task, rows, mediators)
+        codes = task.level_codes
+
+        def estimate(weights: Floats) -> Means:
+            return _from_counts(rows, codes, weights)
+
+        return PreparedEstimate(rows.weights, estimate, mediators)
+
+    def _chosen(self, task: EffectTask, graph: AdjustableGraph) -> tuple[str, ...]:
+        causes = read_causes(graph)
+        outcome, treatment = task.outcome.name, task.treatment.name
+        if self.mediators is None:
+            found = front_door_set(causes, outcome, treatment, allowed=observed_nodes(task, causes))
+            if found is None:
+                raise InvalidArgument(
+                    f"No columns of the data are a front-door set for the effect of {treatment!r} on {outcome!r}. "
+                    "Adjustment or an instrument may do, or identify() with a fitted network."
+                )
+            return tuple(name for name in task.table.variables if name in found)
+        names = (self.mediators,) if isinstance(self.mediators, str) else tuple(dict.fromkeys(self.mediators))
+        for name in names:
+            if name not in task.table.variables:
+                raise UnknownVariable.named(name, task.table.variables, "the data")
+        check = check_front_door(causes, outcome, treatment, names)
+        if not check.is_valid:
+            raise InvalidArgument(str(check))
+        return names
+
+
+def _tables(rows: EffectRows, weights: Floats) -> tuple[Floats, Floats]:
+    """How much each (treatment, stratum of mediators) weighs, and the sum of its outcomes."""
+    assert rows.cell is not None
+    treatment = rows.treatment.astype(np.int64)
+    shape = (int(treatment.max()) + 1, rows.num_cells)
+    place = treatment * rows.num_cells + rows.cell
+    size = shape[0] * shape[1]
+    return totals(place, weights, size).reshape(shape), totals(place, weights * rows.outcome, size).reshape(shape)
+
+
+def _from_counts(rows: EffectRows, codes: tuple[int, int], weights: Floats) -> Means:
+    counts, sums = _tables(rows, weights)
+    of_treatment = counts.sum(axis=1)
+    means = sums / np.where(counts > 0, counts, 1.0)
+    # In a resample a cell can be empty: its treatment then does not count in that stratum.
+    present = of_treatment[:, None] * (counts > 0)
+    outcome = (present * means).sum(axis=0) / np.maximum(present.sum(axis=0), 1e-300)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return Means.of([float(counts[code] @ outcome / of_treatment[code]) for code in codes])
+
+
+def _check_cells(task: EffectTask, rows: EffectRows, mediators: tuple[str, ...]) -> None:
+    counts, _ = _tables(rows, rows.weights)
+    for level, code in zip(task.levels, task.level_codes, strict=True):
+        if code >= len(counts) or not counts[code].any():
+            raise InvalidArgument(f"No row has {task.treatment.name}={level!r}: the data do not tell what it does.")
+    occurring = np.flatnonzero(counts.any(axis=1))
+    used = counts[list(task.level_codes)].any(axis=0)
+    for code in occurring.tolist():
+        for cell in np.flatnonzero(used & (counts[code] == 0)).tolist():
+            variables = [task.table.variables[name] for name in mediators]
+            states = {v.name: v.states[i] for v, i in zip(variables, rows.cell_states[cell].tolist(), strict=True)}
+            place = ", ".join(f"{name}={state!r}" for name, state in states.items())
+            state = task.treatment.states[code]
+            raise PositivityViolation(
+                f"No case with {place} has {task.treatment.name}={state!r}, so the data do not tell what the "
+                "mediators do there. Merge states, or take other mediators.",
+                [{**states, task.treatment.name: state}],
+            )
+
+
+def _linear(task: EffectTask, rows: EffectRows, mediators: tuple[str, ...]) -> PreparedEstimate:
+    discrete = [name for name in mediators if not task.table.variables[name].is_continuous]
+    if any(task.table.variables[name].num_states > 2 for name in discrete) or (
+        not task.treatment.is_continuous and task.treatment.num_states > 2
+    ):
+        raise InvalidArgument(
+            "With continuous and discrete variables the front door is linear: discrete ones can have two states only."
+        )
+    ones, others = rows.design[:, :1], rows.design[:, 1:]
+    levels = np.array(task.levels if task.treatment.is_continuous else task.level_codes, dtype=np.float64)
+
+    def estimate(weights: Floats) -> Means:
+        causes = np.column_stack([ones, rows.treatment])
+        moves = np.array([linear_fit(causes, column, weights)[1] for column in others.T])
+        effects = linear_fit(np.column_stack([causes, others]), rows.outcome, weights)[2:]
+        slope, total = float(moves @ effects), weights.sum()
+        middle = float(weights @ rows.outcome / total) - slope * float(weights @ rows.treatment / total)
+        return Means.of(middle + slope * levels)
+
+    return PreparedEstimate(rows.weights, estimate, mediators)

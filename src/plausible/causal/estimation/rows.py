@@ -1,0 +1,158 @@
+"""The columns of a table that an estimate needs, as numbers; equal rows are kept once, with their weight."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.data.table import Table
+from plausible.errors import InvalidArgument, NotSupported, TooLarge
+from plausible.variables import State, Variable
+
+__all__ = ["EffectRows", "EffectTask", "design_of", "effect_rows", "refuse_unusable", "totals"]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EffectTask:
+    """What is to be estimated from what.
+
+    Attributes
+    ----------
+    table
+        The data.
+    outcome, treatment
+        Y and X.
+    levels
+        x and x', to compare.
+    scores
+        What each state of a discrete outcome counts for.
+    """
+
+    table: Table
+    outcome: Variable
+    treatment: Variable
+    levels: tuple[State, State]
+    scores: Floats | None
+
+    @property
+    def level_codes(self) -> tuple[int, int]:
+        """The positions of the levels among the states of a discrete treatment."""
+        return self.treatment.index(self.levels[0]), self.treatment.index(self.levels[1])
+
+    def numbers(self, name: str) -> Floats:
+        """A column as numbers: states of the outcome by their scores, other states by their positions."""
+        column = self.table.column(name)
+        if name == self.outcome.name and self.scores is not None:
+            return np.asarray(self.scores[column])
+        return np.asarray(column, dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EffectRows:
+    """Different rows of the columns that matter; all arrays have an entry, or a line, for each.
+
+    Attributes
+    ----------
+    outcome
+        Y as a number.
+    treatment
+        X: the position of its state, or its number.
+    design
+        The covariates for regressions: ones, then an indicator for each state but the first, or the number itself less
+        its mean, in units of its standard deviation.
+    cell
+        Which joint state of the covariates it is; `None` where some are continuous.
+    cell_states
+        For each cell the positions of the covariates' states.
+    weights
+        How many cases it stands for.
+    """
+
+    outcome: Floats
+    treatment: Floats
+    design: Floats
+    cell: Codes | None
+    cell_states: Codes
+    weights: Floats
+
+    @property
+    def num_cells(self) -> int:
+        """How many joint states of the covariates occur."""
+        return len(self.cell_states)
+
+
+def refuse_unusable(table: Table, names: Iterable[str]) -> None:
+    """Refuse columns with missing cells, and rows in which a variable was set from outside."""
+    for name in names:
+        if name in table.missing:
+            raise InvalidArgument(
+                f"{name!r} is missing in {table.missing[name]} of {table.num_rows} rows. Leave these rows out, impute "
+                "them (learn.impute), or estimate with method=PlugIn(), which completes them."
+            )
+        if name in table.interventions:
+            raise NotSupported(
+                f"In some rows {name!r} was set from outside, which this method can't use. Leave these rows out, or "
+                "estimate with method=PlugIn()."
+            )
+    if not table.total > 0:
+        raise InvalidArgument("There are no rows to estimate from.")
+
+
+def effect_rows(task: EffectTask, covariates: Sequence[str]) -> EffectRows:
+    """The rows of a task with some covariates, which must be complete.
+
+    Parameters
+    ----------
+    task
+        What is to be estimated.
+    covariates
+        What is adjusted for.
+    """
+    table = task.table
+    names = [task.outcome.name, task.treatment.name, *covariates]
+    refuse_unusable(table, names)
+    columns = np.stack([task.numbers(name) for name in names])
+    weights = np.ones(table.num_rows) if table.weights is None else np.asarray(table.weights)
+    if table.num_rows and not any(table.variables[name].is_continuous for name in names):
+        columns, place = np.unique(columns, axis=1, return_inverse=True)
+        weights = totals(place.reshape(-1), weights, columns.shape[1])
+    columns, weights = columns[:, weights > 0], weights[weights > 0]
+    variables = [table.variables[name] for name in covariates]
+    cell, states = _cells(columns[2:], variables)
+    return EffectRows(columns[0], columns[1], design_of(columns[2:], variables, weights), cell, states, weights)
+
+
+def totals(place: Codes, values: Floats, size: int) -> Floats:
+    """The sum of the values at each place."""
+    return np.asarray(np.bincount(place, weights=values, minlength=size), dtype=np.float64)
+
+
+def design_of(columns: Floats, variables: Sequence[Variable], weights: Floats) -> Floats:
+    """Columns for a regression on covariates: ones, indicators of states, numbers on their scale."""
+    blocks = [np.ones((1, columns.shape[1]))]
+    for variable, column in zip(variables, columns, strict=True):
+        if variable.is_continuous:
+            centred = column - np.average(column, weights=weights)
+            scale = float(np.sqrt(np.average(centred**2, weights=weights)))
+            blocks.append(centred[None] / (scale or 1.0))
+        else:
+            blocks.append((column == np.arange(1, variable.num_states)[:, None]).astype(np.float64))
+    design = np.concatenate(blocks)
+    if len(design) > 2000:
+        raise TooLarge(f"The covariates need {len(design)} columns in a regression; 2000 will do. Adjust for fewer.")
+    return np.ascontiguousarray(design.T)
+
+
+def _cells(columns: Floats, variables: Sequence[Variable]) -> tuple[Codes | None, Codes]:
+    if any(variable.is_continuous for variable in variables):
+        return None, np.zeros((0, len(variables)), dtype=np.int64)
+    if not variables:
+        return np.zeros(columns.shape[1], dtype=np.int64), np.zeros((1, 0), dtype=np.int64)
+    states, cell = np.unique(columns.astype(np.int64), axis=1, return_inverse=True)
+    return cell.reshape(-1), np.ascontiguousarray(states.T)

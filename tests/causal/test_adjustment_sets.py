@@ -1,0 +1,324 @@
+"""Sets to adjust for, front-door sets and instruments against exhaustive search by definition."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import adjustment_oracle as oracle
+from calculus_oracle import LatentModel, causal_graph, parts_of, random_causes
+from marked_graph_oracles import ancestors, is_separated, subsets
+from plausible import BayesianNetwork, TableCPD
+from plausible.causal.adjustment.criteria import check_adjustment, is_adjustment_set
+from plausible.causal.adjustment.front_door import check_front_door, front_door_set, front_door_sets
+from plausible.causal.adjustment.instruments import check_instrument, instruments
+from plausible.causal.adjustment.sets import adjustment_set, adjustment_sets, optimal_adjustment_set
+from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
+from plausible.graphs import DAG, CausalGraph
+
+STUDENT = DAG("D -> G <- I -> S; G -> J; S -> J")
+IDENTIFIABLE = {
+    "a": "X -> Y; X -> Z -> Y; Z <-> Y",
+    "b": "Z -> X; Z -> Y; X -> Y; Z <-> Y",
+    "c": "Z -> X; Z -> Y; X -> Y; Z <-> X",
+    "d": "X -> Z -> Y; X <-> Y",
+    "e": "X -> Y; X -> Z1 -> Y; Z1 -> Z2 -> Y; X <-> Z2; Z1 <-> Y",
+    "f": "Z2 -> X -> Z1 -> Y; Z2 -> Z1; Z2 -> Z3 -> Y; Z2 <-> X; Z2 <-> Y; X <-> Z3; X <-> Y",
+}
+NOT_IDENTIFIABLE = (
+    "X -> Y; X <-> Y",
+    "X -> Z -> Y; X <-> Z",
+    "X -> Z -> Y; X -> Y; X <-> Z",
+    "X -> Y; Z -> Y; X <-> Z; Z <-> Y",
+    "Z -> X -> Y; X <-> Z; Z <-> Y",
+    "X -> Z -> Y; X <-> Y; Z <-> Y",
+    "X -> Z1 -> Y; Z2 -> Y; X <-> Z2; Z1 <-> Z2",
+    "Z -> X -> W -> Y; X <-> Z; X <-> Y; W <-> Z; Z <-> Y",
+)
+
+
+def _cases(seed, number, max_nodes=5):
+    """Random causal graphs with one or two treatments and outcomes."""
+    rng = np.random.default_rng(seed)
+    for _ in range(number):
+        size = int(rng.integers(2, max_nodes + 1))
+        nodes = "ABCDE"[:size]
+        edges = oracle.random_edges(rng, nodes, rng.uniform(0.2, 0.8), rng.uniform(0, 0.5))
+        num_treatments = int(rng.integers(1, min(3, size)))
+        num_outcomes = 1 + int(rng.random() < 0.3 and num_treatments + 2 <= size)
+        x, y = nodes[:num_treatments], nodes[num_treatments : num_treatments + num_outcomes]
+        yield rng, nodes, edges, CausalGraph(edges, nodes=list(nodes)), list(x), list(y)
+
+
+def _chosen(nodes, x, y, is_right):
+    return {frozenset(given) for given in subsets(v for v in nodes if v not in (*x, *y)) if is_right(list(given))}
+
+
+def test_valid_sets_are_those_of_the_definition_and_minimal_ones_are_all_found():
+    """Exhaustive search over all subsets, with every proper path looked at."""
+    num_right = 0
+    for rng, nodes, edges, graph, x, y in _cases(1, 300):
+        right = oracle.valid_sets(nodes, edges, x, y)
+        assert _chosen(nodes, x, y, lambda given: is_adjustment_set(graph, y, x, given)) == right  # noqa: B023
+        listed = list(adjustment_sets(graph, y, x, limit=None))
+        assert len(listed) == len(set(listed))
+        assert set(listed) == oracle.minimal(right)
+        one = adjustment_set(graph, y, x)
+        assert one in oracle.minimal(right) if right else one is None
+        costs = {node: float(rng.integers(0, 4)) for node in nodes}
+        cheapest = adjustment_set(graph, y, x, costs=costs)
+        if right:
+            assert cheapest in oracle.minimal(right)
+            assert sum(map(costs.get, cheapest)) == min(sum(map(costs.get, members)) for members in right)
+        num_right += bool(right)
+    assert num_right > 60
+
+
+def test_included_and_allowed_nodes_restrict_the_sets():
+    """Of the valid sets, those between the two bounds; minimal means that nothing but what is included can go."""
+    for rng, nodes, edges, graph, x, y in _cases(2, 150):
+        others = [node for node in nodes if node not in (*x, *y)]
+        included = {node for node in others if rng.random() < 0.3}
+        allowed = {node for node in others if rng.random() < 0.7}
+        right = {
+            members for members in oracle.valid_sets(nodes, edges, x, y) if included <= members <= included | allowed
+        }
+        assert set(adjustment_sets(graph, y, x, included=included, allowed=allowed)) == oracle.minimal(right)
+
+
+def test_back_door_sets_are_those_of_the_definition():
+    """No descendant of the treatment, and every path that enters it blocked."""
+    for _, nodes, edges, graph, x, y in _cases(3, 200):
+        if len(x) == len(y) == 1:
+            right = oracle.back_door_sets(nodes, edges, x[0], y[0])
+            found = _chosen(nodes, x, y, lambda given: is_adjustment_set(graph, y, x, given, "back-door"))  # noqa: B023
+            assert found == right
+            assert set(adjustment_sets(graph, y, x, criterion="back-door")) == oracle.minimal(right)
+
+
+def test_adjustment_equals_the_effect_exactly_for_the_sets_that_pass():
+    """Σ_w P(y | x, w) P(w) against the mutilated latent model: equal if the criterion holds, else not."""
+    rng = np.random.default_rng(4)
+    for _ in range(60):
+        size = int(rng.integers(3, 5))
+        graph = causal_graph(size, *random_causes(rng, size))
+        model = LatentModel(rng, graph.nodes, *parts_of(graph))
+        x, y, *others = graph.nodes
+        effect = model.probability([y], [x])
+        for given in subsets(others):
+            marginal = model.probability(given) if given else 1.0
+            adjusted = (model.probability([y], given=[x, *given]) * marginal).sum(axis=model.axes(given), keepdims=True)
+            same = np.abs(adjusted - effect).max() < 1e-10
+            assert same == is_adjustment_set(graph, y, x, given), (graph, given)
+
+
+def test_optimal_set_is_right_and_has_the_least_variance_in_linear_models():
+    """The residual variance ratio that makes up the asymptotic variance of least squares (Henckel et al. 2022)."""
+    rng = np.random.default_rng(5)
+    num_compared = 0
+    for _ in range(60):
+        nodes = "XYABC"
+        edges = oracle.random_edges(rng, nodes, 0.5, 0.0)
+        best = optimal_adjustment_set(CausalGraph(edges, nodes=list(nodes)), "Y", "X")
+        right = oracle.valid_sets(nodes, edges, ["X"], ["Y"])
+        if "X" not in ancestors(edges, "Y"):
+            assert best is None
+            continue
+        assert (best in right) if right else best is None
+        if not right:
+            continue
+        matrix = np.zeros((5, 5))
+        for a, _, b in edges:
+            matrix[nodes.index(b), nodes.index(a)] = rng.uniform(0.5, 1.5)
+        inverse = np.linalg.inv(np.eye(5) - matrix)
+        covariance = inverse @ np.diag(rng.uniform(0.5, 2, 5)) @ inverse.T
+        variances = {members: _slope_variance(covariance, nodes, members) for members in right}
+        assert variances[best] <= min(variances.values()) * (1 + 1e-9)
+        num_compared += len(right) > 1
+    assert num_compared > 10
+
+
+def _slope_variance(covariance, nodes, members):
+    def residual(target, given):
+        places = [nodes.index(node) for node in given]
+        target = nodes.index(target)
+        if not places:
+            return covariance[target, target]
+        cross = covariance[target, places]
+        return covariance[target, target] - cross @ np.linalg.solve(covariance[np.ix_(places, places)], cross)
+
+    return residual("Y", ["X", *members]) / residual("X", list(members))
+
+
+def test_front_door_sets_are_those_of_the_definition():
+    """Pearl's three conditions, path by path; the minimal one has no smaller one inside."""
+    num_found = 0
+    for _, nodes, edges, graph, x, y in _cases(6, 200):
+        right = oracle.front_door_sets(nodes, edges, x, y)
+        assert set(front_door_sets(graph, y, x, limit=None)) == right
+        found = _chosen(nodes, x, y, lambda given: check_front_door(graph, y, x, given).is_valid)  # noqa: B023
+        assert found == right
+        one = front_door_set(graph, y, x)
+        assert one in oracle.minimal(right) if right else one is None
+        num_found += any(right)
+    assert num_found > 10
+
+
+def test_instruments_are_found_wherever_there_is_one():
+    """By definition, over all variables and conditions; every one found is one."""
+    num_found = 0
+    rng = np.random.default_rng(7)
+    for _ in range(120):
+        nodes = "XYABC"[: int(rng.integers(3, 6))]
+        edges = oracle.random_edges(rng, nodes, rng.uniform(0.2, 0.7), rng.uniform(0, 0.4))
+        graph = CausalGraph(edges, nodes=list(nodes))
+        right = _instruments_by_definition(nodes, edges)
+        for z in nodes[2:]:
+            for given in subsets(node for node in nodes[2:] if node != z):
+                check = check_instrument(graph, z, "Y", "X", list(given))
+                assert check.is_valid == ((z, frozenset(given)) in right)
+        found = [(each.node, each.given) for each in instruments(graph, "Y", "X")]
+        assert bool(found) == bool(right)
+        assert set(found) <= right
+        num_found += bool(found)
+    assert num_found > 20
+
+
+def _instruments_by_definition(nodes, edges):
+    forbidden = oracle.forbidden_nodes(nodes, edges, ["X"], ["Y"])
+    paths = [path for path in oracle.proper_paths(edges, ["X"], ["Y"]) if oracle.is_causal(path)]
+    cut = [edge for edge in edges if edge not in [path[0] for path in paths]]
+    return {
+        (z, frozenset(given))
+        for z in nodes[2:]
+        for given in subsets(node for node in nodes[2:] if node != z)
+        if not forbidden & {z, *given} and is_separated(cut, z, "Y", given) and not is_separated(cut, z, "X", given)
+    }
+
+
+def test_expressions_of_valid_checks_evaluate_to_the_effect():
+    """On random networks Σ_w P(y | x, w) P(w) and the front-door formula equal the mutilated network; else refused."""
+    rng = np.random.default_rng(9)
+    chain = DAG("C -> X -> M -> Y; C -> Y; B -> C; B -> M")
+    network = _random_network(rng, chain)
+    effect = np.stack([network.query("Y", do={"X": value}).values for value in (0, 1)])
+    for given in subsets(["C", "M", "B"]):
+        check = check_adjustment(chain, "Y", "X", given)
+        if check.is_valid:
+            found = check.expression.evaluate(network).reorder(["X", "Y"])
+            np.testing.assert_allclose(found.values, effect, atol=1e-12)
+        else:
+            with pytest.raises(InvalidArgument, match="not right to adjust for"):
+                _ = check.expression
+    network = _random_network(rng, DAG("U -> X -> M -> Y; U -> Y"))
+    effect = np.stack([network.query("Y", do={"X": value}).values for value in (0, 1)])
+    check = check_front_door("X -> M -> Y; X <-> Y", "Y", "X", "M")
+    np.testing.assert_allclose(check.expression.evaluate(network).reorder(["X", "Y"]).values, effect, atol=1e-12)
+    with pytest.raises(InvalidArgument, match="front-door criterion"):
+        _ = check_front_door("X -> M -> Y; M <-> Y", "Y", "X", "M").expression
+
+
+def _random_network(rng, dag):
+    cpds = [
+        TableCPD(node, rng.dirichlet(np.ones(2), size=[2] * len(dag.parents(node))), list(dag.parents(node)))
+        for node in dag.nodes
+    ]
+    return BayesianNetwork(*cpds)
+
+
+# --- worked graphs ---
+
+
+@pytest.mark.parametrize(
+    ("name", "sets"), [("a", [set()]), ("b", [{"Z"}]), ("c", [{"Z"}]), ("d", []), ("e", []), ("f", [])]
+)
+def test_adjustment_in_the_identifiable_figures(name, sets):
+    """(a) needs nothing, (b) and (c) need Z, (d), (e) and (f) can't be had by adjustment."""
+    assert [set(found) for found in adjustment_sets(IDENTIFIABLE[name], "Y", "X")] == sets
+
+
+def test_front_door_in_the_identifiable_figures():
+    """Only (d), and trivially none of the others, has a front-door set."""
+    found = {name: front_door_set(text, "Y", "X") for name, text in IDENTIFIABLE.items()}
+    assert found == {"a": None, "b": None, "c": None, "d": {"Z"}, "e": None, "f": None}
+
+
+@pytest.mark.parametrize("text", NOT_IDENTIFIABLE)
+def test_what_is_not_identifiable_has_no_set(text):
+    """Neither criterion holds in a graph whose effect is not identifiable."""
+    assert adjustment_set(text, "Y", "X") is None
+    assert front_door_set(text, "Y", "X") is None
+
+
+def test_a_joint_intervention_can_have_a_set_where_single_ones_have_none():
+    """Exercise 21.5: in figure 21.4 (g) P(Y | do X, do Z1) is had by adjustment, P(Y | do X) is not identifiable."""
+    graph = "X -> Z1 -> Y; Z2 -> Y; X <-> Z2; Z1 <-> Z2"
+    assert adjustment_set(graph, "Y", "X") is None
+    assert adjustment_set(graph, "Y", ["X", "Z1"]) == {"Z2"}
+    assert adjustment_set(graph, "Y", "Z1") is not None
+
+
+def test_student_has_the_back_door_trail_of_the_text():
+    """G <- I -> S -> J is open; S, or I, closes it."""
+    check = check_adjustment(STUDENT, outcome="J", treatment="G")
+    assert str(check.trail) == "G <- I -> S -> J"
+    assert "G <- I -> S -> J is open" in str(check)
+    assert {frozenset("I"), frozenset("S")} == set(adjustment_sets(STUDENT, "J", "G"))
+    assert optimal_adjustment_set(STUDENT, "J", "G") == {"S"}
+
+
+def test_descendants_are_named():
+    """What lies on or below a causal path is told."""
+    check = check_adjustment("X -> M -> Y; M -> N", "Y", "X", given=["N"])
+    assert not check.is_valid
+    assert check.forbidden == ("N",)
+    assert "N lies on or below a causal path" in str(check)
+    below = check_adjustment("X -> Y; X -> D", "Y", "X", given="D", criterion="back-door")
+    assert below.forbidden == ("D",)
+    assert is_adjustment_set("X -> Y; X -> D", "Y", "X", given="D")
+
+
+def test_degenerate_graphs():
+    """No edge, no path, and effects against the arrows."""
+    graph = CausalGraph(nodes=["X", "Y", "Z"])
+    assert adjustment_set(graph, "Y", "X") == frozenset()
+    assert front_door_set(graph, "Y", "X") == frozenset()
+    assert list(instruments(graph, "Y", "X")) == []
+    assert adjustment_set("Y -> X", "Y", "X") is None
+    assert optimal_adjustment_set("Y -> X", "Y", "X") is None
+    assert list(adjustment_sets("A -> X -> Y; A -> Y", "Y", "X", limit=0)) == []
+
+
+def test_mistakes_are_told():
+    """Unknown nodes, overlaps, empty sides, costs, criteria, kinds of graphs."""
+    with pytest.raises(UnknownVariable, match="'Q'"):
+        adjustment_set("X -> Y", "Y", "Q")
+    with pytest.raises(InvalidArgument, match="both in outcome="):
+        adjustment_set("X -> Y", "Y", ["X", "Y"])
+    with pytest.raises(InvalidArgument, match="treatment= is empty"):
+        adjustment_set("X -> Y", "Y", [])
+    with pytest.raises(InvalidArgument, match="'X' can't be both"):
+        adjustment_set("X -> Y", "Y", "X", included="X")
+    with pytest.raises(InvalidArgument, match="'Z' the cost -1"):
+        adjustment_set("X -> Y; Z -> Y", "Y", "X", costs={"Z": -1})
+    with pytest.raises(UnknownVariable, match="costs="):
+        adjustment_set("X -> Y", "Y", "X", costs={"Q": 1})
+    with pytest.raises(InvalidArgument, match="no criterion 'backdoor'"):
+        check_adjustment("X -> Y", "Y", "X", criterion="backdoor")
+    with pytest.raises(NotSupported, match="'X <-> Z'"):
+        optimal_adjustment_set("X -> Y; X <-> Z", "Y", "X")
+    with pytest.raises(InvalidArgument, match="treatment= takes one node"):
+        check_instrument("Z -> X -> Y; Z -> W", "Z", "Y", ["X", "W"])
+
+
+def test_long_graphs_take_little():
+    """All questions about 400 nodes: polynomial in code, too."""
+    rng = np.random.default_rng(8)
+    edges = [(int(j), "->", i) for i in range(1, 400) for j in rng.choice(i, size=min(i, 3), replace=False)]
+    graph = CausalGraph(edges, nodes=range(400))
+    members = adjustment_set(graph, 390, 200)
+    assert is_adjustment_set(graph, 390, 200, members)
+    assert len(list(adjustment_sets(graph, 390, 200, limit=20))) == 20
+    cheapest = adjustment_set(graph, 390, 200, costs={})
+    assert len(cheapest) <= len(members)
+    assert front_door_set(graph, 390, 200) is not None
