@@ -39,7 +39,7 @@ def engine_kinds() -> dict[str, Any]:
     >>> sorted(name for name in engine_kinds() if name.startswith("Alpha"))
     ['AlphaBetaSwap', 'AlphaExpansion']
     """
-    names = plausible.dir(inference)
+    names = dir(plausible.inference)
     return {name: kind for name in names if _is_engine(kind := getattr(plausible.inference, name))}
 
 

@@ -1,4 +1,4 @@
-"""Logarithms of ratios of gamma functions, without differences of large numbers."""
+"""Logarithms of ratios of gamma functions, whose absolute error is that of rounding however large the arguments are."""
 
 from __future__ import annotations
 

@@ -24,8 +24,9 @@ class CandidateEstimate(NamedTuple):
     value
         From the mean of 1 / P(D) over candidates.
     error
-        The standard error of `value` that the chains of completions have, their autocorrelation included; zero where
-        completions have their posterior weights, NaN where there are too few.
+        The standard error of `value` that the chains of completions have, their autocorrelation included, or how far
+        candidates are from each other where that is more; zero where completions have their posterior weights, NaN
+        where there are too few. Modes that no chain visits are not seen.
     by_candidate
         log P(D) as each candidate gives it.
     """
@@ -70,7 +71,10 @@ def candidate_estimate(
     found = -np.logaddexp.reduce(inverses + weights, axis=1)
     by_completion = np.logaddexp.reduce(inverses, axis=0) - np.log(len(candidates))
     value = -float(np.logaddexp.reduce(by_completion + weights))
-    error = 0.0 if log_weights is not None else _error(np.exp(by_completion + value).reshape(completions.shape[:2]))
+    error = 0.0
+    if log_weights is None:
+        apart = float(np.sqrt(np.mean((found - value) ** 2)))
+        error = max(apart, _error(np.exp(by_completion + value).reshape(completions.shape[:2])))
     return CandidateEstimate(value, error, tuple(found.tolist()))
 
 

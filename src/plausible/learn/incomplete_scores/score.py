@@ -30,6 +30,9 @@ _AT_RANDOM = "cells are missing at random"
 _MAXIMUM = "EM found the greatest maximum"
 #: Of completions, by which the candidate method estimates the density at its candidates.
 _NUM_CHAINS = 2
+#: Below so many pseudo-counts chains of completions seldom leave the mode that they are in.
+_SMALL = 0.1
+_STICKY = f"the chains visit all modes, though pseudo-counts are below {_SMALL}: the error can't tell"
 _ONE_ORDER = "one order of hidden states stands for all"
 
 
@@ -273,6 +276,7 @@ def _candidate(task: ScoreTask) -> _Scored:
     found = candidate_estimate(task, np.vstack([task.theta, means]), drawn)
     notes = (
         f"{drawn.shape[0] * drawn.shape[1]} completions near the fit stand for all, up to the order of hidden states",
+        *((_STICKY,) if task.pseudo_counts.min() < _SMALL else ()),
     )
     return _Scored({"log marginal likelihood": found.value}, (*_fitted(task.fit), *notes), found.error, task.fit)
 
