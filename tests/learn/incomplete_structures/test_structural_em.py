@@ -13,7 +13,7 @@ from incomplete_rows import holes, oracle_bic
 from network_oracle import random_network
 from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
-from plausible.errors import CyclicGraph, InvalidArgument, NotSupported
+from plausible.errors import CyclicGraph, InvalidArgument
 from plausible.graphs import DAG
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import learn_em
@@ -125,8 +125,6 @@ def test_numbers_are_completed_by_the_gaussian_of_all_columns():
     columns = {"x": x, "y": 2 * x + rng.normal(size=400), "z": rng.normal(size=400)}
     lost = {name: np.where(rng.random(400) < 0.2, np.nan, column) for name, column in columns.items()}
     assert set(learn_structure(lost).graph.skeleton().edges) == {("x", "y")}
-    with pytest.raises(NotSupported, match="complete-rows"):
-        learn_structure({**lost, "s": [None, *["a", "b", "a"] * 133]})
 
 
 def test_statistics_are_data_too_and_wrong_words_are_refused():
@@ -323,8 +321,6 @@ def test_tables_of_numbers_are_scored_by_available_cells_too(missing):
     lost = {name: np.where(rng.random(400) < 0.2, np.nan, column) for name, column in columns.items()}
     found = learn_structure(lost, missing=missing)
     assert set(found.graph.skeleton().edges) == {("x", "y")}
-    with pytest.raises(NotSupported, match="--missing complete-rows"):
-        learn_structure({**lost, "s": [None, *["a", "b", "a"] * 133]}, missing=missing)
 
 
 def test_pairwise_correlations_that_contradict_each_other_are_made_positive_definite():

@@ -1,19 +1,20 @@
-"""Scores of numbers from the rows that happen to have them: family by family, or pair by pair."""
+"""Scores of tables with numbers from the rows that happen to have them: family by family, or pair by pair."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plausible.data.moment_statistics import Moments, MomentStatistics
 from plausible.data.table import Table
+from plausible.data.table_statistics import TableStatistics
 from plausible.errors import InvalidArgument
-from plausible.learn.scores.gaussian import GaussianScore
-from plausible.learn.scores.score import FamilyScores
+from plausible.learn.scores.score import FamilyScores, Score
 
-__all__ = ["AvailableNumberScores", "pairwise_moments"]
+__all__ = ["AvailableRowScores", "pairwise_moments"]
 
 Floats = NDArray[np.float64]
 
@@ -47,23 +48,32 @@ def pairwise_moments(table: Table) -> MomentStatistics:
     return MomentStatistics(dict(table.variables), moments)
 
 
-class AvailableNumberScores(FamilyScores):
-    """Scores of families of numbers, each in the rows that are complete in it.
+class AvailableRowScores(FamilyScores):
+    """Scores of families of numbers, or of numbers and states, each in the rows that are complete in it.
 
     What a parent gains is told, as by `SeparateScores`, by the rows that have the family, and is scaled up to all rows.
 
     Parameters
     ----------
     score
-        A Gaussian score.
+        A Gaussian score, or a conditional Gaussian one.
     table
-        Numbers, NaN where missing.
+        Rows with missing cells.
+
+    Examples
+    --------
+    >>> from plausible.learn.scores.conditional_gaussian import ConditionalGaussian
+    >>> rows = {"drug": ["no", None, "no", "yes", "yes", "yes"] * 2, "effect": [0.1, -0.2, 0.3, None, 5.2, 5.0] * 2}
+    >>> scores = AvailableRowScores(ConditionalGaussian(), Table.read(rows))
+    >>> scores.family("effect", ["drug"]) > scores.family("effect", [])
+    True
     """
 
-    __slots__ = ("_kept", "_score", "_table")
+    __slots__ = ("_has", "_kept", "_score", "_table")
 
-    def __init__(self, score: GaussianScore, table: Table) -> None:
+    def __init__(self, score: Score, table: Table) -> None:
         self._score, self._table = score, table
+        self._has = {name: _observed(table.column(name)) for name in table.variables}
         self._kept: dict[tuple[str, frozenset[str]], float] = {}
         _refuse_few(table, (~np.isnan(table.numbers)).astype(np.float64) @ (~np.isnan(table.numbers)).T)
 
@@ -81,21 +91,29 @@ class AvailableNumberScores(FamilyScores):
         return self._kept[key]
 
     def _scored(self, child: str, parents: Sequence[str]) -> float:
-        places = [self._table.continuous.index(name) for name in (*parents, child)]
-        rows = np.flatnonzero(~np.isnan(self._table.numbers[places]).any(axis=0))
-        scale = self._table.num_rows / max(len(rows), 1)
-        if parents and len(rows) <= len(places):
+        family = [*parents, child]
+        rows = np.logical_and.reduce([self._has[name] for name in family])
+        if parents and np.count_nonzero(rows) <= len(family):
             return -np.inf
-        there = self._on(rows, [*parents, child])
-        whole = there.family(child, parents)
+        there = self._score.on(TableStatistics(self._table.select(family).take(rows)))
+        whole, scale = there.family(child, parents), self._scale(child, rows)
+        if not np.isfinite(whole):
+            return -np.inf
         without = [[*parents[:place], *parents[place + 1 :]] for place in range(len(parents))]
         gained = (self.family(child, others) + scale * (whole - there.family(child, others)) for others in without)
         return min(gained, default=scale * whole)
 
-    def _on(self, rows: NDArray[np.intp], names: Sequence[str]) -> FamilyScores:
-        places = [self._table.continuous.index(name) for name in names]
-        moments = Moments.of_rows(self._table.numbers[places][:, rows])
-        return self._score.on(MomentStatistics({name: self._table.variables[name] for name in names}, moments))
+    def _scale(self, child: str, rows: NDArray[np.bool_]) -> float:
+        """How often some rows go into all, those in which the child was set aside."""
+        free = ~self._table.interventions.get(child, np.zeros(self._table.num_rows, dtype=np.bool_))
+        weights = free * (1.0 if self._table.weights is None else self._table.weights)
+        there = float(weights[rows].sum())
+        return float(weights.sum()) / there if there > 0 else 1.0
+
+
+def _observed(column: NDArray[Any]) -> NDArray[np.bool_]:
+    """For each cell, a position or a number, whether it is there."""
+    return ~np.isnan(column) if np.issubdtype(column.dtype, np.floating) else column >= 0
 
 
 def _refuse_few(table: Table, pairs: Floats) -> None:

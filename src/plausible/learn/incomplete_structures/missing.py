@@ -25,8 +25,10 @@ from plausible.learn.incomplete_structures.available import (
     SeparateScores,
     complete_rows,
 )
-from plausible.learn.incomplete_structures.available_numbers import AvailableNumberScores, pairwise_moments
+from plausible.learn.incomplete_structures.available_numbers import AvailableRowScores, pairwise_moments
 from plausible.learn.incomplete_structures.completion import GraphJudge, completed_statistics, usual_prior
+from plausible.learn.incomplete_structures.drawn_completions import drawn_completions
+from plausible.learn.incomplete_structures.mixed_structures import MixedJudge, first_graph, mixed_init, mixed_step
 from plausible.learn.incomplete_structures.runs import run_steps
 from plausible.learn.incomplete_structures.starts import start_graph
 from plausible.learn.incomplete_structures.structural_em import (
@@ -36,6 +38,7 @@ from plausible.learn.incomplete_structures.structural_em import (
     sem_step,
 )
 from plausible.learn.missingness.gaussian_em import fit_gaussian
+from plausible.learn.scores.conditional_gaussian import ConditionalGaussian
 from plausible.learn.scores.gaussian import GaussianScore
 from plausible.learn.scores.score import FamilyScores
 from plausible.learn.structures.methods import StructureSearch
@@ -67,6 +70,8 @@ def treat_missing(table: Table, search: StructureSearch, missing: Missing) -> Tr
         rules = missing if isinstance(missing, SEMRules) else SEMRules()
         if not table.continuous:
             return _by_structural_em(table, search, rules)
+        if table.discrete or isinstance(search.score, ConditionalGaussian):
+            return _by_draws(table, search, rules)
         return _by_gaussian(table, search)
     if missing not in get_args(Treatment):
         hint = suggestion(missing, get_args(Treatment))
@@ -92,27 +97,57 @@ def _by_separate_counts(scores: SeparateScores, statistics: Statistics, search: 
 
 def _by_structural_em(table: Table, search: StructureSearch, rules: SEMRules) -> Treated:
     """From the best forest of pairs, or the graph that is given."""
-    now = time.monotonic()
-    limits = [search.deadline, None if rules.time_limit is None else now + rules.time_limit]
-    ends = min((end for end in limits if end is not None), default=None)
-    deadline = float("inf") if ends is None else time.perf_counter() + ends - now
+    ends, em_rules = _limits(search, rules)
     cases = Cases.of(table.variables, table)
     judge = GraphJudge(
         cases,
         search.score,
         usual_prior(search.score),
-        rules=EMRules(tolerance=rules.em_tolerance, max_steps=rules.em_steps, deadline=deadline),
+        rules=em_rules,
     )
     graph = _first_graph(table, cases, search)
     state = sem_init(judge, judge.start(graph, np.random.default_rng(search.seed)))
     told = replace(rules, progress=_told(search, rules))
     step = partial(sem_step, judge, replace(search, deadline=ends), rules=told)
     state, stopped = run_steps(judge, step, state, told)
-    trace = tuple(enumerate(state.trace))
-    words = "local maximum" if stopped == "converged" else stopped
     scores = search.score.on(completed_statistics(state.best.network, cases, rules.max_completions))
-    found = Found(state.best.graph, trace, words, state.num_steps)
-    return Treated(found, scores, state.best.score, table, "sem")
+    return Treated(_found(table, state, stopped), scores, state.best.score, table, "sem")
+
+
+def _by_draws(table: Table, search: StructureSearch, rules: SEMRules) -> Treated:
+    """From the graph of the complete rows, or the graph that is given, by completions that are drawn."""
+    if not rules.num_draws:
+        raise InvalidArgument(
+            "SEMRules(num_draws=0): missing cells of tables with numbers are completed by draws. Give one or more."
+        )
+    ends, em_rules = _limits(search, rules)
+    timed, judge = replace(search, deadline=ends), MixedJudge.of(table, search.score, em_rules)
+    first = first_graph(judge, timed)
+    state = mixed_init(judge, first.graph, np.random.default_rng(search.seed))
+    stopped, told = first.stopped, replace(rules, progress=_told(search, rules))
+    if stopped != "interrupted":
+        state, stopped = run_steps(judge, partial(mixed_step, judge, timed, rules=told), state, told)
+    drawn = drawn_completions(
+        judge.table, state.best.network, rules.num_draws, np.random.default_rng([search.seed, state.num_steps])
+    )
+    scores = search.score.on(TableStatistics(drawn))
+    return Treated(_found(table, state, stopped), scores, state.best.score, table, "sem")
+
+
+def _limits(search: StructureSearch, rules: SEMRules) -> tuple[float | None, EMRules]:
+    """When searches end, by `time.monotonic`, and when EM does."""
+    now = time.monotonic()
+    limits = [search.deadline, None if rules.time_limit is None else now + rules.time_limit]
+    ends = min((end for end in limits if end is not None), default=None)
+    deadline = float("inf") if ends is None else time.perf_counter() + ends - now
+    return ends, EMRules(tolerance=rules.em_tolerance, max_steps=rules.em_steps, deadline=deadline)
+
+
+def _found(table: Table, state: SEMState, stopped: str) -> Found:
+    """What structural EM hands back, the variables in the order of the table."""
+    graph = DAG(state.best.graph.edges, nodes=table.variables)
+    words = "local maximum" if stopped == "converged" else stopped
+    return Found(graph, tuple(enumerate(state.trace)), words, state.num_steps)
 
 
 def _first_graph(table: Table, cases: Cases, search: StructureSearch) -> DAG:
@@ -155,19 +190,25 @@ def _by_gaussian(table: Table, search: StructureSearch) -> Treated:
 
 
 def _number_scores(table: Table, search: StructureSearch, missing: str) -> FamilyScores:
-    """Scores of numbers, each family or each pair in the rows that have it."""
-    score = _gaussian_score(table, search)
-    return AvailableNumberScores(score, table) if missing == "available" else score.on(pairwise_moments(table))
+    """Scores of tables with numbers, each family or each pair in the rows that have it."""
+    if missing == "available":
+        return AvailableRowScores(search.score, table)
+    if table.discrete:
+        raise NotSupported(
+            f"missing='pairwise': cells of {next(iter(table.missing))!r} are missing in a table of numbers and states, "
+            "and pairs are counted in tables of one kind. Take missing='sem', missing='available' or "
+            "missing='complete-rows' (on the command line --missing sem, --missing available, --missing complete-rows)."
+        )
+    return _gaussian_score(table, search).on(pairwise_moments(table))
 
 
 def _gaussian_score(table: Table, search: StructureSearch) -> GaussianScore:
     """The score of a table of numbers alone; others are refused."""
-    if table.discrete or not isinstance(search.score, GaussianScore):
+    if not isinstance(search.score, GaussianScore):
         raise NotSupported(
-            f"Cells of {next(iter(table.missing))!r} are missing in a table of numbers and states, or one scored by "
-            f"{type(search.score).__name__}. Missing cells are taken in tables of states alone, or of numbers alone "
-            "with a Gaussian score. Keep the complete rows: missing='complete-rows' (on the command line --missing "
-            "complete-rows), fill the cells first: plausible.learn.impute, or discretise the numbers."
+            f"Cells of {next(iter(table.missing))!r} are missing in a table of numbers that is to be scored by "
+            f"{type(search.score).__name__}. Take a Gaussian score, such as 'gaussian-bic', or keep the complete rows: "
+            "missing='complete-rows' (on the command line --missing complete-rows)."
         )
     if table.weights is not None or table.interventions:
         raise NotSupported("Numbers are completed where each row counts once and nothing was set from outside.")

@@ -14,7 +14,14 @@ from plausible.learn.incomplete_structures.completion import FittedGraph, GraphJ
 from plausible.learn.scores.score import Score
 from plausible.models import BayesianNetwork
 
-__all__ = ["GraphState", "IncompleteFit", "RunRules", "best_run", "judge_of", "run_steps"]
+__all__ = ["Clock", "GraphState", "IncompleteFit", "RunRules", "best_run", "judge_of", "run_steps"]
+
+
+class Clock(Protocol):
+    """What knows when a run has to end: see `GraphJudge`."""
+
+    def is_late(self) -> bool:
+        """Whether the time is up."""
 
 
 class GraphState(Protocol):
@@ -117,7 +124,7 @@ def judge_of(cases: Cases, score: Score, prior: PriorLike, rules: RunRules, bega
     return GraphJudge(cases, score, usual_prior(score) if prior is None else prior, rules=ending)
 
 
-def run_steps(judge: GraphJudge, step: Callable[[State], State], state: State, rules: RunRules) -> tuple[State, str]:
+def run_steps(judge: Clock, step: Callable[[State], State], state: State, rules: RunRules) -> tuple[State, str]:
     """Steps from a state until nothing is gained, and why they ended; the state can be given again to go on."""
     for _ in range(rules.max_steps):
         if judge.is_late():

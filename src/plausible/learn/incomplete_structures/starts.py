@@ -49,7 +49,7 @@ def start_graph(
     >>> start_graph(None, cases, Knowledge(), np.random.default_rng(0)).edges
     (('H', 'a'), ('H', 'b'))
     """
-    names = list(cases.variables)
+    names = [*cases.variables, *cases.continuous]
     policy = start if start is not None else "naive-bayes"
     if isinstance(policy, str) and policy.strip().replace("-", "").isalpha():
         if policy not in _POLICIES:
@@ -161,7 +161,8 @@ def first_network(
 
 def _warn_of_disconnected(graph: DAG, cases: Cases) -> None:
     for name in cases.hidden:
-        if not graph.neighbors(name) and cases.variables[name].num_states > 1:
+        has_choice = name in cases.continuous or cases.variables[name].num_states > 1
+        if not graph.neighbors(name) and has_choice:
             warnings.warn(
                 f"The hidden variable {name!r} has no edge at the start and will never gain one: it is independent of "
                 "all that is observed. Start from a graph that joins it to others, such as start='naive-bayes'.",

@@ -112,7 +112,8 @@ def learn_structure(
         After so many seconds the search stops with the best graph so far.
     missing
         What becomes of missing cells: "sem" completes them by structural EM, missing at random being assumed (numbers
-        by the Gaussian of all columns); "available" counts each family in the rows that have it, "pairwise" each pair,
+        by the Gaussian of all columns; numbers and states together by draws from the network so far); "available"
+        counts each family in the rows that have it, "pairwise" each pair (not with numbers and states together),
         "complete-rows" drops all others: three that assume that cells are missing completely at random. Or the
         `SEMRules` of structural EM. Usually "sem"; the result says what was done.
     **options

@@ -1,0 +1,186 @@
+"""Structural EM for tables of numbers and states: each step searches a graph for drawn completions."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from plausible.data.table import Table
+from plausible.data.table_statistics import TableStatistics
+from plausible.errors import InvalidArgument, NotSupported
+from plausible.graphs import DAG
+from plausible.learn.estimation.families import Families
+from plausible.learn.estimation.knowledge import ParameterKnowledge
+from plausible.learn.incomplete.cases import Cases
+from plausible.learn.incomplete.em import EMRules, em_init, em_run
+from plausible.learn.incomplete.expectations import FamilyCounts
+from plausible.learn.incomplete.gaussian_expectations import expectation_step
+from plausible.learn.incomplete.gaussian_families import gaussian_regressions
+from plausible.learn.incomplete.gaussian_maximization import GaussianMomentLearner
+from plausible.learn.incomplete.maximization import Maximization
+from plausible.learn.incomplete.starts import start_network
+from plausible.learn.incomplete_structures.completion import FittedGraph
+from plausible.learn.incomplete_structures.drawn_completions import drawn_completions, incomplete_rows
+from plausible.learn.incomplete_structures.starts import start_graph
+from plausible.learn.incomplete_structures.structural_em import CUT_SHORT, SEMRules, SEMState, sem_update
+from plausible.learn.scores.conditional_gaussian import ConditionalGaussian
+from plausible.learn.scores.score import Score
+from plausible.learn.scores.structure_prior import WithPrior
+from plausible.learn.structures.methods import StructureSearch
+from plausible.learn.structures.task import Found
+from plausible.models import BayesianNetwork
+from plausible.variables import Variable
+
+__all__ = ["MixedJudge", "first_graph", "mixed_init", "mixed_step"]
+
+#: With fewer complete rows than these the first graph has the required edges alone.
+_ENOUGH_ROWS = 50
+#: Cases that each context of a Gaussian is believed to have: without any, EM gives a context of one or two cases next
+#: to no variance, which no price of parameters makes up for.
+_PRIOR_CASES = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class MixedJudge:
+    """Fits conditional linear Gaussian networks by EM and tells the score of what was observed; made by `of`.
+
+    The score is ℓ(θ̃ : D) of the observed cells less the price of the parameters, ψ(N) each, where N is the weight of
+    the rows, and with the logarithm of a structure prior where there is one. Tables θ̃ are of maximum likelihood;
+    Gaussians, with a twentieth of a case of independent columns in each context, nearly so.
+
+    Attributes
+    ----------
+    table
+        The rows that weigh something; rows and columns are sorted, so that draws do not depend on their order.
+    cases
+        The same, for EM.
+    filled
+        Any complete rows of the same number: what parameters cost does not depend on cells.
+    score
+        `ConditionalGaussian`, or that with a structure prior.
+    rules
+        When EM ends.
+    """
+
+    table: Table
+    cases: Cases
+    filled: TableStatistics
+    score: Score
+    rules: EMRules
+
+    @classmethod
+    def of(cls, table: Table, score: Score, rules: EMRules) -> MixedJudge:
+        """From rows with missing cells; other scores than conditional Gaussian ones are refused."""
+        inner = score.score if isinstance(score, WithPrior) else score
+        if not isinstance(inner, ConditionalGaussian):
+            raise NotSupported(
+                f"Cells of {next(iter(table.missing))!r} are missing in a table of numbers and states that is to be "
+                f"scored by {type(inner).__name__}. Structural EM scores such tables by 'conditional-gaussian-bic', "
+                "'conditional-gaussian-aic' or 'conditional-gaussian-log-likelihood'. Or keep the complete rows: "
+                "missing='complete-rows' (on the command line --missing complete-rows)."
+            )
+        ordered = _in_order(table)
+        cases = Cases.of(ordered.variables, ordered, has_numbers=True)
+        return cls(ordered, cases, TableStatistics(_filled(ordered)), score, rules)
+
+    def start(self, graph: DAG, generator: np.random.Generator) -> BayesianNetwork:
+        """Parameters to begin with, from the rows in which a family is complete; random ones where none has a cell."""
+        return start_network(self.maximization(graph), self.cases, None, generator)
+
+    def maximization(self, graph: DAG) -> Maximization:
+        """The M-step of a graph."""
+        variables = self.table.variables
+        parents = {name: tuple(sorted(map(str, graph.parents(name)))) for name in variables}
+        families = Families(variables, parents, FamilyCounts(variables, parents, {}, self.cases.total))
+        learners = dict.fromkeys(self.cases.continuous, GaussianMomentLearner(prior_cases=_PRIOR_CASES))
+        wanted = gaussian_regressions(families, self.cases, learners)
+        return Maximization.of(families, None, "mle", wanted, ParameterKnowledge())
+
+    def fit(self, graph: DAG, start: BayesianNetwork) -> FittedGraph:
+        """EM from given parameters on the same graph."""
+        step, maximization = expectation_step(self.cases), self.maximization(graph)
+        run = em_run(step, maximization, em_init(step, maximization, start), self.rules)
+        score = run.log_likelihood - self.price(graph)
+        return FittedGraph(graph, run.network, score, run.log_likelihood, run.state.num_steps)
+
+    def price(self, graph: DAG) -> float:
+        """What the parameters of a graph cost; inf where there are too few rows for a family."""
+        scored = self.score.on(self.filled).graph(graph)
+        return ConditionalGaussian(0.0).on(self.filled).graph(graph) - scored if math.isfinite(scored) else math.inf
+
+    def is_late(self) -> bool:
+        """Whether the time is up."""
+        return time.perf_counter() >= self.rules.deadline
+
+
+def first_graph(judge: MixedJudge, search: StructureSearch) -> Found:
+    """The graph given; or what the search finds in the complete rows, the required edges alone if these are few.
+
+    Edges from numbers to states are refused.
+    """
+    _refuse_to_states(judge.table.variables, search.knowledge.required)
+    if isinstance(search.start, DAG) or (search.start is not None and not search.start.strip().isalpha()):
+        graph = start_graph(search.start, judge.cases, search.knowledge)
+        _refuse_to_states(judge.table.variables, graph.edges)
+        return Found(graph, (), "", 0)
+    whole = judge.table.take(~incomplete_rows(judge.table))
+    if whole.num_rows >= _ENOUGH_ROWS:
+        return search.on(TableStatistics(whole))[0]
+    return Found(start_graph("empty", judge.cases, search.knowledge), (), "", 0)
+
+
+def mixed_init(judge: MixedJudge, graph: DAG, generator: np.random.Generator) -> SEMState:
+    """The state before the first step: parameters fitted to the first graph."""
+    fitted = judge.fit(graph, judge.start(graph, generator))
+    return SEMState(fitted, (fitted.score,))
+
+
+def mixed_step(judge: MixedJudge, search: StructureSearch, state: SEMState, rules: SEMRules) -> SEMState:
+    """Draw completions, search a graph for them, fit its parameters, and keep it where the observed cells agree.
+
+    The first graph that they refuse may be owed to the draws: others are made once more.
+    """
+    before, generator = state.best, np.random.default_rng([search.seed, state.num_steps])
+    drawn = drawn_completions(judge.table, before.network, rules.num_draws, generator)
+    here = replace(search, start=before.graph) if search.has_start else search
+    found, _ = here.on(TableStatistics(drawn))
+    is_same = found.graph == before.graph
+    after = judge.fit(found.graph, before.network if is_same else judge.start(found.graph, generator))
+    updated = sem_update(state, after, rules, found.stopped if found.stopped in CUT_SHORT else "")
+    if is_same and after.score == before.score:
+        return updated._replace(has_settled=not updated.cut_short)
+    is_first_refused = updated.num_refused == 1 and state.num_refused == 0
+    return updated._replace(has_settled=updated.has_settled and not is_first_refused)
+
+
+def _in_order(table: Table) -> Table:
+    """The rows that weigh something and the columns, each sorted."""
+    table = table.select(sorted(table.variables))
+    table = table if table.weights is None else table.take(table.weights > 0)
+    masks = [table.interventions[name] for name in sorted(table.interventions)]
+    keys = [*table.numbers, *table.codes, *masks, *([] if table.weights is None else [table.weights])]
+    return table.take(np.lexsort(keys))
+
+
+def _filled(table: Table) -> Table:
+    """Each column with its observed cells in place of the missing ones, in turn; whatever else where it has none."""
+    codes, numbers = table.codes.copy(), table.numbers.copy()
+    for columns, gaps in ((codes, codes < 0), (numbers, np.isnan(numbers))):
+        for column, is_missing in zip(columns, gaps, strict=True):
+            observed = column[~is_missing] if not is_missing.all() else np.zeros(1, column.dtype)
+            column[is_missing] = np.resize(observed, int(is_missing.sum()))
+    return replace(table, codes=codes, numbers=numbers)
+
+
+def _refuse_to_states(variables: Mapping[str, Variable], edges: Iterable[tuple[object, object]]) -> None:
+    numbers = {name for name, variable in variables.items() if variable.is_continuous}
+    for parent, child in ((str(parent), str(child)) for parent, child in edges):
+        if parent in numbers and child in variables and child not in numbers:
+            raise InvalidArgument(
+                f"The edge {parent} -> {child} goes from a number to states: missing cells can't be integrated then. "
+                f"Turn it around, leave it out of start= and knowledge=, or discretise {parent!r}."
+            )
