@@ -17,6 +17,7 @@ PlausibleError
 ├── TooLarge (MemoryError)            an answer that would not fit; says how big it is
 ├── FormatError (ValueError)          a file that can't be read; carries file, line and column
 ├── NotRepresentable (ValueError)     a model that a file format can't hold
+├── ModelContradicted (ValueError)    observations that no model of the assumed kind can show
 ├── NotSupported (TypeError)          a question this kind of object can't answer
 ├── NotIdentifiable (ValueError)      an effect that no observed distribution determines; carries the hedge
 ├── PositivityViolation (ValueError)  an estimand that conditions on what never happens; carries where
@@ -43,6 +44,7 @@ __all__ = [
     "InvalidModel",
     "InvalidVariable",
     "MissingDependency",
+    "ModelContradicted",
     "NotIdentifiable",
     "NotRepresentable",
     "NotSupported",
@@ -172,6 +174,18 @@ def _format_error(problem: str, file: str | None, line: int | None, column: int 
 
 class NotRepresentable(PlausibleError, ValueError):
     """A model that a file format can't hold."""
+
+
+class ModelContradicted(PlausibleError, ValueError):
+    """Observations that no model of the assumed kind can show; `violation` says how far the nearest one misses them."""
+
+    def __init__(self, message: str, violation: float = 0.0) -> None:
+        self.violation = violation
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Keep the violation when the error is copied or crosses a process boundary."""
+        return ModelContradicted, (self.args[0], self.violation)
 
 
 class NotSupported(PlausibleError, TypeError):

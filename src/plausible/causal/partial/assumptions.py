@@ -1,0 +1,146 @@
+"""What may be assumed beyond the graph: response types that do not occur, and limits on linear quantities."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.causal.functional.responses import ResponseVariable
+from plausible.causal.partial.linear_query import LinearQuery
+from plausible.errors import InvalidArgument
+
+__all__ = ["Assumption", "Limit", "Monotone", "NoDirectEffect", "TypeAssumption"]
+
+
+class TypeAssumption(ABC):
+    """Response types of one variable that do not occur."""
+
+    __slots__ = ()
+
+    #: The variable whose types they are.
+    variable: str
+
+    @abstractmethod
+    def allows(self, response: ResponseVariable) -> NDArray[np.bool_]:
+        """Whether each type may occur, in order."""
+
+
+def _along_cause(response: ResponseVariable, cause: str) -> NDArray[Any]:
+    """Types × ... × states of the cause: the position of the effect's state."""
+    names = [parent.name for parent in response.parents]
+    if cause not in names:
+        raise InvalidArgument(
+            f"{cause!r} is no direct cause of {response.variable.name!r} in the graph, so that nothing can be assumed "
+            f"about this effect; the direct causes are {names}."
+        )
+    table = response.types.reshape(-1, *(parent.num_states for parent in response.parents))
+    return np.moveaxis(table, 1 + names.index(cause), -1)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Monotone(TypeAssumption):
+    """No unit answers a higher state of a direct cause by a lower state of the effect, or the reverse: no defiers.
+
+    States are ordered as the variables list them; other direct causes are held at any states.
+
+    Attributes
+    ----------
+    variable
+        The effect.
+    cause
+        One of its parents.
+    is_decreasing
+        Whether higher states of the cause never raise the effect, instead of never lowering it.
+
+    Examples
+    --------
+    >>> from plausible.variables import Variable
+    >>> takes = ResponseVariable(Variable("T", 2), [Variable("A", 2)])
+    >>> [t for t, allowed in zip(takes.noise.states, Monotone("T", "A").allows(takes)) if allowed]
+    [(0, 0), (0, 1), (1, 1)]
+    """
+
+    variable: str
+    cause: str
+    is_decreasing: bool = False
+
+    def allows(self, response: ResponseVariable) -> NDArray[np.bool_]:
+        """Whether each type may occur, in order."""
+        steps = np.diff(_along_cause(response, self.cause), axis=-1)
+        follows = steps <= 0 if self.is_decreasing else steps >= 0
+        return np.asarray(follows.reshape(len(response.types), -1).all(axis=1))
+
+    def __str__(self) -> str:
+        return f"{self.variable} is {'decreasing' if self.is_decreasing else 'increasing'} in {self.cause}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class NoDirectEffect(TypeAssumption):
+    """An edge of the graph carries nothing: the exclusion restriction of an instrument, for one edge.
+
+    Attributes
+    ----------
+    variable
+        The effect.
+    cause
+        One of its parents, whose state makes no difference while the other parents keep theirs.
+
+    Examples
+    --------
+    >>> from plausible.variables import Variable
+    >>> fares = ResponseVariable(Variable("O", 2), [Variable("A", 2), Variable("T", 2)])
+    >>> int(NoDirectEffect("O", "A").allows(fares).sum()), len(fares.types)
+    (4, 16)
+    """
+
+    variable: str
+    cause: str
+
+    def allows(self, response: ResponseVariable) -> NDArray[np.bool_]:
+        """Whether each type may occur, in order."""
+        steps = np.diff(_along_cause(response, self.cause), axis=-1)
+        return np.asarray((steps == 0).reshape(len(response.types), -1).all(axis=1))
+
+    def __str__(self) -> str:
+        return f"no direct effect of {self.cause} on {self.variable}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """lower ≤ query ≤ upper, for any query that is linear in the response types: at most 5 % defiers, say.
+
+    Attributes
+    ----------
+    query
+        What is limited.
+    lower, upper
+        Where it must lie.
+
+    Examples
+    --------
+    >>> from plausible.causal.partial.linear_query import probability_of
+    >>> print(Limit(probability_of({"Y": 1}, do={"X": 0}), upper=0.1))
+    -inf <= P(Y[X=0]=1) <= 0.1
+    """
+
+    query: LinearQuery
+    lower: float = -np.inf
+    upper: float = np.inf
+
+    def __post_init__(self) -> None:
+        if not self.lower <= self.upper:
+            raise InvalidArgument(f"No number lies between {self.lower!r} and {self.upper!r}; swap lower= and upper=.")
+
+    def __str__(self) -> str:
+        return f"{self.lower:g} <= {self.query} <= {self.upper:g}"
+
+
+#: What `bounds` accepts as an assumption.
+Assumption: TypeAlias = TypeAssumption | Limit

@@ -1,0 +1,273 @@
+"""Sharp bounds on causal and counterfactual quantities that the observed distribution does not determine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from plausible.causal.functional.model import FunctionalModel
+from plausible.causal.functional.responses import ResponseVariable
+from plausible.causal.partial.assumptions import Assumption, Limit, TypeAssumption
+from plausible.causal.partial.feasibility import Contradictions
+from plausible.causal.partial.linear_form import LinearForm, NotLinear
+from plausible.causal.partial.linear_query import LinearQuery
+from plausible.causal.partial.program import Extremum, LimitRow, Program
+from plausible.causal.partial.ratio import Ratio, ratio_of
+from plausible.causal.partial.source import Observed, SourceLike, read_source
+from plausible.causal.partial.systems import Members, Systems
+from plausible.causal.queries.arguments import read_causal
+from plausible.errors import InvalidArgument
+from plausible.factors import Factor
+from plausible.graphs.causal_graph import CausalGraph
+from plausible.graphs.dag import DAG
+from plausible.graphs.graph_input import GraphLike
+
+__all__ = ["Bounds", "bounds", "read_systems", "solved"]
+
+End = Literal["lower", "upper"]
+
+#: Ends that are closer are one number.
+_POINT = 1e-6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bounds:
+    """Where a quantity lies, and the models that attain the ends.
+
+    Attributes
+    ----------
+    query
+        What was asked.
+    lower, upper
+        The ends.
+    is_sharp
+        Whether each end is attained by a model of the graph: where latent causes act on pairs of a larger district
+        only, not every joint distribution of its types can be, and the bounds are valid but may be too wide. (A clique
+        of `<->` counts as one latent cause of all its variables.)
+    violation
+        By how much, in total, observed data had to be moved to something that the graph can show; zero where they fit.
+    confidence
+        The level at which sampling noise is allowed for; `None` where it is not.
+    """
+
+    query: LinearQuery
+    lower: float
+    upper: float
+    is_sharp: bool
+    violation: float
+    confidence: float | None
+    _systems: Systems = field(repr=False)
+    _program: Program = field(repr=False)
+    _ends: Mapping[str, Extremum] = field(repr=False)
+
+    @property
+    def width(self) -> float:
+        """upper - lower."""
+        return self.upper - self.lower
+
+    @property
+    def is_identified(self) -> bool:
+        """Whether the ends are one number."""
+        return self.width < _POINT
+
+    @property
+    def num_types(self) -> int:
+        """The number of joint response types, of all districts that matter."""
+        return sum(polytope.district.num_types for polytope in self._program.polytopes.values())
+
+    @property
+    def num_constraints(self) -> int:
+        """The number of linear constraints that what is observed puts on them."""
+        return sum(polytope.matrix.shape[0] for polytope in self._program.polytopes.values())
+
+    @property
+    def rank(self) -> int:
+        """The rank of these constraints."""
+        return sum(polytope.rank for polytope in self._program.polytopes.values())
+
+    def responses(self, end: End) -> tuple[Factor, ...]:
+        """The joint distribution of each district's response variables that attains an end."""
+        found = self._end(end)
+        return tuple(_response_table(self._program, members, found) for members in self._program.polytopes)
+
+    def model(self, end: End) -> FunctionalModel:
+        """A functional model of the whole graph that shows what is observed and attains an end."""
+        found = self._end(end)
+        responses: dict[str, ResponseVariable] = {}
+        noise: list[Factor] = []
+        districts = dict.fromkeys(self._systems.members(node) for node in self._systems.graph.nodes)
+        for members in districts:
+            program, extremum = self._program, found
+            if members not in program.polytopes:
+                program = Program({members: self._systems.polytope(members)})
+                extremum, _ = program.ends(LinearForm(0.0), LinearForm(1.0))
+            noise.append(_response_table(program, members, extremum))
+            responses |= {r.variable.name: r for r in program.polytopes[members].district.responses}
+        return FunctionalModel([responses[str(node)] for node in self._systems.graph.nodes], noise)
+
+    def _end(self, end: End) -> Extremum:
+        if end not in self._ends:
+            raise InvalidArgument(f"An end is 'lower' or 'upper', not {end!r}.")
+        return self._ends[end]
+
+    def __str__(self) -> str:
+        if self.is_identified:
+            return f"{self.query} = {_shown(self.lower)}"
+        return f"{_shown(self.lower)} <= {self.query} <= {_shown(self.upper)}"
+
+    def __repr__(self) -> str:
+        return f"<Bounds: {self}>"
+
+
+def _shown(value: float) -> str:
+    return f"{round(value, 9) + 0.0:.6g}"
+
+
+def bounds(
+    graph: GraphLike[DAG | CausalGraph],
+    query: LinearQuery,
+    source: SourceLike,
+    *,
+    assumptions: Iterable[Assumption] = (),
+    contradictions: Literal["raise", "project"] | None = None,
+    confidence: float | None = None,
+) -> Bounds:
+    """The least and the greatest value that a quantity can have, given the graph and what is observed.
+
+    The variables of a district, which latent causes join, have response types with an unknown joint distribution ν.
+    What is observed puts one linear equation on it for each joint state of the district and of its parents,
+
+        Σ ν(types that answer the parents by this state) = Q[C](c | pa) = Π P(x | predecessors),
+
+    and the query is linear in ν; so two linear programs give the ends. Districts are independent, and only those that
+    the query or a limit touches matter. A condition whose probability is not known makes the query a ratio, which is
+    bounded exactly, too. Independences of the graph are taken for granted.
+
+    Parameters
+    ----------
+    graph
+        A causal graph over discrete variables; `<->` where latent causes act on two of them.
+    query
+        What to bound: see `probability_of`, `average_causal_effect`, `interventional_mean` and `type_probability`.
+    source
+        The observed distribution: a joint `Factor`, a model, or data.
+    assumptions
+        What else is known: `Monotone`, `NoDirectEffect`, `Limit`.
+    contradictions
+        Where no types show what is observed: "raise", the default for distributions, or "project" it to the nearest
+        that some types show, the default for data; the violation is reported.
+    confidence
+        Allow for sampling noise of data: the bounds then hold over all distributions within a confidence region, so
+        that they contain the truth with this probability or more.
+
+    Returns
+    -------
+    Bounds
+
+    Raises
+    ------
+    ModelContradicted
+        No response types show what is observed.
+    NotLinear
+        The query multiplies unknowns of several districts, or adds conditional probabilities with unknown conditions.
+    TooLarge
+        A district has too many types: Π k^m over its variables, with k states and m assignments to parents each.
+
+    Notes
+    -----
+    The unknowns are the joint types of the districts that matter, the equations the states of them and their parents.
+
+    References
+    ----------
+    Balke & Pearl (1994), Counterfactual probabilities: computational methods, bounds and applications. Koller &
+    Friedman (2009), section 21.5.
+
+    Examples
+    --------
+    A trial in which 39 % of those who were assigned a drug didn't take it:
+
+    >>> from plausible.causal.partial.linear_query import average_causal_effect, probability_of
+    >>> shares = [[[0.919, 0.081], [0.0, 0.0]], [[0.315, 0.073], [0.139, 0.473]]]
+    >>> trial = Factor({"A": 2, "T": 2, "O": 2}, np.array(shares) / 2)
+    >>> effect = average_causal_effect({"O": 1}, {"T": 1}, {"T": 0})
+    >>> found = bounds("A -> T -> O; T <-> O", effect, trial)
+    >>> print(found)
+    0.392 <= P(O[T=1]=1) - P(O[T=0]=1) <= 0.78
+    >>> found.num_types, found.num_constraints, found.rank
+    (16, 8, 7)
+
+    Of those who took it and got well, how many would not have without?
+
+    >>> print(bounds("A -> T -> O; T <-> O", probability_of({"O": 0}, do={"T": 0}, evidence={"T": 1, "O": 1}), trial))
+    0.983087 <= P(O[T=0]=0 | T=1, O=1) <= 1
+    """
+    listed = list(assumptions)
+    systems = read_systems(graph, read_source(source), listed, contradictions, confidence)
+    return solved(query, systems, [one for one in listed if isinstance(one, Limit)])
+
+
+def read_systems(
+    graph: GraphLike[DAG | CausalGraph],
+    observed: Observed,
+    assumptions: Iterable[Assumption],
+    contradictions: str | None = None,
+    confidence: float | None = None,
+) -> Systems:
+    """The districts that a question is about, from its arguments."""
+    causal, listed = read_causal(graph), list(assumptions)
+    for assumption in listed:
+        if not isinstance(assumption, (TypeAssumption, Limit)):
+            raise InvalidArgument(f"An assumption is Monotone, NoDirectEffect or Limit, not {assumption!r}.")
+        if isinstance(assumption, TypeAssumption):
+            causal.parents(assumption.variable)
+    default = Contradictions.PROJECT if observed.is_sample else Contradictions.RAISE
+    chosen = default if contradictions is None else _chosen(contradictions)
+    types = tuple(one for one in listed if isinstance(one, TypeAssumption))
+    return Systems(causal, observed, types, chosen, confidence)
+
+
+def _chosen(contradictions: str) -> Contradictions:
+    if contradictions not in list(Contradictions):
+        raise InvalidArgument(f"contradictions= is 'raise' or 'project', not {contradictions!r}.")
+    return Contradictions(contradictions)
+
+
+def solved(query: LinearQuery, systems: Systems, limits: Iterable[Limit] = ()) -> Bounds:
+    """The bounds over the types of some districts."""
+    if not isinstance(query, LinearQuery):
+        raise InvalidArgument(f"A query is made by probability_of(...) and its kin, not {query!r}.")
+    asked = ratio_of(query, systems)
+    rows = [LimitRow(*ratio_of(limit.query, systems), limit.lower, limit.upper, str(limit)) for limit in limits]
+    touched = _touched([asked, *(Ratio(row.numerator, row.denominator) for row in rows)])
+    if systems.confidence is not None and len(touched) > 1:
+        names = " and ".join(str([str(name) for name in members]) for members in touched)
+        raise NotLinear(f"A confidence region is one of a single district, but {names} matter; see bootstrap_bounds.")
+    program = Program({members: systems.polytope(members) for members in touched}, rows)
+    least, greatest = program.ends(*asked)
+    return Bounds(
+        query=query,
+        lower=min(least.value, greatest.value),
+        upper=max(least.value, greatest.value),
+        is_sharp=all(polytope.district.is_complete for polytope in program.polytopes.values()),
+        violation=systems.violation(touched),
+        confidence=systems.confidence,
+        _systems=systems,
+        _program=program,
+        _ends={"lower": least, "upper": greatest},
+    )
+
+
+def _touched(ratios: Iterable[Ratio]) -> tuple[Members, ...]:
+    forms = [form for ratio in ratios for form in ratio]
+    return tuple(dict.fromkeys(members for form in forms for members in form.vectors))
+
+
+def _response_table(program: Program, members: Members, extremum: Extremum) -> Factor:
+    polytope = program.polytopes[members]
+    types = np.zeros(polytope.district.num_types)
+    types[polytope.alive] = extremum.types[members]
+    scope = [response.noise for response in polytope.district.responses]
+    return Factor(scope, types.reshape(polytope.district.shape))

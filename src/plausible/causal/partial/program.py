@@ -1,0 +1,173 @@
+"""The linear program: a linear form, or a ratio of two, at its least and at its most over response types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.causal.partial.constraints import Polytope
+from plausible.causal.partial.linear_form import LinearForm
+from plausible.causal.partial.systems import Members
+from plausible.errors import ImpossibleEvidence, ModelContradicted, NotSupported
+
+__all__ = ["Extremum", "LimitRow", "Program"]
+
+Floats = NDArray[np.float64]
+
+_INFEASIBLE = 2
+
+
+class LimitRow(NamedTuple):
+    """lower × denominator ≤ numerator ≤ upper × denominator."""
+
+    numerator: LinearForm
+    denominator: LinearForm
+    lower: float
+    upper: float
+    text: str
+
+
+class Extremum(NamedTuple):
+    """An end, and for each district a distribution of the types that may occur which attains it."""
+
+    value: float
+    types: Mapping[Members, Floats]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Program:
+    """Polytopes of independent districts, and limits.
+
+    Numerator and denominator are both made homogeneous by one more unknown t (Charnes & Cooper 1962): over y = t ν,
+    the ratio is linear where the denominator is fixed to one. A plain linear form has the denominator t.
+
+    Attributes
+    ----------
+    polytopes
+        Those of all districts that matter.
+    limits
+        What else must hold.
+    """
+
+    polytopes: Mapping[Members, Polytope]
+    limits: Sequence[LimitRow] = ()
+
+    def ends(self, numerator: LinearForm, denominator: LinearForm) -> tuple[Extremum, Extremum]:
+        """The least and the greatest value of numerator / denominator.
+
+        Raises
+        ------
+        ModelContradicted
+            No types satisfy all limits.
+        ImpossibleEvidence
+            The denominator is zero for all of them.
+        """
+        costs, constraints = self._row(numerator), self._constraints()
+        found = [self._solved(sign * costs, denominator, constraints) for sign in (1.0, -1.0)]
+        least, greatest = (self._extremum(float(costs @ solution), solution) for solution in found)
+        return least, greatest
+
+    def _solved(self, costs: Floats, denominator: LinearForm, constraints: tuple[Any, Any]) -> Floats:
+        from scipy.optimize import linprog
+        from scipy.sparse import csr_array, vstack
+
+        equal, upper = constraints
+        equal = vstack([equal, csr_array(self._row(denominator)[None, :])], format="csr")
+        sides = np.zeros(equal.shape[0])
+        sides[-1] = 1.0
+        found = linprog(
+            costs, A_ub=upper, b_ub=np.zeros(upper.shape[0]), A_eq=equal, b_eq=sides, bounds=(0, None), method="highs"
+        )
+        if found.status == _INFEASIBLE:
+            self._refuse_limits()
+            raise ImpossibleEvidence("The evidence has probability zero under all response types that show the data.")
+        if found.status != 0:
+            raise NotSupported(f"The linear program of the bounds ended without an answer: {found.message}")
+        return np.asarray(found.x)
+
+    def _constraints(self) -> tuple[Any, Any]:
+        """Rows that are zero and rows that are at most zero, over (y of each district, t)."""
+        from scipy.sparse import block_array, csr_array, vstack
+
+        blocks, sides = [], []
+        bands: list[Any] = []
+        for place, polytope in enumerate(self.polytopes.values()):
+            matrix = polytope.live_matrix
+            is_equal = polytope.lower == polytope.upper
+            blocks.append(matrix[np.flatnonzero(is_equal)])
+            sides.append(polytope.lower[is_equal])
+            if not is_equal.all():
+                rows = matrix[np.flatnonzero(~is_equal)]
+                bands.append(self._placed(rows, place, -polytope.upper[~is_equal]))
+                bands.append(self._placed(-rows, place, polytope.lower[~is_equal]))
+        empty = csr_array((0, self._size))
+        limits = [csr_array(row[None, :]) for row in self._limit_rows()]
+        if not blocks:
+            return empty, vstack([empty, *limits], format="csr")
+        grid: list[list[Any]] = [
+            [block if row == column else None for column in range(len(blocks))] + [csr_array(-side[:, None])]
+            for row, (block, side) in enumerate(zip(blocks, sides, strict=True))
+        ]
+        return block_array(grid, format="csr"), vstack([empty, *bands, *limits], format="csr")
+
+    def _placed(self, rows: Any, place: int, last: Floats) -> Any:
+        """Rows over the types of one district as rows over all."""
+        from scipy.sparse import csr_array, hstack
+
+        sizes = [len(polytope.alive) for polytope in self.polytopes.values()]
+        parts = [rows if i == place else csr_array((rows.shape[0], size)) for i, size in enumerate(sizes)]
+        return hstack([*parts, csr_array(last[:, None])], format="csr")
+
+    def _limit_rows(self) -> list[Floats]:
+        """Each limit as rows that are at most zero."""
+        rows = []
+        for limit in self.limits:
+            over, under = self._row(limit.numerator), self._row(limit.denominator)
+            if limit.upper < np.inf:
+                rows.append(over - limit.upper * under)
+            if limit.lower > -np.inf:
+                rows.append(limit.lower * under - over)
+        return rows
+
+    def _refuse_limits(self) -> None:
+        """Refuse limits that no types satisfy, with the least total by which they are missed."""
+        from scipy.optimize import linprog
+        from scipy.sparse import csr_array, eye_array, hstack, vstack
+
+        equal, upper = self._constraints()
+        first_limit = upper.shape[0] - len(self._limit_rows())
+        slack = -eye_array(upper.shape[0], format="csr")[:, first_limit:]
+        rows: Any = hstack([upper, slack], format="csr")
+        scale = np.zeros((1, rows.shape[1]))
+        scale[0, self._size - 1] = 1.0
+        whole: Any = vstack([hstack([equal, csr_array((equal.shape[0], slack.shape[1]))]), csr_array(scale)])
+        sides = np.append(np.zeros(equal.shape[0]), 1.0)
+        costs = np.concatenate([np.zeros(self._size), np.ones(slack.shape[1])])
+        found = linprog(costs, A_ub=rows, b_ub=np.zeros(rows.shape[0]), A_eq=whole, b_eq=sides, method="highs")
+        if found.status == 0 and found.fun and self.limits:
+            texts = "; ".join(limit.text for limit in self.limits)
+            raise ModelContradicted(
+                f"What is observed contradicts the assumptions {texts}: no response types satisfy them, and the "
+                f"nearest miss them by {found.fun:.4g} in total. Loosen one of them.",
+                float(found.fun),
+            )
+
+    @property
+    def _size(self) -> int:
+        return 1 + sum(len(polytope.alive) for polytope in self.polytopes.values())
+
+    def _row(self, form: LinearForm) -> Floats:
+        parts = [form.vectors.get(members, np.zeros(len(p.alive))) for members, p in self.polytopes.items()]
+        return np.concatenate([*parts, [form.constant]])
+
+    def _extremum(self, value: float, solution: Floats) -> Extremum:
+        types, start = {}, 0
+        for members, polytope in self.polytopes.items():
+            part = np.maximum(solution[start : start + len(polytope.alive)], 0.0)
+            types[members] = part / part.sum()
+            start += len(polytope.alive)
+        return Extremum(value, types)

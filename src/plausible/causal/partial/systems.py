@@ -1,0 +1,86 @@
+"""The districts of a graph with the constraints on their types, each made when it is first needed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.causal.partial.assumptions import TypeAssumption
+from plausible.causal.partial.constraints import Polytope, conditional, polytope
+from plausible.causal.partial.district import build_district, ordered_members
+from plausible.causal.partial.feasibility import Contradictions, settled
+from plausible.causal.partial.region import confidence_polytope
+from plausible.causal.partial.source import Observed
+from plausible.graphs.causal_graph import CausalGraph
+from plausible.graphs.nodes import Node
+
+__all__ = ["Members", "Systems"]
+
+Members = tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Systems:
+    """A causal graph over observed variables, and what is assumed of it.
+
+    Attributes
+    ----------
+    graph
+        The causal graph.
+    observed
+        What is seen of it.
+    assumptions
+        Which response types do not occur.
+    contradictions
+        What to do where no types show what is seen.
+    confidence
+        The level at which sampling noise is allowed for; `None` where what is seen is taken as it is.
+    """
+
+    graph: CausalGraph
+    observed: Observed
+    assumptions: tuple[TypeAssumption, ...]
+    contradictions: Contradictions
+    confidence: float | None = None
+    _polytopes: dict[Members, Polytope] = field(default_factory=dict)
+    _violations: dict[Members, float] = field(default_factory=dict)
+    _conditionals: dict[Node, NDArray[np.float64] | None] = field(default_factory=dict)
+
+    def members(self, node: Node) -> Members:
+        """The district of a node, causes first; it names the district."""
+        return ordered_members(self.graph, node)
+
+    def polytope(self, members: Members) -> Polytope:
+        """The constraints on a district's types; they have a solution."""
+        if members not in self._polytopes:
+            self._polytopes[members], self._violations[members] = self._made(members)
+        return self._polytopes[members]
+
+    def _made(self, members: Members) -> tuple[Polytope, float]:
+        district = build_district(self.graph, members, self.observed, self.assumptions)
+        if self.confidence is None:
+            found = polytope(self.graph, district, self.observed)
+        else:
+            found = confidence_polytope(self.graph, district, self.observed, self.confidence)
+        return settled(found, self.contradictions)
+
+    def violation(self, members: Sequence[Members]) -> float:
+        """By how much, in total, what is seen missed what these districts can show."""
+        return sum(self._violations.get(one, 0.0) for one in members)
+
+    def own_conditional(self, node: Node) -> NDArray[np.float64] | None:
+        """P(x | pa), a row for each assignment, of a node without latent causes; `None` where it is not that simple."""
+        if node not in self._conditionals:
+            self._conditionals[node] = self._plain(node)
+        return self._conditionals[node]
+
+    def _plain(self, node: Node) -> NDArray[np.float64] | None:
+        is_simple = self.confidence is None and not self.graph.siblings(node)
+        if not is_simple or any(assumption.variable == node for assumption in self.assumptions):
+            return None
+        names = [self.observed.variable(name).name for name in (*self.graph.parents(node), node)]
+        table = conditional(self.observed, names)
+        return None if np.isnan(table).any() else table.reshape(-1, table.shape[-1])
