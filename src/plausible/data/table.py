@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from plausible.data.column_types import read_column, read_numbers
 from plausible.data.columns import encode_column, equally_long
+from plausible.data.intervention_marks import read_interventions
 from plausible.data.sources import columns_of
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.variables import Variable
@@ -57,7 +58,7 @@ class Table:
         variables: Mapping[str, Variable] | Iterable[Variable] | None = None,
         *,
         weights: str | Sequence[float] | NDArray[Any] | None = None,
-        interventions: Mapping[str, Sequence[bool] | NDArray[Any]] | None = None,
+        interventions: str | Mapping[str, Any] | Mapping[int, Any] | Sequence[Any] | None = None,
         missing_values: Any = None,
     ) -> Table:
         """Encode a table.
@@ -78,7 +79,9 @@ class Table:
             How often each row counts: a number for each, or the name of a column of numbers, which is then no
             variable. Left out, a table keeps its own.
         interventions
-            Name -> for each row whether that variable was set from outside. Left out, a table keeps its own.
+            What was set from outside: name -> for each row whether that variable was; or the targets of each row, as a
+            list, as a mapping from numbers of rows, or as the name of a column, which is then no variable. Targets are
+            a name, several (in text with commas between), or nothing. Left out, a table keeps its own.
         missing_values
             What means missing besides None, NaN and the empty cells of a file, as `na_values` in pandas: one value or
             several, such as ("NA", "?", -999). Texts that are left in a column with such a value are typed as in a CSV
@@ -91,6 +94,8 @@ class Table:
         (Variable('smokes', ['no', 'yes']), array([[0, 1, 0]], dtype=int8), 3)
         >>> Table.read({"height": ["1.7", "?", "1.8"]}, missing_values="?").numbers
         array([[1.7, nan, 1.8]])
+        >>> Table.read({"dose": [0, 1, 1], "set": [None, "dose", None]}, interventions="set").interventions["dose"]
+        array([False,  True, False])
         """
         given = _by_name(variables)
         if isinstance(source, Table):
@@ -103,6 +108,9 @@ class Table:
         if isinstance(weights, str):
             _refuse_no_weights(weights, columns)
             weights = read_numbers(weights, columns.pop(weights))
+        if isinstance(interventions, str):
+            _refuse_no_targets(interventions, columns)
+            interventions = columns.pop(interventions)
         _refuse_absent(given, columns)
         encoded: dict[str, tuple[Variable, NDArray[Any]]] = {}
         for name, column in columns.items():
@@ -116,7 +124,7 @@ class Table:
             MappingProxyType({name: variable for name, (variable, _) in encoded.items()}),
             *_stacked(encoded.values(), num_rows),
             _read_weights(weights, num_rows),
-            _read_interventions(interventions or {}, encoded, num_rows),
+            read_interventions({} if interventions is None else interventions, encoded, num_rows),
         )
 
     @property
@@ -245,12 +253,16 @@ def _read_again(
     table: Table,
     given: Mapping[str, Variable],
     weights: str | Sequence[float] | NDArray[Any] | None,
-    interventions: Mapping[str, Any] | None,
+    interventions: Any,
 ) -> Table:
     """The table with columns encoded as these variables, and with other weights and interventions if there are any."""
     if isinstance(weights, str):
         _refuse_no_weights(weights, table.variables)
         weights, name = read_numbers(weights, _decoded(table, weights)), weights
+        table = table.select(other for other in table.variables if other != name)
+    if isinstance(interventions, str):
+        _refuse_no_targets(interventions, table.variables)
+        interventions, name = _decoded(table, interventions), interventions
         table = table.select(other for other in table.variables if other != name)
     _refuse_absent(given, table.variables)
     changed = {name: variable for name, variable in given.items() if not _is_same(variable, table.variables[name])}
@@ -260,7 +272,7 @@ def _read_again(
     if weights is not None:
         table = table.weighted(weights)
     if interventions is not None:
-        marks = _read_interventions(interventions, table.variables, table.num_rows)
+        marks = read_interventions(interventions, table.variables, table.num_rows)
         table = replace(table, interventions=marks)
     return table
 
@@ -285,6 +297,11 @@ def _refuse_no_weights(name: str, columns: Iterable[Any]) -> None:
         raise UnknownVariable.named(name, map(str, columns), "the data, which should have it as weights")
 
 
+def _refuse_no_targets(name: str, columns: Iterable[Any]) -> None:
+    if name not in columns:
+        raise UnknownVariable.named(name, map(str, columns), "the data, which should have it as targets")
+
+
 def _read_weights(weights: Any, num_rows: int) -> NDArray[np.float64] | None:
     if weights is None:
         return None
@@ -299,18 +316,3 @@ def _read_weights(weights: Any, num_rows: int) -> NDArray[np.float64] | None:
         row = int(np.argmax(bad))
         raise InvalidArgument(f"The weight of row {row} is {read[row]}; weights are finite and not negative.")
     return read
-
-
-def _read_interventions(
-    masks: Mapping[str, Any], known: Mapping[str, object], num_rows: int
-) -> Mapping[str, NDArray[np.bool_]]:
-    read = {}
-    for name, mask in masks.items():
-        if name not in known:
-            raise UnknownVariable.named(name, known, "the data, though interventions name it")
-        rows = np.array(mask)
-        if rows.dtype != np.bool_ or rows.shape != (num_rows,):
-            raise InvalidArgument(f"The interventions on {name!r} are a list of True and False for {num_rows} rows.")
-        if rows.any():
-            read[name] = rows
-    return MappingProxyType(read)

@@ -62,6 +62,12 @@ from plausible.graphs.independencies import (
     markov_blanket_independencies,
     pairwise_independencies,
 )
+from plausible.graphs.interventional_classes import (
+    interventional_class_members,
+    interventional_class_size,
+    interventional_essential_graph,
+    is_interventionally_equivalent,
+)
 from plausible.graphs.junction import clique_tree, junction_tree, tree_from_elimination
 from plausible.graphs.marks import Edge, Mark
 from plausible.graphs.matrices import adjacency_matrix, clique_matrix, count_walks, incidence_matrix
@@ -145,6 +151,9 @@ __all__ = [
     "incidence_matrix",
     "induced_graph",
     "induced_width",
+    "interventional_class_members",
+    "interventional_class_size",
+    "interventional_essential_graph",
     "is_chordal",
     "is_clique",
     "is_clique_tree",
@@ -153,6 +162,7 @@ __all__ = [
     "is_family_preserving",
     "is_i_equivalent",
     "is_i_map",
+    "is_interventionally_equivalent",
     "is_maximal_clique",
     "is_member",
     "is_minimal_i_map",

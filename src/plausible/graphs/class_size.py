@@ -12,7 +12,7 @@ from plausible.graphs.graph_input import GraphLike, read_class
 from plausible.graphs.meek import Orientation
 from plausible.graphs.pdag import PDAG
 
-__all__ = ["class_size"]
+__all__ = ["class_size", "count_orientations"]
 
 
 def class_size(graph: GraphLike[DAG | PDAG]) -> int:
@@ -39,9 +39,17 @@ def class_size(graph: GraphLike[DAG | PDAG]) -> int:
     if isinstance(graph, PDAG) and not is_essential_graph(graph):
         return sum(1 for _ in class_members(graph))
     pdag = essential_graph(graph) if isinstance(graph, DAG) else graph
-    neighbors = Orientation(pdag).neighbors
+    return count_orientations(Orientation(pdag).neighbors)
+
+
+def count_orientations(neighbors: Sequence[set[int]]) -> int:
+    """The number of acyclic orientations without immorality of a chordal graph; for each place its neighbours.
+
+    >>> count_orientations([{1}, {0, 2}, {1}])
+    3
+    """
     counts: dict[frozenset[int], int] = {}
-    return prod(_count(neighbors, part, counts) for part in _components(neighbors, range(len(pdag))))
+    return prod(_count(neighbors, part, counts) for part in _components(neighbors, range(len(neighbors))))
 
 
 def _count(neighbors: Sequence[set[int]], part: frozenset[int], counts: dict[frozenset[int], int]) -> int:

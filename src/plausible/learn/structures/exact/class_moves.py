@@ -10,7 +10,7 @@ from plausible.graphs import DAG, PDAG
 from plausible.graphs.consistent_extension import consistent_extension
 from plausible.graphs.marks import Edge
 
-__all__ = ["ClassGraph", "ClassMove", "bits"]
+__all__ = ["ClassGraph", "ClassMove", "bits", "direct"]
 
 
 def bits(mask: int) -> Iterator[int]:
@@ -77,14 +77,14 @@ class ClassGraph:
         for x in bits(allowed & ~self.adjacent[y] & ~(1 << y)):
             shared = self.neighbors[y] & self.adjacent[x]
             if self.is_clique(shared):
-                for turned in self._cliques(shared, self.neighbors[y] & ~self.adjacent[x]):
+                for turned in self.cliques(shared, self.neighbors[y] & ~self.adjacent[x]):
                     yield ClassMove("insert", x, y, turned, shared | turned | self.parents[y])
 
     def deletions(self, y: int) -> Iterator[ClassMove]:
         """Delete(x, y, H): x - y or x -> y; the shared neighbours without H form a clique."""
         for x in bits(self.parents[y] | self.neighbors[y]):
             shared = self.neighbors[y] & self.adjacent[x]
-            for kept in self._cliques(0, shared):
+            for kept in self.cliques(0, shared):
                 base = (kept | self.parents[y]) & ~(1 << x)
                 yield ClassMove("delete", x, y, shared & ~kept, base)
 
@@ -112,27 +112,28 @@ class ClassGraph:
         x, y = move.x, move.y
         if move.kind == "insert":
             parents[y] |= 1 << x
-            _direct(parents, neighbors, move.turned, y)
+            direct(parents, neighbors, move.turned, y)
         else:
             parents[y] &= ~(1 << x)
             neighbors[y] &= ~(1 << x)
             neighbors[x] &= ~(1 << y)
             for h in bits(move.turned):
-                _direct(parents, neighbors, 1 << y, h)
-                _direct(parents, neighbors, 1 << x & neighbors[h], h)
-        return consistent_extension(self._pdag(parents, neighbors))
+                direct(parents, neighbors, 1 << y, h)
+                direct(parents, neighbors, 1 << x & neighbors[h], h)
+        return consistent_extension(self.pdag(parents, neighbors))
 
     def member(self) -> DAG:
         """A graph of the class."""
-        return consistent_extension(self._pdag(self.parents, self.neighbors))
+        return consistent_extension(self.pdag(self.parents, self.neighbors))
 
-    def _pdag(self, parents: Sequence[int], neighbors: Sequence[int]) -> PDAG:
+    def pdag(self, parents: Sequence[int], neighbors: Sequence[int]) -> PDAG:
+        """The graph with these parents and neighbours."""
         name = self.names
         directed = [Edge.of(name[p], "->", name[v]) for v, mask in enumerate(parents) for p in bits(mask)]
         plain = [Edge.of(name[u], "-", name[v]) for v, mask in enumerate(neighbors) for u in bits(mask) if u < v]
         return PDAG([*directed, *plain], nodes=name)
 
-    def _cliques(self, core: int, candidates: int) -> Iterator[int]:
+    def cliques(self, core: int, candidates: int) -> Iterator[int]:
         """The sets of candidates, each once, that form a clique with a clique."""
         waiting = [(0, candidates)]
         while waiting:
@@ -144,7 +145,7 @@ class ClassGraph:
                     waiting.append((chosen | 1 << v, later))
 
 
-def _direct(parents: list[int], neighbors: list[int], sources: int, target: int) -> None:
+def direct(parents: list[int], neighbors: list[int], sources: int, target: int) -> None:
     """Direct undirected edges into a variable."""
     for v in bits(sources):
         neighbors[v] &= ~(1 << target)

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from plausible.errors import NotSupported
-from plausible.graphs import DAG
+from plausible.graphs import DAG, PDAG
 from plausible.graphs.equivalence import essential_graph
 from plausible.inference.options import check_seconds
 from plausible.inference.search.search_state import improves
@@ -19,7 +19,7 @@ from plausible.learn.structures.exact.class_moves import ClassGraph, ClassMove, 
 from plausible.learn.structures.exact.result import BoundedResult, Outcome, bounded_result
 from plausible.learn.structures.knowledge import Constraints, Knowledge
 
-__all__ = ["search_classes"]
+__all__ = ["ClassSearch", "TimeIsUp", "class_constraints", "search_classes"]
 
 #: Told the number of steps and the score; an answer that is true stops the search.
 Progress = Callable[[int, float], object]
@@ -75,22 +75,22 @@ def search_classes(
     check_seconds("time_limit", time_limit)
     names = sorted(scores.names)
     deadline = math.inf if time_limit is None else began + time_limit
-    search = _ClassSearch(scores, names, _constraints(Knowledge.read(knowledge), names), deadline)
+    search = ClassSearch(scores, names, class_constraints(Knowledge.read(knowledge), names), deadline)
     search.start(start or DAG(nodes=names))
     try:
         stopped = _climb(search, progress)
-    except _TimeIsUp:
+    except TimeIsUp:
         stopped = "time limit"
     families = [[names.index(str(p)) for p in search.graph.parents(name)] for name in names]
     outcome = Outcome(families, math.inf, stopped, search.steps, time.monotonic() - began)
     return bounded_result(scores, names, search.constraints, outcome)
 
 
-class _TimeIsUp(Exception):
+class TimeIsUp(Exception):
     """The deadline passed while moves were scored."""
 
 
-def _climb(search: _ClassSearch, progress: Progress | None) -> str:
+def _climb(search: ClassSearch, progress: Progress | None) -> str:
     """Insert and delete by turns until neither improves; why it ended."""
     kind: Literal["insert", "delete"] = "insert"
     phases_without_gain = 0
@@ -104,33 +104,55 @@ def _climb(search: _ClassSearch, progress: Progress | None) -> str:
     return "local maximum"
 
 
-class _ClassSearch:
-    """Where a search is, with the gains of the moves at each variable, kept as long as nothing around it changes."""
+class ClassSearch:
+    """Where a search is, with the gains of the moves at each variable, kept as long as nothing around it changes.
 
-    def __init__(self, scores: FamilyScores, names: list[str], constraints: Constraints, deadline: float) -> None:
+    Parameters
+    ----------
+    scores
+        Of families; the same for all graphs of a class.
+    names
+        The variables.
+    constraints
+        Pairs that are not joined, and how many parents there may be.
+    deadline
+        By `time.monotonic`; then `TimeIsUp` is raised.
+    class_of
+        From a graph to that of its class.
+    """
+
+    def __init__(
+        self,
+        scores: FamilyScores,
+        names: list[str],
+        constraints: Constraints,
+        deadline: float = math.inf,
+        class_of: Callable[[DAG], PDAG] = essential_graph,
+    ) -> None:
+        self._class_of = class_of
         self._scores, self._names, self.constraints, self._deadline = scores, names, constraints, deadline
         self._allowed = [sum(1 << int(v) for v in np.flatnonzero(column)) for column in constraints.allowed.T]
         self._changes: dict[tuple[int, int, int], float] = {}
         self._moves: dict[tuple[str, int], tuple[tuple[int, ...], list[tuple[float, ClassMove]]]] = {}
         self.steps, self.score = 0, -math.inf
         self.graph: DAG
-        self._class: ClassGraph
+        self.essential: ClassGraph
 
     def start(self, graph: DAG) -> None:
         """Begin at the class of a graph."""
-        self._class = ClassGraph.of(essential_graph(graph), self._names)
-        self.graph, self.score = self._class.member(), self._scores.graph(graph)
+        self.essential = ClassGraph.of(self._class_of(graph), self._names)
+        self.graph, self.score = self.essential.member(), self._scores.graph(graph)
 
     def improve(self, kind: Literal["insert", "delete"]) -> bool:
         """Go to the class that the best valid move of a kind leads to; whether there was one."""
         found = [entry for y in range(len(self._names)) for entry in self._gains(kind, y)]
         for _, move in sorted(found, key=lambda entry: (-entry[0], entry[1])):
-            self._look_at_clock()
-            if self._class.is_valid(move) and self._go(self._class.after(move)):
+            self.look_at_clock()
+            if self.essential.is_valid(move) and self.go(self.essential.after(move)):
                 return True
         return False
 
-    def _go(self, after: DAG) -> bool:
+    def go(self, after: DAG) -> bool:
         """Go to the class of a graph if it has few enough parents and a score that is better; whether it has."""
         if any(len(after.parents(name)) > self.constraints.max_parents for name in self._names):
             return False
@@ -138,20 +160,21 @@ class _ClassSearch:
         if not (score > self.score == -math.inf or improves(score - self.score, self.score)):
             return False
         self.graph, self.score, self.steps = after, score, self.steps + 1
-        self._class = ClassGraph.of(essential_graph(after), self._names)
+        self.essential = ClassGraph.of(self._class_of(after), self._names)
         return True
 
-    def _look_at_clock(self) -> None:
+    def look_at_clock(self) -> None:
+        """Raise `TimeIsUp` after the deadline."""
         if time.monotonic() >= self._deadline:
-            raise _TimeIsUp
+            raise TimeIsUp
 
     def _gains(self, kind: Literal["insert", "delete"], y: int) -> list[tuple[float, ClassMove]]:
         """The moves of edges at y that improve the score, valid or not."""
-        around = self._class.surroundings(y)
+        around = self.essential.surroundings(y)
         known = self._moves.get((kind, y))
         # which insertions there are depends on what is joined with the neighbours of y only
         if known is None or known[0] != around:
-            moves = list(self._class.deletions(y) if kind == "delete" else self._insertions(y))
+            moves = list(self.essential.deletions(y) if kind == "delete" else self._insertions(y))
             self._score(moves)
             sign = 1.0 if kind == "insert" else -1.0
             gains = [(sign * self._changes[move.y, move.base, move.x], move) for move in moves]
@@ -162,7 +185,7 @@ class _ClassSearch:
     def _insertions(self, y: int) -> Iterator[ClassMove]:
         """Those that leave y with few enough parents."""
         most = self.constraints.max_parents
-        return (move for move in self._class.insertions(y, self._allowed[y]) if move.base.bit_count() < most)
+        return (move for move in self.essential.insertions(y, self._allowed[y]) if move.base.bit_count() < most)
 
     def _score(self, moves: Iterable[ClassMove]) -> None:
         """What x adds to the score of y with a base, for all x of a base at once."""
@@ -171,7 +194,7 @@ class _ClassSearch:
             if (y, base, x) not in self._changes:
                 wanted.setdefault((y, base), []).append(x)
         for (y, base), xs in wanted.items():
-            self._look_at_clock()
+            self.look_at_clock()
             unique = list(dict.fromkeys(xs))
             parents, others = ([self._names[v] for v in places] for places in (bits(base), unique))
             score = self._scores.family(self._names[y], parents)
@@ -180,7 +203,8 @@ class _ClassSearch:
                 self._changes[y, base, x] = after - score
 
 
-def _constraints(knowledge: Knowledge, names: list[str]) -> Constraints:
+def class_constraints(knowledge: Knowledge, names: list[str]) -> Constraints:
+    """What is known, for a search over classes: nothing that tells directions."""
     constraints = knowledge.on(names)
     one_way = constraints.allowed != constraints.allowed.T
     if constraints.required.any() or one_way.any():

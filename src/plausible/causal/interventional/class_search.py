@@ -1,0 +1,285 @@
+"""Greedy search over classes of graphs that experiments can't tell apart."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeAlias
+
+from plausible.causal.interventional.class_turns import Turn, after_turn, class_turns, is_valid_turn
+from plausible.causal.interventional.regimes import regimes
+from plausible.data.table import Table, TableLike
+from plausible.data.table_statistics import TableStatistics
+from plausible.errors import InvalidArgument, NotSupported
+from plausible.graphs import DAG, PDAG
+from plausible.graphs.graph_input import GraphLike, read_dag
+from plausible.graphs.interventional_classes import (
+    Targets,
+    interventional_class_size,
+    interventional_essential_graph,
+    target_masks,
+)
+from plausible.inference.options import check_seconds
+from plausible.inference.search.search_state import improves
+from plausible.learn.scores.reading import read_score
+from plausible.learn.scores.score import FamilyScores, Score
+from plausible.learn.structures.exact.class_moves import bits
+from plausible.learn.structures.exact.equivalence import ClassSearch, TimeIsUp, class_constraints
+from plausible.learn.structures.knowledge import Knowledge
+from plausible.learn.structures.structure import usual_score
+from plausible.learn.structures.task import check_progress
+
+__all__ = ["InterventionalClass", "InterventionalStep", "gies", "search_interventional_classes"]
+
+_PHASES = ("insert", "delete", "turn")
+
+
+@dataclass(frozen=True, slots=True)
+class InterventionalStep:
+    """What `progress=` is told after each step.
+
+    Attributes
+    ----------
+    phase
+        "insert", "delete" or "turn": by what the step was made.
+    steps
+        How many were made.
+    graph
+        A graph of the class, from which a search can go on: `start=`.
+    score
+        Its score, and that of all others of the class.
+    """
+
+    phase: str
+    steps: int
+    graph: DAG
+    score: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InterventionalClass:
+    """A class of graphs learned from experiments; made by `gies`.
+
+    Attributes
+    ----------
+    graph
+        The essential graph: directed are the edges that all graphs of the class share.
+    member
+        One graph of the class.
+    score
+        Of each graph of the class.
+    targets
+        The experiments: what was set together.
+    trace
+        (steps, score) of the start and of each step.
+    stopped
+        Why the search ended: "local maximum" where no insertion, deletion or turn of an edge in any graph of the class
+        is better; "time limit", "interrupted".
+    seconds
+        How long it took.
+    """
+
+    graph: PDAG
+    member: DAG
+    score: float
+    targets: tuple[tuple[str, ...], ...]
+    trace: tuple[tuple[int, float], ...] = field(repr=False)
+    stopped: str
+    seconds: float
+
+    @property
+    def size(self) -> int:
+        """How many graphs the class has."""
+        return interventional_class_size(self.graph)
+
+
+Progress: TypeAlias = Callable[[InterventionalStep], object]
+
+
+def gies(
+    data: TableLike,
+    score: str | Score | None = None,
+    knowledge: Knowledge | None = None,
+    *,
+    start: GraphLike[DAG] | None = None,
+    progress: Progress | None = None,
+    time_limit: float | None = None,
+) -> InterventionalClass:
+    """Greedy interventional equivalence search (GIES): learn a class of graphs from observation and experiments.
+
+    Steepest ascent over classes: edges are inserted as long as the score improves, then deleted, then turned, and again
+    until none of these helps. Rows in which a variable was set say nothing about its parents and are left out of its
+    family alone; so graphs of a class have the same score if it is score equivalent. Without interventions this is
+    greedy equivalence search with a turning phase.
+
+    Parameters
+    ----------
+    data
+        What `Table.read` takes, complete; `Table.read(..., interventions=)` says what was set in which rows.
+    score
+        A name, such as "bic", "bdeu", "gaussian-bic" or "bge", or a score-equivalent `Score`. Usually BIC.
+    knowledge
+        How many parents there may be, and pairs with both directions forbidden.
+    start
+        The search starts at its class: usually that of the graph without edges.
+    progress
+        Told an `InterventionalStep` after each step; an answer that is true stops.
+    time_limit
+        Seconds after which the search stops.
+
+    Notes
+    -----
+    In the limit of many rows the true class has the highest score, but no greedy search is sure to reach it: with
+    experiments, this one may end in another class (Wang et al. 2017).
+
+    References
+    ----------
+    Hauser & Bühlmann (2012), Characterization and greedy learning of interventional Markov equivalence classes of
+    directed acyclic graphs, JMLR 13; Wang, Solus, Yang & Uhler (2017), Permutation-based causal inference algorithms
+    with interventions, NeurIPS.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> is_set = np.arange(400) % 2 == 1
+    >>> cause = np.where(is_set, rng.normal(size=400), 1.0 + rng.normal(size=400))
+    >>> table = Table.read({"cause": cause, "effect": cause + rng.normal(size=400)}, interventions={"cause": is_set})
+    >>> gies(table).graph, gies(table.take(~is_set)).graph
+    (PDAG('cause -> effect'), PDAG('cause - effect'))
+    """
+    table = Table.read(data)
+    if table.missing:
+        name = next(iter(table.missing))
+        raise NotSupported(f"{name!r} is missing in {table.missing[name]} rows: a search over classes needs all cells.")
+    wanted = read_score(score or usual_score(table))
+    if not wanted.is_score_equivalent:
+        raise NotSupported(
+            f"{type(wanted).__name__} scores graphs of one class differently. Take 'bic', 'bdeu', 'gaussian-bic' or "
+            "'bge'; or search single graphs: learn.structure(data, 'hill-climbing')."
+        )
+    targets = [regime.targets for regime in regimes(table)]
+    _refuse_always_set(table, targets)
+    return search_interventional_classes(
+        wanted.on(TableStatistics(table)),
+        targets,
+        knowledge,
+        start=start,
+        progress=progress,
+        time_limit=time_limit,
+    )
+
+
+def search_interventional_classes(
+    scores: FamilyScores,
+    targets: Targets,
+    knowledge: Knowledge | None = None,
+    *,
+    start: GraphLike[DAG] | None = None,
+    progress: Progress | None = None,
+    time_limit: float | None = None,
+) -> InterventionalClass:
+    """The search of `gies` by scores of families, wherever they come from.
+
+    Parameters
+    ----------
+    scores
+        The same for all graphs of a class.
+    targets
+        For each experiment what was set together.
+    knowledge, start, progress, time_limit
+        See `gies`.
+    """
+    began = time.monotonic()
+    check_seconds("time_limit", time_limit)
+    check_progress(progress)
+    names = sorted(scores.names)
+    family = tuple(tuple(names[place] for place in bits(mask)) for mask in target_masks(names, targets))
+    constraints = class_constraints(Knowledge.read(knowledge), names)
+    deadline = math.inf if time_limit is None else began + time_limit
+    class_of = partial(interventional_essential_graph, targets=family)
+    search = ClassSearch(scores, names, constraints, deadline, class_of)
+    search.start(_read_start(start, names))
+    climb = _Climb(search, scores, progress)
+    stopped = climb.run()
+    member = DAG(search.graph.edges, nodes=scores.names)
+    return InterventionalClass(
+        class_of(member), member, search.score, family, tuple(climb.trace), stopped, time.monotonic() - began
+    )
+
+
+class _Climb:
+    """Phases in turn until none improves."""
+
+    def __init__(self, search: ClassSearch, scores: FamilyScores, progress: Progress | None) -> None:
+        self._search, self._scores, self._progress = search, scores, progress
+        self.trace = [(0, search.score)]
+
+    def run(self) -> str:
+        """Why it ended."""
+        try:
+            while sum(map(self._phase, _PHASES)):
+                pass
+        except TimeIsUp:
+            return "time limit"
+        except _Interrupted:
+            return "interrupted"
+        return "local maximum"
+
+    def _phase(self, phase: str) -> bool:
+        """Steps of one kind as long as they improve the score; whether there was one."""
+        before = self._search.steps
+        while self._turn() if phase == "turn" else self._search.improve("insert" if phase == "insert" else "delete"):
+            search = self._search
+            self.trace.append((search.steps, search.score))
+            if self._progress is not None and self._progress(
+                InterventionalStep(phase, search.steps, search.graph, search.score)
+            ):
+                raise _Interrupted
+        return self._search.steps > before
+
+    def _turn(self) -> bool:
+        """Make the best turn that improves the score; whether there was one."""
+        search = self._search
+        found = []
+        for y in range(len(search.essential.names)):
+            search.look_at_clock()
+            gains = ((self._gain(turn), turn) for turn in class_turns(search.essential, y))
+            found += [(gain, turn) for gain, turn in gains if improves(gain, search.score)]
+        return any(
+            is_valid_turn(search.essential, turn) and search.go(after_turn(search.essential, turn))
+            for _, turn in sorted(found, key=lambda entry: (-entry[0], entry[1]))
+        )
+
+    def _gain(self, turn: Turn) -> float:
+        names = self._search.essential.names
+        x, y = names[turn.x], names[turn.y]
+        x_base, y_base = ([names[place] for place in bits(mask)] for mask in (turn.x_base, turn.y_base))
+        family = self._scores.family
+        return family(y, [*y_base, x]) - family(y, y_base) + family(x, x_base) - family(x, [*x_base, y])
+
+
+class _Interrupted(Exception):
+    """The caller's progress= asked to stop."""
+
+
+def _read_start(start: GraphLike[DAG] | None, names: Sequence[str]) -> DAG:
+    if start is None:
+        return DAG(nodes=names)
+    graph = read_dag(start)
+    strange = [node for node in graph.nodes if node not in names]
+    if strange:
+        raise InvalidArgument(f"start= has the node {strange[0]!r}, which is no variable of the data.")
+    return DAG(graph.edges, nodes=names)
+
+
+def _refuse_always_set(table: Table, targets: Sequence[tuple[str, ...]]) -> None:
+    always = set.intersection(*map(set, targets)) if targets else set()
+    if always and table.num_rows:
+        raise InvalidArgument(
+            f"{min(always)!r} was set from outside in all rows, so that nothing tells what causes it. Add rows in "
+            "which it was not set, or leave it out."
+        )

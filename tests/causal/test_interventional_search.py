@@ -1,0 +1,237 @@
+"""Search over interventional classes: moves against all graphs of a class, and the class from exact moments."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graph_strategies import dags
+from marked_graph_oracles import is_acyclic
+from plausible.causal.interventional.class_search import gies, search_interventional_classes
+from plausible.causal.interventional.class_turns import after_turn, class_turns, is_valid_turn
+from plausible.causal.interventional.regime_tests import check_regimes
+from plausible.causal.interventional.regimes import regimes
+from plausible.data.moment_statistics import Moments, MomentStatistics
+from plausible.data.table import Table
+from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
+from plausible.graphs import DAG, PDAG, erdos_renyi_dag, essential_graph
+from plausible.graphs.interventional_classes import (
+    interventional_class_members,
+    interventional_essential_graph,
+)
+from plausible.learn.scores.gaussian import GaussianLikelihood
+from plausible.learn.scores.reading import read_score
+from plausible.learn.structures.exact.class_moves import ClassGraph
+from plausible.learn.structures.knowledge import Knowledge
+from plausible.variables import Variable
+from score_oracles import random_columns
+
+
+def neighbours_of(graph, kind):
+    """The graphs that one edge more, less or turned makes of a graph."""
+    arrows, nodes = set(graph.edges), graph.nodes
+    if kind == "insert":
+        changed = [arrows | {(a, b)} for a in nodes for b in nodes if a != b and not graph.is_adjacent(a, b)]
+    elif kind == "delete":
+        changed = [arrows - {arrow} for arrow in arrows]
+    else:
+        changed = [arrows - {arrow} | {arrow[::-1]} for arrow in arrows]
+    return [DAG(sorted(each), nodes=nodes) for each in changed if is_acyclic(nodes, each)]
+
+
+def reached_by(essential, kind):
+    """The graphs that the moves of a class lead to."""
+    names = range(len(essential.names))
+    if kind == "turn":
+        turns = [turn for y in names for turn in class_turns(essential, y)]
+        return [after_turn(essential, turn) for turn in turns if is_valid_turn(essential, turn)]
+    every = (1 << len(names)) - 1
+    moves = [m for y in names for m in (essential.insertions(y, every) if kind == "insert" else essential.deletions(y))]
+    return [essential.after(move) for move in moves if essential.is_valid(move)]
+
+
+@pytest.mark.parametrize("kind", ["insert", "delete", "turn"])
+@settings(max_examples=40, deadline=None)
+@given(graph=dags(5, 2), data=st.data())
+def test_moves_lead_exactly_to_the_classes_that_one_edge_of_some_member_makes(kind, graph, data):
+    targets = data.draw(st.lists(st.sets(st.sampled_from(graph.nodes)), max_size=2))
+    essential = interventional_essential_graph(graph, targets)
+    members = list(interventional_class_members(essential))
+    expected = {
+        interventional_essential_graph(other, targets) for member in members for other in neighbours_of(member, kind)
+    }
+    found = [
+        interventional_essential_graph(g, targets) for g in reached_by(ClassGraph.of(essential, graph.nodes), kind)
+    ]
+    assert set(found) == expected - {essential}
+    assert len(found) < 8 * (len(expected) + 1)
+
+
+@settings(max_examples=12, deadline=None)
+@given(seed=st.integers(0, 10**6), num_rows=st.integers(0, 60))
+def test_search_ends_where_no_neighbour_of_any_member_is_better_and_members_score_alike(seed, num_rows):
+    rng = np.random.default_rng(seed)
+    columns = random_columns(rng, [2, 3, 2, 2], num_rows)
+    names = list(columns)
+    sets = {name: rng.random(num_rows) < 0.4 for name in names[:2]}
+    if any(mask.all() for mask in sets.values()):
+        return
+    variables = [Variable(name, size) for name, size in zip(names, [2, 3, 2, 2], strict=True)]
+    table = Table.read(columns, variables, interventions=sets)
+    for score in ("bic", "bdeu:2"):
+        found = gies(table, score)
+        scores = read_score(score).on_data(table)
+        assert found.stopped == "local maximum"
+        for member in interventional_class_members(found.graph):
+            assert scores.graph(member) == pytest.approx(found.score, abs=1e-7)
+            for kind in ("insert", "delete", "turn"):
+                for other in neighbours_of(member, kind):
+                    assert scores.graph(other) <= found.score + 1e-6
+        assert found.graph == interventional_essential_graph(found.member, found.targets)
+        assert all(before <= after for (_, before), (_, after) in pairwise(found.trace))
+
+
+# --- exact moments: many rows without noise ---
+
+
+def exact_scores(graph, targets, rng, num_rows=1e7):
+    """BIC on the moments themselves of a linear model in each experiment, in which targets are mere noise."""
+    nodes = list(graph.nodes)
+    place = {node: number for number, node in enumerate(nodes)}
+    weights = np.zeros((len(nodes), len(nodes)))
+    for a, b in graph.edges:
+        weights[place[a], place[b]] = rng.uniform(0.5, 1.2) * rng.choice([-1, 1])
+    noise = rng.uniform(0.6, 1.4, len(nodes))
+    moments = []
+    for target in targets:
+        cut, own = weights.copy(), noise.copy()
+        cut[:, [place[node] for node in target]] = 0
+        own[[place[node] for node in target]] = rng.uniform(1.5, 3.0, len(target))
+        spread = np.linalg.inv(np.eye(len(nodes)) - cut)
+        moments.append(Moments(num_rows, num_rows, np.zeros(len(nodes)), num_rows * spread.T @ np.diag(own) @ spread))
+
+    def total(parts):
+        scatter = np.sum([part.scatter for part in parts], axis=0)
+        weight = sum(part.weight for part in parts)
+        return Moments(weight, weight, np.zeros(len(nodes)), scatter)
+
+    own = {
+        node: total([part for part, target in zip(moments, targets, strict=True) if node not in target])
+        for node in nodes
+        if any(node in target for target in targets)
+    }
+    variables = {node: Variable(node) for node in nodes}
+    return GaussianLikelihood().on(MomentStatistics(variables, total(moments), own))
+
+
+def test_search_with_exact_scores_finds_the_true_class_of_nearly_all_graphs_and_never_a_better_one():
+    """The true class has the highest score; greedy steps from no edges reach it in at least nine graphs of ten."""
+    rng = np.random.default_rng(1)
+    num_found, num_more = 0, 0
+    for seed in range(40):
+        graph = erdos_renyi_dag(7, 0.35, seed=seed)
+        targets = [(), *({str(node)} for node in rng.choice(graph.nodes, size=2, replace=False))]
+        scores = exact_scores(graph, targets, rng)
+        truth = interventional_essential_graph(graph, targets)
+        found = search_interventional_classes(scores, targets)
+        assert found.score <= scores.graph(graph) + 1e-6 * abs(found.score)
+        num_found += found.graph == truth
+        num_more += len(truth.directed_edges) > len(essential_graph(graph).directed_edges)
+        from_truth = search_interventional_classes(scores, targets, start=graph)
+        assert from_truth.graph == truth
+    assert num_found >= 36
+    assert num_more >= 15  # experiments do direct edges that observation leaves open
+
+
+def test_scores_orient_a_chain_as_theory_says():
+    """An experiment at X2 of X1 -> ... -> X5 directs its own edges and those after it, and no other."""
+    names = [f"X{i}" for i in range(1, 6)]
+    chain = DAG(list(pairwise(names)))
+    for target in names:
+        scores = exact_scores(chain, [(), {target}], np.random.default_rng(3))
+        found = search_interventional_classes(scores, [{target}])
+        assert found.graph == interventional_essential_graph(chain, [[target]])
+        first = max(names.index(target) - 1, 0)
+        assert set(found.graph.directed_edges) == set(pairwise(names[first:]))
+
+
+# --- options and refusals ---
+
+
+def two_columns(num_rows=200):
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 2, num_rows)
+    b = np.where(rng.random(num_rows) < 0.85, a, 1 - a)
+    return {"a": a.tolist(), "b": b.tolist()}
+
+
+def test_observation_alone_gives_the_class_of_observation():
+    found = gies(two_columns())
+    assert (found.graph, found.targets, found.size) == (PDAG("a - b"), (), 2)
+    assert gies(Table.read({"a": ["x"]})).graph == PDAG(nodes=["a"])
+
+
+def test_search_goes_on_from_where_it_was_stopped():
+    rng = np.random.default_rng(5)
+    columns = random_columns(rng, [2, 2, 3, 2, 2], 300)
+    table = Table.read(columns, interventions={"A": np.arange(300) < 100})
+    told = []
+    whole = gies(table, progress=told.append)
+    assert [step.steps for step in told] == list(range(1, len(told) + 1))
+    first = gies(table, progress=lambda step: step.steps == 2)
+    assert first.stopped == "interrupted"
+    assert gies(table, start=first.member).score == pytest.approx(whole.score)
+    assert gies(table, time_limit=0.0).stopped == "time limit"
+    assert gies(table, knowledge=Knowledge(max_parents=0)).graph.num_edges == 0
+
+
+def test_what_can_not_be_searched_is_refused_by_name():
+    columns = two_columns(4)
+    with pytest.raises(InvalidArgument, match="'a' was set from outside in all rows"):
+        gies(Table.read(columns, interventions={"a": [True] * 4}))
+    with pytest.raises(NotSupported, match="K2Score"):
+        gies(columns, "k2")
+    with pytest.raises(NotSupported, match="'a' is missing in 1 rows"):
+        gies({**columns, "a": [None, 0, 1, 1]})
+    with pytest.raises(InvalidArgument, match="'z'"):
+        gies(columns, start="a -> z")
+
+
+def test_regimes_part_the_rows_by_what_was_set():
+    table = Table.read({"a": [0, 1, 0, 1], "b": [0, 1, 1, 0]}, interventions=["b", None, "a,b", "b"])
+    found = regimes(table)
+    assert [(regime.targets, regime.table.num_rows) for regime in found] == [((), 1), (("b",), 2), (("a", "b"), 1)]
+    assert found[1].table.codes.tolist() == [[0, 1], [0, 0]]
+    assert not any(regime.table.interventions for regime in found)
+    assert [regime.targets for regime in regimes({"a": [0, 1]})] == [()]
+
+
+@pytest.mark.parametrize("kind", ["states", "numbers"])
+def test_mutilated_graphs_are_rejected_in_the_experiments_that_contradict_them(kind):
+    """a -> b -> c: observation rejects neither it nor c -> b -> a, but rows of do(b) say that b has no cause in c."""
+    rng = np.random.default_rng(2)
+    is_set = np.arange(3000) % 2 == 0
+    root, other = rng.normal(size=(2, 3000)) if kind == "numbers" else rng.integers(0, 2, size=(2, 3000))
+
+    def effect(cause):
+        if kind == "numbers":
+            return cause + 0.7 * rng.normal(size=3000)
+        return np.where(rng.random(3000) < 0.8, cause, 1 - cause)
+
+    middle = np.where(is_set, other, effect(root))
+    table = Table.read({"a": root, "b": middle, "c": effect(middle)}, interventions={"b": is_set})
+    assert check_regimes("a -> b -> c", table).violations == ()
+    assert check_regimes("c -> b -> a", table.take(~is_set)).violations == ()
+    found = check_regimes("c -> b -> a", table).violations
+    assert {(test.targets, frozenset((test.x, test.y))) for test in found} == {(("b",), frozenset("bc"))}
+    assert check_regimes("a -> b -> c", Table.read(table, interventions={"b": [True] * 3000})).violations  # marks lie
+    few = check_regimes("c -> b -> a", table.take(np.arange(4)))
+    assert few.violations == ()
+    with pytest.raises(UnknownVariable, match="'z'"):
+        check_regimes("a -> z", table)
+    with pytest.raises(InvalidArgument, match="alpha="):
+        check_regimes("a -> b", table, alpha=2)
