@@ -58,6 +58,7 @@ __all__ = [
     "UnknownVariable",
     "close_match",
     "counted",
+    "shortened",
     "suggestion",
     "warn_caller",
 ]
@@ -265,6 +266,16 @@ def counted(number: int, thing: str) -> str:
     ('1 row', '2 rows')
     """
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def shortened(value: object, most: int = 80) -> str:
+    """What a value prints as, for messages; its type alone where that takes several lines or is long.
+
+    >>> shortened(2.5), shortened(list(range(100)))
+    ('2.5', '<list>')
+    """
+    text = repr(value)
+    return text if len(text) <= most and "\n" not in text else f"<{type(value).__name__}>"
 
 
 def warn_caller(text: str, category: type[Warning]) -> None:

@@ -89,3 +89,18 @@ def test_mistakes_end_in_one_line(plausible, holes, tmp_path, monkeypatch, argum
     assert errors.count("\n") == 1
     assert (tmp_path / "data.csv").read_text() == before
     assert [path.name for path in tmp_path.iterdir()] == ["data.csv"]
+
+
+def test_whole_numbers_stay_whole_and_empty_columns_empty(plausible, tmp_path):
+    """A mean is written as its column is, 20 among ages and 2.0 among weights; a column without a value is told of."""
+    source, target = tmp_path / "data.csv", tmp_path / "out.csv"
+    ages, weights = [*range(8, 33), ""], [*[1.5, 2.5] * 12, 2.0, ""]
+    rows = [f"{age},{weight},\n" for age, weight in zip(ages, weights, strict=True)]
+    source.write_text("".join(["age,weight,notes\n", *rows]))
+    code, text, errors = plausible("impute", str(source), "-o", str(target), "--method", "mean")
+    assert (code, errors) == (0, "")
+    assert "26 rows written, 2 cells filled" in text
+    assert "26 cells of notes left empty" in text
+    assert target.read_text().splitlines()[-1] == "20,2.0,"
+    document = json.loads(plausible("impute", str(source), "-o", str(target), "--json")[1])
+    assert (document["rows"], document["left"]) == (26, {"notes": 26})

@@ -413,6 +413,17 @@ def test_what_can_not_be_done_about_empty_cells_comes_with_the_option_that_can(
 def test_advice_of_the_library_names_options_in_the_shell(plausible, tmp_path):
     frame = pd.DataFrame({"x": [0.5, 1.5, np.nan, 2.5], "y": ["a", "b", "a", "b"]})
     frame.to_csv(tmp_path / "mixed.csv", index=False)
-    errors = plausible("learn", str(tmp_path / "mixed.csv"), "-o", str(tmp_path / "net.json"))[2]
-    assert "take --missing complete-rows." in errors
+    errors = plausible("learn", str(tmp_path / "mixed.csv"), "-o", str(tmp_path / "net.json"), "--missing", "pairwise")[
+        2
+    ]
+    assert "--missing" in errors
     assert "missing=" not in errors
+
+
+def test_columns_that_the_graph_lacks_are_not_read(plausible, tmp_path):
+    """Nor must they be such as could be: 'NA' among measurements."""
+    source, target = tmp_path / "u.csv", tmp_path / "n.json"
+    source.write_text("rain,grass,height\nno,dry,1.5\nyes,wet,NA\nno,dry,1.7\nyes,wet,1.2\n")
+    code, _, errors = plausible("learn", str(source), "-o", str(target), "--graph", "rain -> grass")
+    assert (code, errors) == (0, "")
+    assert set(pb.load(target).variables) == {"rain", "grass"}

@@ -226,3 +226,22 @@ def test_times_are_the_same_states_in_all_containers():
             assert set(map(type, states)) == {dt.datetime}
     spans = pd.Series(pd.Categorical(pd.to_timedelta([1, 2], unit="D")))
     assert set(map(type, Table.read({"took": spans}).variables["took"].states)) == {dt.timedelta}
+
+
+@pytest.mark.parametrize("kind", [".csv", ".parquet"])
+def test_columns_that_are_not_asked_for_are_not_typed(tmp_path, kind):
+    """Neither are words in them warned of; names are refused with what was meant."""
+    path = tmp_path / f"rows{kind}"
+    frame = pd.DataFrame({"x": ["a", "b"], "height": ["1.5", "NA"], "empty": [None, None], "n": [2, 3]})
+    frame.to_csv(path, index=False) if kind == ".csv" else frame.to_parquet(path)
+    table = Table.read(path, [Variable("x", ["b", "a"]), Variable("height")], columns=["x"], weights="n")
+    assert (list(table.variables), table.codes.tolist(), table.total) == (["x"], [[1, 0]], 5)
+    assert list(Table.read(table, columns="x").variables) == ["x"]
+    for source in (path, Table.read(path, columns=["x", "n"])):
+        with pytest.raises(UnknownVariable, match=r"'X' is not a variable.*columns=.*Did you mean 'x'"):
+            Table.read(source, columns=["X"])
+
+
+def test_a_word_among_fractions_is_refused_with_the_ways_out(csv_file):
+    with pytest.raises(FormatError, match=r"missing_values=\['NA'\].*columns="):
+        Table.read(csv_file("x,height\na,1.5\nb,NA\n"))

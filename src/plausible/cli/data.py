@@ -11,7 +11,8 @@ import numpy as np
 import typer
 
 from plausible.data.column_types import read_numbers
-from plausible.data.sources import columns_of
+from plausible.data.columns import has_values, with_values
+from plausible.data.sources import OpenColumns, open_columns
 from plausible.data.table import Table
 from plausible.errors import UnknownVariable
 from plausible.variables import Variable
@@ -49,18 +50,32 @@ class DataColumns:
 
     Attributes
     ----------
-    columns
-        Name -> column.
+    source
+        The columns, of which those that are asked for are read.
     variables
         Name -> variable, of the columns of which it is known.
     """
 
-    columns: Mapping[str, Any]
+    source: OpenColumns
     variables: Mapping[str, Variable]
+
+    @property
+    def names(self) -> list[str]:
+        """Of all columns, in order."""
+        return self.source.names
+
+    def has_values(self, name: str) -> bool:
+        """Whether there is a column of this name, and anything in it."""
+        return any(has_values(name, column) for column in self.source.read([name]).values())
+
+    def table_with_values(self) -> Table:
+        """The columns of known variables, and those of others that hold anything."""
+        used = with_values(self.source.read(), self.variables)
+        return Table.read(used, self.variables)
 
     def table(self, names: Iterable[str] | None = None) -> Table:
         """Some of the columns, or all."""
-        used = {name: self.columns[name] for name in (self.columns if names is None else names)}
+        used = self.source.read(names)
         return Table.read(used, [variable for name, variable in self.variables.items() if name in used])
 
 
@@ -74,13 +89,13 @@ def read_columns(
 ) -> DataColumns:
     """The columns of a file; variables that have no column in it are passed over."""
     known = {variable.name: variable for variable in (*variables, *map(Variable, continuous or ()))}
-    columns = columns_of(path, known, missing_values)
+    source = open_columns(path, known, missing_values)
     for option, names in (("--continuous", continuous), ("--states", states)):
         for name in names or ():
-            if name not in columns:
-                raise UnknownVariable.named(name, columns, f"the data, though {option} names it")
-    known |= {name: _with_states(name, columns[name]) for name in states or ()}
-    return DataColumns(columns, {name: variable for name, variable in known.items() if name in columns})
+            if name not in source.names:
+                raise UnknownVariable.named(name, source.names, f"the data, though {option} names it")
+    known |= {name: _with_states(name, source.read([name])[name]) for name in states or ()}
+    return DataColumns(source, {name: variable for name, variable in known.items() if name in source.names})
 
 
 def read_data(

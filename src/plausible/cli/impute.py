@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, cast, get_args
 
@@ -10,10 +10,11 @@ import numpy as np
 import typer
 
 from plausible.cli.chunks import ColumnKind
-from plausible.cli.data import DataFile, MissingMarkers, read_data
+from plausible.cli.data import DataFile, MissingMarkers, read_columns
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.source import read_model
 from plausible.cli.tables import check_ending, new_table, open_table
+from plausible.data.csv_columns import WHOLE_NUMBER
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, counted, suggestion
 from plausible.learn.missingness.cells import table_cells
@@ -69,25 +70,29 @@ def run(
     if any(data.exists() and file.exists() and file.samefile(data) for file in files):
         raise InvalidArgument(f"{output} is the file to read: name another one, so that it is kept.")
     model = None if network is None else _network(network)
-    table = read_data(data, () if model is None else model.variables.values(), missing_values=na)
+    columns = read_columns(data, () if model is None else model.variables.values(), missing_values=na)
+    table = columns.table_with_values()
     chosen = _method(method, model, copies)
     if chosen == "default" and value is None:
         raise InvalidArgument("--method default fills in one value: name it with --value.")
     kinds, cells = _as_written(data)
-    num_filled, left = 0, dict[str, int]()
+    num_rows = len(next(iter(cells.values()), ()))
+    empty = {name: num_rows for name in columns.names if name not in table.variables}
+    num_filled, left = 0, empty
     for file, filled in zip(files, _filled(table, model, chosen, (copies, keep_parameters, seed, value)), strict=True):
         num_filled = _write(file, table, filled, kinds, cells)
-        left = {name: int(mask.sum()) for name, mask in table_cells(filled).items() if mask.any()}
+        still = {name: int(mask.sum()) for name, mask in table_cells(filled).items() if mask.any()} | empty
+        left = {name: still[name] for name in columns.names if name in still}
     if as_json:
         names = [str(file) for file in files]
-        print_json({"output": names, "rows": table.num_rows, "filled": num_filled, "left": left, "method": chosen})
+        print_json({"output": names, "rows": num_rows, "filled": num_filled, "left": left, "method": chosen})
         return
     for file in files:
-        written, added = counted(table.num_rows, "row"), counted(num_filled, "cell")
+        written, added = counted(num_rows, "row"), counted(num_filled, "cell")
         print_line(f"{file}: {written} written, {added} filled ({chosen})")
     if left:
-        empty = counted(sum(left.values()), "cell")
-        print_line(f"{empty} of {', '.join(left)} left empty: {chosen} says nothing of them.")
+        unfilled = counted(sum(left.values()), "cell")
+        print_line(f"{unfilled} of {', '.join(left)} left empty: {chosen} says nothing of them.")
 
 
 def _network(source: str) -> BayesianNetwork:
@@ -138,15 +143,25 @@ def _write(
     file: Path, before: Table, filled: Table, kinds: Mapping[str, ColumnKind], cells: Mapping[str, Sequence[Any]]
 ) -> int:
     """Write the cells as they stood, and new ones where there were none; gives the number of these."""
-    missing, values = table_cells(before), state_columns(filled)
-    still = table_cells(filled)
-    written: dict[str, list[Any]] = {}
-    for name, column in cells.items():
-        merged = np.empty(len(column), dtype=object)
-        merged[:] = column
-        places = missing[name] & ~still[name]
-        merged[places] = values[name][places].tolist()
-        written[name] = merged.tolist()
+    still, values = table_cells(filled), state_columns(filled)
+    places = {name: mask & ~still[name] for name, mask in table_cells(before).items()}
+    written = {name: list(column) for name, column in cells.items()}
+    for name, mask in places.items():
+        new = values[name][mask].tolist()
+        if _are_whole(cell for cell, is_new in zip(cells[name], mask, strict=True) if not is_new):
+            new = [int(value) if isinstance(value, float) and value.is_integer() else value for value in new]
+        for row, value in zip(np.flatnonzero(mask).tolist(), new, strict=True):
+            written[name][row] = value
     with new_table(file, kinds) as writer:
         writer.write(written)
-    return sum(int((missing[name] & ~still[name]).sum()) for name in missing)
+    return sum(int(mask.sum()) for mask in places.values())
+
+
+def _are_whole(cells: Iterable[Any]) -> bool:
+    """Whether cells that are not empty are whole numbers as they are written.
+
+    >>> _are_whole(["20", None]), _are_whole(["20", "20.0"]), _are_whole([None])
+    (True, False, False)
+    """
+    texts = [str(cell).strip() for cell in cells if cell is not None]
+    return bool(texts) and all(map(WHOLE_NUMBER.fullmatch, texts))

@@ -26,7 +26,6 @@ from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.progress import ShowProgress, progress_bar
 from plausible.cli.source import read_graph
 from plausible.cli.weights import WeightsColumn, weighted_by
-from plausible.data.columns import has_values
 from plausible.data.table import Table
 from plausible.errors import (
     InvalidArgument,
@@ -166,7 +165,7 @@ def run(
     deadline, believed = Deadline.after(time_limit), read_prior(prior)
     columns = read_columns(data, missing_values=na, continuous=continuous, states=states)
     unseen = _hidden(hidden or (), columns, graph)
-    given = None if graph is None else _given_graph(graph, columns.columns, unseen)
+    given = None if graph is None else _given_graph(graph, columns.names, unseen)
     table = weighted_by(columns.table(_used(columns, unseen, given, weights)), weights)
     assumed = _assumption(table, missing, has_graph=given is not None)
     if table.missing and missing == "complete-rows":
@@ -238,7 +237,7 @@ def _hidden(texts: Iterable[str], columns: DataColumns, graph: str | None) -> di
             raise InvalidArgument(f"--hidden {text!r}: expected a name and its number of states, such as H=2.")
         if graph is None:
             raise InvalidArgument(f"--hidden {text!r} is a variable of a graph: give that, too, with --graph.")
-        if name in columns.columns and has_values(name, columns.columns[name]):
+        if columns.has_values(name):
             raise InvalidArgument(
                 f"--hidden {text!r}: {name!r} has values in the data. Leave the option out, and its empty cells are "
                 "completed; or leave the column out."
@@ -250,7 +249,7 @@ def _hidden(texts: Iterable[str], columns: DataColumns, graph: str | None) -> di
 def _used(columns: DataColumns, unseen: Container[str], graph: DAG | None, weights: str | None) -> list[str]:
     """The columns that are learned from: where there is a graph, those that it has."""
     return [
-        name for name in columns.columns if name not in unseen and (graph is None or name in graph or name == weights)
+        name for name in columns.names if name not in unseen and (graph is None or name in graph or name == weights)
     ]
 
 

@@ -171,7 +171,7 @@ def _sorted_states(name: str, values: Iterable[Any]) -> list[State]:
 
 def _no_value(name: str) -> InvalidArgument:
     return InvalidArgument(
-        f"The column {name!r} has no value at all, so that its states are unknown. Leave it out; or, if it is a hidden "
-        f"variable, say how many it has: learn.em takes hidden={{{name!r}: 2}}, the command line --hidden {name}=2; or "
-        f"name them: Table.read(..., variables=[Variable({name!r}, [...])])."
+        f"The column {name!r} has no value at all, so that its states are unknown. Leave it out, such as by "
+        f"Table.read(..., columns=[...]), or name its states: Table.read(..., variables=[Variable({name!r}, [...])]). "
+        f"Where a graph is given that has it as a hidden variable, hidden={{{name!r}: 2}} (--hidden {name}=2) will do."
     )

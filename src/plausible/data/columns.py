@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -30,6 +30,7 @@ __all__ = [
     "has_values",
     "refuse_no_list",
     "refuse_others",
+    "with_values",
 ]
 
 #: For each row the place of its value in a list of values; -1 where it is missing.
@@ -250,6 +251,17 @@ def has_values(name: str, column: Any) -> bool:
     places, values = factorize(name, column)
     is_value = np.array([*(not _is_absent(value) for value in values), False])
     return bool(is_value[places].any())
+
+
+def with_values(columns: Mapping[Any, Any], known: Container[str]) -> dict[Any, Any]:
+    """The columns without those that have rows but no value in any of them, unless their variables are known.
+
+    >>> with_values({"x": ["a", None], "y": [None, None], "z": [None, None]}, {"z"})
+    {'x': ['a', None], 'z': [None, None]}
+    """
+    return {
+        name: column for name, column in columns.items() if name in known or has_values(name, column) or not len(column)
+    }
 
 
 def _factorize_pandas(series: pd.Series[Any]) -> Factorized:

@@ -23,7 +23,7 @@ from plausible.data.missing_values import MissingValues, advise_missing_values
 from plausible.data.separators import refuse_other_separators
 from plausible.errors import FormatError
 
-__all__ = ["CSV_OPENERS", "TextColumn", "read_csv_columns"]
+__all__ = ["CSV_OPENERS", "WHOLE_NUMBER", "TextColumn", "read_csv_columns"]
 
 #: Ending -> how the file is opened.
 CSV_OPENERS: Mapping[str, Callable[..., Any]] = MappingProxyType(
@@ -31,7 +31,8 @@ CSV_OPENERS: Mapping[str, Callable[..., Any]] = MappingProxyType(
 )
 _UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError)
 
-_WHOLE = re.compile(r"[+-]?(0|[1-9][0-9]{0,999})")
+#: A whole number as it is written: one without a decimal point, a power or leading zeros.
+WHOLE_NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]{0,999})")
 _PADDED = re.compile(r"[+-]?0[0-9]+")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
@@ -73,7 +74,7 @@ class TextColumn:
             if self.texts and words.keys() >= set(self.texts):
                 return [words[text] for text in self.texts]
         texts = [text.strip() for text in self.texts]
-        if all(map(_WHOLE.fullmatch, texts)):
+        if all(map(WHOLE_NUMBER.fullmatch, texts)):
             return list(map(int, texts))
         if any(map(_PADDED.fullmatch, texts)):
             return list(self.texts)
@@ -111,12 +112,13 @@ class TextColumn:
 
     def _refuse_words_among_fractions(self, texts: Sequence[str], others: Sequence[str]) -> None:
         """A column of measurements in which a word says that one is missing would have a state for each number."""
-        has_fraction = any(_NUMBER.fullmatch(text) and not _WHOLE.fullmatch(text) for text in texts)
+        has_fraction = any(_NUMBER.fullmatch(text) and not WHOLE_NUMBER.fullmatch(text) for text in texts)
         if has_fraction and all(text.lower() in _WORDS_FOR_MISSING for text in others):
             row = int(np.argmax(self.places == texts.index(others[0])))
             raise FormatError(
                 f"Row {row} of column {self.name!r} is {others[0]!r} among fractional numbers. Only an empty cell is "
-                f"missing: leave it empty, or say what means missing: {advise_missing_values([others[0]])}."
+                f"missing: leave it empty, or say what means missing: {advise_missing_values([others[0]])}. "
+                "Table.read(..., columns=[...]) reads some columns, and no others."
             )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -17,15 +18,30 @@ from plausible.data.missing_values import MissingValues, warn_of_missing_words
 from plausible.errors import FormatError, InvalidArgument, MissingDependency, suggestion
 from plausible.variables import Variable
 
-__all__ = ["columns_of"]
+__all__ = ["OpenColumns", "columns_of", "open_columns"]
 
 _NO_VARIABLES: Mapping[str, Variable] = MappingProxyType({})
+_PARQUET = ".parquet"
 
 
 def columns_of(
     source: Any, variables: Mapping[str, Variable] = _NO_VARIABLES, missing_values: Any = None
 ) -> Mapping[Any, Any]:
-    """Name -> column of a frame, a mapping, a CSV or Parquet file, or a matrix.
+    """Name -> column of a frame, a mapping, a CSV or Parquet file, or a matrix; parameters as of `open_columns`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> columns_of(np.array([[1, 2], [3, 4]]), {"x": Variable("x", 9), "y": Variable("y", 9)})
+    {'x': array([1, 3]), 'y': array([2, 4])}
+    """
+    return open_columns(source, variables, missing_values).read()
+
+
+def open_columns(
+    source: Any, variables: Mapping[str, Variable] = _NO_VARIABLES, missing_values: Any = None
+) -> OpenColumns:
+    """The columns of a frame, a mapping, a CSV or Parquet file, or a matrix, of which some may be chosen by name.
 
     Parameters
     ----------
@@ -37,22 +53,55 @@ def columns_of(
     missing_values
         Values that mean missing, besides nothing; `None` if the caller does not say, who is then warned of words in
         CSV files that look like it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> columns_of(np.array([[1, 2], [3, 4]]), {"x": Variable("x", 9), "y": Variable("y", 9)})
-    {'x': array([1, 3]), 'y': array([2, 4])}
     """
     markers = None if missing_values is None else MissingValues(missing_values)
     if isinstance(source, (str, Path)):
-        return _file_columns(Path(source), variables, markers)
+        return _open_file(Path(source), variables, markers)
     if isinstance(source, Mapping):
         columns: Mapping[Any, Any] = source
     else:
         is_matrix = isinstance(source, np.ndarray)
         columns = _matrix_columns(source, list(variables)) if is_matrix else frame_columns(source)
-    return columns if markers is None else _without(markers, columns, variables)
+    return OpenColumns(columns, variables, markers)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenColumns:
+    """Columns whose names are known, and whose cells are looked at only where they are read.
+
+    Attributes
+    ----------
+    cells
+        Name -> column as the source has it; of CSV files, its texts.
+    variables
+        Name -> variable, of those that are known.
+    markers
+        Values that mean missing; `None` if nobody said.
+    file
+        The file that they are from.
+    """
+
+    cells: Mapping[Any, Any]
+    variables: Mapping[str, Variable]
+    markers: MissingValues | None
+    file: Path | None = None
+
+    @property
+    def names(self) -> list[Any]:
+        """Of all columns, in order."""
+        return list(self.cells)
+
+    def read(self, names: Iterable[Any] | None = None) -> Mapping[Any, Any]:
+        """Name -> column as it is meant; of all, or of those of these names that are there.
+
+        >>> open_columns({"x": [1, 2], "y": [3, 4]}).read(["y", "z"])
+        {'y': [3, 4]}
+        """
+        chosen = self.cells if names is None else {name: self.cells[name] for name in names if name in self.cells}
+        if self.file is not None and not self.file.name.lower().endswith(_PARQUET):
+            return _typed_columns(self.file, chosen, self.variables, self.markers)
+        columns = chosen if self.markers is None else _without(self.markers, chosen, self.variables)
+        return columns if self.file is None else _stored_columns(columns, self.variables)
 
 
 def _without(markers: MissingValues, columns: Mapping[Any, Any], variables: Mapping[str, Variable]) -> dict[Any, Any]:
@@ -92,26 +141,27 @@ def _matrix_columns(matrix: Any, names: Sequence[str]) -> dict[str, Any]:
 # --- files ---
 
 
-def _file_columns(path: Path, variables: Mapping[str, Variable], markers: MissingValues | None) -> dict[Any, Any]:
-    """The columns of a file, by its ending; of known variables, with their states in place of the states' texts."""
+def _open_file(path: Path, variables: Mapping[str, Variable], markers: MissingValues | None) -> OpenColumns:
+    """The columns of a file, by its ending."""
     if not path.exists():
         near = suggestion(path.name, (other.name for other in path.parent.glob("*") if other.is_file()))
         raise InvalidArgument(f"No such file: {str(path)!r}.{near}")
     name = path.name.lower()
-    if name.endswith(".parquet"):
-        columns = frame_columns(_read_parquet(path))
-        columns = columns if markers is None else _without(markers, columns, variables)
-        return {
-            name: _with_states(variables[name], *factorize(name, column)) if _is_discrete(variables, name) else column
-            for name, column in columns.items()
-        }
+    if name.endswith(_PARQUET):
+        return OpenColumns(frame_columns(_read_parquet(path)), variables, markers, path)
     ending = next((ending for ending in CSV_OPENERS if name.endswith(ending)), None)
     if ending is None:
         raise InvalidArgument(f"{path.name!r} is neither .csv nor .parquet (.csv.gz, .csv.bz2 and .csv.xz will do).")
+    return OpenColumns(read_csv_columns(path, ending), variables, markers, path)
+
+
+def _typed_columns(
+    path: Path, texts: Mapping[str, TextColumn], variables: Mapping[str, Variable], markers: MissingValues | None
+) -> dict[str, Any]:
+    """Columns of a CSV file as they are meant; of known variables, with their states in place of the states' texts."""
+    if markers is not None:
+        texts = {name: column.without(markers) for name, column in texts.items()}
     try:
-        texts = read_csv_columns(path, ending)
-        if markers is not None:
-            texts = {name: column.without(markers) for name, column in texts.items()}
         columns = {name: _text_column(column, variables.get(name)) for name, column in texts.items()}
     except FormatError as error:
         raise error.in_file(str(path)) from None
@@ -120,6 +170,14 @@ def _file_columns(path: Path, variables: Mapping[str, Variable], markers: Missin
             str(path), {name: column.texts for name, column in texts.items() if name not in variables}
         )
     return columns
+
+
+def _stored_columns(columns: Mapping[str, Any], variables: Mapping[str, Variable]) -> dict[str, Any]:
+    """Columns of a Parquet file, with the states of known variables in place of what is stored for them."""
+    return {
+        name: _with_states(variables[name], *factorize(name, column)) if _is_discrete(variables, name) else column
+        for name, column in columns.items()
+    }
 
 
 def _read_parquet(path: Path) -> Any:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from plausible.data.column_types import read_column, read_numbers
 from plausible.data.columns import encode_column, equally_long
 from plausible.data.intervention_marks import read_interventions
-from plausible.data.sources import columns_of
+from plausible.data.sources import open_columns
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.variables import Variable
 
@@ -60,6 +60,7 @@ class Table:
         weights: str | Sequence[float] | NDArray[Any] | None = None,
         interventions: str | Mapping[str, Any] | Mapping[int, Any] | Sequence[Any] | None = None,
         missing_values: Any = None,
+        columns: Iterable[str] | None = None,
     ) -> Table:
         """Encode a table.
 
@@ -86,6 +87,9 @@ class Table:
             What means missing besides None, NaN and the empty cells of a file, as `na_values` in pandas: one value or
             several, such as ("NA", "?", -999). Texts that are left in a column with such a value are typed as in a CSV
             file. Left out, a CSV file with states such as "NA" makes a warning; () says that they are states.
+        columns
+            The names of those to read, in this order, where others are to be left out, whatever they hold; a column of
+            weights need not be among them, and `variables` of others are passed over.
 
         Examples
         --------
@@ -96,24 +100,32 @@ class Table:
         array([[1.7, nan, 1.8]])
         >>> Table.read({"dose": [0, 1, 1], "set": [None, "dose", None]}, interventions="set").interventions["dose"]
         array([False,  True, False])
+        >>> Table.read({"name": ["Ann", None], "age": [31.5, 44.0], "notes": [None, None]}, columns=["age"])
+        Table(2 rows, 1 variables)
         """
         given = _by_name(variables)
+        wanted = None if columns is None else _listed(columns)
+        if wanted is not None:
+            given = {name: variable for name, variable in given.items() if name in wanted}
         if isinstance(source, Table):
             if missing_values is not None:
                 raise InvalidArgument(
                     "The cells of this table were read before: give missing_values= to the Table.read that made it."
                 )
-            return _read_again(source, given, weights, interventions)
-        columns = dict(columns_of(source, given, missing_values))
+            return _read_again(_chosen(source, wanted, weights, interventions), given, weights, interventions)
+        opened = open_columns(source, given, missing_values)
+        if wanted is not None:
+            _refuse_unknown(wanted, opened.names)
+        used = dict(opened.read(_with_marks(wanted, weights, interventions)))
         if isinstance(weights, str):
-            _refuse_no_weights(weights, columns)
-            weights = read_numbers(weights, columns.pop(weights))
+            _refuse_no_weights(weights, opened.names)
+            weights = read_numbers(weights, used.pop(weights))
         if isinstance(interventions, str):
-            _refuse_no_targets(interventions, columns)
-            interventions = columns.pop(interventions)
-        _refuse_absent(given, columns)
+            _refuse_no_targets(interventions, opened.names)
+            interventions = used.pop(interventions)
+        _refuse_absent(given, used)
         encoded: dict[str, tuple[Variable, NDArray[Any]]] = {}
-        for name, column in columns.items():
+        for name, column in used.items():
             if not isinstance(name, str):
                 raise InvalidArgument(f"The column {name!r} needs a name that is text: frame.rename(columns=str).")
             known = given.get(name)
@@ -216,6 +228,35 @@ class Table:
 def _by_name(variables: Mapping[str, Variable] | Iterable[Variable] | None) -> dict[str, Variable]:
     listed = variables.values() if isinstance(variables, Mapping) else variables or ()
     return {variable.name: variable for variable in listed}
+
+
+def _listed(columns: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys([columns] if isinstance(columns, str) else columns))
+
+
+def _with_marks(wanted: list[str] | None, *marks: object) -> list[str] | None:
+    """The columns to read, with those of weights and targets where these are columns."""
+    return None if wanted is None else [*wanted, *(name for name in marks if isinstance(name, str))]
+
+
+def _refuse_unknown(wanted: Iterable[str], names: Iterable[Any]) -> None:
+    there = list(map(str, names))
+    for name in wanted:
+        if name not in there:
+            raise UnknownVariable.named(name, there, "the data, though columns= names it")
+
+
+def _chosen(table: Table, wanted: list[str] | None, weights: object, interventions: object) -> Table:
+    """The table with the columns to read alone, and with those of weights and targets."""
+    used = _with_marks(wanted, weights, interventions)
+    if wanted is None or used is None:
+        return table
+    _refuse_unknown(wanted, table.variables)
+    if isinstance(weights, str):
+        _refuse_no_weights(weights, table.variables)
+    if isinstance(interventions, str):
+        _refuse_no_targets(interventions, table.variables)
+    return table.select(used)
 
 
 def _refuse_absent(given: Mapping[str, Variable], columns: Mapping[Any, Any]) -> None:

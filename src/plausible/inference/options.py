@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from plausible.errors import InvalidArgument
+from plausible.errors import InvalidArgument, shortened
 
 __all__ = [
     "check_count",
@@ -30,7 +30,7 @@ def check_count(name: str, number: object, least: int = 0) -> None:
     plausible.errors.InvalidArgument: max_steps=2.5 must be a whole number of at least 0.
     """
     if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < least:
-        raise InvalidArgument(f"{name}={number!r} must be a whole number of at least {least}.")
+        raise InvalidArgument(f"{name}={shortened(number)} must be a whole number of at least {least}.")
 
 
 def read_count(name: str, number: object, least: int = 0) -> int:
@@ -68,7 +68,7 @@ def check_number(
         return
     limits = (("of at least", least), ("above", above), ("at most", most), ("below", below))
     ends = " and ".join(f"{word} {end:g}" for word, end in limits if math.isfinite(end))
-    raise InvalidArgument(f"{name}={number!r} must be a number{' ' + ends if ends else ''}.")
+    raise InvalidArgument(f"{name}={shortened(number)} must be a number{' ' + ends if ends else ''}.")
 
 
 def check_seconds(name: str, seconds: object) -> None:
@@ -78,24 +78,24 @@ def check_seconds(name: str, seconds: object) -> None:
             check_number(name, seconds, least=0)
         except InvalidArgument:
             raise InvalidArgument(
-                f"{name}={seconds!r} must be a number of seconds, not negative, or None for no limit."
+                f"{name}={shortened(seconds)} must be a number of seconds, not negative, or None for no limit."
             ) from None
 
 
 def check_flag(name: str, flag: object) -> None:
     """Refuse what is neither true nor false."""
     if not isinstance(flag, bool | np.bool_):
-        raise InvalidArgument(f"{name}={flag!r} must be True or False.")
+        raise InvalidArgument(f"{name}={shortened(flag)} must be True or False.")
 
 
 def read_names(option: str, names: object) -> tuple[str, ...]:
     """The names of variables."""
     if isinstance(names, str) or not isinstance(names, Iterable):
-        raise InvalidArgument(f"{option}= takes a sequence of names of variables, not {names!r}.")
+        raise InvalidArgument(f"{option}= takes a sequence of names of variables, not {shortened(names)}.")
     listed = tuple(names)
     for name in listed:
         if not isinstance(name, str):
-            raise InvalidArgument(f"{option}= takes names of variables, not {name!r}.")
+            raise InvalidArgument(f"{option}= takes names of variables, not {shortened(name)}.")
     return listed
 
 
@@ -104,7 +104,7 @@ def read_blocks(blocks: object) -> tuple[tuple[str, ...], ...] | None:
     if blocks is None:
         return None
     if isinstance(blocks, str) or not isinstance(blocks, Iterable):
-        raise InvalidArgument(f"blocks= takes groups of names, such as [['A', 'B']], not {blocks!r}.")
+        raise InvalidArgument(f"blocks= takes groups of names, such as [['A', 'B']], not {shortened(blocks)}.")
     listed = tuple(blocks)
     for block in listed:
         if isinstance(block, str):

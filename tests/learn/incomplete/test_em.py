@@ -20,6 +20,7 @@ from plausible.learn.incomplete.expectations import ExactExpectations
 from plausible.learn.incomplete.problem import read_problem
 from plausible.learn.incomplete.starts import SymmetricStart
 from plausible.learn.incomplete.stopping import STOPPING, remaining_error
+from plausible.learn.incomplete_structures.structural_em import learn_structural_em
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
@@ -408,3 +409,49 @@ def test_hidden_variables_that_contradict_graph_network_or_data_are_refused(as_t
     with pytest.raises(InvalidArgument, match=r"gives 'x' the states \[0, 1, 2\], the network has"):
         learn_em(network, only, hidden={"x": 3})
     assert learn_em(network, only, hidden={"x": 2}).hidden == ("x",)
+
+
+# --- what is read ---
+
+
+@pytest.mark.parametrize("learn", [learn_parameters, learn_em, read_problem])
+def test_columns_that_the_graph_lacks_are_not_read(tmp_path, learn):
+    """Whatever they hold: measurements with a word for missing, or nothing."""
+    path = tmp_path / "rows.csv"
+    path.write_text("rain,grass,height,notes\nno,dry,1.5,\nyes,wet,NA,\nno,dry,1.7,\n,wet,1.2,\n")
+    learned = learn("rain -> grass", path)
+    again = learn("rain -> grass", Table.read(path, columns=["rain", "grass"]))
+    assert repr(learned) == repr(again)
+
+
+def test_a_hidden_variable_whose_children_do_not_vary_is_told_so():
+    """Random tables would not help: P(child | h) is one for each h."""
+    with pytest.warns(SymmetricStart, match=r"'a' has one state, 'x'.*Give rows that differ"):
+        learn_em("H -> a; H -> b", {"a": ["x"] * 4, "b": [1] * 4}, hidden={"H": 2}, seed=0)
+
+
+def test_known_names_are_listed_once():
+    with pytest.raises(UnknownVariable, match=r"Known: 'rain', 'grass'\.$"):
+        learn_em("rain -> grass; rain -> zzz", {"rain": [None], "grass": [1]}, hidden={"rain": 2})
+
+
+@pytest.mark.parametrize(
+    "learn",
+    [
+        lambda hidden: learn_em("H -> a", {"a": [0, 1]}, hidden=hidden),
+        lambda hidden: learn_structural_em({"a": [0, 1]}, hidden=hidden),
+    ],
+)
+@pytest.mark.parametrize(
+    ("hidden", "problem"),
+    [
+        ({"H": 0}, "1 or more"),
+        ({"H": "x"}, "1 or more"),
+        ({"H": True}, "1 or more"),
+        (["H"], "or lists variables; 'H' is neither"),
+        ({"H": Variable("G", 2)}, "is neither"),
+    ],
+)
+def test_hidden_variables_are_checked_alike_with_and_without_a_graph(learn, hidden, problem):
+    with pytest.raises(InvalidArgument, match=problem):
+        learn(hidden)

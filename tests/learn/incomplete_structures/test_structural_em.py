@@ -335,3 +335,8 @@ def test_a_result_says_what_it_assumes_about_missing_cells():
     assert "missing at random" in learn_structure(holes(1)).assumption
     assert "completely at random" in learn_structure(holes(1), missing="available").assumption
     assert learn_structure(holes(1, missing=0.0)).assumption == ""
+
+
+def test_structure_points_to_structural_em_for_hidden_variables():
+    with pytest.raises(InvalidArgument, match=r"learn\.structural_em"):
+        learn_structure({"a": [0, 1]}, hidden={"H": 2})

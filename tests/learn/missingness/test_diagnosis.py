@@ -179,3 +179,10 @@ def test_the_test_of_means_weighs_rows_as_repeated_ones():
     repeated = little_test(table.take(np.repeat(np.arange(60), weights)))
     assert weighted.statistic == pytest.approx(repeated.statistic, rel=1e-5)
     assert weighted.degrees_of_freedom == repeated.degrees_of_freedom
+
+
+def test_one_row_is_told_of_in_the_singular():
+    text = str(diagnose_missing({"x": ["a", None, "a"], "y": [1, 2, 3]}))
+    assert "1 row lacks x" in text
+    assert "missing in 1 row\n" in text
+    assert "2 rows lack nothing" in text

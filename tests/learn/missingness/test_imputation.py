@@ -71,8 +71,6 @@ def test_baselines_fill_what_they_say():
         "z": [5, 5, 5],
     }
     assert impute(Table.read(rows), "default", values={"y": 4}).data.numbers[0].tolist() == [0.5, 2.0, 4.0]
-    with pytest.raises(InvalidArgument, match="never observed"):
-        impute({"x": [None, None]}, variables={"x": Variable("x", 2)})
     assert set(impute({"x": [None] * 50}, "uniform", variables={"x": Variable("x", 2)}, seed=0).data["x"]) == {0, 1}
 
 
@@ -226,3 +224,16 @@ def test_cells_that_the_network_does_not_know_are_told():
     assert dict(found.left) == {"B": 1}
     assert "1 cells of B left" in repr(found)
     assert not impute({"A": [None, 0], "B": ["x", None]}).left
+
+
+@pytest.mark.parametrize("method", ["most-frequent", "median", "random", "uniform", "hot-deck"])
+def test_a_column_without_any_value_is_left_and_told_of(method):
+    """Be it without states, with states that no row has, or of a table that was read before."""
+    frame = pd.DataFrame({"x": ["a", None, "a"], "empty": [None] * 3})
+    found = impute(frame, method, seed=0)
+    assert found.data["x"].tolist() == ["a", "a", "a"]
+    assert found.data["empty"].isna().all()
+    assert (dict(found.left), list(found.filled)) == ({"empty": 3}, ["x"])
+    states = {"empty": Variable("empty")}
+    for data in (frame, Table.read(frame, states)):
+        assert dict(impute(data, method, seed=0, variables=states).left) == {"empty": 3}

@@ -140,7 +140,7 @@ def test_indicators_are_added_and_mistakes_are_named():
     """Variables said to be incomplete have an indicator; indicators cause nothing; latent ones are not asked about."""
     graph = MissingnessGraph("X -> Y", partially_observed=["Y"])
     assert (graph.indicators, graph.complete, graph.kind) == (("R_Y",), ("X",), "MCAR")
-    assert MissingnessGraph("X -> Y").ignorability().licensed
+    assert MissingnessGraph("X -> Y", partially_observed=()).ignorability().licensed
     assert MissingnessGraph("U -> X; U -> R_X; U -> Y", latent="U").kind == "MNAR"
     assert MissingnessGraph("U -> X; U -> R_X; U -> Y", latent="U").recover_joint().criterion == "none"
     with pytest.raises(InvalidGraph, match="can't be a cause"):
@@ -165,3 +165,22 @@ def test_indicators_are_added_and_mistakes_are_named():
 def test_an_indicator_of_no_variable_is_refused(text):
     with pytest.raises(InvalidGraph, match="no such variable"):
         MissingnessGraph(text)
+
+
+def test_an_indicator_in_another_case_is_refused_not_taken_for_a_variable():
+    with pytest.raises(InvalidGraph, match="Did you mean 'R_lung'"):
+        MissingnessGraph("smoke -> lung; smoke -> r_lung")
+    assert MissingnessGraph("smoke -> lung; smoke -> r_squared; smoke -> R_lung").partial == ("lung",)
+
+
+def test_a_graph_that_says_nothing_of_missing_cells_licenses_and_recovers_nothing():
+    """Nor does it claim a kind of missingness; that nothing is missing has to be said."""
+    graph = MissingnessGraph("smoke -> lung")
+    verdict = graph.ignorability()
+    assert (graph.kind, verdict.kind, verdict.licensed) == (None, None, False)
+    assert "says nothing of missing cells" in str(verdict)
+    for recovery in (graph.recover_joint(), graph.recover("lung", "smoke")):
+        assert "says nothing of missing cells" in str(recovery)
+    with pytest.raises(NotSupported, match="says nothing of missing cells"):
+        graph.reweight({"smoke": [0, 1], "lung": [0, None]})
+    assert "ever missing" in str(MissingnessGraph("smoke -> lung", partially_observed=()).ignorability())

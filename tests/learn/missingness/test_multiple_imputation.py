@@ -12,6 +12,7 @@ from scipy import stats
 from scipy.special import gammaln
 
 from plausible.cpds import LinearGaussianCPD, TableCPD
+from plausible.data.table import Table
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.learn.missingness.mechanisms import AtRandom, hide
 from plausible.learn.missingness.multiple_imputation import (
@@ -150,3 +151,13 @@ def test_numbers_and_hidden_variables_are_completed_too():
     assert all(list(copy) == ["v"] and None not in copy["v"] for copy in made.copies)
     mixed = BayesianNetwork(TableCPD("h", [0.5, 0.5]), LinearGaussianCPD("x", 1.0))
     assert len(multiple_imputation({"x": [1.0, None, 2.0, 0.3]}, mixed, 2, burn_in=1, seed=0).copies) == 2
+
+
+def test_columns_that_the_graph_lacks_come_back_as_they_are():
+    """Though nothing could be said of one without any value."""
+    rows = {"rain": ["no", "yes", None] * 5, "grass": ["dry", "wet", "wet"] * 5, "notes": [None] * 15}
+    copy = multiple_imputation(rows, "rain -> grass", copies=1, seed=0).copies[0]
+    assert None not in copy["rain"]
+    assert copy["notes"] == rows["notes"]
+    with pytest.raises(InvalidArgument, match="'n' is a number that no row has"):
+        multiple_imputation(Table.read({"n": [None], "x": [0]}, [Variable("n")]), "x -> n", seed=0)

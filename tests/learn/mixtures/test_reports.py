@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import combinations, permutations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from mixture_oracle import log_joint, random_columns
@@ -138,3 +139,12 @@ def test_wrong_names_are_told(mixed):
         item_probabilities(found, ["d0"])
     with pytest.raises(InvalidArgument, match="different features"):
         compare_mixtures(found, MixtureClustering(1).fit([[0.0]]))
+
+
+def test_a_table_in_place_of_a_number_is_named_by_its_kind(mixed):
+    """Not printed: it may be long."""
+    fitted, columns = mixed
+    with pytest.raises(InvalidArgument, match=r"^top=<DataFrame> must be a whole number"):
+        cluster_profiles(fitted, pd.DataFrame({"a": [1, 2]}))
+    with pytest.raises(InvalidArgument, match=r"^n_clusters=0 must be a whole number above zero"):
+        MixtureClustering(0).fit(columns)

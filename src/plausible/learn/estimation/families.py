@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.cpds.base import Columns
-from plausible.data.sources import columns_of
+from plausible.data.sources import open_columns
 from plausible.data.statistics import Statistics
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
@@ -92,13 +92,15 @@ def _read(data: TableLike, known: Mapping[str, Variable], dag: DAG) -> Table:
     """The columns that a graph has, and no others."""
     if isinstance(data, Table):
         return Table.read(data, known)
-    columns = columns_of(data, known)
+    opened = open_columns(data, known)
     for node in dag.nodes:
-        if node not in columns:
+        if node not in opened.names:
             raise UnknownVariable.named(
-                node, map(str, columns), f"the data. If it is hidden, learn.em learns it: hidden={{{str(node)!r}: 2}}"
+                node,
+                map(str, opened.names),
+                f"the data. If it is hidden, learn.em learns it: hidden={{{str(node)!r}: 2}}",
             )
-    return Table.read({name: column for name, column in columns.items() if name in dag}, known)
+    return Table.read(opened.read(name for name in opened.names if name in dag), known)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.data.sources import columns_of
+from plausible.data.sources import open_columns
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.variables import Variable
@@ -176,10 +176,8 @@ def _same_variables(cases: Cases, known: Mapping[str, Variable]) -> Cases:
 def _read(data: TableLike, known: Mapping[str, Variable]) -> Table:
     """The table, its columns read as the known variables."""
     if not isinstance(data, Table):
-        there = dict(columns_of(data, known))
-        return Table.read(
-            {name: there[name] for name in known if name in there}, [known[n] for n in known if n in there]
-        )
+        there = open_columns(data, known).read(known)
+        return Table.read(there, [known[name] for name in there])
     for name, variable in known.items():
         found = data.variables.get(name, variable)
         if found != variable:

@@ -104,6 +104,10 @@ class _ImpossibleCase(ImpossibleEvidence):
         super().__init__("It has probability zero.")
         self.place = place
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Keep the place when the error crosses a process boundary."""
+        return _ImpossibleCase, (self.place,)
+
 
 class _Asked(NamedTuple):
     """The cases of one pattern, the factors of the network, and the counts of families, which are added to.

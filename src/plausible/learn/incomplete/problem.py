@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from plausible.data.columns import has_values
-from plausible.data.sources import columns_of
+from plausible.data.sources import open_columns
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs.graph_input import read_dag
@@ -24,6 +27,8 @@ from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
 __all__ = ["EMProblem", "hidden_variables", "read_problem"]
+
+_NOTHING_KNOWN: Mapping[str, Variable] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +77,7 @@ def read_problem(
     if isinstance(graph, BayesianNetwork):
         known = dict(graph.variables)
         _refuse_other_sizes(unseen, known)
-        rows = data if isinstance(data, (Table, Cases)) else columns_of(data, known)
+        rows = data if isinstance(data, (Table, Cases)) else open_columns(data, known).read(known)
         _refuse_seen(unseen, rows)
         cases = Cases.of(known, rows, has_numbers=True)
     else:
@@ -96,16 +101,23 @@ def read_problem(
 
 def _read(data: TableLike, unseen: Mapping[str, Variable], nodes: Sequence[str]) -> Table:
     """The columns of the nodes, and no others; those of hidden variables, which hold nothing, are read as these."""
-    columns: Mapping[Any, Any] = data.variables if isinstance(data, Table) else columns_of(data)
-    for node in nodes:
-        if node not in columns and node not in unseen:
-            problem = f"the data. If it is hidden, say how many states it has: hidden={{{node!r}: 2}}"
-            raise UnknownVariable.named(node, [*map(str, columns), *unseen], problem)
-    _refuse_seen(unseen, data if isinstance(data, Table) else columns)
     if isinstance(data, Table):
+        _refuse_absent(nodes, data.variables, unseen)
+        _refuse_seen(unseen, data)
         return data
-    used = {name: columns[name] for name in nodes if name in columns}
+    opened = open_columns(data)
+    _refuse_absent(nodes, opened.names, unseen)
+    used = opened.read(nodes)
+    _refuse_seen(unseen, used)
     return Table.read(used, [variable for name, variable in unseen.items() if name in used])
+
+
+def _refuse_absent(nodes: Iterable[str], columns: Iterable[Any], unseen: Iterable[str]) -> None:
+    known = list(dict.fromkeys([*map(str, columns), *unseen]))
+    for node in nodes:
+        if node not in known:
+            problem = f"the data. If it is hidden, say how many states it has: hidden={{{node!r}: 2}}"
+            raise UnknownVariable.named(node, known, problem)
 
 
 def _refuse_others(unseen: Iterable[str], nodes: Sequence[str]) -> None:
@@ -142,13 +154,28 @@ def _refuse_seen(unseen: Iterable[str], rows: Table | Cases | Mapping[Any, Any])
             )
 
 
-def hidden_variables(hidden: Mapping[str, int] | Iterable[Variable]) -> dict[str, Variable]:
-    """Name -> variable, from numbers of states or a list."""
-    listed = [Variable(name, size) for name, size in hidden.items()] if isinstance(hidden, Mapping) else list(hidden)
-    for variable in listed:
-        if not isinstance(variable, Variable):
-            raise InvalidArgument(
-                f"hidden= maps names to numbers of states, such as {{'H': 3}}, or lists variables; {variable!r} is "
-                "neither."
-            )
-    return {variable.name: variable for variable in listed}
+def hidden_variables(
+    hidden: Mapping[str, int] | Iterable[Variable], known: Mapping[str, Variable] = _NOTHING_KNOWN
+) -> dict[str, Variable]:
+    """Name -> variable, from numbers of states or a list; those known with so many states are taken as they are.
+
+    >>> hidden_variables({"H": 2})
+    {'H': Variable('H', [0, 1])}
+    """
+    items = list(hidden.items()) if isinstance(hidden, Mapping) else [(None, each) for each in hidden]
+    read = [_hidden_variable(name, given, known) for name, given in items]
+    return {variable.name: variable for variable in read}
+
+
+def _hidden_variable(name: str | None, given: object, known: Mapping[str, Variable]) -> Variable:
+    if isinstance(given, Variable) and name in (None, given.name):
+        return given
+    if name is None or isinstance(given, Variable):
+        raise InvalidArgument(
+            "hidden= maps names to numbers of states, such as {'H': 3}, or lists variables; "
+            f"{given if name is None else {name: given}!r} is neither."
+        )
+    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1:
+        raise InvalidArgument(f"hidden={{{name!r}: {given!r}}} must tell how many states {name!r} has, 1 or more.")
+    same = known.get(name)
+    return same if same is not None and same.num_states == given else Variable(name, int(given))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.cpds import TableCPD
-from plausible.data.sources import columns_of
+from plausible.data.sources import open_columns
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs import DAG
@@ -275,7 +275,11 @@ def _codes(
     declared: dict[str, Variable] = {}
     lengths = []
     for sequence in sequences:
-        there = _table_columns(sequence, declared) if isinstance(sequence, Table) else dict(columns_of(sequence))
+        there = (
+            _table_columns(sequence, declared)
+            if isinstance(sequence, Table)
+            else open_columns(sequence).read(graph.names)
+        )
         lengths.append(max((len(column) for column in there.values()), default=0))
         for name, column in columns.items():
             column += list(there.get(name, [None] * lengths[-1]))

@@ -94,10 +94,16 @@ def symmetric_hidden(network: BayesianNetwork, cases: Cases, tolerance: float = 
 def warn_of_symmetry(network: BayesianNetwork, cases: Cases) -> None:
     """Warn where a start keeps the states of a hidden variable alike."""
     for name in symmetric_hidden(network, cases):
+        children = [cpd.variable for cpd in network.cpds.values() if name in cpd.parent_names]
+        if all(not child.is_continuous and child.num_states == 1 for child in children):
+            told = ", ".join(f"{child.name!r} has one state, {child.states[0]!r}" for child in children[:3])
+            problem = f"stay alike, as nothing that depends on it varies ({told}{', ...' if children[3:] else ''})"
+            advice = "Give rows that differ, or name more states: Table.read(..., variables=...)."
+        else:
+            problem = "are alike at the start, and will stay so"
+            advice = "Start from random tables: learn.em(..., start='random')."
         warn_caller(
-            f"All states of the hidden variable {name!r} are alike at the start, and will stay so: it will explain "
-            "nothing. Start from random tables: learn.em(..., start='random').",
-            SymmetricStart,
+            f"All states of the hidden variable {name!r} {problem}: it will explain nothing. {advice}", SymmetricStart
         )
 
 

@@ -197,7 +197,7 @@ def _number_scores(table: Table, search: StructureSearch, missing: str) -> Famil
         raise NotSupported(
             f"missing='pairwise': cells of {next(iter(table.missing))!r} are missing in a table of numbers and states, "
             "and pairs are counted in tables of one kind. Take missing='sem', missing='available' or "
-            "missing='complete-rows' (on the command line --missing sem, --missing available, --missing complete-rows)."
+            "missing='complete-rows'."
         )
     return _gaussian_score(table, search).on(pairwise_moments(table))
 
@@ -208,7 +208,7 @@ def _gaussian_score(table: Table, search: StructureSearch) -> GaussianScore:
         raise NotSupported(
             f"Cells of {next(iter(table.missing))!r} are missing in a table of numbers that is to be scored by "
             f"{type(search.score).__name__}. Take a Gaussian score, such as 'gaussian-bic', or keep the complete rows: "
-            "missing='complete-rows' (on the command line --missing complete-rows)."
+            "missing='complete-rows'."
         )
     if table.weights is not None or table.interventions:
         raise NotSupported("Numbers are completed where each row counts once and nothing was set from outside.")

@@ -81,7 +81,7 @@ class MixedJudge:
                 f"Cells of {next(iter(table.missing))!r} are missing in a table of numbers and states that is to be "
                 f"scored by {type(inner).__name__}. Structural EM scores such tables by 'conditional-gaussian-bic', "
                 "'conditional-gaussian-aic' or 'conditional-gaussian-log-likelihood'. Or keep the complete rows: "
-                "missing='complete-rows' (on the command line --missing complete-rows)."
+                "missing='complete-rows'."
             )
         ordered = _in_order(table)
         cases = Cases.of(ordered.variables, ordered, has_numbers=True)

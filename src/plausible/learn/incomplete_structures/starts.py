@@ -13,6 +13,7 @@ from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, PlausibleWarning, UnknownVariable, suggestion
 from plausible.graphs import DAG
 from plausible.learn.incomplete.cases import Cases
+from plausible.learn.incomplete.problem import hidden_variables
 from plausible.learn.incomplete_structures.completion import GraphJudge
 from plausible.learn.structures.knowledge import Constraints, Knowledge
 from plausible.models import BayesianNetwork
@@ -115,8 +116,7 @@ def read_cases(
     if isinstance(data, Cases):
         return data
     known = dict(start.variables) if isinstance(start, BayesianNetwork) else {}
-    unseen = dict(hidden) if isinstance(hidden, Mapping) else {variable.name: variable for variable in hidden}
-    listed = {name: _hidden_variable(name, size, known) for name, size in unseen.items()}
+    listed = hidden_variables(hidden, known)
     if not isinstance(data, Table):
         columns = dict(columns_of(data))
         for name in listed:
@@ -133,15 +133,6 @@ def _refuse_seen(name: str, is_seen: bool) -> None:
             f"{name!r} is to be hidden, but the data have a column {name!r} with observed cells. Leave it out of "
             "hidden=, or name the hidden variable otherwise."
         )
-
-
-def _hidden_variable(name: str, size: object, known: Mapping[str, Variable]) -> Variable:
-    if isinstance(size, Variable):
-        return size
-    if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
-        raise InvalidArgument(f"hidden={{{name!r}: {size!r}}} must tell how many states {name!r} has, 1 or more.")
-    variable = Variable(name, int(size))
-    return known[name] if name in known and known[name].num_states == size else variable
 
 
 def first_network(

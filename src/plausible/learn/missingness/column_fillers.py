@@ -72,9 +72,11 @@ def by_uniform(table: Table, generator: np.random.Generator) -> Table:
 def by_hot_deck(table: Table, generator: np.random.Generator) -> Table:
     """The cells of a donor: of the complete rows that agree best with what the row has, one at random.
 
-    Rows differ by one for each state that differs, and by the distance of numbers in standard deviations.
+    Rows differ by one for each state that differs, and by the distance of numbers in standard deviations. Columns
+    without any value stay as they are.
     """
     missing = np.concatenate([table.codes < 0, np.isnan(table.numbers)])
+    missing = missing[~missing.all(axis=1)]
     incomplete, donors = np.flatnonzero(missing.any(axis=0)), np.flatnonzero(~missing.any(axis=0))
     if not len(incomplete):
         return table
@@ -127,10 +129,10 @@ def _filled(
         variable = table.variables[name]
         if variable.is_continuous:
             row = numbers[table.continuous.index(name)]
-            _fill(name, row, _Column(np.isnan(row), weights, of_numbers))
+            _fill(row, _Column(np.isnan(row), weights, of_numbers))
         else:
             row = codes[table.discrete.index(name)]
-            _fill(name, row, _Column(row < 0, weights, of_states(variable.num_states), needs_states))
+            _fill(row, _Column(row < 0, weights, of_states(variable.num_states), needs_states))
     return replace(table, codes=codes, numbers=numbers)
 
 
@@ -143,14 +145,11 @@ class _Column(NamedTuple):
     needs_known: bool = True
 
 
-def _fill(name: str, row: NDArray[Any], column: _Column) -> None:
+def _fill(row: NDArray[Any], column: _Column) -> None:
+    """Fill a column in place; where nothing is observed, it may say nothing of its cells, which stay missing."""
     missing, weights = column.missing, column.weights
-    if not missing.any():
+    if not missing.any() or (column.needs_known and not weights[~missing].sum() > 0):
         return
-    if column.needs_known and not weights[~missing].sum() > 0:
-        raise InvalidArgument(
-            f"{name!r} is never observed, so that its column says nothing: fill it from a network, or leave it out."
-        )
     row[missing] = column.fill(row[~missing], weights[~missing], int(missing.sum()))
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from plausible.data.table import TableLike
-from plausible.errors import InvalidArgument
+from plausible.errors import InvalidArgument, counted
 from plausible.inference.gaussian_rows import same_rows
 from plausible.learn.missingness.cells import missing_cells
 
@@ -84,13 +84,14 @@ class MissingnessReport:
     def __str__(self) -> str:
         lines = [f"{self.num_complete} of {self.num_rows} rows are complete, {self.num_missing} cells are missing"]
         lines += [
-            f"  {name}: {report.status}, missing in {report.num_missing} rows"
+            f"  {name}: {report.status}, missing in {counted(report.num_missing, 'row')}"
             for name, report in self.variables.items()
             if report.num_missing
         ]
         lines += [f"  {a} and {b} are never observed together" for a, b in self.never_together]
         lines += [
-            f"  {pattern.num_rows} rows lack {', '.join(pattern.missing) or 'nothing'}"
+            f"  {counted(pattern.num_rows, 'row')} {'lacks' if pattern.num_rows == 1 else 'lack'} "
+            f"{', '.join(pattern.missing) or 'nothing'}"
             for pattern in self.frequent_patterns(5)
         ]
         return "\n".join(lines)
@@ -113,10 +114,10 @@ def diagnose_missing(data: TableLike) -> MissingnessReport:
     >>> print(diagnose_missing({"x": ["a", None, None], "y": [None, "b", "c"], "z": [1, 2, 3]}))
     0 of 3 rows are complete, 3 cells are missing
       x: partly, missing in 2 rows
-      y: partly, missing in 1 rows
+      y: partly, missing in 1 row
       x and y are never observed together
       2 rows lack x
-      1 rows lack y
+      1 row lacks y
     """
     masks = missing_cells(data)
     if any(not isinstance(name, str) for name in masks):

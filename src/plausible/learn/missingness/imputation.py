@@ -9,6 +9,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
+from plausible.data.columns import with_values
+from plausible.data.sources import columns_of
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, suggestion
 from plausible.graphs.seeds import Seed, generator_of
@@ -87,7 +89,7 @@ class Imputed:
         How they were filled.
     left
         Name -> how many of its cells are still missing: the method has nothing to say of them, as a network of
-        variables that it does not know.
+        variables that it does not know, or a column of itself that has no value at all.
     """
 
     data: Any
@@ -158,10 +160,17 @@ def impute(
     if chosen == "default" and values is None:
         raise InvalidArgument("method='default' needs values=: one for all, or name -> value.")
     request = _FillingRequest(network, values, generator_of(seed))
-    table = network_table(data, request.model) if chosen in _BY_NETWORK else Table.read(data, variables)
+    table = network_table(data, request.model) if chosen in _BY_NETWORK else _column_table(data, variables or {})
     completed = fill_cells(data, _FILLERS[chosen](table, request))
     left = {name: int(mask.sum()) for name, mask in missing_cells(completed).items() if mask.any()}
     return Imputed(completed, newly_filled(data, completed), chosen, MappingProxyType(left))
+
+
+def _column_table(data: TableLike, variables: Mapping[str, Variable]) -> Table:
+    """The table, without the columns that have no value and of which no states are known."""
+    if isinstance(data, Table):
+        return Table.read(data, variables)
+    return Table.read(with_values(columns_of(data, variables), variables), variables)
 
 
 def newly_filled(before: TableLike, after: Any) -> Mapping[str, Mask]:

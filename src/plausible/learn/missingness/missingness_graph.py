@@ -11,7 +11,7 @@ from plausible.errors import InvalidArgument, InvalidGraph, NotSupported, Unknow
 from plausible.graphs import CausalGraph
 from plausible.learn.missingness.indicators import INDICATOR
 from plausible.learn.missingness.mechanisms import MissingnessKind
-from plausible.learn.missingness.recoverability import Recoverability, recover_conditional, recover_joint
+from plausible.learn.missingness.recoverability import SAYS_NOTHING, Recoverability, recover_conditional, recover_joint
 from plausible.learn.missingness.reweighting import reweighted
 
 __all__ = ["Ignorability", "MissingnessGraph"]
@@ -24,7 +24,7 @@ class Ignorability:
     Attributes
     ----------
     kind
-        "MCAR", "MAR" or "MNAR".
+        "MCAR", "MAR" or "MNAR"; `None` where the graph says nothing of missing cells.
     licensed
         Whether maximum likelihood, EM and Bayesian learning from the observed cells are right without a model of the
         mechanism (its parameters being others than those of the variables).
@@ -32,11 +32,13 @@ class Ignorability:
         The separation that says so, or a trail that speaks against it.
     """
 
-    kind: MissingnessKind
+    kind: MissingnessKind | None
     licensed: bool
     reason: str
 
     def __str__(self) -> str:
+        if self.kind is None:
+            return f"Nothing licenses to ignore the mechanism. {self.reason}"
         verdict = "may be ignored" if self.licensed else "may not be ignored"
         return f"{self.kind}: the mechanism {verdict} for likelihood inference. {self.reason}"
 
@@ -51,7 +53,7 @@ class MissingnessGraph:
         which have no effects other than on indicators.
     partially_observed
         The variables that may be missing: where left out, those with an indicator in the graph. One without has an
-        indicator that nothing causes.
+        indicator that nothing causes. () says that nothing is missing; a graph without indicators does not.
     latent
         Variables that are never observed.
 
@@ -71,7 +73,7 @@ class MissingnessGraph:
     'MNAR'
     """
 
-    __slots__ = ("graph", "latent", "partial", "variables")
+    __slots__ = ("graph", "has_mechanism", "latent", "partial", "variables")
 
     #: The graph with all indicators.
     graph: CausalGraph
@@ -79,11 +81,15 @@ class MissingnessGraph:
     variables: tuple[str, ...]
     partial: tuple[str, ...]
     latent: tuple[str, ...]
+    #: Whether it was said what may be missing, if only that nothing is.
+    has_mechanism: bool
 
     def __init__(self, graph: Any, partially_observed: Iterable[str] | None = None, latent: Iterable[str] = ()) -> None:
         read = graph if isinstance(graph, CausalGraph) else CausalGraph(graph)
         names = [str(node) for node in read.nodes]
+        _refuse_other_case(names)
         wanted = [name.removeprefix(INDICATOR) for name in names if name.startswith(INDICATOR)]
+        self.has_mechanism = bool(wanted) or partially_observed is not None
         for name in wanted:
             if name not in names:
                 known = [INDICATOR + other for other in names if not other.startswith(INDICATOR)]
@@ -125,8 +131,13 @@ class MissingnessGraph:
         return tuple(name for name in self.variables if name not in self.partial)
 
     @property
-    def kind(self) -> MissingnessKind:
-        """MCAR where R ⟂ all variables, MAR where R ⟂ what may be missing | what is always observed, else MNAR."""
+    def kind(self) -> MissingnessKind | None:
+        """MCAR where R ⟂ all variables, MAR where R ⟂ what may be missing | what is always observed, else MNAR.
+
+        `None` where the graph says nothing of missing cells.
+        """
+        if not self.has_mechanism:
+            return None
         unseen = (*self.partial, *self.latent)
         if not self.partial or self.graph.m_separated(self.indicators, (*self.complete, *unseen)):
             return "MCAR"
@@ -135,7 +146,11 @@ class MissingnessGraph:
     def ignorability(self) -> Ignorability:
         """Whether learning may ignore the mechanism, and why."""
         kind, unseen = self.kind, (*self.partial, *self.latent)
-        marks = ", ".join(self.indicators) or "nothing"
+        if kind is None:
+            return Ignorability(None, False, SAYS_NOTHING)
+        if not self.partial:
+            return Ignorability(kind, True, "No variable is ever missing.")
+        marks = ", ".join(self.indicators)
         if kind == "MCAR":
             return Ignorability(kind, True, f"{marks} ⟂ {', '.join((*self.complete, *unseen))}.")
         if kind == "MAR":
@@ -165,9 +180,20 @@ class MissingnessGraph:
         return reweighted(Table.read(data), recovery, self.variables)
 
     def __repr__(self) -> str:
-        return (
-            f"<MissingnessGraph: {len(self.variables)} variables, {len(self.partial)} of them incomplete, {self.kind}>"
-        )
+        missing = f"{len(self.partial)} of them incomplete, {self.kind}" if self.has_mechanism else "no indicators"
+        return f"<MissingnessGraph: {len(self.variables)} variables, {missing}>"
+
+
+def _refuse_other_case(names: list[str]) -> None:
+    """Refuse what would be an indicator, but for its case: it would be taken for a variable."""
+    indicators = {(INDICATOR + name).casefold(): INDICATOR + name for name in names}
+    for name in names:
+        meant = indicators.get(name.casefold(), name)
+        if meant != name and not name.startswith(INDICATOR):
+            raise InvalidGraph(
+                f"{name!r} looks like an indicator, but these start with {INDICATOR!r}. Did you mean {meant!r}? If it "
+                "is a variable of its own, give it another name."
+            )
 
 
 def _names(given: str | Iterable[str]) -> tuple[str, ...]:

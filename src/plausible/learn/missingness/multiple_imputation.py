@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from plausible.data.sources import open_columns
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs.graph_input import read_dag
@@ -185,12 +186,11 @@ def augmentation_init(data: TableLike, graph: object, generator: np.random.Gener
         observed = _picklable(network_table(data, graph))
         return AugmentationState(observed, by_draw(observed, graph, generator), graph, 0)
     names = [str(node) for node in read_dag(graph).nodes]
-    table = Table.read(data)
-    for name in names:
-        if name not in table.variables:
-            raise UnknownVariable.named(name, table.variables, "the data; give a network, where it is hidden")
-    observed = _picklable(table.select(names))
+    observed = _picklable(_graph_table(data, names))
     hidden = [name for name, number in observed.missing.items() if number == observed.num_rows]
+    for name in hidden:
+        if observed.variables[name].is_continuous:
+            raise InvalidArgument(f"{name!r} is a number that no row has: give a network, which says what it may be.")
     completed = by_uniform(observed, generator) if hidden else from_column(observed, generator)
     return AugmentationState(observed, completed, learn_parameters(graph, completed, K2(), unseen="uniform"), 0)
 
@@ -205,6 +205,22 @@ def augmentation_step(
     fit = fit_parameters(network, rows, K2() if prior is None else prior)
     drawn = fit.network if rows.continuous else fit.posterior.sample(1, generator)[0]
     return AugmentationState(state.observed, by_draw(state.observed, drawn, generator), drawn, state.iteration + 1)
+
+
+def _graph_table(data: TableLike, names: Sequence[str]) -> Table:
+    """The columns that a graph has, and no others."""
+    if isinstance(data, Table):
+        _refuse_absent(names, data.variables)
+        return data.select(names)
+    opened = open_columns(data)
+    _refuse_absent(names, opened.names)
+    return Table.read(opened.read(names))
+
+
+def _refuse_absent(names: Iterable[str], columns: Collection[Any]) -> None:
+    for name in names:
+        if name not in columns:
+            raise UnknownVariable.named(name, columns, "the data; give a network, where it is hidden")
 
 
 def _picklable(table: Table) -> Table:

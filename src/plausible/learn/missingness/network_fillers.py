@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.data.sources import columns_of
+from plausible.data.sources import open_columns
 from plausible.data.table import Table, TableLike
 from plausible.errors import ImpossibleEvidence, InvalidArgument, suggestion
 from plausible.inference.contradiction import impossible_evidence
@@ -18,6 +18,7 @@ from plausible.learn.missingness.state_columns import state_columns
 from plausible.models import BayesianNetwork
 from plausible.models.exact_engine import ExactEngine, impossible_row
 from plausible.models.hybrid_engine import HybridEngine
+from plausible.variables import Variable
 
 __all__ = ["by_best_completion", "by_draw", "by_most_probable", "network_table"]
 
@@ -27,18 +28,7 @@ Floats: TypeAlias = NDArray[np.float64]
 
 def network_table(data: TableLike, network: BayesianNetwork) -> Table:
     """The rows as the network reads them: a variable without a column is missing in all; other columns are left out."""
-    there: Mapping[Any, Any] = data.variables if isinstance(data, Table) else columns_of(data, network.variables)
-    known = {name: variable for name, variable in network.variables.items() if name in there}
-    if not known:
-        raise InvalidArgument(
-            f"No column is a variable of the network.{suggestion(next(iter(there), ''), network.variables)}"
-        )
-    if isinstance(data, Table):
-        table = data.select(known)
-        if dict(table.variables) != known:
-            raise InvalidArgument("The states of the table are not those of the network: read it with its variables=.")
-    else:
-        table = Table.read({name: there[name] for name in known}, known)
+    table = _shared_columns(data, network)
     codes = dict(zip(table.discrete, table.codes, strict=True))
     numbers = dict(zip(table.continuous, table.numbers, strict=True))
     nothing = np.full(table.num_rows, -1, dtype=np.int32)
@@ -51,6 +41,28 @@ def network_table(data: TableLike, network: BayesianNetwork) -> Table:
             [numbers.get(n, nothing * np.nan) for n, v in variables.items() if v.is_continuous], table.num_rows
         ),
     )
+
+
+def _shared_columns(data: TableLike, network: BayesianNetwork) -> Table:
+    """The columns that are variables of the network."""
+    if isinstance(data, Table):
+        known = _shared(data.variables, network)
+        table = data.select(known)
+        if dict(table.variables) != known:
+            raise InvalidArgument("The states of the table are not those of the network: read it with its variables=.")
+        return table
+    opened = open_columns(data, network.variables)
+    known = _shared(opened.names, network)
+    return Table.read(opened.read(known), known)
+
+
+def _shared(names: Collection[Any], network: BayesianNetwork) -> dict[str, Variable]:
+    known = {name: variable for name, variable in network.variables.items() if name in names}
+    if not known:
+        raise InvalidArgument(
+            f"No column is a variable of the network.{suggestion(next(iter(names), ''), network.variables)}"
+        )
+    return known
 
 
 def _stacked(columns: list[NDArray[Any]], num_rows: int) -> NDArray[Any]:

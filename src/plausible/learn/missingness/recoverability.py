@@ -11,10 +11,15 @@ from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import CausalGraph
 from plausible.learn.missingness.indicators import INDICATOR
 
-__all__ = ["Factor", "Recoverability", "recover_conditional", "recover_joint"]
+__all__ = ["SAYS_NOTHING", "Factor", "Recoverability", "recover_conditional", "recover_joint"]
 
 Criterion: TypeAlias = Literal["MCAR", "MAR", "separate indicators", "ordered factorization", "direct", "none"]
 
+#: Of a graph that does not tell what may be missing.
+SAYS_NOTHING = (
+    "The graph says nothing of missing cells: add an indicator R_x for each x that may be missing, with its causes, or "
+    "name those that nothing hides but chance: partially_observed=."
+)
 #: Factorizations are sought among the subsets of at most so many variables.
 _MAX_VARIABLES = 12
 
@@ -99,8 +104,8 @@ class Incomplete(Protocol):
         """The variables that are always observed."""
 
     @property
-    def kind(self) -> str:
-        """MCAR, MAR or MNAR."""
+    def kind(self) -> str | None:
+        """MCAR, MAR or MNAR; `None` where the graph says nothing of missing cells."""
 
 
 def recover_joint(graph: Incomplete) -> Recoverability:
@@ -112,6 +117,8 @@ def recover_joint(graph: Incomplete) -> Recoverability:
     separated from the other earlier ones and from the indicators of v_i and x_i, given x_i (theorem 1 there).
     """
     query = f"P({', '.join(graph.variables)})"
+    if graph.kind is None:
+        return Recoverability(query, "none", note=SAYS_NOTHING)
     if graph.kind == "MCAR":
         return Recoverability(query, "MCAR", (Factor(graph.variables, (), graph.partial),))
     if graph.kind == "MAR":
@@ -133,7 +140,7 @@ def recover_conditional(graph: Incomplete, target: Sequence[str], given: Sequenc
         raise InvalidArgument("Name targets that are not given themselves.")
     query = f"P({', '.join(target)}{' | ' if given else ''}{', '.join(given)})"
     observed = tuple(name for name in graph.partial if name in {*target, *given})
-    if _separated(graph, target, (INDICATOR + name for name in observed), given):
+    if graph.kind is not None and _separated(graph, target, (INDICATOR + name for name in observed), given):
         return Recoverability(query, "direct", (Factor(tuple(target), tuple(given), observed),))
     joint = recover_joint(graph)
     if joint.recoverable:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from plausible.data.columns import refuse_others
 from plausible.data.table import Table
-from plausible.errors import ImpossibleEvidence, InvalidArgument, PlausibleWarning
+from plausible.errors import ImpossibleEvidence, InvalidArgument, PlausibleWarning, shortened
 from plausible.learn.classifiers.estimator import Clusterer
 from plausible.learn.classifiers.features import read_features, with_unseen_missing
 from plausible.learn.mixtures.em import MixtureProblem, MixtureState, MixtureStops, best_run
@@ -229,7 +229,7 @@ class MixtureClustering(Clusterer):
 
     def _checked_kind(self) -> MixtureKind:
         if not isinstance(self.n_clusters, (int, np.integer)) or self.n_clusters < 1:
-            raise InvalidArgument(f"n_clusters={self.n_clusters!r} is a whole number above zero.")
+            raise InvalidArgument(f"n_clusters={shortened(self.n_clusters)} must be a whole number above zero.")
         if self.assignment not in ("soft", "hard"):
             raise InvalidArgument(f"assignment= is 'soft' or 'hard', not {self.assignment!r}.")
         if self.unseen not in ("error", "missing"):

@@ -131,6 +131,8 @@ def _instead_of(option: str, value: object, known: Iterable[str]) -> str:
     """Where what was meant by an option goes."""
     if option in _KNOWLEDGE:
         return f" It is part of what is known: give knowledge=Knowledge({option}={value!r})."
+    if option == "hidden":
+        return " Graphs with hidden variables are learned by learn.structural_em(data, hidden=...)."
     has = f"It has {', '.join(known)}." if known else "It has none."
     return f"{_close(option, known)} {has}"
 
