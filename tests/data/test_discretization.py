@@ -32,7 +32,7 @@ def test_intervals_part_the_line_and_there_and_back_changes_nothing(rows, method
     numbers, classes = np.array([row[0] for row in rows]), [row[1] for row in rows]
     frame = pd.DataFrame({"x": numbers, "c": classes})
     if not np.isfinite(numbers).any():
-        with pytest.raises(InvalidArgument, match="'x' has no (finite number|value)"):
+        with pytest.raises(InvalidArgument, match=r"'x' has no (finite number|value)"):
             Discretizer.fit(frame, method, bins, columns=["x"], target="c")
         return
     found = Discretizer.fit(frame, method, bins, columns=["x"], target="c")
