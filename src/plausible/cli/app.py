@@ -13,13 +13,19 @@ import typer
 
 from plausible import __version__
 from plausible.cli import (
+    adjust,
+    bounds,
     cluster,
     compare,
     convert,
+    counterfactual,
     demo,
+    discover,
     discretize,
     dsep,
+    effect,
     explain,
+    identify,
     impute,
     independencies,
     info,
@@ -35,6 +41,7 @@ from plausible.cli import (
     show,
 )
 from plausible.cli import map as best_states
+from plausible.cli.effect_text import EFFECTS
 from plausible.cli.engines import ENGINES
 from plausible.cli.evidence import SYNTAX
 from plausible.cli.output import print_line
@@ -57,19 +64,25 @@ app = typer.Typer(
 )
 
 _WITH_ENGINES = (query, marginals, mpe, best_states, sample)
-_INFERENCE = (query, marginals, moments, mpe, best_states, explain, sample, predict)
+_INFERENCE = (query, marginals, moments, mpe, best_states, explain, sample, predict, counterfactual)
+_WITH_EFFECTS = (identify, adjust, effect, bounds)
 
 
 def _epilog(command: ModuleType) -> str:
     """What stands at the end of a command's help; the sign `\\b` keeps the lines of the next paragraph as they are."""
     examples = "\n  ".join(["\b\nFor example:", *command.EXAMPLES])
     engines = f"{ENGINES.strip()}\n\n" if command in _WITH_ENGINES else ""
-    return f"{SYNTAX.strip()}\n\n{engines}{examples}" if command in _INFERENCE else examples
+    findings = f"{SYNTAX.strip()}\n\n" if command in _INFERENCE else ""
+    effects = f"{EFFECTS.strip()}\n\n" if command in _WITH_EFFECTS else ""
+    return f"{findings}{engines}{effects}{examples}"
 
 
 _LEARNING = (learn, score, discretize, impute, cluster)
 
-for command in (info, show, *_INFERENCE, *_LEARNING, dsep, independencies, compare, convert, demo, pictures):
+_CAUSAL = (*_WITH_EFFECTS, discover)
+_GRAPHS = (dsep, independencies)
+
+for command in (info, show, *_INFERENCE, *_LEARNING, *_CAUSAL, *_GRAPHS, compare, convert, demo, pictures):
     app.command(name=command.NAME, epilog=_epilog(command))(command.run)
 
 

@@ -21,7 +21,7 @@ from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.result import StructureResult
 from plausible.learn.structures.structure import learn_structure, usual_score
 
-__all__ = ["Deadline", "LearnedGraph", "Search"]
+__all__ = ["Deadline", "LearnedGraph", "Search", "search_note"]
 
 #: Called with the fraction done (`None` where nobody knows) and a note.
 Advance = Callable[..., None]
@@ -139,7 +139,7 @@ class Search:
 
         def report(state: SearchState[Any] | SkeletonProgress) -> None:
             fraction = deadline.fraction
-            advance(None if fraction is None else fraction / (1 + num_samples), _note(state))
+            advance(None if fraction is None else fraction / (1 + num_samples), search_note(state))
 
         result = self._search(table, deadline, report)
         graphs = self._samples(table, num_samples, deadline, advance)
@@ -201,7 +201,7 @@ class Search:
         return [result.graph for result in results if result.stopped != "time limit"]
 
 
-def _note(state: SearchState[Any] | SkeletonProgress) -> str:
+def search_note(state: SearchState[Any] | SkeletonProgress) -> str:
     """The state of a search by score, or by tests."""
     if isinstance(state, SkeletonProgress):
         tests, edges = counted(state.num_tests, "test"), counted(state.num_edges, "edge")

@@ -1,0 +1,173 @@
+"""`plausible adjust`: what to adjust for, and whether a set is right."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from itertools import islice
+from typing import Annotated, Any, Literal
+
+import typer
+
+from plausible.causal.adjustment.criteria import check_adjustment
+from plausible.causal.adjustment.front_door import front_door_sets
+from plausible.causal.adjustment.instruments import instruments
+from plausible.causal.adjustment.sets import adjustment_sets, optimal_adjustment_set
+from plausible.cli.causal_graphs import ANY_CLASS, GraphArgument, read_causal_source
+from plausible.cli.effect_text import EffectOption, read_effect
+from plausible.cli.output import AsJson, print_json, print_line
+from plausible.cli.quoting import names_in
+from plausible.errors import InvalidArgument
+from plausible.graphs import DAG, PDAG, CausalGraph
+from plausible.graphs.text import quote
+
+__all__ = ["EXAMPLES", "NAME", "run"]
+
+NAME = "adjust"
+EXAMPLES = (
+    "plausible adjust 'X <- A -> B -> Y; X <- C -> Y; X -> Y' --effect 'X => Y'",
+    "plausible adjust 'X <- A -> M <- B -> Y; X -> Y' --effect 'X => Y' --check A,M",
+    "plausible adjust asia --effect 'smoke => dysp' --observed tub,lung,bronc --all",
+)
+
+_CRITERIA = ("adjustment", "back-door")
+
+
+def run(
+    graph: GraphArgument,
+    effect: EffectOption,
+    check: Annotated[
+        str | None,
+        typer.Option(help="Is this set right? Names, separated by commas; '' for none.", show_default=False),
+    ] = None,
+    observed: Annotated[
+        str | None,
+        typer.Option(help="What can be adjusted for, separated by commas; all by default.", show_default=False),
+    ] = None,
+    criterion: Annotated[str, typer.Option(help="adjustment, which misses no set, or back-door.")] = "adjustment",
+    limit: Annotated[int, typer.Option(min=1, help="List at most so many sets.")] = 10,
+    list_all: Annotated[bool, typer.Option("--all", help="List all sets, however many.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the minimal sets to adjust for, or say whether a set is right and which trail it leaves open.
+
+    The graph may stand for a class, as CPDAGs and PAGs do: sets are right in all of it. Where there is no set,
+    mediators for the front door and instruments are listed, and the exit code is 1; so it is if a set to --check is not
+    right.
+    """
+    sides, found = read_effect(effect).names(has_given=False), read_causal_source(graph, ANY_CLASS).graph
+    rule = _criterion(criterion)
+    if check is not None:
+        if observed is not None or list_all:
+            raise InvalidArgument("--check asks about one set, so that --observed and --all have no effect.")
+        _tell_check(found, sides, names_in(check), rule, as_json=as_json)
+        return
+    allowed = None if observed is None else names_in(observed)
+    most = None if list_all else limit
+    sets = adjustment_sets(found, **sides, allowed=allowed, criterion=rule, limit=None)
+    listed = list(sets if most is None else islice(sets, most + 1))
+    document: dict[str, Any] = {
+        **sides,
+        "criterion": rule,
+        "sets": [_sorted(members) for members in listed[:most]],
+        "has_more": most is not None and len(listed) > most,
+        "least_variance": _best(found, sides, allowed) if listed else None,
+        **({} if listed else _other_ways(found, sides, allowed, most)),
+    }
+    if as_json:
+        print_json(document)
+    else:
+        _tell(document)
+    if not listed:
+        raise typer.Exit(1)
+
+
+def _criterion(name: str) -> Literal["adjustment", "back-door"]:
+    if name == "adjustment":
+        return "adjustment"
+    if name == "back-door":
+        return "back-door"
+    raise InvalidArgument(f"--criterion is one of {', '.join(_CRITERIA)}, not {name!r}.")
+
+
+def _tell_check(
+    graph: Any,
+    sides: dict[str, list[str]],
+    members: list[str],
+    criterion: Literal["adjustment", "back-door"],
+    *,
+    as_json: bool,
+) -> None:
+    checked = check_adjustment(graph, **sides, given=members, criterion=criterion)
+    if as_json:
+        found: dict[str, Any] = {
+            **sides,
+            "given": members,
+            "criterion": criterion,
+            "valid": checked.is_valid,
+            "forbidden": list(checked.forbidden),
+            "trail": None if checked.trail is None else str(checked.trail),
+            "unclear": None if checked.unclear is None else str(checked.unclear),
+            "expression": str(checked.expression) if checked.is_valid else None,
+        }
+        print_json(found)
+    else:
+        print_line(str(checked))
+        if checked.is_valid:
+            print_line(f"  {checked.expression}")
+    if not checked.is_valid:
+        raise typer.Exit(1)
+
+
+def _best(graph: Any, sides: dict[str, list[str]], allowed: list[str] | None) -> list[str] | None:
+    """The set with the least variance, of graphs that have one."""
+    if not isinstance(graph, DAG | PDAG):
+        return None
+    best = optimal_adjustment_set(graph, **sides, allowed=allowed)
+    return None if best is None else _sorted(best)
+
+
+def _other_ways(
+    graph: Any, sides: dict[str, list[str]], allowed: list[str] | None, most: int | None
+) -> dict[str, list[Any]]:
+    """Mediators for the front door, and instruments; a class of graphs has none that it is sure of."""
+    if not isinstance(graph, DAG | CausalGraph):
+        return {}
+    doors = front_door_sets(graph, **sides, allowed=allowed, limit=most)
+    found: list[Any] = []
+    if len(sides["outcome"]) == len(sides["treatment"]) == 1:
+        outcome, treatment = sides["outcome"][0], sides["treatment"][0]
+        found = [
+            {"instrument": str(one.node), "given": _sorted(one.given)}
+            for one in instruments(graph, outcome, treatment, allowed=allowed)
+        ]
+    return {"front_door": [_sorted(members) for members in doors], "instruments": found}
+
+
+def _tell(document: dict[str, Any]) -> None:
+    effect = f"the effect of {', '.join(document['treatment'])} on {', '.join(document['outcome'])}"
+    if document["sets"]:
+        print_line(f"minimal sets to adjust for, for {effect} ({document['criterion']} criterion):")
+        for members in document["sets"]:
+            print_line(f"  {_braced(members)}")
+        if document["has_more"]:
+            print_line("  ... and more: raise --limit, or list them with --all")
+        if document["least_variance"] is not None:
+            print_line(f"least variance of an estimate: {_braced(document['least_variance'])}")
+        return
+    print_line(f"no set is right to adjust for, for {effect} ({document['criterion']} criterion)")
+    if "front_door" not in document:
+        return
+    for members in document["front_door"]:
+        print_line(f"  front door: {_braced(members)}")
+    for one in document["instruments"]:
+        given = f" given {', '.join(map(quote, one['given']))}" if one["given"] else ""
+        print_line(f"  instrument: {quote(one['instrument'])}{given}")
+    print_line("Whether there is any other way: plausible identify.")
+
+
+def _braced(members: Collection[str]) -> str:
+    return f"{{{', '.join(map(quote, members))}}}"
+
+
+def _sorted(members: Iterable[Any]) -> list[str]:
+    return sorted(map(str, members))

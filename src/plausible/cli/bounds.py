@@ -1,0 +1,152 @@
+"""`plausible bounds`: where an effect must lie that what is observed does not determine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from plausible.causal.partial.assumptions import Monotone, NoDirectEffect, TypeAssumption
+from plausible.causal.partial.bounds import Bounds, bounds
+from plausible.causal.partial.linear_form import NotLinear
+from plausible.causal.partial.linear_query import LinearQuery, average_causal_effect, probability_of
+from plausible.cli.causal_graphs import GraphOption, read_causal_source
+from plausible.cli.data import MissingMarkers, read_data
+from plausible.cli.effect_text import EffectOption, EffectText, named_states, read_effect
+from plausible.cli.output import AsJson, print_json, print_line
+from plausible.cli.source import read_model
+from plausible.data.table import Table
+from plausible.errors import InvalidArgument, ModelContradicted, suggestion
+from plausible.models import BayesianNetwork
+from plausible.variables import Variable
+
+__all__ = ["EXAMPLES", "NAME", "run"]
+
+NAME = "bounds"
+EXAMPLES = (
+    "plausible sample asia -n 2000 --seed 1 -o data.csv",
+    "plausible bounds data.csv --graph 'smoke -> dysp; smoke <-> dysp' --effect 'smoke=yes vs smoke=no => dysp=yes'",
+    "plausible bounds data.csv --graph 'smoke -> dysp; smoke <-> dysp' --effect 'smoke=yes => dysp=yes' --level 0.95",
+    "plausible bounds asia --graph 'tub -> xray; tub <-> xray' --effect 'tub=no => xray=no | tub=yes, xray=yes' "
+    "--assume 'monotone:tub->xray'",
+)
+
+_TABLES = (".csv", ".parquet")
+_ASSUMPTIONS = ("monotone", "decreasing", "no-direct-effect")
+
+
+def run(
+    source: Annotated[
+        str,
+        typer.Argument(help="What is observed: a CSV or Parquet file, a network's file, or an example's name."),
+    ],
+    graph: GraphOption,
+    effect: EffectOption,
+    assume: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="monotone:A->T (A never lowers T), decreasing:A->T or no-direct-effect:A->T; repeat it.",
+            show_default=False,
+        ),
+    ] = None,
+    level: Annotated[
+        float | None,
+        typer.Option(
+            help="Allow for sampling noise of data: the chance that the bounds hold the effect.", show_default=False
+        ),
+    ] = None,
+    na: MissingMarkers = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the least and the greatest value that an effect can have, given the graph and what is observed.
+
+    'T=1 => O=1' is the probability of O=1 had T been set to 1, 'T=1 vs T=0 => O=1' the difference. Conditions after a
+    bar are about what really happened: 'T=0 => O=0 | T=1, O=1' asks of those with T=1 and O=1 how many would have had
+    O=0 under T=0. States of a column are ordered as numbers, or else by name.
+    """
+    asked, causes = read_effect(effect), read_causal_source(graph, place="--graph")
+    observed = _observed(source, causes.variables.values(), na)
+    if level is not None and not isinstance(observed, Table):
+        raise InvalidArgument("--level allows for sampling noise, which a network does not have: leave it out.")
+    if level is not None and not 0 < level < 1:
+        raise InvalidArgument(f"--level lies between 0 and 1, not at {level!r}.")
+    query = _query(asked, observed.variables)
+    with _in_shell_words():
+        found = bounds(
+            causes.graph, query, observed, assumptions=[_assumption(text) for text in assume or ()], confidence=level
+        )
+    _tell(found, assume or [], as_json=as_json)
+
+
+def _observed(source: str, variables: Iterable[Variable], na: list[str] | None) -> Table | BayesianNetwork:
+    path = Path(source)
+    if path.suffix.lower() in _TABLES:
+        return read_data(path, variables, missing_values=na)
+    model = read_model(source)
+    if not isinstance(model, BayesianNetwork):
+        raise InvalidArgument(f"{source!r} is no Bayesian network; give one, or a table of data.")
+    return model
+
+
+def _query(effect: EffectText, variables: Mapping[str, Variable]) -> LinearQuery:
+    treatment, control, outcome, given = (
+        named_states(terms, variables, "what is observed", effect)
+        for terms in (effect.treatment, effect.control, effect.outcome, effect.given)
+    )
+    if not control:
+        return probability_of(outcome, do=treatment, evidence=given)
+    if set(control) != set(treatment):
+        raise effect.refuse("both sides of vs set the same names, as in X=1 vs X=0")
+    return average_causal_effect(outcome, treatment, control, evidence=given)
+
+
+def _assumption(text: str) -> TypeAssumption:
+    kind, _, edge = text.partition(":")
+    cause, arrow, variable = (part.strip() for part in edge.partition("->"))
+    if kind.strip() not in _ASSUMPTIONS:
+        raise InvalidArgument(f"--assume {text!r} is no assumption.{suggestion(kind.strip(), _ASSUMPTIONS)}")
+    if not (arrow and cause and variable):
+        raise InvalidArgument(f"--assume {text!r}: name cause and effect, as in {kind.strip()}:A->T.")
+    if kind.strip() == "no-direct-effect":
+        return NoDirectEffect(variable, cause)
+    return Monotone(variable, cause, is_decreasing=kind.strip() == "decreasing")
+
+
+@contextmanager
+def _in_shell_words() -> Iterator[None]:
+    """Let errors in here name options of the command line where the library names arguments."""
+    try:
+        yield
+    except (NotLinear, ModelContradicted) as error:
+        text = re.sub(r"\bsee bootstrap_bounds", "leave --level out", str(error))
+        raise type(error)(re.sub(r'contradictions="project" or for a confidence= region', "the data", text)) from None
+
+
+def _tell(found: Bounds, assumed: list[str], *, as_json: bool) -> None:
+    if as_json:
+        document: dict[str, Any] = {
+            "query": str(found.query),
+            "lower": found.lower,
+            "upper": found.upper,
+            "identified": found.is_identified,
+            "sharp": found.is_sharp,
+            "violation": found.violation,
+            "confidence": found.confidence,
+            "assumed": assumed,
+            "types": found.num_types,
+        }
+        print_json(document)
+        return
+    print_line(str(found))
+    if assumed:
+        print_line(f"assumed: {', '.join(assumed)}")
+    if found.confidence is not None:
+        print_line(f"confidence: {found.confidence:.0%}")
+    if found.violation > 0:
+        print_line(f"The data were moved by {found.violation:.3g} in total to what the graph can show.")
+    if not found.is_sharp:
+        print_line("Latent causes act on pairs of a larger district only: the bounds hold, but may be too wide.")

@@ -1,0 +1,180 @@
+"""`plausible effect`: an effect, estimated from a file of data."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any, cast, get_args
+
+import typer
+
+from plausible.causal.estimation.effect import Bootstrap, EffectEstimate, MethodName, estimate_effect
+from plausible.causal.estimation.positivity import PositivityReport, ThinCell
+from plausible.cli.causal_graphs import ANY_CLASS, GraphOption, read_causal_source
+from plausible.cli.data import ContinuousColumns, DataFile, MissingMarkers, StateColumns, read_data
+from plausible.cli.effect_text import EffectOption, EffectText, Term, named_states, read_effect
+from plausible.cli.hedges import tell_not_identifiable
+from plausible.cli.output import AsJson, print_json, print_line
+from plausible.cli.weights import WeightsColumn, weighted_by
+from plausible.data.table import Table
+from plausible.errors import InvalidArgument, NotIdentifiable, NotSupported, UnknownVariable, suggestion
+
+__all__ = ["EXAMPLES", "NAME", "run"]
+
+NAME = "effect"
+EXAMPLES = (
+    "plausible sample asia -n 2000 --seed 1 -o data.csv",
+    "plausible effect data.csv --graph asia --effect 'smoke=yes vs smoke=no => dysp=yes'",
+    "plausible effect data.csv --graph asia --effect 'bronc => dysp' --method weighting --level 0.9",
+)
+
+
+def run(
+    data: DataFile,
+    graph: GraphOption,
+    effect: EffectOption,
+    method: Annotated[
+        str | None,
+        typer.Option(help=f"{', '.join(get_args(MethodName))}.", show_default="one that the graph allows"),
+    ] = None,
+    level: Annotated[float, typer.Option(help="The chance that the interval covers the effect.")] = 0.95,
+    resamples: Annotated[
+        int,
+        typer.Option(min=0, help="So often rows are drawn anew for the interval; 0 for a formula, if there is one."),
+    ] = 200,
+    seed: Annotated[int, typer.Option(min=0, help="A whole number: the same one gives the same interval.")] = 0,
+    weights: WeightsColumn = None,
+    na: MissingMarkers = None,
+    continuous: ContinuousColumns = None,
+    states: StateColumns = None,
+    as_json: AsJson = False,
+) -> None:
+    """Estimate by how much a treatment changes the mean of an outcome, with an interval.
+
+    The graph says which method is right, and what it adjusts for. 'X => Y' compares the two states of X; 'X=b vs X=a'
+    names them, and 'Y=y' the state whose probability is the mean. Where no method can be right, the reason is printed
+    and the exit code is 1.
+    """
+    if method is not None and method not in get_args(MethodName):
+        raise InvalidArgument(f"--method {method!r} is no way to estimate.{suggestion(method, get_args(MethodName))}")
+    if not 0 < level < 1:
+        raise InvalidArgument(f"--level lies between 0 and 1, not at {level!r}.")
+    asked, source = read_effect(effect), read_causal_source(graph, ANY_CLASS, "--graph")
+    outcome, treatment = _names(asked)
+    columns = read_data(data, source.variables.values(), missing_values=na, continuous=continuous, states=states)
+    table = weighted_by(columns, weights)
+    options = {**_levels(asked, table), **_event(asked, table)}
+    plan = Bootstrap(resamples, level, seed)
+    try:
+        with _in_shell_words():
+            found = estimate_effect(
+                table,
+                source.graph,
+                outcome,
+                treatment,
+                method=cast("MethodName | None", method),
+                bootstrap=plan,
+                **options,
+            )
+    except NotIdentifiable as error:
+        tell_not_identifiable(error, as_json=as_json)
+        raise typer.Exit(1) from None
+    if as_json:
+        print_json(_document(found))
+    else:
+        print_line(str(found))
+
+
+def _names(effect: EffectText) -> tuple[str, str]:
+    """The one outcome and the one treatment."""
+    if effect.given:
+        raise effect.refuse("an estimate is for all cases, so leave the conditions after | out")
+    for role, terms in (("treatment", effect.treatment), ("outcome", effect.outcome)):
+        if len(terms) != 1:
+            raise effect.refuse(f"an estimate has one {role}, not {len(terms)}")
+    name = effect.treatment[0].name
+    if any(term.name != name for term in effect.control):
+        raise effect.refuse(f"both sides of vs are states of {name!r}, as in {name}=b vs {name}=a")
+    return effect.outcome[0].name, name
+
+
+def _levels(effect: EffectText, table: Table) -> dict[str, Any]:
+    if not effect.control:
+        if effect.treatment[0].state is not None:
+            name, state = effect.treatment[0]
+            raise effect.refuse(f"{name}={state} is compared with another state: write that one, too, after vs")
+        return {}
+    base, other = (_stated(terms, table, effect) for terms in (effect.control, effect.treatment))
+    return {"levels": (base, other)}
+
+
+def _event(effect: EffectText, table: Table) -> dict[str, Any]:
+    return {} if effect.outcome[0].state is None else {"event": _stated(effect.outcome, table, effect)}
+
+
+def _stated(terms: tuple[Term, ...], table: Table, effect: EffectText) -> Any:
+    return named_states(terms, table.variables, "the data", effect)[terms[0].name]
+
+
+@contextmanager
+def _in_shell_words() -> Iterator[None]:
+    """Let errors in here name options of the command line where the library names arguments and classes."""
+    try:
+        yield
+    except (InvalidArgument, NotSupported, UnknownVariable) as error:
+        text = str(error)
+        for pattern, words in _WORDS.items():
+            text = re.sub(pattern, words, text)
+        raise type(error)(text) from None
+
+
+_WORDS = {
+    r"method=PlugIn\(\)": "--method plug-in",
+    r"method=Standardization\(\)": "--method standardization",
+    r"FrontDoor\(\) or InstrumentalVariable\(\)": "--method front-door or --method instrument",
+    r"identify\(\) with a fitted network": "--method identified",
+    r"\(learn\.impute\)": "(plausible impute)",
+    r"levels=\((.*), (.*)\)": r"\2 vs \1 in --effect, each after the name and =",
+    r"event=(\S+)\.": r"\1 after the outcome's name and = in --effect.",
+    r"Bootstrap\(resamples=0\)": "--resamples 0",
+}
+
+
+def _document(found: EffectEstimate) -> dict[str, Any]:
+    means = [None if math.isnan(mean) else mean for mean in found.means]
+    return {
+        "outcome": found.outcome,
+        "treatment": found.treatment,
+        "levels": list(found.levels),
+        "method": found.method,
+        "variables": list(found.variables),
+        "means": means,
+        "difference": found.difference,
+        "standard_error": found.standard_error,
+        "interval": None if found.interval is None else list(found.interval),
+        "confidence": found.confidence,
+        "cases": found.num_cases,
+        "strength": found.strength,
+        "positivity": None if found.positivity is None else _positivity(found.positivity),
+    }
+
+
+def _positivity(report: PositivityReport) -> dict[str, Any]:
+    return {
+        "satisfied": report.is_satisfied,
+        "empty": [_cell(cell) for cell in report.empty],
+        "sparse": [_cell(cell) for cell in report.sparse],
+        "propensity": {str(level): list(ends) for level, ends in report.propensity.items()},
+        "effective": {str(level): number for level, number in report.effective.items()},
+    }
+
+
+def _cell(cell: ThinCell) -> dict[str, Any]:
+    return {
+        "level": cell.level,
+        "covariates": dict(cell.covariates),
+        "cases": cell.num_cases,
+        "share": cell.share,
+    }

@@ -1,0 +1,172 @@
+"""Effects as the command line writes them: `X => Y`, `X, Z => Y | W`, `X=1 vs X=0 => Y=1`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from plausible.cli.evidence import state_of
+from plausible.cli.quoting import Sign, parts, plain, read_signs
+from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.variables import Variable
+
+__all__ = ["EFFECTS", "EffectOption", "EffectText", "Term", "named_states", "read_effect"]
+
+EffectOption = Annotated[
+    str,
+    typer.Option("--effect", metavar="EFFECT", help="Which effect: 'treatment => outcome'.", show_default=False),
+]
+
+#: The grammar of effects, for the end of a command's help.
+EFFECTS = r"""
+Effects: 'X => Y' is the effect of X on Y; several names stand with commas between, conditions after a bar:
+'X, Z => Y | W'. A name may have a state: 'X=1 => Y=1', and 'X=1 vs X=0 => Y=1' is the difference that X=1 makes as
+against X=0. A name or state that holds , | = or the word vs stands in double quotes, or has a backslash before such a
+sign.
+"""
+
+_EXAMPLE = "write it as 'treatment => outcome', such as 'X => Y'"
+
+
+class Term(NamedTuple):
+    """A name, and the text of a state where one was given."""
+
+    name: str
+    state: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class EffectText:
+    """An effect as it was written.
+
+    Attributes
+    ----------
+    text
+        All of it.
+    treatment, control
+        What is set, and with `vs` what it is compared with.
+    outcome, given
+        What is asked about, and on what condition.
+    """
+
+    text: str
+    treatment: tuple[Term, ...]
+    control: tuple[Term, ...]
+    outcome: tuple[Term, ...]
+    given: tuple[Term, ...]
+
+    def refuse(self, problem: str) -> InvalidArgument:
+        """The error that says what is wrong with it."""
+        return InvalidArgument(f"--effect {self.text!r}: {problem}.")
+
+    def names(self, *, has_given: bool = True) -> dict[str, list[str]]:
+        """The arguments `outcome=`, `treatment=` and `given=`, where no state matters.
+
+        Parameters
+        ----------
+        has_given
+            Whether conditions make sense; else they are refused.
+        """
+        stated = next((term for term in (*self.treatment, *self.outcome, *self.given) if term.state is not None), None)
+        if self.control or stated is not None:
+            shown = "vs" if stated is None else f"{stated.name}={stated.state}"
+            raise self.refuse(f"the question is about all states, so leave {shown!r} out and write names alone")
+        if not has_given and self.given:
+            raise self.refuse("conditions after | make no sense here")
+        sides = {"outcome": self.outcome, "treatment": self.treatment, **({"given": self.given} if has_given else {})}
+        return {role: [term.name for term in terms] for role, terms in sides.items()}
+
+
+def read_effect(text: str) -> EffectText:
+    """The effect that a text writes.
+
+    >>> effect = read_effect("X=1 vs X=0 => Y=1 | W")
+    >>> effect.treatment, effect.control
+    ((Term(name='X', state='1'),), (Term(name='X', state='0'),))
+    >>> effect.outcome, effect.given
+    ((Term(name='Y', state='1'),), (Term(name='W', state=None),))
+    """
+    sides = _split(read_signs(text), "=>")
+    if len(sides) != 2:
+        raise InvalidArgument(f"--effect {text!r} is no effect: {_EXAMPLE}.")
+    settings, (outcome, *given) = _split(sides[0], " vs "), parts(sides[1], "|")
+    if len(settings) > 2 or len(given) > 1:
+        raise InvalidArgument(f"--effect {text!r} has {'| twice' if len(given) > 1 else 'vs twice'}: {_EXAMPLE}.")
+    found = EffectText(
+        text,
+        _terms(settings[0]),
+        _terms(settings[1]) if len(settings) > 1 else (),
+        _terms(outcome),
+        _terms(given[0]) if given else (),
+    )
+    if not found.treatment or not found.outcome or (len(settings) > 1 and not found.control):
+        raise InvalidArgument(f"--effect {text!r} lacks a name on one side: {_EXAMPLE}.")
+    return found
+
+
+def named_states(
+    terms: Iterable[Term], variables: Mapping[str, Variable], place: str, effect: EffectText
+) -> dict[str, Any]:
+    """Name -> state, of terms that must have one.
+
+    Parameters
+    ----------
+    terms
+        What was written.
+    variables
+        Name -> variable.
+    place
+        Where these are, for the message.
+    effect
+        All that was written.
+    """
+    states: dict[str, Any] = {}
+    for name, text in terms:
+        if name not in variables:
+            raise UnknownVariable.named(name, variables, f"{place}, though --effect asks for it")
+        if name in states:
+            raise effect.refuse(f"{name!r} stands there twice; to compare two states write {name}=a vs {name}=b")
+        if text is None:
+            raise effect.refuse(f"{name!r} needs a state, as in {name}=a")
+        states[name] = _value(variables[name], text, effect)
+    return states
+
+
+def _value(variable: Variable, text: str, effect: EffectText) -> Any:
+    if not variable.is_continuous:
+        return state_of(variable, text)
+    try:
+        return float(text)
+    except ValueError:
+        raise effect.refuse(f"{variable.name!r} is continuous, and {text!r} is no number") from None
+
+
+def _split(signs: Sequence[Sign], separator: str) -> list[list[Sign]]:
+    """The pieces between separators of several signs, none of which stands for itself."""
+    pieces, place = [list[Sign]()], 0
+    while place < len(signs):
+        window = signs[place : place + len(separator)]
+        if len(window) == len(separator) and all(map(_matches, window, separator)):
+            pieces.append([])
+            place += len(separator)
+        else:
+            pieces[-1].append(signs[place])
+            place += 1
+    return pieces
+
+
+def _matches(sign: Sign, wanted: str) -> bool:
+    return not sign.is_literal and (sign.character == wanted or (wanted == " " and sign.character.isspace()))
+
+
+def _terms(signs: Sequence[Sign]) -> tuple[Term, ...]:
+    """Names with or without states, between commas."""
+    found = []
+    for piece in parts(signs, ","):
+        name, *state = parts(piece, "=")
+        if plain(piece):
+            found.append(Term(plain(name), plain([sign for signs in state for sign in signs]) if state else None))
+    return tuple(found)

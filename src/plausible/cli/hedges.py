@@ -1,0 +1,22 @@
+"""What commands say of an effect that is not identifiable."""
+
+from __future__ import annotations
+
+from plausible.causal.identification.hedges import Hedge
+from plausible.cli.output import print_json, print_line
+from plausible.errors import NotIdentifiable
+
+__all__ = ["tell_not_identifiable"]
+
+
+def tell_not_identifiable(error: NotIdentifiable, *, as_json: bool) -> None:
+    """Print why an effect is not identifiable: it is an answer, not a mistake."""
+    hedge = error.hedge
+    if not isinstance(hedge, Hedge):
+        raise error
+    if as_json:
+        forests = {"outer": str(hedge.outer), "inner": str(hedge.inner), "roots": list(hedge.roots)}
+        print_json({"effect": str(hedge.effect), "identifiable": False, "hedge": forests, "reason": hedge.explain()})
+        return
+    print_line(hedge.explain())
+    print_line("What it can be at least and at most: plausible bounds.")

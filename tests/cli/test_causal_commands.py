@@ -1,0 +1,473 @@
+"""`plausible identify`, `adjust`, `effect`, `counterfactual`, `bounds` and `discover`."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations, product
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import plausible as pb
+from plausible.cli.effect_text import Term, read_effect
+
+FRONT_DOOR = "S -> T -> C; S <-> C"
+BOW = "X -> Y; X <-> Y"
+TRIAL = "A -> T -> O; T <-> O"
+#: P(T, O | A) of a trial in which 39 % of those who were assigned the drug didn't take it.
+SHARES = np.array([[[0.919, 0.081], [0.0, 0.0]], [[0.315, 0.073], [0.139, 0.473]]])
+
+
+@pytest.fixture
+def trial(tmp_path):
+    """A file with 2000 cases that have these shares."""
+    rows = [
+        dict(zip("ATO", states, strict=True))
+        for states in product(range(2), repeat=3)
+        for _ in range(round(1000 * SHARES[states]))
+    ]
+    pd.DataFrame(rows).to_csv(tmp_path / "trial.csv", index=False)
+    return str(tmp_path / "trial.csv")
+
+
+@pytest.fixture
+def confounded(tmp_path):
+    """A network Z -> X -> Y <- Z whose effect differs from the association, as a file."""
+    network = pb.BayesianNetwork(
+        pb.TableCPD("Z", [0.4, 0.6]),
+        pb.TableCPD("X", [[0.8, 0.2], [0.3, 0.7]], parents=["Z"]),
+        pb.TableCPD("Y", [[[0.9, 0.1], [0.5, 0.5]], [[0.6, 0.4], [0.2, 0.8]]], parents=["Z", "X"]),
+    )
+    pb.save(network, tmp_path / "net.json")
+    return network, str(tmp_path / "net.json")
+
+
+# --- the grammar of effects ---
+
+
+def test_an_effect_is_read_with_its_quotes_states_and_conditions():
+    """Separators in quotes or after a backslash belong to names."""
+    found = read_effect(r'"a => b", c="1, 2" vs c=3=>"x | y"="vs " | d\=e, f')
+    assert found.treatment == (Term("a => b", None), Term("c", "1, 2"))
+    assert found.control == (Term("c", "3"),)
+    assert found.outcome == (Term("x | y", "vs "),)
+    assert found.given == (Term("d=e", None), Term("f", None))
+
+
+@pytest.mark.parametrize("text", ["", "X", "X =>", "=> Y", "X => Y => Z", "X => Y | Z | W", "X vs Z vs W => Y", " => "])
+def test_what_is_no_effect_is_refused_by_one_line_that_names_the_option(plausible, text):
+    """Nothing is guessed."""
+    code, out, errors = plausible("identify", BOW, "--effect", text)
+    assert (code, out, errors.count("\n")) == (2, "", 1)
+    assert f"--effect {text!r}" in errors
+
+
+# --- identify ---
+
+
+def test_the_front_door_estimand_is_printed_as_text_latex_python_and_with_its_derivation(plausible):
+    """Each form is the one asked for."""
+    formula = "P(c | do(s)) = Σ_t P(t | s) Σ_s' P(c | t, s') P(s')\n"
+    arguments = ("identify", FRONT_DOOR, "--effect", "S => C")
+    assert plausible(*arguments) == (0, formula, "")
+    assert plausible(*arguments, "--latex")[1].startswith(r"\sum_{t} P(t \mid s)")
+    code, text, _ = plausible(*arguments, "--derivation")
+    assert code == 0
+    assert text.startswith(formula + "1. ID line")
+    namespace: dict[str, object] = {}
+    exec(plausible(*arguments, "--python")[1], namespace)
+    joint = np.random.default_rng(0).dirichlet(np.ones(8)).reshape(2, 2, 2)  # axes (C, S, T)
+    given = joint.sum(axis=0) / joint.sum(axis=(0, 2))[:, None]  # P(t | s)
+    inner = np.einsum("cst,s->ct", joint / joint.sum(axis=0), joint.sum(axis=(0, 2)))
+    np.testing.assert_allclose(namespace["effect"](joint), np.einsum("st,ct->sc", given, inner))
+
+
+def test_several_treatments_and_conditions_are_read(plausible):
+    """P(Y | do(X, Z), W) with everything observed is P(Y | X, Z, W)."""
+    graph = "W -> X -> Y; W -> Z -> Y; W -> Y"
+    assert plausible("identify", graph, "--effect", "X, Z => Y | W")[1] == "P(y | do(x, z), w) = P(y | x, z, w)\n"
+
+
+def test_what_is_not_identifiable_ends_with_code_1_and_the_hedge(plausible):
+    """The answer "no" is no mistake of the user: it is printed, not an error."""
+    code, text, errors = plausible("identify", BOW, "--effect", "X => Y")
+    assert (code, errors) == (1, "")
+    assert "not identifiable" in text
+    assert "F  = {X, Y}" in text
+    code, text, _ = plausible("identify", BOW, "--effect", "X => Y", "--json")
+    document = json.loads(text)
+    assert (code, document["identifiable"], document["hedge"]["roots"]) == (1, False, ["Y"])
+
+
+def test_an_estimand_is_evaluated_in_a_network_as_the_truncated_product_says(plausible, confounded):
+    """P(y | do(x)) = Σ_z P(y | x, z) P(z), for all states and for one."""
+    _, file = confounded
+    by_hand = np.array([[0.4 * 0.9 + 0.6 * 0.6, 0.4 * 0.1 + 0.6 * 0.4], [0.4 * 0.5 + 0.6 * 0.2, 0.4 * 0.5 + 0.6 * 0.8]])
+    arguments = ("identify", file, "--network", file, "--json", "--effect")
+    document = json.loads(plausible(*arguments, "X => Y")[1])
+    np.testing.assert_allclose(document["value"]["values"], by_hand)
+    assert document["adjustment"] == ["Z"]
+    document = json.loads(plausible(*arguments, "X=1 => Y")[1])
+    assert document["value"]["scope"] == {"Y": [0, 1]}
+    np.testing.assert_allclose(document["value"]["values"], by_hand[1])
+    assert "0.68" in plausible("identify", file, "--network", file, "--effect", "X=1 => Y")[1]
+
+
+def test_a_graph_is_arrow_text_or_a_file_that_holds_it_or_a_network(plausible, tmp_path, confounded):
+    """The same graph, the same estimand."""
+    (tmp_path / "graph.txt").write_text("Z -> X -> Y\nZ -> Y\n", encoding="utf-8")
+    sources = ("Z -> X -> Y; Z -> Y", str(tmp_path / "graph.txt"), confounded[1])
+    answers = {plausible("identify", source, "--effect", "X => Y") for source in sources}
+    assert answers == {(0, "P(y | do(x)) = Σ_z P(y | x, z) P(z)\n", "")}
+    latent = plausible("identify", sources[0], "--effect", "X => Y", "--observed", "X,Y")
+    assert latent[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("no.txt", "--effect", "X => Y"), "is no file"),
+        (("asiaa", "--effect", "X => Y"), "Did you mean 'asia'?"),
+        (("A -> B -> A", "--effect", "A => B"), "The graph 'A -> B -> A'"),
+        (("A o-> B", "--effect", "A => B"), "The graph 'A o-> B'"),
+        (("asia", "--effect", "smok => dysp"), "Did you mean 'smoke'?"),
+        (("asia", "--effect", "smoke=yes => dysp"), "--network"),
+        (("asia", "--effect", "smoke=maybe => dysp", "--network", "asia"), "'maybe' is not a state"),
+        (("asia", "--effect", "smoke => dysp=yes", "--network", "asia"), "'dysp=yes'"),
+        (("asia", "--effect", "smoke=yes vs smoke=no => dysp", "--network", "asia"), "vs"),
+        (("asia", "--effect", "smoke => smoke"), "'smoke'"),
+    ],
+)
+def test_mistakes_end_with_one_line_that_names_them(plausible, arguments, expected):
+    """Exit code 2, and nothing on standard output."""
+    code, out, errors = plausible("identify", *arguments)
+    assert (code, out, errors.count("\n")) == (2, "", 1)
+    assert expected in errors
+
+
+def test_a_file_without_text_is_refused_as_a_graph(plausible, tmp_path):
+    """Bytes are no arrow text."""
+    (tmp_path / "graph.dat").write_bytes(b"\xff\xfe\x00\x81")
+    code, _, errors = plausible("identify", str(tmp_path / "graph.dat"), "--effect", "X => Y")
+    assert code == 2
+    assert "holds no text" in errors
+
+
+# --- adjust ---
+
+
+def test_minimal_sets_are_those_of_which_no_member_can_be_spared(plausible):
+    """Every subset is judged by m-separation in the graph without the edges of causal paths."""
+    text = "X <- A -> B -> Y; X <- C -> Y; X -> M -> Y"
+    cut = pb.DAG("X <- A -> B -> Y; X <- C -> Y; M -> Y")
+    right = [
+        set(members)
+        for number in range(4)
+        for members in combinations("ABC", number)
+        if cut.d_separated("X", "Y", given=list(members))
+    ]
+    minimal = [members for members in right if not any(other < members for other in right)]
+    document = json.loads(plausible("adjust", text, "--effect", "X => Y", "--json")[1])
+    assert sorted(document["sets"]) == sorted(map(sorted, minimal))
+    assert document["least_variance"] == ["B", "C"]
+    assert not document["has_more"]
+    code, told, _ = plausible("adjust", text, "--effect", "X => Y", "--limit", "1")
+    assert code == 0
+    assert "and more" in told
+    assert "and more" not in plausible("adjust", text, "--effect", "X => Y", "--limit", "1", "--all")[1]
+
+
+def test_the_empty_set_is_a_set(plausible):
+    """A cause without confounders needs no adjustment, which is not the same as there being no set."""
+    code, text, _ = plausible("adjust", "X -> Y", "--effect", "X => Y")
+    assert code == 0
+    assert "  {}\n" in text
+
+
+def test_a_checked_set_is_right_or_comes_with_the_trail_that_it_opens(plausible):
+    """M-bias: the collider opens what was closed; '' is the empty set."""
+    arguments = ("adjust", "X <- A -> M <- B -> Y; X -> Y", "--effect", "X => Y", "--check")
+    code, text, _ = plausible(*arguments, "M")
+    assert code == 1
+    assert "X <- A -> M <- B -> Y is open and not causal" in text
+    code, text, _ = plausible(*arguments, "M, A")
+    assert code == 0
+    assert "is right to adjust for" in text
+    document = json.loads(plausible(*arguments, "", "--json")[1])
+    assert (document["valid"], document["given"], document["expression"]) == (True, [], "P(y | x)")
+
+
+def test_without_a_set_the_front_door_and_instruments_are_listed(plausible):
+    """And the exit code says that there is no set."""
+    code, text, errors = plausible("adjust", "Z -> " + FRONT_DOOR, "--effect", "S => C")
+    assert (code, errors) == (1, "")
+    assert "front door: {T}" in text
+    assert "instrument: Z" in text
+    code, text, _ = plausible("adjust", "X o-> Y", "--effect", "X => Y", "--json")
+    assert (code, json.loads(text)["sets"]) == (1, [])
+
+
+# --- effect ---
+
+
+def test_an_estimate_of_adjusted_data_is_the_weighted_difference_of_strata(plausible, tmp_path):
+    """Standardisation by hand, from the shares of the file; the sign follows the order around vs."""
+    counts = {("m", 1): (105, 45), ("m", 0): (40, 10), ("f", 1): (10, 40), ("f", 0): (60, 90)}
+    rows = [
+        {"gender": gender, "drug": drug, "cured": cured}
+        for (gender, drug), numbers in counts.items()
+        for cured, number in zip(("yes", "no"), numbers, strict=True)
+        for _ in range(number)
+    ]
+    pd.DataFrame(rows).to_csv(tmp_path / "data.csv", index=False)
+    arguments = ("effect", str(tmp_path / "data.csv"), "--graph", "gender -> drug -> cured; gender -> cured")
+    options = ("--json", "--level", "0.9", "--resamples", "50", "--seed", "3")
+    expected = 0.5 * (105 / 150 - 40 / 50) + 0.5 * (10 / 50 - 60 / 150)
+    first = json.loads(plausible(*arguments, "--effect", "drug => cured", *options)[1])
+    assert first["difference"] == pytest.approx(expected)
+    assert first["variables"] == ["gender"]
+    assert first["confidence"] == 0.9
+    assert first["interval"][0] < expected < first["interval"][1]
+    assert first["positivity"]["satisfied"]
+    turned = json.loads(plausible(*arguments, "--effect", "drug=0 vs drug=1 => cured=no", *options)[1])
+    assert turned["difference"] == pytest.approx(expected)
+    code, text, _ = plausible(*arguments, "--effect", "drug=1 vs drug=0 => cured=yes", "--method", "weighting")
+    assert code == 0
+    assert "-0.15" in text
+    assert "weighting, using gender" in text
+    assert first == json.loads(plausible(*arguments, "--effect", "drug => cured", *options)[1])
+
+
+def test_an_instrument_tells_the_difference_and_json_has_no_nan(plausible, trial):
+    """Wald's ratio, by hand; the means are unknown."""
+    arguments = ("effect", trial, "--graph", TRIAL, "--effect", "T => O", "--method", "instrument", "--json")
+    found = json.loads(plausible(*arguments)[1])
+    wald = (SHARES[1, :, 1].sum() - SHARES[0, :, 1].sum()) / (SHARES[1, 1].sum() - SHARES[0, 1].sum())
+    assert found["difference"] == pytest.approx(wald, abs=1e-6)
+    assert found["means"] == [None, None]
+
+
+def test_an_effect_that_data_cannot_tell_ends_with_code_1(plausible, trial):
+    """The hedge is printed."""
+    code, text, errors = plausible("effect", trial, "--graph", TRIAL, "--effect", "T => O")
+    assert (code, errors) == (1, "")
+    assert "not identifiable" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (("--effect", "T=1 => O"), "after vs"),
+        (("--effect", "T => O | A"), "conditions after |"),
+        (("--effect", "T, A => O"), "one treatment, not 2"),
+        (("--effect", "T=1 vs A=0 => O"), "states of 'T'"),
+        (("--effect", "T=1 vs T=5 => O"), "is not a state of 'T'"),
+        (("--effect", "T => O", "--method", "weighing"), "Did you mean 'weighting'?"),
+        (("--effect", "T => O", "--method", "weighting"), "--method front-door"),
+        (("--effect", "T => O", "--level", "95"), "--level"),
+        (("--effect", "T => P"), "'P'"),
+    ],
+)
+def test_mistakes_of_an_estimate_name_the_option(plausible, trial, options, expected):
+    """One line, exit code 2."""
+    code, out, errors = plausible("effect", trial, "--graph", TRIAL, *options)
+    assert (code, out, errors.count("\n")) == (2, "", 1)
+    assert expected in errors
+
+
+def test_missing_cells_and_many_states_are_answered_with_options(plausible, tmp_path):
+    """No word of Python in the advice."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"X": rng.integers(3, size=60), "Y": rng.integers(2, size=60).astype(object)})
+    frame.loc[3, "Y"] = "?"
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    arguments = ("effect", str(tmp_path / "data.csv"), "--graph", "X -> Y", "--na", "?", "--effect")
+    code, _, errors = plausible(*arguments, "X => Y")
+    assert code == 2
+    assert "2 vs 0 in --effect" in errors
+    code, _, errors = plausible(*arguments, "X=2 vs X=0 => Y")
+    assert code == 2
+    assert "'Y' is missing in 1 of 60 rows" in errors
+    assert "--method plug-in" in errors
+    assert plausible(*arguments, "X=2 vs X=0 => Y", "--method", "plug-in", "--resamples", "0")[0] == 0
+
+
+# --- counterfactual ---
+
+
+@pytest.mark.parametrize(("coupling", "expected"), [("independent", 0.01), ("comonotone", 0.1)])
+def test_a_counterfactual_states_its_coupling(plausible, coupling, expected):
+    """P(lung under smoke=no | smoke=yes, lung=yes): the marginal 0.01, or 0.01 / 0.1 of those ill anyway."""
+    arguments = ("counterfactual", "asia", "lung", "-e", "smoke=yes,lung=yes", "--do", "smoke=no")
+    code, text, errors = plausible(*arguments, "--coupling", coupling)
+    assert (code, errors) == (0, "")
+    assert f"coupling: {coupling}" in text
+    document = json.loads(plausible(*arguments, "--coupling", coupling, "--json")[1])
+    assert document["coupling"] == coupling
+    np.testing.assert_allclose(document["values"], [expected, 1 - expected])
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (("asia", "lung"), "--do"),
+        (("asia", "lung", "--do", "smoke=no", "--coupling", "both"), "--coupling"),
+        (("asia", "lung", "--do", "smoke=never"), "'never'"),
+        (("asia", "--do", "smoke=no"), "Name the variables"),
+    ],
+)
+def test_mistakes_of_a_counterfactual_name_the_option(plausible, options, expected):
+    """One line, exit code 2."""
+    code, out, errors = plausible("counterfactual", *options)
+    assert (code, out, errors.count("\n")) == (2, "", 1)
+    assert expected in errors
+
+
+# --- bounds ---
+
+
+def test_bounds_of_a_trial_are_those_of_the_instrument(plausible, trial):
+    """Balke and Pearl's 0.392 to 0.78, which the binary instrument's closed form gives."""
+    arguments = ("bounds", trial, "--graph", TRIAL, "--effect", "T=1 vs T=0 => O=1")
+    code, text, errors = plausible(*arguments)
+    assert (code, text, errors) == (0, "0.392 <= P(O[T=1]=1) - P(O[T=0]=1) <= 0.78\n", "")
+    document = json.loads(plausible(*arguments, "--assume", "monotone: A -> T", "--json")[1])
+    assert document["assumed"] == ["monotone: A -> T"]
+    assert (document["lower"], document["upper"]) == pytest.approx((0.392, 0.78))
+    wider = json.loads(plausible(*arguments, "--level", "0.95", "--json")[1])
+    assert wider["lower"] < 0.392 < 0.78 < wider["upper"]
+
+
+def test_bounds_of_a_bow_are_the_natural_ones(plausible, confounded):
+    """P(x, y) <= P(y | do(x)) <= P(x, y) + 1 - P(x), from a network as the observed distribution."""
+    joint = np.einsum(
+        "z,zx,zxy->xy", [0.4, 0.6], [[0.8, 0.2], [0.3, 0.7]], [[[0.9, 0.1], [0.5, 0.5]], [[0.6, 0.4], [0.2, 0.8]]]
+    )
+    document = json.loads(plausible("bounds", confounded[1], "--graph", BOW, "--effect", "X=1 => Y=1", "--json")[1])
+    ends = (joint[1, 1], joint[1, 1] + joint[0].sum())
+    assert (document["lower"], document["upper"]) == pytest.approx(ends)
+
+
+def test_a_network_that_the_graph_cannot_show_is_a_contradiction_in_one_line(plausible, confounded):
+    """Z moves Y besides X; that only X does is refused by what is observed, and no Python is advised."""
+    arguments = ("bounds", confounded[1], "--graph", "Z -> X -> Y; X <-> Y", "--effect", "X=1 => Y=1")
+    code, out, errors = plausible(*arguments, "--assume", "decreasing:Z->X")
+    assert (code, out, errors.count("\n")) == (2, "", 1)
+    assert "contradicts the graph" in errors
+    assert "contradictions=" not in errors
+
+
+def test_conditions_of_bounds_are_about_what_happened(plausible, trial):
+    """The probability of necessity has the closed bounds of the one who took the drug only if assigned."""
+    arguments = ("bounds", trial, "--graph", TRIAL, "--effect", "T=0 => O=0 | T=1, O=1")
+    assert plausible(*arguments)[1] == "0.983087 <= P(O[T=0]=0 | T=1, O=1) <= 1\n"
+    code, _, errors = plausible(*arguments, "--level", "0.95")
+    assert code == 2
+    assert "leave --level out" in errors
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (("--effect", "T => O=1"), "'T' needs a state"),
+        (("--effect", "T=1, T=0 => O=1"), "vs"),
+        (("--effect", "T=1 vs A=0 => O=1"), "the same names"),
+        (("--effect", "T=1 => O=1", "--assume", "monoton:A->T"), "Did you mean 'monotone'?"),
+        (("--effect", "T=1 => O=1", "--assume", "monotone:A"), "--assume"),
+        (("--effect", "T=1 => O=1", "--assume", "monotone:O->T"), "'O' is no direct cause"),
+        (("--effect", "T=1 => O=1", "--level", "2"), "--level"),
+        (("--effect", "T=1 => P=1"), "'P'"),
+    ],
+)
+def test_mistakes_of_bounds_name_the_option(plausible, trial, options, expected):
+    """One line, exit code 2."""
+    code, out, errors = plausible("bounds", trial, "--graph", TRIAL, *options)
+    assert (code, out, errors.count("\n")) == (2, "", 1)
+    assert expected in errors
+
+
+# --- discover ---
+
+
+@pytest.fixture(scope="module")
+def collider(tmp_path_factory):
+    """A file of numbers: A and B cause C, which causes D."""
+    rng = np.random.default_rng(5)
+    a, b = rng.normal(size=(2, 2000))
+    c = a + b + rng.normal(size=2000)
+    frame = pd.DataFrame({"A": a, "B": b, "C": c, "D": c + rng.normal(size=2000)})
+    path = tmp_path_factory.mktemp("collider") / "data.csv"
+    frame.to_csv(path, index=False)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("method", "kind", "edges"),
+    [
+        ("fci", "PAG", {"A o-> C", "B o-> C", "C -> D"}),
+        ("pc", "PDAG", {"A -> C", "B -> C", "C -> D"}),
+        ("ges", "PDAG", {"A -> C", "B -> C", "C -> D"}),
+        ("hill-climbing", "PDAG", {"A -> C", "B -> C", "C -> D"}),
+    ],
+)
+def test_a_collider_is_found_by_every_method(plausible, collider, method, kind, edges):
+    """The class that the independencies of the generating graph determine; its text is a graph again."""
+    alpha = ("--alpha", "0.001") if method in ("fci", "pc") else ()
+    code, text, errors = plausible("discover", collider, "--method", method, *alpha, "--json")
+    assert (code, errors) == (0, "")
+    document = json.loads(text)
+    assert document["kind"] == kind
+    assert {edge["edge"] for edge in document["edges"]} == edges
+    told = plausible("discover", collider, "--method", method, *alpha)[1].splitlines()
+    assert told[0].startswith(method)
+    assert set(told[1].split("; ")) == edges
+
+
+def test_the_bootstrap_says_how_often_edges_come_back(plausible, collider):
+    """Strong edges are in all samples; the share with the same marks is no larger."""
+    arguments = ("discover", collider, "--alpha", "0.001", "--bootstrap", "4", "--seed", "1")
+    document = json.loads(plausible(*arguments, "--json")[1])
+    assert document["bootstrap_samples"] == 4
+    assert all(edge["strength"] == 1 >= edge["as_marked"] for edge in document["edges"])
+    text = plausible(*arguments)[1]
+    assert "bootstrap: 4 samples" in text
+    assert "A o-> C  100%" in text
+    stopped = plausible(*arguments, "--time-limit", "0")
+    assert stopped[0] == 0
+    assert "bootstrap: 0 samples of 4; the time was up" in stopped[1]
+
+
+def test_forbidden_edges_are_kept_out(plausible, collider):
+    """C does not cause D: then D has to cause C, or both have a hidden cause."""
+    text = plausible("discover", collider, "--forbidden", "C -> D", "--alpha", "0.001")[1]
+    assert "C -> D" not in text
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (("--method", "gess"), "Did you mean 'ges'?"),
+        (("--method", "ges", "--alpha", "0.1"), "--alpha"),
+        (("--method", "fci", "--score", "bic"), "--score"),
+    ],
+)
+def test_mistakes_of_a_search_name_the_option(plausible, collider, options, expected):
+    """One line, exit code 2."""
+    code, out, errors = plausible("discover", collider, *options)
+    assert (code, out, errors.count("\n")) == (2, "", 1)
+    assert expected in errors
+
+
+def test_searches_by_tests_ask_for_complete_rows(plausible, tmp_path, collider):
+    """Empty cells are refused with the option that leaves them out, and with it all is well."""
+    frame = pd.read_csv(collider)
+    frame.loc[:9, "A"] = np.nan
+    frame.to_csv(tmp_path / "holes.csv", index=False)
+    arguments = ("discover", str(tmp_path / "holes.csv"), "--alpha", "0.001")
+    code, _, errors = plausible(*arguments)
+    assert code == 2
+    assert "--missing complete-rows" in errors
+    code, text, _ = plausible(*arguments, "--missing", "complete-rows")
+    assert code == 0
+    assert "A o-> C" in text
