@@ -17,6 +17,7 @@ ALL = (
     "counting",
     "structure",
     "constraint_based",
+    "causal_discovery",
     "mixtures",
     "expectation_maximization",
     "structural_em",

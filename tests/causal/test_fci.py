@@ -11,7 +11,7 @@ import pytest
 
 from plausible.causal.discovery.fci import fci
 from plausible.causal.discovery.mark_confidence import bootstrap_marks
-from plausible.causal.discovery.possible_d_sep import possible_d_sep
+from plausible.causal.discovery.possible_d_sep import possible_causes_of, possible_d_sep
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs.ancestral import PAG, mag_of
 from plausible.graphs.ancestral_class import pag_of
@@ -111,6 +111,47 @@ def _ends(pag, start, longest):
     return found
 
 
+def test_possible_causes_are_what_paths_say():
+    """By definition: paths to the nodes on which no arrowhead points back."""
+    rng = np.random.default_rng(3)
+    for _ in range(30):
+        dag, latent, _ = random_hidden_dag(rng, 8)
+        pag = pag_of(dag, latent)
+        masks = MarkMasks.of(pag)
+        for goals in range(1, 1 << len(pag), 3):
+            expected = {node for place, node in enumerate(pag.nodes) if goals >> place & 1}
+            for _ in pag.nodes:
+                ends = [(end, edge.other(end), edge.mark_at(end)) for edge in pag.edges for end in edge.ends]
+                expected |= {end for end, other, mark in ends if other in expected and mark is not Mark.ARROW}
+            found = possible_causes_of(masks, goals)
+            assert {node for place, node in enumerate(pag.nodes) if found >> place & 1} == expected
+
+
+def test_possible_d_sep_within_a_set_is_that_of_the_subgraph():
+    """Nodes outside might as well not be there."""
+    rng = np.random.default_rng(5)
+    for _ in range(30):
+        dag, latent, _ = random_hidden_dag(rng, 8)
+        pag = pag_of(dag, latent)
+        kept = [node for node in pag.nodes if rng.random() < 0.7]
+        part = PAG([edge for edge in pag.edges if set(edge.ends) <= set(kept)], nodes=kept)
+        within = sum(1 << place for place, node in enumerate(pag.nodes) if node in kept)
+        for place, node in enumerate(kept):
+            found = possible_d_sep(MarkMasks.of(pag), pag.nodes.index(node), None, within)
+            assert {other for bit, other in enumerate(pag.nodes) if found >> bit & 1} == _ends(part, place, None)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_second_phase_asks_little_more_than_the_first(seed):
+    """Thirty nodes, three of them latent: few edges are in doubt, though `possible_d_sep` holds most of the nodes."""
+    dag = erdos_renyi_dag(30, 0.1, seed=seed)
+    latent = list(dag.nodes[::10])
+    oracle = MSeparationOracle(dag, latent)
+    short, full = fci(oracle, max_path_length=1), fci(oracle)
+    assert full.graph == pag_of(dag, latent)
+    assert sum(full.num_tests) < 1.2 * sum(short.num_tests)
+
+
 def test_fci_recovers_the_student_example_from_rows():
     """I o-o S, D o-> G, I o-> G, G -> J from linear Gaussian rows."""
     rng = np.random.default_rng(1)
@@ -204,7 +245,7 @@ def test_contradictory_tests_give_a_graph_that_no_order_of_columns_changes(varia
     """Whatever the tests say there is a PAG without contradictory marks; conflicts tell."""
     num_conflicts = 0
     for seed in range(25):
-        names = "ABCDEFG"
+        names = "ABCDEFGH"
         found = fci(random_answers(names, seed), variant=variant, selection=selection)
         turned = fci(random_answers(names[::-1], seed), variant=variant, selection=selection)
         assert found.graph == turned.graph

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import combinations, islice
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from plausible.causal.discovery.skeleton_phases import continued, merged
 from plausible.graphs.mark_masks import MarkMasks, bits
 from plausible.learn.constraint_based.skeleton import Skeleton, SkeletonSearch, SkeletonWork
 from plausible.learn.independence.independence_test import IndependenceTest, Question
 from plausible.learn.structures.knowledge import Constraints
 
-__all__ = ["possible_d_sep", "refine_skeleton"]
+__all__ = ["possible_causes_of", "possible_d_sep", "refine_skeleton"]
 
-#: At most so many sets for each variable are asked about at once.
+#: At most so many sets for each edge are asked about at once.
 _MAX_SETS = 512
 
 
-def possible_d_sep(masks: MarkMasks, node: int, max_path_length: int | None = None) -> int:
+def possible_d_sep(masks: MarkMasks, node: int, max_path_length: int | None = None, within: int = -1) -> int:
     """The nodes that may be needed to separate a node from another, as a bit set.
 
     They are at the ends of paths from the node on which every inner node is a collider or has its two neighbours on
@@ -35,6 +32,8 @@ def possible_d_sep(masks: MarkMasks, node: int, max_path_length: int | None = No
         Where the paths begin.
     max_path_length
         Longer paths do not count; `None` for no limit.
+    within
+        A bit set: paths go through these nodes only.
 
     References
     ----------
@@ -46,14 +45,14 @@ def possible_d_sep(masks: MarkMasks, node: int, max_path_length: int | None = No
     >>> bin(possible_d_sep(masks, 0))
     '0b10'
     """
-    found, seen = masks.adjacent[node], set()
+    found, seen = masks.adjacent[node] & within, set()
     frontier = [(node, first) for first in bits(found)]
     length = 1
     while frontier and (max_path_length is None or length < max_path_length):
         steps = []
         for before, here in frontier:
             as_collider = masks.arrow[here] if masks.arrow[here] >> before & 1 else 0
-            onward = masks.adjacent[here] & (as_collider | masks.adjacent[before]) & ~(1 << before | 1 << node)
+            onward = masks.adjacent[here] & (as_collider | masks.adjacent[before]) & within & ~(1 << before | 1 << node)
             for after in bits(onward):
                 if (here, after) not in seen:
                     seen.add((here, after))
@@ -63,12 +62,31 @@ def possible_d_sep(masks: MarkMasks, node: int, max_path_length: int | None = No
     return found
 
 
-class _Question(NamedTuple):
-    """A variable, those that may separate it from some neighbours, and these neighbours: within one component."""
+def possible_causes_of(masks: MarkMasks, nodes: int) -> int:
+    """Some nodes and those with a path to one of them without an arrowhead that points back, as bit sets.
+
+    >>> from plausible.graphs.marks import Mark
+    >>> masks = MarkMasks([0b010, 0b101, 0b010])  # 0 o-o 1 o-o 2, and soon 1 <-o 2
+    >>> masks.put(1, 2, Mark.ARROW)
+    >>> bin(possible_causes_of(masks, 0b100)), bin(possible_causes_of(masks, 0b001))
+    ('0b100', '0b111')
+    """
+    found = frontier = nodes
+    while frontier:
+        before = 0
+        for node in bits(frontier):
+            before |= masks.adjacent[node] & ~masks.arrow_from[node]
+        frontier = before & ~found
+        found |= before
+    return found
+
+
+class _Doubt(NamedTuple):
+    """An edge that may go, and what may separate its ends; the candidates are those of the first end."""
 
     name: str
+    other: str
     candidates: tuple[str, ...]
-    others: tuple[str, ...]
 
 
 def refine_skeleton(
@@ -81,8 +99,10 @@ def refine_skeleton(
 ) -> Skeleton:
     """Take out the edges whose ends a set from `possible_d_sep` of one of them separates.
 
-    A set helps only if all of it is on paths between the two, that is, in the biconnected component of their edge
-    (Colombo et al. 2012). Sets of neighbours were tried before.
+    If a and b are not joined, then the nodes to which collider paths lead from a through ancestors of a and b separate
+    them, and so do those of b. Where the former are all neighbours of a, or the latter of b, the first phase has found
+    it. So there is a doubt only about edges where both may go further, and one of the two sets is enough: the smaller.
+    Of it only those count that are on paths between the two, that is, in the biconnected component of their edge.
 
     Parameters
     ----------
@@ -91,39 +111,48 @@ def refine_skeleton(
     skeleton
         What sets of neighbours leave.
     masks
-        The skeleton with the arrowheads of its unshielded colliders, names sorted.
+        The skeleton, names sorted, with arrowheads only at nodes that do not cause the other end: `check_colliders`.
     search
         Options; a time limit is that of this phase.
     known
         Required edges stay.
     max_path_length
         See `possible_d_sep`.
+
+    References
+    ----------
+    Richardson & Spirtes (2002), Ancestral graph Markov models, section 3.5 (ancestors and collider paths). Colombo,
+    Maathuis, Kalisch & Richardson (2012), Learning high-dimensional directed acyclic graphs with latent and selection
+    variables (components).
     """
     if skeleton.stopped:
         return skeleton
-    names = sorted(skeleton.neighbors)
-    adjacent = np.array([[bool(row >> b & 1) for b in range(len(names))] for row in masks.adjacent], dtype=np.bool_)
-    work = SkeletonWork(test, replace(known, allowed=adjacent.reshape(len(names), len(names))), search)
-    asked = list(_questions(names, masks, max_path_length))
-    largest = max((len(question.candidates) for question in asked), default=0)
+    work = continued(test, skeleton, search, known)
+    doubts = list(_doubts(work, masks, max_path_length))
+    largest = max((len(doubt.candidates) for doubt in doubts), default=0)
     work.num_tests.append(0)
     for level in range(1, min(largest, largest if search.max_given is None else search.max_given) + 1):
         work.leave_useless(level)
         if work.stopped:
             break
         work.num_tests.append(0)
-        _level(work, level, asked, skeleton)
-    return _merged(skeleton, work.result())
+        _level(work, level, doubts, skeleton)
+    return merged(skeleton, work.result())
 
 
-def _questions(names: Sequence[str], masks: MarkMasks, max_path_length: int | None) -> Iterator[_Question]:
-    """What to ask: only where there are candidates beyond the neighbours."""
+def _doubts(work: SkeletonWork, masks: MarkMasks, max_path_length: int | None) -> Iterator[_Doubt]:
+    """The edges that sets beyond the neighbours may take out."""
     for component in _components(masks):
-        for node in bits(component):
-            candidates = possible_d_sep(masks, node, max_path_length) & component
-            if candidates & ~masks.adjacent[node]:
-                others = tuple(names[b] for b in bits(masks.adjacent[node] & component))
-                yield _Question(names[node], tuple(names[b] for b in bits(candidates)), others)
+        for a in bits(component):
+            for b in bits(masks.adjacent[a] & component & ~((1 << a) - 1)):
+                around = possible_causes_of(masks, 1 << a | 1 << b) & component
+                sides = [
+                    (end, other, possible_d_sep(masks, end, max_path_length, around & ~(1 << other)))
+                    for end, other in ((a, b), (b, a))
+                ]
+                if all(found & ~masks.adjacent[end] for end, _, found in sides):
+                    end, other, found = min(sides, key=lambda side: side[2].bit_count())
+                    yield _Doubt(work.names[end], work.names[other], tuple(work.names[place] for place in bits(found)))
 
 
 def _components(masks: MarkMasks) -> list[int]:
@@ -135,57 +164,26 @@ def _components(masks: MarkMasks) -> list[int]:
     return sorted(sum(1 << node for node in part) for part in parts)
 
 
-def _level(work: SkeletonWork, level: int, asked: Sequence[_Question], skeleton: Skeleton) -> None:
-    """Ask about all sets of one size, first few of each variable, then more."""
-    reach: dict[str, set[str]] = {}
-    for question in asked:
-        reach.setdefault(question.name, set()).update(question.candidates)
-    streams = {question: _sets(question, level, skeleton) for question in asked}
+def _level(work: SkeletonWork, level: int, doubts: Sequence[_Doubt], skeleton: Skeleton) -> None:
+    """Ask about all sets of one size, first few for each edge, then more."""
+    streams = {doubt: _sets(doubt, level, skeleton) for doubt in doubts}
     done = 0
     while streams and not work.stopped:
         size = min(1 + done // 4, _MAX_SETS)  # a round wastes at most a quarter of the tests before it
         done += size
         questions = []
-        for key in list(streams):
-            others = [other for other in key.others if work.is_open(key.name, other)]
-            subsets = list(islice(streams[key], size)) if others and work.has_open(key.name) else []
+        for doubt in list(streams):
+            is_open = work.is_open(doubt.name, doubt.other) and work.has_open(doubt.name)
+            subsets = list(islice(streams[doubt], size)) if is_open else []
+            questions += [Question(doubt.name, given, (doubt.other,)) for given in subsets]
             if not subsets:
-                del streams[key]
-            for given in subsets:
-                # Where all of them are candidates of the other as well, one of the two asks.
-                left = [
-                    other
-                    for other in others
-                    if other not in given and (key.name < other or not reach.get(other, set()).issuperset(given))
-                ]
-                if left:
-                    questions.append(Question(key.name, given, tuple(left)))
+                del streams[doubt]
         work.ask(level, questions)
 
 
-def _sets(question: _Question, size: int, skeleton: Skeleton) -> Iterator[tuple[str, ...]]:
-    """The sets of a size that are not all neighbours, which were tried before."""
-    near = set(skeleton.neighbors[question.name])
-    return (given for given in combinations(question.candidates, size) if not near.issuperset(given))
-
-
-def _merged(first: Skeleton, second: Skeleton) -> Skeleton:
-    """What two phases found."""
-    longest = max(len(first.num_tests), len(second.num_tests))
-    counts = [[*phase.num_tests, *[0] * (longest - len(phase.num_tests))] for phase in (first, second)]
-    pairs = {**first.p_values, **second.p_values}
-    return Skeleton(
-        second.neighbors,
-        {**first.separating_sets, **second.separating_sets},
-        {pair: max(phase.p_values.get(pair, 0.0) for phase in (first, second)) for pair in pairs},
-        tuple(a + b for a, b in zip(*counts, strict=True)),
-        (*first.determined, *second.determined),
-        second.stopped,
-    )
-
-
-def remaining(search: SkeletonSearch, start: float) -> SkeletonSearch:
-    """The options for what is left of the time since `start`."""
-    if search.time_limit is None:
-        return search
-    return replace(search, time_limit=max(0.0, search.time_limit - (time.monotonic() - start)))
+def _sets(doubt: _Doubt, size: int, skeleton: Skeleton) -> Iterator[tuple[str, ...]]:
+    """The sets of a size that are not all neighbours of one end, which were tried before."""
+    near = [frozenset(skeleton.neighbors[end]) for end in (doubt.name, doubt.other)]
+    for given in combinations(doubt.candidates, size):
+        if not any(around.issuperset(given) for around in near):
+            yield given
