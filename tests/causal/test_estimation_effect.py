@@ -176,6 +176,7 @@ def test_binary_outcomes_have_logistic_models():
     assert estimate.means == pytest.approx(truth, abs=0.01)
 
 
+@pytest.mark.slow
 def test_intervals_cover_the_effect_as_often_as_they_say():
     """90% intervals of the influence function and of resamples, in 80 data sets."""
     rng = np.random.default_rng(5)

@@ -118,6 +118,7 @@ def _readings(member, x, y):
     return not turned.m_separated(x, y)
 
 
+@pytest.mark.slow
 def test_effect_is_conditional_iff_no_member_can_confound_it():
     """Against all members of random classes, each with common causes where edges do not rule them out."""
     rng = np.random.default_rng(3)

@@ -57,7 +57,7 @@ def random_class(rng, num_observed, *, selection=False):
     return pag_of(dag, list(hidden), list(selected)), found, independent
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 4])
+@pytest.mark.parametrize("size", [1, 2, 3, pytest.param(4, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("lines", [False, True])
 def test_pag_has_the_marks_common_to_all_equivalent_graphs_exhaustively(size, lines):
     """Of all MAGs of up to four nodes, with and without undirected edges."""
@@ -190,6 +190,7 @@ def test_ancestors_and_separation_are_what_all_members_say(seed):
         check_questions(pag, members, independent, lines=False)
 
 
+@pytest.mark.slow
 def test_an_edge_is_visible_iff_a_latent_common_cause_would_change_the_class():
     """For A -> B of a member M: adding A <- L -> B to M as a DAG keeps its MAG iff the edge is not visible."""
     rng = np.random.default_rng(3)
