@@ -1,5 +1,15 @@
 # Which file has which name of this room: see plausible.lazy_names.
+from plausible.learn.bayesian.case_sites import CaseSites as CaseSites
 from plausible.learn.bayesian.completion_problem import CompletionProblem as CompletionProblem
+from plausible.learn.bayesian.expectation_propagation import ExpectationPropagationFit as ExpectationPropagationFit
+from plausible.learn.bayesian.expectation_propagation import ExpectationPropagationState as ExpectationPropagationState
+from plausible.learn.bayesian.expectation_propagation import expectation_propagation as expectation_propagation
+from plausible.learn.bayesian.expectation_propagation import (
+    expectation_propagation_init as expectation_propagation_init,
+)
+from plausible.learn.bayesian.expectation_propagation import (
+    expectation_propagation_step as expectation_propagation_step,
+)
 from plausible.learn.bayesian.parameter_draws import ParameterDraws as ParameterDraws
 from plausible.learn.bayesian.samplers import BlockMetropolis as BlockMetropolis
 from plausible.learn.bayesian.samplers import CellGibbs as CellGibbs

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -12,9 +13,11 @@ from numpy.typing import NDArray
 
 from plausible.cpds import TableCPD
 from plausible.data.table import TableLike
-from plausible.errors import InvalidArgument
+from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.inference.compiled import CompiledFactors
 from plausible.learn.bayesian.family_tables import FamilyTables
+from plausible.learn.estimation.family_posterior import FamilyPosterior
+from plausible.learn.estimation.posterior import ParameterPosterior
 from plausible.learn.estimation.priors import K2, PriorLike
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.expectations import compile_cases
@@ -154,6 +157,26 @@ class CompletionProblem:
         """The log density of all tables before any data."""
         return float(self.tables.log_density(self.pseudo_counts, flat))
 
+    def posterior(self, parameters: Floats) -> ParameterPosterior:
+        """Independent Dirichlet rows with these parameters; what they have beyond the prior are counts."""
+        families, tables = {}, self.tables
+        alpha = tables.named(np.minimum(self.pseudo_counts, parameters))
+        after = tables.named(parameters)
+        for name, child in tables.variables.items():
+            parents = tuple(tables.variables[parent] for parent in tables.parents[name])
+            families[name] = FamilyPosterior(child, parents, alpha[name], after[name] - alpha[name])
+        return ParameterPosterior(MappingProxyType(families), {}, {}, tables.variables, tables.parents)
+
+    def by_row(self, found: Floats) -> Floats:
+        """(rows, states): what was found for each case, in the rows of the data; NaN for rows that weigh nothing."""
+        wide = np.vstack([found, np.full((1, found.shape[1]), np.nan)])
+        return np.asarray(wide[self.cases.case_of_row])
+
+    def check_name(self, name: str) -> None:
+        """Refuse what is no variable of the graph."""
+        if name not in self.tables.variables:
+            raise UnknownVariable.named(name, self.tables.variables, "this graph")
+
     # --- the clique tree ---
 
     @cached_property
@@ -199,6 +222,20 @@ class CompletionProblem:
                 if reading.name not in names:
                     counts[self.tables.part(reading.name)] += reading.counts(answers.totals).ravel()
         return CaseSums(logs, counts)
+
+    def cell_probabilities(self, flat: Floats, name: str) -> Floats:
+        """(rows, states): P(state of a variable | observed cells) of each row; tables need not be normalised.
+
+        NaN for rows that weigh nothing.
+        """
+        found = np.zeros((self.cases.num_cases, self.tables.variables[name].num_states))
+        for place, set_names in enumerate(self.cases.setting_names):
+            rows = np.flatnonzero(self.cases.settings == place)
+            answers = self.tree.prepared_rows(self.cases.codes[rows], name)
+            marginals = answers.answer(self.sources(flat, set_names)).marginals
+            assert marginals is not None
+            found[rows] = marginals
+        return self.by_row(found)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle without the tree."""

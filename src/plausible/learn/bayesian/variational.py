@@ -5,18 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TypeAlias
 
 import numpy as np
 
 from plausible.data.table import TableLike
-from plausible.errors import InvalidArgument, TooLarge, UnknownVariable
+from plausible.errors import InvalidArgument, TooLarge
 from plausible.graphs.seeds import Seed, generator_of
 from plausible.inference.options import check_count, check_number, check_seconds
 from plausible.learn.bayesian.cell_beliefs import factorized_sums, first_beliefs, named_beliefs, swept
 from plausible.learn.bayesian.completion_problem import CaseSums, CompletionProblem, Floats
-from plausible.learn.estimation.family_posterior import FamilyPosterior
 from plausible.learn.estimation.posterior import ParameterPosterior
 from plausible.learn.estimation.priors import PriorLike
 from plausible.models import BayesianNetwork
@@ -160,13 +158,7 @@ class VariationalFit:
     @property
     def posterior(self) -> ParameterPosterior:
         """Q(θ): independent Dirichlet rows, with means, intervals, draws, and an `uncertainty=` for `query`."""
-        tables, families = self.problem.tables, {}
-        alpha = tables.named(self.problem.pseudo_counts)
-        after = tables.named(self.state.parameters)
-        for name, child in tables.variables.items():
-            parents = tuple(tables.variables[parent] for parent in tables.parents[name])
-            families[name] = FamilyPosterior(child, parents, alpha[name], np.maximum(after[name] - alpha[name], 0.0))
-        return ParameterPosterior(MappingProxyType(families), {}, {}, tables.variables, tables.parents)
+        return self.problem.posterior(self.state.parameters)
 
     @property
     def network(self) -> BayesianNetwork:
@@ -175,28 +167,11 @@ class VariationalFit:
 
     def probabilities(self, name: str) -> Floats:
         """(rows, states): Q(state) of a variable in each row of the data; NaN for rows that weigh nothing."""
-        variables, cases = self.problem.tables.variables, self.problem.cases
-        if name not in variables:
-            raise UnknownVariable.named(name, variables, "this graph")
-        if self.state.beliefs is None:
-            found = self._exact_probabilities(name)
-        else:
-            found = named_beliefs(self.problem, self.state.beliefs)[name]
-        wide = np.vstack([found, np.full((1, found.shape[1]), np.nan)])
-        return np.asarray(wide[cases.case_of_row])
-
-    def _exact_probabilities(self, name: str) -> Floats:
-        """(cases, states): of the joint posterior of all missing cells of a case."""
-        variables, cases = self.problem.tables.variables, self.problem.cases
+        self.problem.check_name(name)
+        if self.state.beliefs is not None:
+            return self.problem.by_row(named_beliefs(self.problem, self.state.beliefs)[name])
         tables = np.exp(self.problem.tables.expected_logs(self.state.parameters))
-        found = np.zeros((cases.num_cases, variables[name].num_states))
-        for place, set_names in enumerate(cases.setting_names):
-            rows = np.flatnonzero(cases.settings == place)
-            answers = self.problem.tree.prepared_rows(cases.codes[rows], name)
-            marginals = answers.answer(self.problem.sources(tables, set_names)).marginals
-            assert marginals is not None
-            found[rows] = marginals
-        return found
+        return self.problem.cell_probabilities(tables, name)
 
     def __repr__(self) -> str:
         return f"<VariationalFit: bound {self.bound:.6g}, {len(self.trace) - 1} steps, {self.stopped}>"
