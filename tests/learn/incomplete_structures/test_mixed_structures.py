@@ -157,7 +157,7 @@ def test_available_rows_score_numbers_and_states_too_and_pairs_do_not():
     for child, parents in (("z", ["c", "y"]), ("b", ["a"]), ("x", [])):
         assert same.scores.family(child, parents) == pytest.approx(complete.family(child, parents))
     assert same.scores.family("b", ["x"]) == -math.inf
-    with pytest.raises(NotSupported, match=r"missing='sem'.*--missing complete-rows"):
+    with pytest.raises(NotSupported, match=r"missing='sem'.*missing='complete-rows'"):
         learn_structure(holes, missing="pairwise")
 
 
