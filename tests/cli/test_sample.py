@@ -52,7 +52,7 @@ def test_a_file_has_the_rows_asked_for_however_many_pieces(plausible, tmp_path, 
     target = tmp_path / f"rows.{ending}"
     arguments = ("sample", "alarm", "-n", str(num_rows), "--seed", "3")
     code, text, errors = plausible(*arguments, "-o", str(target))
-    assert (code, text, errors) == (0, f"{target}: {num_rows} row{"" if num_rows == 1 else "s"} written\n", "")
+    assert (code, text, errors) == (0, f"{target}: {num_rows} row{'' if num_rows == 1 else 's'} written\n", "")
     frame = pd.read_csv(target, dtype=str) if ending == "csv" else pd.read_parquet(target)
     assert len(frame) == num_rows
     assert list(frame.columns) == list(pb.examples.load("alarm").variables)
