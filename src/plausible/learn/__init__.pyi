@@ -50,6 +50,7 @@ from plausible.learn.confidence.score_sensitivity import score_sensitivity as sc
 from plausible.learn.confidence.structure_chain import sample_structures as sample_structures
 from plausible.learn.confidence.weighted_graphs import WeightedGraphs as WeightedGraphs
 from plausible.learn.constraint_based.blanket_structure import structure_from_blankets as structure_from_blankets
+from plausible.learn.constraint_based.determination import CopyGuard as CopyGuard
 from plausible.learn.constraint_based.markov_blankets import BlanketResult as BlanketResult
 from plausible.learn.constraint_based.markov_blankets import markov_blanket as markov_blanket
 from plausible.learn.constraint_based.orientation import Conflict as Conflict

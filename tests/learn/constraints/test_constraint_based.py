@@ -13,6 +13,7 @@ from plausible.graphs import DAG, PDAG, essential_graph, immoralities
 from plausible.graphs.consistent_extension import near_extension
 from plausible.graphs.random import erdos_renyi_dag
 from plausible.learn.constraint_based.blanket_structure import structure_from_blankets
+from plausible.learn.constraint_based.determination import CopyGuard
 from plausible.learn.constraint_based.false_discoveries import largest_accepted
 from plausible.learn.constraint_based.markov_blankets import markov_blanket
 from plausible.learn.constraint_based.parents_and_children import parents_and_children
@@ -340,7 +341,7 @@ def test_a_copy_of_a_common_cause_makes_no_collider_of_the_cause(learn):
     rng = np.random.default_rng(3)
     cause = rng.integers(0, 2, 5000)
     effects = {name: np.where(rng.random(5000) < 0.2, 1 - cause, cause) for name in ("bronc", "lung")}
-    found = learn({"copy": cause, "smoke": cause, **effects})
+    found = learn(CopyGuard(GTest({"copy": cause, "smoke": cause, **effects})))
     assert len(found.ambiguous) == 1
     assert not found.graph.directed_edges
 
@@ -357,11 +358,11 @@ def test_what_blankets_report_as_separating_separates(method):
 
 
 @pytest.mark.parametrize("learn", [pc, structure_from_blankets])
-def test_copies_keep_their_edges(learn):
+def test_copies_keep_their_edges_where_a_guard_is_asked_for(learn):
     rng = np.random.default_rng(0)
     a = rng.integers(0, 2, 400)
     b = np.where(rng.random(400) < 0.2, 1 - a, a)
-    found = learn({"A": a, "A2": a, "A3": a, "B": b})
+    found = learn(CopyGuard(GTest({"A": a, "A2": a, "A3": a, "B": b})))
     assert {frozenset(edge) for edge in found.graph.undirected_edges} == set(
         map(frozenset, combinations(["A", "A2", "A3", "B"], 2))
     )

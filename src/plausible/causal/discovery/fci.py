@@ -22,7 +22,6 @@ from plausible.graphs.marks import Mark
 from plausible.graphs.pag_rules import DiscriminatingPath, MarkRules
 from plausible.inference.options import check_count
 from plausible.learn.constraint_based.colliders import VARIANTS, Variant, find_colliders
-from plausible.learn.constraint_based.determination import CopyGuard
 from plausible.learn.constraint_based.orientation import Triple
 from plausible.learn.constraint_based.pc import read_knowledge
 from plausible.learn.constraint_based.result import ConstraintBasedResult
@@ -135,17 +134,17 @@ def fci(
     start, asked = time.monotonic(), read_test(source, test)
     known = read_knowledge(knowledge, asked)
     search = SkeletonSearch(alpha=alpha, is_stable=variant != "original", max_given=max_given, **options)
-    guard, joined = CopyGuard(asked), replace(known, allowed=~np.eye(len(known.allowed), dtype=np.bool_))
-    skeleton = find_skeleton(guard, joined, search)
+    joined = replace(known, allowed=~np.eye(len(known.allowed), dtype=np.bool_))
+    skeleton = find_skeleton(asked, joined, search)
     skeleton, colliders = check_colliders(
-        guard,
+        asked,
         skeleton,
         remaining(search, start),
         known,
         lambda found: find_colliders(asked, found, alpha, "stable")[0],
     )
     masks, _ = _with_colliders(skeleton, colliders, known, selection)
-    skeleton = refine_skeleton(guard, skeleton, masks, remaining(search, start), known, max_path_length)
+    skeleton = refine_skeleton(asked, skeleton, masks, remaining(search, start), known, max_path_length)
     colliders, ambiguous = find_colliders(asked, skeleton, alpha, variant, recorded_votes=True)
     graph, conflicts = _orient(asked, skeleton, _Told(tuple(colliders), ambiguous, known, selection))
     return PAGResult(

@@ -10,7 +10,7 @@ import numpy as np
 
 from plausible.data.table import TableLike
 from plausible.inference.options import check_number
-from plausible.learn.constraint_based.determination import CopyGuard, interchangeable
+from plausible.learn.constraint_based.determination import interchangeable
 from plausible.learn.constraint_based.markov_blankets import BlanketMethod, find_blanket
 from plausible.learn.constraint_based.orientation import Triple, orient, unshielded_triples
 from plausible.learn.constraint_based.pc import ConstraintResult, read_knowledge
@@ -63,13 +63,12 @@ def structure_from_blankets(
     asked = read_test(source, test)
     known = read_knowledge(knowledge, asked)
     names = sorted(asked.names)
-    guard = CopyGuard(asked)
     found = [find_blanket(asked, name, method, alpha) for name in names]
     blankets = {result.target: set(result.blanket) for result in found}
     fixed, allowed = known.required | known.required.T, known.allowed | known.allowed.T
     apart: dict[Pair, _Separation] = {}
     for a, b in np.argwhere(np.triu(~fixed, 1)).tolist():
-        apart[frozenset((names[a], names[b]))] = _separate(guard, (names[a], names[b]), blankets, alpha)
+        apart[frozenset((names[a], names[b]))] = _separate(asked, (names[a], names[b]), blankets, alpha)
     separators = {pair: outcome.given for pair, outcome in apart.items() if outcome.given is not None}
     neighbors = {
         name: [names[b] for b in np.flatnonzero(allowed[a]).tolist() if frozenset((name, names[b])) not in separators]

@@ -19,12 +19,21 @@ class CopyGuard(IndependenceTest):
 
     Given a copy, a variable is independent of all, and so is the copy given the variable: taken at their word such
     tests would leave neither an edge. Two variables are copies if each determines the other. Tests given what
-    determines x, but is not determined by it, count.
+    determines x, but is not determined by it, count. With it `pc`, `structure_from_blankets` and `causal.fci` keep more
+    edges of data in which variables determine each other, at the price of more tests.
 
     Parameters
     ----------
     test
         Answers questions of independence.
+
+    Examples
+    --------
+    >>> from plausible.learn.constraint_based.pc import pc
+    >>> from plausible.learn.independence.count_tests import GTest
+    >>> rows = {"a": [0, 1] * 50, "copy": [0, 1] * 50, "b": [0, 1, 0, 1, 0, 1, 0, 1, 1, 0] * 10}
+    >>> pc(GTest(rows)).graph.num_edges, pc(CopyGuard(GTest(rows))).graph.num_edges
+    (1, 3)
     """
 
     __slots__ = ("_are_copies", "_test")
@@ -85,5 +94,6 @@ def interchangeable(test: IndependenceTest, separators: Mapping[Triple, tuple[st
         for one in given:
             rest = sorted({*given, middle} - {one})
             asked.append((triple, Question(one, tuple(rest), (left,))))
-    answers = test.ask([question for _, question in asked])
+    plain = test._test if isinstance(test, CopyGuard) else test  # which says what a copy determines
+    answers = plain.ask([question for _, question in asked])
     return {asked[place][0] for place in np.flatnonzero(answers.are_determined).tolist()}

@@ -11,7 +11,6 @@ from plausible.errors import InvalidArgument, InvalidGraph, PlausibleWarning, su
 from plausible.graphs import DAG, PDAG, Immorality
 from plausible.graphs.consistent_extension import NearExtension, consistent_extension, near_extension
 from plausible.learn.constraint_based.colliders import VARIANTS, Variant, find_colliders
-from plausible.learn.constraint_based.determination import CopyGuard
 from plausible.learn.constraint_based.orientation import Conflict, orient
 from plausible.learn.constraint_based.result import ConstraintBasedResult
 from plausible.learn.constraint_based.skeleton import SkeletonOptions, SkeletonSearch, find_skeleton
@@ -114,8 +113,8 @@ def pc(
     an edge x - y, z is a collider if what separates x from y does not have z in it; it is ambiguous if z could stand in
     for one of what separates them, as a copy could. With tests that are right about a faithful distribution all
     variants find the essential graph. None with variables that others determine is faithful: `determined` lists the
-    edges that went for that. Copies, each of which determines the other, keep their edges: tests given a copy do not
-    count. The number of tests grows with n² Σ_k C(degree, k), k up to the degree.
+    edges that went for that. Among them are those of copies, each of which determines the other; `CopyGuard(test)` as
+    `source` keeps these. The number of tests grows with n² Σ_k C(degree, k), k up to the degree.
 
     Parameters
     ----------
@@ -160,7 +159,7 @@ def pc(
     asked = read_test(source, test)
     known = read_knowledge(knowledge, asked)
     search = SkeletonSearch(alpha=alpha, is_stable=variant != "original", max_given=max_given, **options)
-    skeleton = find_skeleton(CopyGuard(asked), known, search)
+    skeleton = find_skeleton(asked, known, search)
     colliders, ambiguous = find_colliders(asked, skeleton, search.alpha, variant)
     graph, conflicts = orient(asked.names, skeleton.neighbors, colliders, known, ambiguous)
     return ConstraintResult(
