@@ -1,7 +1,7 @@
 """PC-stable with the chi-square test at 0.05, beside pyAgrum and causal-learn on the same rows.
 
 Times are of whole calls on data that each library holds in its own form already. We leave out tests with fewer than
-five rows for each degree of freedom, which the others make; `all tests` is our time with these made as well.
+five rows for each degree of freedom, which the others make.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def run(num_rows: tuple[int, ...] = (10_000, 100_000)) -> str:
     """Seconds, and how many edges of the skeleton each finds."""
     if not all((nets_folder() / f"{name}.bif.gz").exists() for name in _NAMES):
         return f"No {', '.join(_NAMES)} at {nets_folder()}; set PLAUSIBLE_NETS to a folder of .bif.gz files."
-    header = ["network", "rows", "s", "tests", "edges", "skeleton f1", "all tests", "pyAgrum", "edges"]
+    header = ["network", "rows", "s", "tests", "edges", "skeleton f1", "pyAgrum", "edges"]
     header += ["causal-learn", "edges", "ratio"]
     rows = [row for name in _NAMES for row in _compare(name, num_rows)]
     return table(header, rows)
@@ -47,7 +47,6 @@ def _compare(name: str, num_rows: tuple[int, ...]) -> list[list[object]]:
         found, seconds = _ours(frame, 5.0)
         agreement = compare_structure(essential_graph(net.graph), found.graph).skeleton
         row: list[object] = [name, number, seconds, sum(found.num_tests), found.graph.num_edges, agreement.f1]
-        row.append(_all_tests(frame))
         times = []
         for module, peer in peers.items():
             if find_spec(module) is None:
@@ -68,13 +67,6 @@ def _ours(frame: pd.DataFrame, min_rows_per_degree: float) -> tuple[ConstraintRe
         return pc(ChiSquareTest(data, min_rows_per_degree=min_rows_per_degree))
 
     return learn(), best_of(2, learn)
-
-
-def _all_tests(frame: pd.DataFrame) -> str | float:
-    test = ChiSquareTest(Table.read(frame), min_rows_per_degree=0.0)
-    start = time.perf_counter()
-    found = pc(test, time_limit=_PATIENCE)
-    return at_least(time.perf_counter() - start, bool(found.stopped))
 
 
 def _pyagrum(report: Report, frame: pd.DataFrame) -> None:
