@@ -1,4 +1,4 @@
-"""Paths that are directed in some member of a class of graphs, and edges that hide no latent common cause."""
+"""Paths that are directed in some member of a class of graphs, and one member of it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from plausible.graphs.marks import Edge, Mark
 from plausible.graphs.nodes import Node
 from plausible.graphs.pdag import PDAG
 
-__all__ = ["ancestral_member", "possible_causes", "possible_effects", "sees_no_confounder"]
+__all__ = ["ancestral_member", "possible_causes", "possible_effects"]
 
 
 def possible_effects(graph: PDAG | MAG | PAG, starts: Iterable[Node], blocked: AbstractSet[Node]) -> frozenset[Node]:
@@ -65,40 +65,6 @@ def _reach(
                 found.add(other)
                 frontier.append(state)
     return frozenset(index.names(found))
-
-
-def sees_no_confounder(graph: MAG | PAG, cause: Node, effect: Node) -> bool:
-    """Whether `cause -> effect` is visible: in no member a latent common cause is hidden behind it.
-
-    So it is if a node that is not adjacent to the effect points into the cause, or begins a path into it whose inner
-    nodes are colliders and parents of the effect. Linear in the edges.
-
-    References
-    ----------
-    Zhang (2008), Causal reasoning with ancestral graphs, Journal of Machine Learning Research 9, definition 8.
-
-    Examples
-    --------
-    >>> graph = PAG("D o-> G; I o-> G; G -> J; I o-o S")
-    >>> sees_no_confounder(graph, "G", "J"), sees_no_confounder(graph, "D", "G")
-    (True, False)
-    """
-    if not graph.has_edge(cause, effect):
-        return False
-    near, parents = {effect, *graph.adjacent(effect)}, set(graph.parents(effect))
-    frontier, seen = [cause], {cause}
-    while frontier:
-        node = frontier.pop()
-        for other in graph.adjacent(node):
-            (edge,) = graph.edges_between(node, other)
-            if other in seen or edge.mark_at(node) is not Mark.ARROW:
-                continue
-            if other not in near:
-                return True
-            if edge.is_bidirected and other in parents:
-                seen.add(other)
-                frontier.append(other)
-    return False
 
 
 def ancestral_member(graph: MAG | PAG) -> CausalGraph:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Literal, TypeAlias
 
-from plausible.graphs.ancestral import PAG
+from plausible.graphs.ancestral import MAG, PAG
 from plausible.graphs.mark_masks import MarkMasks, bits
 from plausible.graphs.marks import Edge
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
@@ -103,7 +103,7 @@ def ancestry(pag: PAG, ancestor: Node, descendant: Node) -> Ancestry:
     return "possible" if ancestor in possible_ancestors(pag, descendant) else "impossible"
 
 
-def is_visible(pag: PAG, cause: Node, effect: Node) -> bool:
+def is_visible(pag: PAG | MAG, cause: Node, effect: Node) -> bool:
     """Whether `cause -> effect` is there and no latent common cause of the two can be.
 
     Some node that is not adjacent to the effect then points into the cause, or begins a path into the cause whose
@@ -112,7 +112,7 @@ def is_visible(pag: PAG, cause: Node, effect: Node) -> bool:
     Parameters
     ----------
     pag
-        The PAG of a class, or one MAG of it as a PAG.
+        The PAG of a class, or a MAG.
     cause, effect
         Two nodes.
 

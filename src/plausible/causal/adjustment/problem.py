@@ -10,13 +10,14 @@ from plausible.causal.queries.arguments import read_nodes, refuse_overlap
 from plausible.errors import InvalidArgument, NotSupported, suggestion
 from plausible.graphs.ancestral import MAG, PAG
 from plausible.graphs.causal_graph import CausalGraph
-from plausible.graphs.class_paths import ancestral_member, possible_causes, possible_effects, sees_no_confounder
+from plausible.graphs.class_paths import ancestral_member, possible_causes, possible_effects
 from plausible.graphs.consistent_extension import consistent_extension
 from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike, read_as
 from plausible.graphs.marks import Edge, Mark
 from plausible.graphs.meek import apply_meek_rules
 from plausible.graphs.nodes import Node, Nodes
+from plausible.graphs.pag_questions import is_visible
 from plausible.graphs.pdag import PDAG
 
 __all__ = [
@@ -131,7 +132,7 @@ def read_allowed(
 def _in_graph(causes: CausalGraph, y: tuple[Node, ...], x: tuple[Node, ...]) -> AdjustmentProblem:
     between = causal_nodes(causes, y, x)
     forbidden = between | causes.descendants(between)
-    return AdjustmentProblem(causes, y, x, forbidden, _without_first_edges(causes, x, between))
+    return AdjustmentProblem(causes, y, x, forbidden, without_first_edges(causes, x, between))
 
 
 def _back_door(causes: CausalGraph, y: tuple[Node, ...], x: tuple[Node, ...]) -> AdjustmentProblem:
@@ -145,7 +146,8 @@ def causal_nodes(causes: CausalGraph, outcome: tuple[Node, ...], treatment: tupl
     return (below & above) - frozenset(treatment)
 
 
-def _without_first_edges(causes: CausalGraph, treatment: tuple[Node, ...], between: frozenset[Node]) -> CausalGraph:
+def without_first_edges(causes: CausalGraph, treatment: tuple[Node, ...], between: frozenset[Node]) -> CausalGraph:
+    """The graph without the edges from the treatment to the nodes between it and the outcome."""
     starts = frozenset(treatment)
     kept = (edge for edge in causes.edges if not (edge.is_directed and edge.left in starts and edge.right in between))
     return CausalGraph(kept, nodes=causes.nodes)
@@ -162,7 +164,7 @@ def _in_class(
     below = graph.without_incoming(x).descendants(x)
     between = (below & possible_causes(graph, y, treatments)) - treatments
     forbidden = possible_effects(graph, between, frozenset())
-    cut = _without_first_edges(member, x, causal_nodes(member, y, x))
+    cut = without_first_edges(member, x, causal_nodes(member, y, x))
     return AdjustmentProblem(member, y, x, forbidden, cut, _unclear_edge(graph, y, treatments))
 
 
@@ -178,6 +180,6 @@ def _unclear_edge(graph: PDAG | MAG | PAG, y: tuple[Node, ...], treatments: froz
             (edge,) = graph.edges_between(x, other)
             if other not in ahead or edge.mark_at(x) is Mark.ARROW:
                 continue
-            if not edge.is_directed or not (isinstance(graph, PDAG) or sees_no_confounder(graph, x, other)):
+            if not edge.is_directed or not (isinstance(graph, PDAG) or is_visible(graph, x, other)):
                 return edge
     return None

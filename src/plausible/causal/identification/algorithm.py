@@ -81,7 +81,7 @@ def identify(
     causes, asked = read_question(graph, outcome, treatment, given, observed)
     masks = MaskGraph.of(causes)
     effect, steps = reduce_question(masks, asked)
-    adjusted = adjustment_set(causes, masks, effect) if effect.treatment else ()
+    adjusted = adjustment_set(causes, effect) if effect.treatment else ()
     if adjusted is not None:
         steps.append(_adjustment_step(effect, adjusted))
         return Estimand(asked, _adjustment(effect, adjusted), IDDerivation(tuple(steps)), adjusted)
