@@ -71,7 +71,12 @@ def probability_of_sufficiency(
 ) -> float:
     """PS = P(Y_treatment = y | X = control, Y ≠ y): where both are absent, would the cause do?
 
-    Parameters are those of `probability_of_necessity`.
+    Parameters are those of `probability_of_necessity`, whose example also asks this.
+
+    >>> from plausible.causal.functional.trial import trial_model
+    >>> trial = trial_model([[0.1, 0.1, 0, 0.1], [0.1, 0.4, 0, 0.2], [0] * 4, [0] * 4])
+    >>> round(probability_of_sufficiency(trial, {"O": 1}, {"T": 1}, {"T": 0}), 3)
+    0.667
     """
     effect = _Effect.read(model, outcome, treatment, control)
     known = {**findings_of(evidence), **control, effect.name: effect.absent}
@@ -89,6 +94,11 @@ def probability_of_necessity_and_sufficiency(
     """PNS = P(Y_treatment = y, Y_control ≠ y): how often does the effect go with the cause, both ways?
 
     Parameters are those of `probability_of_necessity`.
+
+    >>> from plausible.causal.functional.trial import trial_model
+    >>> trial = trial_model([[0.1, 0.1, 0, 0.1], [0.1, 0.4, 0, 0.2], [0] * 4, [0] * 4])  # half of all are helped
+    >>> round(probability_of_necessity_and_sufficiency(trial, {"O": 1}, {"T": 1}, {"T": 0}), 3)
+    0.5
     """
     effect = _Effect.read(model, outcome, treatment, control)
     terms = [Potential(effect.name, treatment), Potential(effect.name, control)]

@@ -36,20 +36,23 @@ class CopyGuard(IndependenceTest):
     (1, 3)
     """
 
-    __slots__ = ("_are_copies", "_test")
+    __slots__ = ("_are_copies", "plain")
+
+    #: The test without the guard.
+    plain: IndependenceTest
 
     def __init__(self, test: IndependenceTest) -> None:
-        self._test = test
+        self.plain = test
         self._are_copies: dict[tuple[str, str, str], bool] = {}
 
     @property
     def names(self) -> Sequence[str]:
         """The variables that can be asked about."""
-        return self._test.names
+        return self.plain.names
 
     def ask(self, questions: Sequence[Question]) -> Answers:
         """The outcomes for each question and each of its others, in order."""
-        answers = self._test.ask(questions)
+        answers = self.plain.ask(questions)
         determined = np.flatnonzero(answers.are_determined).tolist()
         if determined:
             asked = [(x, other, given) for x, given, others in questions for other in others]
@@ -67,7 +70,7 @@ class CopyGuard(IndependenceTest):
         """Whether one variable and its supposed copy each leave nothing to compare of the one and another."""
         key = (one, copy, other)
         if key not in self._are_copies:
-            answers = self._test.ask([Question(one, (copy,), (other,)), Question(copy, (one,), (other,))])
+            answers = self.plain.ask([Question(one, (copy,), (other,)), Question(copy, (one,), (other,))])
             self._are_copies[key] = bool(answers.are_determined.all())
         return self._are_copies[key]
 
@@ -94,6 +97,6 @@ def interchangeable(test: IndependenceTest, separators: Mapping[Triple, tuple[st
         for one in given:
             rest = sorted({*given, middle} - {one})
             asked.append((triple, Question(one, tuple(rest), (left,))))
-    plain = test._test if isinstance(test, CopyGuard) else test  # which says what a copy determines
+    plain = test.plain if isinstance(test, CopyGuard) else test  # which says what a copy determines
     answers = plain.ask([question for _, question in asked])
     return {asked[place][0] for place in np.flatnonzero(answers.are_determined).tolist()}
