@@ -13,7 +13,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from plausible import causal, cpds, data, errors, examples, factors, graphs, inference, io, learn, models, variables
+    from plausible import (
+        causal,
+        cpds,
+        data,
+        decisions,
+        errors,
+        examples,
+        factors,
+        graphs,
+        inference,
+        io,
+        learn,
+        models,
+        variables,
+    )
     from plausible.cpds import (
         CPD,
         ConditionalGaussianCPD,
@@ -30,6 +44,7 @@ if TYPE_CHECKING:
         TreeCPD,
     )
     from plausible.data import Discretizer, Table
+    from plausible.decisions import Decision, InfluenceDiagram, Strategy, Utility
     from plausible.errors import PlausibleError, PlausibleWarning
     from plausible.factors import Factor, GaussianFactor, GaussianMixture, MomentGaussian
     from plausible.graphs import DAG, MAG, PAG, PDAG, CausalGraph, MixedGraph, UndirectedGraph
@@ -105,6 +120,7 @@ __all__ = [
     "ConditionalGaussianCPD",
     "ConditionalRandomField",
     "ConvexBP",
+    "Decision",
     "DeterministicCPD",
     "Dirichlet",
     "Discretizer",
@@ -118,6 +134,7 @@ __all__ = [
     "Gibbs",
     "GraphCut",
     "ImportanceSampling",
+    "InfluenceDiagram",
     "JunctionTree",
     "Knowledge",
     "LikelihoodWeighting",
@@ -149,12 +166,14 @@ __all__ = [
     "RuleCPD",
     "SimulatedAnnealing",
     "Split",
+    "Strategy",
     "Table",
     "TableCPD",
     "TabuSearch",
     "TreeCPD",
     "TreeReweightedBP",
     "UndirectedGraph",
+    "Utility",
     "Variable",
     "VariableElimination",
     "VariableNotes",
@@ -162,6 +181,7 @@ __all__ = [
     "causal",
     "cpds",
     "data",
+    "decisions",
     "errors",
     "examples",
     "factors",
@@ -182,6 +202,7 @@ _ROOMS = (
     "causal",
     "cpds",
     "data",
+    "decisions",
     "errors",
     "examples",
     "factors",
@@ -193,7 +214,19 @@ _ROOMS = (
     "variables",
 )
 #: The rooms whose names are also names of this module.
-_OPEN_ROOMS = ("errors", "variables", "graphs", "factors", "cpds", "data", "inference", "models", "learn", "io")
+_OPEN_ROOMS = (
+    "errors",
+    "variables",
+    "graphs",
+    "factors",
+    "cpds",
+    "data",
+    "inference",
+    "models",
+    "learn",
+    "decisions",
+    "io",
+)
 
 
 def __getattr__(name: str) -> object:

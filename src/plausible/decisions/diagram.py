@@ -1,0 +1,239 @@
+"""Influence diagrams: chance, decisions and utilities in one directed acyclic graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from plausible.cpds import CPD, TableCPD
+from plausible.decisions.parts import Decision, Utility
+from plausible.decisions.strategy import RuleLike, Strategy, read_rule
+from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable
+from plausible.factors import Factor
+from plausible.graphs import DAG
+from plausible.models import BayesianNetwork, Notes
+from plausible.variables import Variable
+from plausible.variables.frozen import Frozen
+
+__all__ = ["InfluenceDiagram"]
+
+
+class InfluenceDiagram(Frozen):
+    """Who decides what, knowing what, and what comes of it: an immutable value; edits return new diagrams.
+
+    Every decision knows what it `sees` and nothing else: memory is explicit, so that the diagram may have a limited
+    one (a LIMID). Utilities add.
+
+    Parameters
+    ----------
+    chance
+        A conditional distribution of each chance variable, of any discrete kind; decisions may be parents.
+    decisions
+        The decisions; where several could come first, their order here says which one does.
+    utilities
+        The parts of the total utility; each name is a node of the graph.
+    notes
+        Name, description, positions and the like.
+
+    Examples
+    --------
+    >>> diagram = InfluenceDiagram(
+    ...     chance=[TableCPD("market", [0.5, 0.3, 0.2], states=["poor", "fair", "good"])],
+    ...     decisions=[Decision("found", ["no", "yes"])],
+    ...     utilities=[Utility(["market", "found"], [[0, -7], [0, 5], [0, 20]], name="profit")],
+    ... )
+    >>> diagram.graph
+    DAG('market -> profit; found -> profit')
+    """
+
+    __slots__ = ("_chance", "_decisions", "_graph", "_utilities", "_utility_factors", "_variables", "notes")
+
+    def __init__(
+        self,
+        chance: Iterable[CPD] = (),
+        decisions: Iterable[Decision] = (),
+        utilities: Iterable[Utility] = (),
+        notes: Notes | None = None,
+    ) -> None:
+        listed_chance, listed_decisions, listed_utilities = list(chance), list(decisions), list(utilities)
+        for parts, kind in ((listed_chance, CPD), (listed_decisions, Decision), (listed_utilities, Utility)):
+            _check_kind(parts, kind)
+        self._variables = _collected(listed_chance, listed_decisions)
+        self._chance = {cpd.variable.name: cpd.bind(self._variables) for cpd in listed_chance}
+        self._decisions = {decision.name: decision for decision in listed_decisions}
+        self._utilities = _named(listed_utilities, self._variables)
+        self._utility_factors = {name: utility.factor(self._variables) for name, utility in self._utilities.items()}
+        self._graph = self._read_graph()
+        self.notes = notes or Notes()
+
+    def _read_graph(self) -> DAG:
+        for decision in self._decisions.values():
+            for name in decision.sees:
+                if name not in self._variables:
+                    raise UnknownVariable.named(name, self._variables, f"what the decision {decision.name!r} can see")
+        edges = [(parent, name) for name, cpd in self._chance.items() for parent in cpd.parent_names]
+        edges += [(seen, decision.name) for decision in self._decisions.values() for seen in decision.sees]
+        edges += [(parent, name) for name, utility in self._utilities.items() for parent in utility.parent_names]
+        return DAG(edges, nodes=(*self._variables, *self._utilities))
+
+    # --- what is there ---
+
+    @property
+    def variables(self) -> Mapping[str, Variable]:
+        """Name -> variable: chance in the order given, then decisions."""
+        return MappingProxyType(self._variables)
+
+    @property
+    def chance(self) -> Mapping[str, CPD]:
+        """Name -> conditional distribution of each chance variable."""
+        return MappingProxyType(self._chance)
+
+    @property
+    def decisions(self) -> Mapping[str, Decision]:
+        """Name -> decision, in the order given."""
+        return MappingProxyType(self._decisions)
+
+    @property
+    def utilities(self) -> Mapping[str, Utility]:
+        """Name -> utility, in the order given."""
+        return MappingProxyType(self._utilities)
+
+    @property
+    def utility_factors(self) -> Mapping[str, Factor]:
+        """Name -> the numbers of a utility, a factor over its parents."""
+        return MappingProxyType(self._utility_factors)
+
+    @property
+    def graph(self) -> DAG:
+        """The graph of all nodes; the edges into a decision are what it sees."""
+        return self._graph
+
+    def information(self, decision: str) -> tuple[Variable, ...]:
+        """The variables that a decision sees, in its order."""
+        return tuple(self._variables[name] for name in self.decision(decision).sees)
+
+    def decision(self, name: str) -> Decision:
+        """A decision by its name."""
+        if name not in self._decisions:
+            raise UnknownVariable.named(name, self._decisions, "the decisions of this diagram")
+        return self._decisions[name]
+
+    # --- strategies ---
+
+    def strategy(self, rules: Mapping[str, RuleLike]) -> Strategy:
+        """A complete strategy from rules as people write them.
+
+        Parameters
+        ----------
+        rules
+            For each decision: an action to take whatever is seen; a mapping from what is seen to actions; a function of
+            what is seen; or a table of probabilities as a `Factor` or `TableCPD`.
+
+        Examples
+        --------
+        >>> diagram = InfluenceDiagram([TableCPD("rain", [0.7, 0.3])], [Decision("umbrella", 2, sees=["rain"])])
+        >>> diagram.strategy({"umbrella": {0: 0, 1: 1}})["umbrella"].values
+        array([[1., 0.],
+               [0., 1.]])
+        """
+        for name in rules:
+            self.decision(name)
+        if missing := [name for name in self._decisions if name not in rules]:
+            raise InvalidArgument(f"The strategy has no rule for {missing}; give one for each decision.")
+        return Strategy(
+            {name: read_rule(rules[name], self.information(name), self._variables[name]) for name in self._decisions}
+        )
+
+    def uniform_strategy(self) -> Strategy:
+        """The fully mixed strategy that takes every action with the same probability."""
+        rules = {}
+        for name in self._decisions:
+            scope = (*self.information(name), self._variables[name])
+            rules[name] = Factor(
+                scope, np.full([variable.num_states for variable in scope], 1.0 / scope[-1].num_states)
+            )
+        return Strategy(rules)
+
+    def network(self, strategy: Strategy | None = None) -> BayesianNetwork:
+        """The Bayesian network that a strategy makes of the diagram; without one, decisions are its inputs.
+
+        A strategy may have rules for some of the decisions only; the others stay inputs then.
+        """
+        rules = {} if strategy is None else dict(strategy)
+        cpds = [TableCPD(self._variables[name], rule.values, rule.scope[:-1]) for name, rule in rules.items()]
+        inputs = [self._variables[name] for name in self._decisions if name not in rules]
+        return BayesianNetwork([*self._chance.values(), *cpds], inputs=inputs, notes=self.notes)
+
+    # --- edits ---
+
+    def with_information(self, sees: Mapping[str, Iterable[str]]) -> InfluenceDiagram:
+        """This diagram with some decisions seeing other things; keys are decisions, values all that they see."""
+        for name in sees:
+            self.decision(name)
+        decisions = [
+            decision.seeing(sees[name]) if name in sees else decision for name, decision in self._decisions.items()
+        ]
+        return InfluenceDiagram(self._chance.values(), decisions, self._utilities.values(), self.notes)
+
+    def with_decision(self, decision: Decision) -> InfluenceDiagram:
+        """This diagram with a decision added, or put in the place of the decision or chance variable of that name."""
+        chance = [cpd for name, cpd in self._chance.items() if name != decision.name]
+        decisions = {**self._decisions, decision.name: decision}
+        return InfluenceDiagram(chance, decisions.values(), self._utilities.values(), self.notes)
+
+    def with_chance(self, cpd: CPD) -> InfluenceDiagram:
+        """This diagram with a distribution added, or put in the place of the one of the same variable."""
+        chance = {**self._chance, cpd.variable.name: cpd}
+        return InfluenceDiagram(chance.values(), self._decisions.values(), self._utilities.values(), self.notes)
+
+    def with_utility(self, utility: Utility) -> InfluenceDiagram:
+        """This diagram with a utility added, or put in the place of the one of the same name."""
+        utilities = {**self._utilities, utility.name: utility}
+        return InfluenceDiagram(self._chance.values(), self._decisions.values(), utilities.values(), self.notes)
+
+    # --- as a value ---
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, InfluenceDiagram):
+            return NotImplemented
+        return self._parts == other._parts
+
+    def __hash__(self) -> int:
+        return hash(tuple(frozenset(part.items()) for part in self._parts))
+
+    @property
+    def _parts(self) -> tuple[Mapping[str, CPD], Mapping[str, Decision], Mapping[str, Factor]]:
+        return self._chance, self._decisions, self._utility_factors
+
+    def __repr__(self) -> str:
+        title = f" {self.notes.name!r}" if self.notes.name else ""
+        counts = f"{len(self._chance)} chance, {len(self._decisions)} decisions, {len(self._utilities)} utilities"
+        return f"<InfluenceDiagram{title}: {counts}>"
+
+
+def _check_kind(parts: Iterable[object], kind: type) -> None:
+    for part in parts:
+        if not isinstance(part, kind):
+            raise InvalidModel(f"Expected a list of {kind.__name__} objects, not {part!r} in it.")
+
+
+def _collected(chance: Iterable[CPD], decisions: Iterable[Decision]) -> dict[str, Variable]:
+    found: dict[str, Variable] = {}
+    for variable in (*(cpd.variable for cpd in chance), *(decision.variable for decision in decisions)):
+        if variable.name in found:
+            raise InvalidModel(f"{variable.name!r} stands twice among the chance variables and decisions.")
+        if variable.is_continuous:
+            raise InvalidModel(f"{variable.name!r} is continuous; a diagram has variables with states. Discretise it.")
+        found[variable.name] = variable
+    return found
+
+
+def _named(utilities: Iterable[Utility], variables: Mapping[str, Variable]) -> dict[str, Utility]:
+    found: dict[str, Utility] = {}
+    for utility in utilities:
+        if utility.name in found or utility.name in variables:
+            raise InvalidModel(f"{utility.name!r} is the name of two nodes; give the utility another name=.")
+        found[utility.name] = utility
+    return found

@@ -1,0 +1,181 @@
+"""What an influence diagram has beside chance: decisions and utilities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from itertools import product
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible.cpds.reading import VariableLike, name_of, numbers
+from plausible.errors import InvalidModel, UnknownVariable
+from plausible.factors import Factor
+from plausible.variables import State, Variable
+from plausible.variables.frozen import Frozen
+
+__all__ = ["Decision", "Utility"]
+
+#: An array over the states of the parents, a mapping from their states, or a function of them, named or in order.
+UtilityValues: TypeAlias = npt.ArrayLike | Mapping[Any, float] | Callable[..., float]
+
+
+class Decision(Frozen):
+    """A choice that somebody makes, knowing the states of what it `sees`.
+
+    Parameters
+    ----------
+    variable
+        Its name (then see `states`) or a `Variable`.
+    states
+        The actions to choose from.
+    sees
+        Names of what is known when it is made: chance variables and earlier decisions.
+
+    Examples
+    --------
+    >>> Decision("found", ["no", "yes"], sees=["survey"])
+    Decision('found', ['no', 'yes'], sees=['survey'])
+    """
+
+    __slots__ = ("sees", "variable")
+
+    variable: Variable
+    sees: tuple[str, ...]
+
+    def __init__(
+        self,
+        variable: VariableLike,
+        states: Iterable[State] | int | None = None,
+        sees: VariableLike | Iterable[VariableLike] = (),
+    ) -> None:
+        self.variable = _read_actions(variable, states)
+        self.sees = _read_names(sees, f"the decision {self.name!r} sees")
+        if self.name in self.sees:
+            raise InvalidModel(f"The decision {self.name!r} can't see itself; take it out of sees=.")
+
+    @property
+    def name(self) -> str:
+        """The name of the variable."""
+        return self.variable.name
+
+    @property
+    def states(self) -> tuple[State, ...]:
+        """The actions."""
+        return self.variable.states
+
+    def seeing(self, names: Iterable[str]) -> Decision:
+        """The same choice made with other knowledge."""
+        return Decision(self.variable, sees=names)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Decision):
+            return NotImplemented
+        return self.variable == other.variable and self.sees == other.sees
+
+    def __hash__(self) -> int:
+        return hash((self.variable, self.sees))
+
+    def __repr__(self) -> str:
+        sees = f", sees={list(self.sees)!r}" if self.sees else ""
+        return f"Decision({self.name!r}, {list(self.states)!r}{sees})"
+
+
+class Utility(Frozen):
+    """A part of what an outcome is worth, as a function of some variables; the parts of a diagram add.
+
+    Parameters
+    ----------
+    parents
+        Names or `Variable` objects of what it depends on.
+    values
+        An array over the states of the parents, in their order; a mapping from their states (a tuple, where there are
+        several) to numbers; or a function of the states, called with one argument for each parent, in order.
+    name
+        By default `U(parents)`.
+
+    Examples
+    --------
+    >>> profit = Utility(["market", "found"], {("bad", "yes"): -7, ("good", "yes"): 20, ("bad", "no"): 0,
+    ...                                        ("good", "no"): 0})
+    >>> profit
+    Utility(['market', 'found'], name='U(market, found)')
+    >>> variables = {"market": Variable("market", ["bad", "good"]), "found": Variable("found", ["no", "yes"])}
+    >>> print(profit.factor(variables))
+    market | found=no | found=yes
+    -------+----------+----------
+    bad    |        0 |        -7
+    good   |        0 |        20
+    """
+
+    __slots__ = ("_values", "name", "parent_names")
+
+    name: str
+    parent_names: tuple[str, ...]
+
+    def __init__(
+        self, parents: VariableLike | Iterable[VariableLike], values: UtilityValues, name: str | None = None
+    ) -> None:
+        self.parent_names = _read_names(parents, "a utility depends on")
+        self.name = f"U({', '.join(self.parent_names)})" if name is None else name
+        self._values = values
+
+    @classmethod
+    def from_factor(cls, factor: Factor, name: str | None = None) -> Utility:
+        """The utility that a factor lists."""
+        return cls(factor.scope, factor.values, name)
+
+    def factor(self, variables: Mapping[str, Variable]) -> Factor:
+        """Its numbers as a factor over the parents, which are looked up in `variables`."""
+        for parent in self.parent_names:
+            if parent not in variables:
+                raise UnknownVariable.named(parent, variables, f"the diagram of the utility {self.name!r}")
+        scope = tuple(variables[parent] for parent in self.parent_names)
+        table = _table(self._values, scope, f"The utility {self.name!r}")
+        shape = tuple(variable.num_states for variable in scope)
+        if table.shape != shape:
+            raise InvalidModel(
+                f"The utility {self.name!r} needs values of shape {shape}, the numbers of states of "
+                f"{list(self.parent_names)}, not {table.shape}."
+            )
+        return Factor(scope, table)
+
+    def __repr__(self) -> str:
+        return f"Utility({list(self.parent_names)!r}, name={self.name!r})"
+
+
+def _read_actions(variable: VariableLike, states: Iterable[State] | int | None) -> Variable:
+    if not isinstance(variable, Variable):
+        if states is None:
+            raise InvalidModel(f"The decision {variable!r} needs its actions: Decision({variable!r}, [...]).")
+        return Variable(variable, states)
+    if states is not None:
+        raise InvalidModel(f"{variable.name!r} is a Variable with states of its own; leave out states=.")
+    if variable.is_continuous:
+        raise InvalidModel(f"{variable.name!r} is continuous; a decision needs a finite list of actions.")
+    return variable
+
+
+def _read_names(names: VariableLike | Iterable[VariableLike], what: str) -> tuple[str, ...]:
+    listed = (names,) if isinstance(names, (str, Variable)) else tuple(names)
+    for name in listed:
+        if not isinstance(name, (str, Variable)):
+            raise InvalidModel(f"What {what} is a list of names, not of {name!r}.")
+    found = tuple(name_of(name) for name in listed)
+    if len(set(found)) < len(found):
+        repeated = next(name for name in found if found.count(name) > 1)
+        raise InvalidModel(f"{repeated!r} stands twice among what {what}.")
+    return found
+
+
+def _table(values: UtilityValues, scope: tuple[Variable, ...], what: str) -> npt.NDArray[np.float64]:
+    """The numbers as an array, from whichever form they were given in."""
+    if callable(values):
+        listed = [values(*states) for states in product(*(variable.states for variable in scope))]
+        shape = tuple(variable.num_states for variable in scope)
+        return numbers(listed, what).reshape(shape)
+    if isinstance(values, Mapping):
+        factor = Factor.from_dict(scope, values)
+        return numbers(factor.values, what)
+    return numbers(values, what)

@@ -1,0 +1,142 @@
+"""Strategies: a rule for each decision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from plausible.cpds import TableCPD
+from plausible.cpds.rows import checked_rows
+from plausible.errors import InvalidArgument, UnknownState, UnknownVariable
+from plausible.factors import Factor
+from plausible.variables import State, Variable
+from plausible.variables.frozen import Frozen
+
+__all__ = ["RuleLike", "Strategy", "read_rule"]
+
+#: A rule as people write it: a factor over what is seen and the decision, the same as a table CPD, an action to take
+#: whatever is seen, a mapping from what is seen (a state, or a tuple of them) to actions, or a function of it.
+RuleLike: TypeAlias = Factor | TableCPD | State | Mapping[Any, State] | Callable[..., State]
+
+
+class Strategy(Frozen, Mapping[str, Factor]):
+    """A rule for each decision: `strategy[name]` is P(decision | what it sees), a factor over both.
+
+    Rules may be deterministic or mix actions. Make one with `InfluenceDiagram.strategy`, which reads rules in the forms
+    in which people write them.
+
+    Examples
+    --------
+    >>> seen, act = Variable("forecast", ["sun", "rain"]), Variable("umbrella", ["leave", "take"])
+    >>> strategy = Strategy({"umbrella": Factor([seen, act], [[1.0, 0.0], [0.0, 1.0]])})
+    >>> strategy.action("umbrella", {"forecast": "rain"})
+    'take'
+    >>> strategy.is_deterministic
+    True
+    """
+
+    __slots__ = ("_rules",)
+
+    def __init__(self, rules: Mapping[str, Factor]) -> None:
+        self._rules = MappingProxyType(dict(rules))
+
+    def __getitem__(self, name: str) -> Factor:
+        if name not in self._rules:
+            raise UnknownVariable.named(name, self._rules, "this strategy")
+        return self._rules[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rules)
+
+    def __len__(self) -> int:
+        return len(self._rules)
+
+    @property
+    def is_deterministic(self) -> bool:
+        """Whether every rule takes one action for sure, whatever is seen."""
+        return all(bool(((rule.flat == 0) | (rule.flat == 1)).all()) for rule in self._rules.values())
+
+    @property
+    def is_fully_mixed(self) -> bool:
+        """Whether every rule gives every action a chance, whatever is seen."""
+        return all(bool((rule.flat > 0).all()) for rule in self._rules.values())
+
+    def action(self, name: str, seen: Mapping[str, State] | None = None) -> State:
+        """The action that a rule takes most likely, given what is seen; the first of several as likely."""
+        rule = self[name].reduce(seen or {})
+        if left := [variable.name for variable in rule.scope if variable.name != name]:
+            raise InvalidArgument(f"The decision {name!r} also sees {left}: say what was seen there.")
+        return rule.argmax()[name]
+
+    def replace(self, rules: Mapping[str, Factor]) -> Strategy:
+        """This strategy with some rules replaced."""
+        for name in rules:
+            self[name]
+        return Strategy({**self._rules, **rules})
+
+    def __eq__(self, other: object) -> bool:
+        return dict(self._rules) == dict(other._rules) if isinstance(other, Strategy) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._rules.items()))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by the constructor: a mapping proxy can't be pickled."""
+        return Strategy, (dict(self._rules),)
+
+    def __repr__(self) -> str:
+        return f"Strategy({list(self._rules)!r})"
+
+
+def read_rule(rule: RuleLike, seen: tuple[Variable, ...], decision: Variable) -> Factor:
+    """A rule as a factor over `(*seen, decision)`, from any of the forms in which it may be given."""
+    scope = (*seen, decision)
+    if isinstance(rule, TableCPD):
+        rule = rule.bind({variable.name: variable for variable in seen}).to_factor()
+    if isinstance(rule, Factor):
+        return _checked(rule, scope, decision)
+    if isinstance(rule, Mapping):
+        return _chosen(_from_mapping(rule, decision), scope)
+    if callable(rule):
+        return _chosen(rule, scope)
+    return _chosen(lambda *_: rule, scope)
+
+
+def _checked(rule: Factor, scope: tuple[Variable, ...], decision: Variable) -> Factor:
+    """The factor with its axes in order, if it is a distribution over actions for each thing seen."""
+    if set(rule.scope) != set(scope):
+        raise InvalidArgument(
+            f"The rule of {decision.name!r} is a factor over {[variable.name for variable in scope]} "
+            f"with their states, not over {list(rule.names)}."
+        )
+    ordered = rule.reorder([variable.name for variable in scope])
+    rows, _ = checked_rows(np.array(ordered.values))
+    return Factor(scope, rows)
+
+
+def _from_mapping(rule: Mapping[Any, State], decision: Variable) -> Callable[..., State]:
+    """The mapping as a function of the states seen."""
+
+    def choose(*states: State) -> State:
+        key: Any = states[0] if len(states) == 1 else states
+        if key not in rule:
+            raise InvalidArgument(f"The rule of {decision.name!r} says nothing for {key!r}: add it to the mapping.")
+        return rule[key]
+
+    return choose
+
+
+def _chosen(choose: Callable[..., State], scope: tuple[Variable, ...]) -> Factor:
+    """The deterministic rule of a function of what is seen."""
+    *seen, decision = scope
+    values = np.zeros([variable.num_states for variable in scope])
+    for place in np.ndindex(*values.shape[:-1]):
+        states = tuple(variable.states[position] for variable, position in zip(seen, place, strict=True))
+        action = choose(*states)
+        if not decision.has_state(action):
+            raise UnknownState(f"The rule of {decision.name!r} for {states!r}: {decision.unknown_state(action)}")
+        values[(*place, decision.index(action))] = 1.0
+    return Factor(scope, values)
