@@ -18,6 +18,7 @@ ALL = (
     "structure",
     "constraint_based",
     "causal_discovery",
+    "identification",
     "mixtures",
     "expectation_maximization",
     "structural_em",

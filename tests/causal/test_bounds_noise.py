@@ -57,6 +57,7 @@ def test_without_trials_everything_is_possible():
     assert (low[0], high[0]) == (0.0, 1.0)
 
 
+@pytest.mark.slow
 def test_confidence_bounds_cover_the_sharp_bounds():
     """In at least 95 % of samples, up to chance: misses of 40 are at most 4."""
     rng = np.random.default_rng(0)
@@ -149,6 +150,7 @@ def test_true_instruments_are_contradicted_by_noise_but_not_by_regions():
     assert sure == 0
 
 
+@pytest.mark.slow
 def test_the_bootstrap_scatters_as_the_ends_do():
     """Ends of the bow are shares: their bootstrap deviation is that of a binomial share."""
     rows = _rows(np.random.default_rng(5), Factor({"X": 2, "Y": 2}, [[0.3, 0.1], [0.2, 0.4]]), 500)

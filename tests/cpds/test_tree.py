@@ -282,6 +282,7 @@ def test_a_network_with_a_deep_tree_survives_a_file() -> None:
     assert network.renamed({"X": "Y"}).cpd("Y").num_parameters == 1501
 
 
+@pytest.mark.slow
 def test_a_deep_tree_has_factors_and_rules() -> None:
     """At a depth at which recursion would fail."""
     depth = 600

@@ -154,6 +154,7 @@ def test_the_candidate_method_equals_the_sum_over_all_clusterings(num_clusters, 
     assert 20 < found.num_effective <= 3000.5
 
 
+@pytest.mark.slow
 def test_the_candidate_method_counts_separate_clusters_and_bic_finds_one_where_all_are_equal(comparison):
     """Three, by all estimates and by the trusted ones alone, where clusters do not overlap; BIC never has more."""
     apart, equal = comparison.trials[:2], comparison.trials[2:]

@@ -90,6 +90,7 @@ def test_random_networks_with_zeros_and_evidence(seed):
     assert close or not answer.info.converged
 
 
+@pytest.mark.slow
 def test_intervals_of_collapsed_particles_cover_the_truth():
     """95 % intervals hold the truth in 90-99 % of 100 runs."""
     exact = truth(RING, [B, C])[1, 1]

@@ -115,6 +115,7 @@ def test_burglary_posterior_and_its_likelihood_weights():
     assert {0, 1} == set(alarm.tolist())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_nominal_95_percent_intervals_cover_the_truth(sampler):
     """In 200 repetitions the intervals for P(x | e) and for log P(e) hold the truth 90 to 99 times in a hundred."""

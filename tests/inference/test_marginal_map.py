@@ -451,6 +451,7 @@ def test_search_and_elimination_agree_on_real_networks(name, num_targets):
         assert other.log_value == pytest.approx(search.log_value, rel=1e-10)
 
 
+@pytest.mark.slow
 def test_pedigrees_are_answered_with_tables_of_the_usual_size():
     """Hidden genes of a real pedigree go in an order that is good for them alone; time runs out with a true value."""
     net = benchmark_network("link")

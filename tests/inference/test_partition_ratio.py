@@ -50,6 +50,7 @@ def test_the_interval_grows_with_the_distance_and_the_effective_size_falls():
     assert sizes == sorted(sizes, reverse=True)
 
 
+@pytest.mark.slow
 def test_intervals_for_the_ratio_cover_the_truth_with_dependent_draws():
     """95 % intervals hold the truth in 90-99 % of 200 runs, though chains mix slowly at θ0 = 1."""
     problem, exact, inside = Problem.of(triangle(1.0), NONE), log_z(0.7) - log_z(1.0), 0

@@ -247,6 +247,7 @@ def test_errors_shrink_with_the_bound_on_larger_grids():
     assert (means[3] < 1e-9).all()
 
 
+@pytest.mark.slow
 def test_errors_shrink_with_the_bound_and_squares_beat_bethe_on_average():
     """Over many random grids, in marginals and in log Z."""
     engines = [ClusterBP(bound=bound, damping=0.3) for bound in (2, 3, 4)] + [RegionBP(), LoopyBP(damping=0.3)]

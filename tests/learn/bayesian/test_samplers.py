@@ -86,6 +86,7 @@ def test_every_sampler_draws_from_the_posterior_over_completions(method, exact):
     np.testing.assert_allclose(beliefs, joint / joint.sum(), atol=0.12)
 
 
+@pytest.mark.slow
 def test_a_random_walk_that_mixes_has_the_means_over_completions():
     """With few entries, the walk is worth 100 draws and more, so that its means are told apart from the prior's."""
     rows = np.array([[0, 0], [0, 0], [0, -1], [1, 1], [-1, 1], [1, -1], [0, 0], [-1, 0]])

@@ -344,6 +344,7 @@ def test_drawn_orders_of_seven_states_stand_for_all_of_them():
     assert found.value == pytest.approx(task.completion.log_likelihood(theta) - density, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_the_error_of_the_candidate_method_covers_the_noise_of_its_chains():
     """Over seeds, what it is off the truth is about as large as it says; it tells that it sits at one fit of EM."""
     rng = np.random.default_rng(0)

@@ -36,6 +36,7 @@ def test_the_score_rises_with_each_move_to_a_graph_that_no_fitted_move_improves(
     assert pickle.loads(pickle.dumps(found.state)).trace == found.state.trace
 
 
+@pytest.mark.slow
 def test_a_shortlist_and_older_gains_save_fits():
     data = holes(2, num_rows=100) | {f"{name}2": column for name, column in holes(3, num_rows=100).items()}
     del data["s"], data["r2"], data["s2"]

@@ -110,6 +110,7 @@ def _states(rng, by_x):
     return hide(rows, mechanism, seed=rng).data
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "test"),
     [

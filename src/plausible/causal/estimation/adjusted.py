@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -28,7 +29,49 @@ Model: TypeAlias = Literal["saturated", "regression"]
 
 
 @dataclass(frozen=True, slots=True)
-class Standardization:
+class _Adjusted(ABC):
+    """What the methods share: how covariates are chosen, rows read and positivity reported.
+
+    Parameters
+    ----------
+    adjustment
+        What to adjust for; chosen by the graph where left out.
+    model
+        "saturated" or "regression"; the first where all covariates are discrete, if left out.
+    """
+
+    adjustment: str | Iterable[str] | None = None
+    model: Model | None = None
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What the method is called."""
+
+    @abstractmethod
+    def _means(self, rows: EffectRows, nuisances: Nuisances, weights: Floats) -> Means:
+        """The mean outcome at each level, with the rows weighted."""
+
+    def _error(self, rows: EffectRows, nuisances: Nuisances) -> float | None:
+        """The standard error of the difference, where a formula gives it."""
+        return None
+
+    def prepare(self, task: EffectTask, graph: AdjustableGraph) -> PreparedEstimate:
+        """Read the columns, check the graph, and refuse what can't be estimated."""
+        covariates = choose_covariates(task, graph, self.adjustment)
+        rows, nuisances = _prepared(task, covariates, self.model)
+        chances = propensities(rows, nuisances, rows.weights)
+        return PreparedEstimate(
+            rows.weights,
+            lambda weights: self._means(rows, nuisances, weights),
+            covariates,
+            positivity_report(task, rows, covariates, chances),
+            self._error(rows, nuisances),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Standardization(_Adjusted):
     """E[Y | do(x)] = Σ_w E[Y | x, w] P(w): the outcome is predicted for each case as if treated, and averaged.
 
     Also called the g-formula. A continuous treatment enters a linear regression of the outcome with the covariates.
@@ -41,9 +84,6 @@ class Standardization:
         "saturated" or "regression"; the first where all covariates are discrete, if left out.
     """
 
-    adjustment: str | Iterable[str] | None = None
-    model: Model | None = None
-
     @property
     def name(self) -> str:
         """What the method is called."""
@@ -51,68 +91,39 @@ class Standardization:
 
     def prepare(self, task: EffectTask, graph: AdjustableGraph) -> PreparedEstimate:
         """Read the columns, check the graph, and refuse what can't be estimated."""
-        covariates = choose_covariates(task, graph, self.adjustment)
         if task.treatment.is_continuous:
-            return _linear(task, covariates)
-        rows, nuisances = _prepared(task, covariates, self.model)
+            return _linear(task, choose_covariates(task, graph, self.adjustment))
+        return _Adjusted.prepare(self, task, graph)
 
-        def estimate(weights: Floats) -> Means:
-            return Means.of([_mean(weights, mean) for mean in outcome_means(rows, nuisances, weights)])
-
-        chances = propensities(rows, nuisances, rows.weights)
-        return PreparedEstimate(rows.weights, estimate, covariates, positivity_report(task, rows, covariates, chances))
+    def _means(self, rows: EffectRows, nuisances: Nuisances, weights: Floats) -> Means:
+        return Means.of([_mean(weights, mean) for mean in outcome_means(rows, nuisances, weights)])
 
 
 @dataclass(frozen=True, slots=True)
-class Weighting:
+class Weighting(_Adjusted):
     """E[Y | do(x)] = E[1(X = x) Y / P(x | W)]: treated cases count for those like them that were not.
 
-    The weights are divided by their sum (Hájek).
-
-    Parameters
-    ----------
-    adjustment
-        What to adjust for; chosen by the graph where left out.
-    model
-        Of P(x | w): "saturated" or "regression"; the first where all covariates are discrete, if left out.
+    The weights are divided by their sum (Hájek). Parameters are those of `Standardization`; `model` is that of
+    P(x | w).
     """
-
-    adjustment: str | Iterable[str] | None = None
-    model: Model | None = None
 
     @property
     def name(self) -> str:
         """What the method is called."""
         return "weighting"
 
-    def prepare(self, task: EffectTask, graph: AdjustableGraph) -> PreparedEstimate:
-        """Read the columns, check the graph, and refuse what can't be estimated."""
-        covariates = choose_covariates(task, graph, self.adjustment)
-        rows, nuisances = _prepared(task, covariates, self.model)
-
-        def estimate(weights: Floats) -> Means:
-            chances = propensities(rows, nuisances, weights)
-            pairs = zip(nuisances.codes, chances, strict=True)
-            return Means.of([_mean(weights * _inverse(rows, code, chance), rows.outcome) for code, chance in pairs])
-
-        chances = propensities(rows, nuisances, rows.weights)
-        return PreparedEstimate(rows.weights, estimate, covariates, positivity_report(task, rows, covariates, chances))
+    def _means(self, rows: EffectRows, nuisances: Nuisances, weights: Floats) -> Means:
+        pairs = zip(nuisances.codes, propensities(rows, nuisances, weights), strict=True)
+        return Means.of([_mean(weights * _inverse(rows, code, chance), rows.outcome) for code, chance in pairs])
 
 
 @dataclass(frozen=True, slots=True)
-class DoublyRobust:
+class DoublyRobust(_Adjusted):
     """E[Y | do(x)] = E[m_x(W) + 1(X = x) (Y - m_x(W)) / e_x(W)]: right if one of the two models is.
 
     m_x(w) models E[Y | x, w] and e_x(w) P(x | w); also called augmented inverse probability weighting. With free
     numbers for each stratum it equals standardisation. The standard error follows from the influence function, so that
-    no resampling is needed.
-
-    Parameters
-    ----------
-    adjustment
-        What to adjust for; chosen by the graph where left out.
-    model
-        "saturated" or "regression"; the first where all covariates are discrete, if left out.
+    no resampling is needed. Parameters are those of `Standardization`.
 
     References
     ----------
@@ -120,35 +131,27 @@ class DoublyRobust:
     Journal of the American Statistical Association 89.
     """
 
-    adjustment: str | Iterable[str] | None = None
-    model: Model | None = None
-
     @property
     def name(self) -> str:
         """What the method is called."""
         return "doubly robust"
 
-    def prepare(self, task: EffectTask, graph: AdjustableGraph) -> PreparedEstimate:
-        """Read the columns, check the graph, and refuse what can't be estimated."""
-        covariates = choose_covariates(task, graph, self.adjustment)
-        rows, nuisances = _prepared(task, covariates, self.model)
+    def _means(self, rows: EffectRows, nuisances: Nuisances, weights: Floats) -> Means:
+        return Means.of([_mean(weights, value) for value in _augmented(rows, nuisances, weights)])
 
-        def values(weights: Floats) -> list[Floats]:
-            means, chances = outcome_means(rows, nuisances, weights), propensities(rows, nuisances, weights)
-            return [
-                mean + _inverse(rows, code, chance) * (rows.outcome - mean)
-                for code, mean, chance in zip(nuisances.codes, means, chances, strict=True)
-            ]
-
-        def estimate(weights: Floats) -> Means:
-            return Means.of([_mean(weights, value) for value in values(weights)])
-
-        low, high = values(rows.weights)
+    def _error(self, rows: EffectRows, nuisances: Nuisances) -> float:
+        low, high = _augmented(rows, nuisances, rows.weights)
         apart = high - low - _mean(rows.weights, high - low)
-        error = float(np.sqrt(rows.weights @ apart**2) / rows.weights.sum())
-        chances = propensities(rows, nuisances, rows.weights)
-        report = positivity_report(task, rows, covariates, chances)
-        return PreparedEstimate(rows.weights, estimate, covariates, report, error)
+        return float(np.sqrt(rows.weights @ apart**2) / rows.weights.sum())
+
+
+def _augmented(rows: EffectRows, nuisances: Nuisances, weights: Floats) -> list[Floats]:
+    """m_x + 1(X = x) (Y - m_x) / e_x of every case, for each level x."""
+    means, chances = outcome_means(rows, nuisances, weights), propensities(rows, nuisances, weights)
+    return [
+        mean + _inverse(rows, code, chance) * (rows.outcome - mean)
+        for code, mean, chance in zip(nuisances.codes, means, chances, strict=True)
+    ]
 
 
 def _prepared(task: EffectTask, covariates: tuple[str, ...], model: Model | None) -> tuple[EffectRows, Nuisances]:
