@@ -25,7 +25,7 @@ from plausible.learn.independence.count_tests import ChiSquareTest
 _NAMES = ("alarm", "hailfinder", "hepar2", "andes")
 #: A peer has this many seconds, or this many times as long as we take where that is more.
 _PATIENCE = 30.0
-_PATIENCE_RATIO = 3.0
+_PATIENCE_RATIO = 2.2
 
 
 def run(num_rows: tuple[int, ...] = (10_000, 100_000)) -> str:

@@ -6,7 +6,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from threading import Lock
 from typing import Any
 
@@ -57,26 +57,33 @@ class TableStatistics(Statistics):
         "_cached",
         "_firsts",
         "_has_missing",
-        "_is_packed",
         "_lock",
         "_names",
+        "_num_states",
         "_num_threads",
+        "_ones",
+        "_sets",
         "_sizes",
+        "_unpacked",
         "table",
     )
 
     def __init__(self, table: TableLike, *, num_threads: int = 2) -> None:
         self.table = Table.read(table)
         self._names = {name: place for place, name in enumerate(self.table.discrete)}
-        self._sizes = np.array([self.table.variables[name].num_states for name in self._names], dtype=np.int64)
+        self._num_states = [self.table.variables[name].num_states for name in self._names]
+        self._sizes = np.array(self._num_states, dtype=np.int64)
         self._firsts = np.cumsum(self._sizes) - self._sizes
+        self._sets = [first + np.arange(size) for first, size in zip(self._firsts, self._num_states, strict=True)]
         num_words = -(-self.table.num_rows // 64)
         self._bits = np.zeros((int(self._sizes.sum()), num_words), dtype=np.uint64)
         self._all_rows = np.full(num_words, np.iinfo(np.uint64).max)
-        self._is_packed = np.zeros(len(self._names), dtype=np.bool_)
+        self._unpacked = set(range(len(self._names)))
         self._cache: OrderedDict[tuple[str | None, tuple[int, ...]], Counts] = OrderedDict()
         self._cached = 0
-        self._has_missing = self.table.codes.min(axis=1, initial=0) < 0
+        self._ones = np.ones(self.table.num_rows, dtype=np.int8)
+        has_missing = self.table.codes.min(axis=1, initial=0) < 0
+        self._has_missing = {name for name, place in self._names.items() if has_missing[place]}
         self._lock = Lock()
         self._num_threads = num_threads
 
@@ -106,10 +113,18 @@ class TableStatistics(Statistics):
 
         The rows of each joint state of the family are found once for all candidates.
         """
+        family, others = self._complete_places((*parents, child)), self._complete_places(candidates)
+        sizes, shape = [self._num_states[place] for place in others], [self._num_states[place] for place in family]
+        num_cells = math.prod(shape)
+        if self.table.weights is None and num_cells * max(sizes, default=1) <= _CELLS_PER_PASS:
+            counts = np.zeros((sum(sizes), num_cells), dtype=np.int64)
+            self._count_sets(child, family, others, counts)
+            ends = zip(sizes, accumulate(sizes), strict=True)
+            return [counts[end - size : end].reshape(size, *shape) for size, end in ends]
         found: list[Counts] = [np.empty(0)] * len(candidates)
-        for places, counts in self.extension_stacks(child, parents, candidates):
-            for place, part in zip(places.tolist(), counts, strict=True):
-                found[place] = part
+        for places, part in self.extension_stacks(child, parents, candidates):
+            for place, table in zip(places.tolist(), part, strict=True):
+                found[place] = table
         return found
 
     def extension_stacks(
@@ -128,7 +143,7 @@ class TableStatistics(Statistics):
         counts = np.zeros((sizes.sum(), math.prod(shape)), dtype=np.float64 if is_weighted else np.int64)
         num_small = 0 if is_weighted else int(np.searchsorted(sizes * math.prod(shape), _CELLS_PER_PASS, side="right"))
         num_sets = int(sizes[:num_small].sum())
-        self._count_sets(child, family, others[order[:num_small]], counts[:num_sets])
+        self._count_sets(child, family, others[order[:num_small]].tolist(), counts[:num_sets])
         self._count_cells(child, family, others[order[num_small:]], counts[num_sets:].reshape(-1))
         ends = np.cumsum(sizes)
         starts = np.flatnonzero(np.diff(sizes, prepend=0)).tolist()
@@ -160,20 +175,18 @@ class TableStatistics(Statistics):
             count_rows(self.table.codes, columns, strides, marks, counts)
         return counts.reshape(sizes)
 
-    def _count_sets(self, child: str, family: Sequence[int], others: Places, counts: Counts) -> None:
+    def _count_sets(self, child: str, family: Sequence[int], others: Sequence[int], counts: Counts) -> None:
         """Fill a line for each state of the other variables, by intersecting sets of rows."""
         from plausible.kernels.counting import count_extensions
 
-        if not others.size:
+        if not others:
             return
         self._pack((*family, *others))
-        places, sizes, rows = np.array(family, dtype=np.int64), self._sizes[others], self._counting_rows(child)
-        sets = np.repeat(self._firsts[others] - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
+        places, rows = np.array(family, dtype=np.int64), self._counting_rows(child)
+        firsts, sizes, sets = self._firsts[places], self._sizes[places], np.concatenate([self._sets[o] for o in others])
 
         def count(start: int, end: int) -> None:
-            count_extensions(
-                self._bits, self._firsts[places], self._sizes[places], rows, sets[start:end], counts[start:end]
-            )
+            count_extensions(self._bits, firsts, sizes, rows, sets[start:end], counts[start:end])
 
         _in_threads(count, len(sets), self._num_threads if counts.size * rows.size > _SMALL else 1)
 
@@ -181,6 +194,8 @@ class TableStatistics(Statistics):
         """Fill the cells of the family with each of the other variables, row by row."""
         from plausible.kernels.counting import weigh_extensions
 
+        if not others.size:
+            return
         columns, shape = np.array(family, dtype=np.int64), self._sizes[list(family)].tolist()
         strides = np.array([math.prod(shape), *_strides(shape)], dtype=np.int64)
         sizes = self._sizes[others] * strides[0]
@@ -197,7 +212,7 @@ class TableStatistics(Statistics):
         """How much each row says about a child."""
         set_rows = self.table.interventions.get(child)
         if self.table.weights is None:
-            return np.ones(self.table.num_rows, np.int8) if set_rows is None else (~set_rows).astype(np.int8)
+            return self._ones if set_rows is None else (~set_rows).astype(np.int8)
         return self.table.weights if set_rows is None else np.where(set_rows, 0.0, self.table.weights)
 
     def _refuse_large(self, child: str, num_cells: int) -> None:
@@ -214,23 +229,23 @@ class TableStatistics(Statistics):
 
     def _pack(self, places: Sequence[int]) -> None:
         """Make the sets of the states of some variables, if they are not there yet."""
-        if self._is_packed[list(places)].all():
+        if self._unpacked.isdisjoint(places):
             return
         with self._lock:
             for place in places:
-                if not self._is_packed[place]:
+                if place in self._unpacked:
                     first, codes = self._firsts[place], self.table.codes[place]
                     for state in range(self._sizes[place]):
                         self._bits[first + state] = _packed(codes == state, self._bits.shape[1])
-                    self._is_packed[place] = True
+                    self._unpacked.discard(place)
 
     # --- names and memory ---
 
     def _complete_places(self, names: Sequence[str]) -> tuple[int, ...]:
         """The places of variables that are observed in each row."""
-        if self._has_missing.any():
+        if self._has_missing:
             for name in names:
-                if name in self._names and self._has_missing[self._names[name]]:
+                if name in self._has_missing:
                     raise InvalidArgument(
                         f"{name!r} is missing in {self.table.missing[name]} of {self.table.num_rows} rows; counts need "
                         "complete columns. Leave these rows out, or learn with expected counts: plausible.learn.em."
