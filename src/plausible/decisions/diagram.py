@@ -8,8 +8,16 @@ from types import MappingProxyType
 import numpy as np
 
 from plausible.cpds import CPD, TableCPD
+from plausible.decisions.allowed_actions import AllowedActions
+from plausible.decisions.counting import StrategyCount, count_strategies
+from plausible.decisions.drawing import diagram_dot
+from plausible.decisions.irrelevance import Reduction, minimal_reduction
 from plausible.decisions.parts import Decision, Utility
+from plausible.decisions.recall import Recall, check_recall, with_recall
+from plausible.decisions.relevance import RelevanceGraph, relevance_graph
 from plausible.decisions.strategy import RuleLike, Strategy, read_rule
+from plausible.decisions.tree import DecisionTree
+from plausible.decisions.unrolling import decision_tree
 from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable
 from plausible.factors import Factor
 from plausible.graphs import DAG
@@ -161,10 +169,45 @@ class InfluenceDiagram(Frozen):
 
         A strategy may have rules for some of the decisions only; the others stay inputs then.
         """
-        rules = {} if strategy is None else dict(strategy)
+        rules = {
+            name: read_rule(rule, self.information(name), self._variables[name])
+            for name, rule in (strategy or {}).items()
+        }
         cpds = [TableCPD(self._variables[name], rule.values, rule.scope[:-1]) for name, rule in rules.items()]
         inputs = [self._variables[name] for name in self._decisions if name not in rules]
         return BayesianNetwork([*self._chance.values(), *cpds], inputs=inputs, notes=self.notes)
+
+    # --- structure ---
+
+    def relevance_graph(self) -> RelevanceGraph:
+        """Which decisions rely on which: see `plausible.decisions.relevance`."""
+        return relevance_graph(self)
+
+    def minimal_reduction(self) -> Reduction:
+        """This diagram without irrelevant information: see `plausible.decisions.irrelevance`."""
+        return minimal_reduction(self)
+
+    def recall(self) -> Recall:
+        """The decisions in time, and what later ones forget: see `plausible.decisions.recall`."""
+        return check_recall(self)
+
+    def with_recall(self) -> InfluenceDiagram:
+        """This diagram with perfect recall: decisions also see what earlier ones saw and chose."""
+        return with_recall(self)
+
+    def count_strategies(
+        self, allowed: Mapping[str, AllowedActions] | None = None, only_possible: bool = False
+    ) -> StrategyCount:
+        """The number of deterministic strategies: see `plausible.decisions.counting`."""
+        return count_strategies(self, allowed, only_possible)
+
+    def decision_tree(self, allowed: Mapping[str, AllowedActions] | None = None) -> DecisionTree:
+        """The decision tree of this diagram, if it has perfect recall: see `plausible.decisions.unrolling`."""
+        return decision_tree(self, allowed)
+
+    def to_dot(self, hide_recall: bool = False) -> str:
+        """This diagram as Graphviz text: see `plausible.decisions.drawing`."""
+        return diagram_dot(self, hide_recall)
 
     # --- edits ---
 
@@ -192,6 +235,15 @@ class InfluenceDiagram(Frozen):
         """This diagram with a utility added, or put in the place of the one of the same name."""
         utilities = {**self._utilities, utility.name: utility}
         return InfluenceDiagram(self._chance.values(), self._decisions.values(), utilities.values(), self.notes)
+
+    def without(self, name: str) -> InfluenceDiagram:
+        """This diagram without a chance variable, decision or utility that no other node depends on."""
+        if children := self._graph.children(name):
+            raise InvalidModel(f"{list(children)} depend on {name!r}: remove or change them first.")
+        chance = [cpd for other, cpd in self._chance.items() if other != name]
+        decisions = [decision for other, decision in self._decisions.items() if other != name]
+        utilities = [utility for other, utility in self._utilities.items() if other != name]
+        return InfluenceDiagram(chance, decisions, utilities, self.notes)
 
     # --- as a value ---
 

@@ -119,7 +119,7 @@ class Utility(Frozen):
     ) -> None:
         self.parent_names = _read_names(parents, "a utility depends on")
         self.name = f"U({', '.join(self.parent_names)})" if name is None else name
-        self._values = values
+        self._values = _kept(values)
 
     @classmethod
     def from_factor(cls, factor: Factor, name: str | None = None) -> Utility:
@@ -167,6 +167,13 @@ def _read_names(names: VariableLike | Iterable[VariableLike], what: str) -> tupl
         repeated = next(name for name in found if found.count(name) > 1)
         raise InvalidModel(f"{repeated!r} stands twice among what {what}.")
     return found
+
+
+def _kept(values: UtilityValues) -> UtilityValues:
+    """The numbers as they are now: what the caller does to an array or mapping later is no matter."""
+    if callable(values):
+        return values
+    return dict(values) if isinstance(values, Mapping) else np.array(values)
 
 
 def _table(values: UtilityValues, scope: tuple[Variable, ...], what: str) -> npt.NDArray[np.float64]:

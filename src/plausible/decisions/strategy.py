@@ -12,6 +12,7 @@ from plausible.cpds import TableCPD
 from plausible.cpds.rows import checked_rows
 from plausible.errors import InvalidArgument, UnknownState, UnknownVariable
 from plausible.factors import Factor
+from plausible.factors.alignment import assignment_at
 from plausible.variables import State, Variable
 from plausible.variables.frozen import Frozen
 
@@ -20,6 +21,9 @@ __all__ = ["RuleLike", "Strategy", "read_rule"]
 #: A rule as people write it: a factor over what is seen and the decision, the same as a table CPD, an action to take
 #: whatever is seen, a mapping from what is seen (a state, or a tuple of them) to actions, or a function of it.
 RuleLike: TypeAlias = Factor | TableCPD | State | Mapping[Any, State] | Callable[..., State]
+
+#: Rules for more information states than this are not printed in full.
+_MAX_ROWS = 32
 
 
 class Strategy(Frozen, Mapping[str, Factor]):
@@ -36,6 +40,10 @@ class Strategy(Frozen, Mapping[str, Factor]):
     'take'
     >>> strategy.is_deterministic
     True
+    >>> print(strategy)
+    umbrella
+      forecast=sun: leave
+      forecast=rain: take
     """
 
     __slots__ = ("_rules",)
@@ -89,6 +97,25 @@ class Strategy(Frozen, Mapping[str, Factor]):
 
     def __repr__(self) -> str:
         return f"Strategy({list(self._rules)!r})"
+
+    def __str__(self) -> str:
+        """Each rule by what is seen; see `strategy[name]` for rules too long to list."""
+        return "\n".join(line for name, rule in self._rules.items() for line in _rule_lines(name, rule))
+
+
+def _rule_lines(name: str, rule: Factor) -> list[str]:
+    """A rule as text, a line for each thing that may be seen, up to a limit."""
+    *seen, decision = rule.scope
+    rows = rule.flat.reshape(-1, decision.num_states)
+    lines = [name]
+    for place, row in enumerate(rows[:_MAX_ROWS]):
+        where = ", ".join(f"{item}={state}" for item, state in assignment_at(tuple(seen), place).items()) or "always"
+        likely = np.flatnonzero(row)
+        actions = [f"{decision.states[i]}" + (f" ({row[i]:.6g})" if len(likely) > 1 else "") for i in likely]
+        lines.append(f"  {where}: {' or '.join(actions)}")
+    if len(rows) > _MAX_ROWS:
+        lines.append(f"  ... and {len(rows) - _MAX_ROWS} more")
+    return lines
 
 
 def read_rule(rule: RuleLike, seen: tuple[Variable, ...], decision: Variable) -> Factor:

@@ -1,0 +1,170 @@
+"""How many strategies a diagram has."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible.decisions.allowed_actions import AllowedActions, allowed_mask
+from plausible.errors import TooLarge
+from plausible.factors import Factor
+from plausible.factors.alignment import assignment_at, num_entries
+from plausible.variables import Assignment
+
+if TYPE_CHECKING:
+    from plausible.decisions.diagram import InfluenceDiagram
+
+__all__ = ["RuleCount", "StrategyCount", "count_strategies", "impossible_information", "information_probabilities"]
+
+#: Counts of more digits than this are given by their logarithm only.
+MAX_DIGITS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class RuleCount:
+    """How many deterministic rules a decision has.
+
+    Attributes
+    ----------
+    decision
+        Its name.
+    choices
+        Pairs (actions, states): so many information states leave so many actions to choose from.
+    """
+
+    decision: str
+    choices: tuple[tuple[int, int], ...]
+
+    @property
+    def num_information_states(self) -> int:
+        """The information states that count."""
+        return sum(states for _, states in self.choices)
+
+    @property
+    def log10(self) -> float:
+        """The decimal logarithm of the number of rules."""
+        return math.fsum(states * math.log10(actions) for actions, states in self.choices)
+
+    @property
+    def total(self) -> int:
+        """The number of rules, exactly: an action for each information state."""
+        if self.log10 > MAX_DIGITS:
+            raise TooLarge(f"{self.decision!r} has 10^{self.log10:.6g} rules, too many digits to list: see log10.")
+        return math.prod(actions**states for actions, states in self.choices)
+
+
+@dataclass(frozen=True, slots=True)
+class StrategyCount:
+    """How many deterministic strategies a diagram has: one rule for each decision."""
+
+    rules: tuple[RuleCount, ...]
+
+    @property
+    def log10(self) -> float:
+        """The decimal logarithm of the number of strategies."""
+        return math.fsum(rule.log10 for rule in self.rules)
+
+    @property
+    def total(self) -> int:
+        """The number of strategies, exactly."""
+        return math.prod(rule.total for rule in self.rules)
+
+    def __str__(self) -> str:
+        lines = [
+            f"{rule.decision}: {_short(rule.log10)} rules, {rule.num_information_states} information states"
+            for rule in self.rules
+        ]
+        return "\n".join([*lines, f"{_short(self.log10)} strategies"])
+
+
+def count_strategies(
+    diagram: InfluenceDiagram, allowed: Mapping[str, AllowedActions] | None = None, only_possible: bool = False
+) -> StrategyCount:
+    """The number of deterministic strategies: Π_D |actions of D|^(information states of D), exactly.
+
+    Parameters
+    ----------
+    diagram
+        The influence diagram.
+    allowed
+        Counts only reasonable strategies: for some decisions the actions that are open, by what is seen, as in
+        `with_allowed_actions`.
+    only_possible
+        Leave out information states that have probability zero whatever is done: what a rule says there is no matter.
+
+    Examples
+    --------
+    >>> from plausible.cpds import TableCPD
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> diagram = InfluenceDiagram([TableCPD("test", [0.5, 0.5])], [Decision("treat", 3, sees=["test"])])
+    >>> print(count_strategies(diagram))
+    treat: 9 rules, 2 information states
+    9 strategies
+    >>> count_strategies(diagram, {"treat": {0: [0]}}).total
+    3
+    """
+    limits = allowed or {}
+    for name in limits:
+        diagram.decision(name)
+    possible = information_probabilities(diagram) if only_possible else {}
+    counts = []
+    for name, decision in diagram.decisions.items():
+        if name in limits or only_possible:
+            choices = _choices(_open(diagram, name, limits.get(name)), possible.get(name))
+        else:
+            choices = ((len(decision.states), num_entries(diagram.information(name))),)
+        counts.append(RuleCount(name, choices))
+    return StrategyCount(tuple(counts))
+
+
+def information_probabilities(diagram: InfluenceDiagram) -> dict[str, Factor]:
+    """For each decision the probability of what it sees if all actions are taken at random.
+
+    An entry is zero where, whatever is done, it can't be seen. Decisions that see nothing have the number one.
+    """
+    network = diagram.network(diagram.uniform_strategy())
+    return {
+        name: network.query(decision.sees) if decision.sees else Factor.scalar(1.0)
+        for name, decision in diagram.decisions.items()
+    }
+
+
+def impossible_information(diagram: InfluenceDiagram) -> dict[str, tuple[Assignment, ...]]:
+    """For each decision the information states that have probability zero whatever is done.
+
+    >>> from plausible.cpds import TableCPD
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> sky = TableCPD("sky", [0.6, 0.4, 0.0], states=["blue", "grey", "green"])
+    >>> impossible_information(InfluenceDiagram([sky], [Decision("go", 2, sees=["sky"])]))
+    {'go': (Assignment(sky='green'),)}
+    """
+    return {
+        name: tuple(assignment_at(factor.scope, int(place)) for place in np.flatnonzero(factor.flat == 0))
+        for name, factor in information_probabilities(diagram).items()
+    }
+
+
+def _open(diagram: InfluenceDiagram, name: str, limits: AllowedActions | None) -> npt.NDArray[np.int64]:
+    """The number of open actions of each information state, in row-major order."""
+    if limits is None:
+        return np.full(num_entries(diagram.information(name)), len(diagram.decisions[name].states))
+    return np.asarray(allowed_mask(diagram, name, limits).sum(axis=-1)).ravel()
+
+
+def _choices(num_open: npt.NDArray[np.int64], probability: Factor | None) -> tuple[tuple[int, int], ...]:
+    kept = num_open if probability is None else num_open[probability.flat > 0]
+    actions, states = np.unique(kept, return_counts=True)
+    return tuple(zip(actions.tolist(), states.tolist(), strict=True))
+
+
+def _short(log10: float) -> str:
+    """A large number in a few characters."""
+    if log10 < 9:
+        return str(round(10**log10))
+    exponent = math.floor(log10)
+    return f"{10 ** (log10 - exponent):.2f}e{exponent}"

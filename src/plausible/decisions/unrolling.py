@@ -1,0 +1,184 @@
+"""From an influence diagram to the decision tree that it abbreviates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible.decisions.allowed_actions import AllowedActions, allowed_mask
+from plausible.decisions.recall import new_information, require_recall
+from plausible.decisions.strategy import Strategy
+from plausible.decisions.tree import DecisionTree, TreeSolution
+from plausible.decisions.tree_nodes import Chance, Choice, Outcome, TreeNode
+from plausible.errors import InvalidArgument, TooLarge
+from plausible.factors import Factor
+from plausible.factors.alignment import num_entries
+from plausible.variables import Variable
+
+if TYPE_CHECKING:
+    from plausible.decisions.diagram import InfluenceDiagram
+
+__all__ = ["decision_tree", "strategy_of_tree"]
+
+
+def decision_tree(
+    diagram: InfluenceDiagram,
+    allowed: Mapping[str, AllowedActions] | None = None,
+    show_hidden: bool = False,
+    max_outcomes: int = 100_000,
+) -> DecisionTree:
+    """The decision tree of a diagram with perfect recall; exponential in its variables, so for small ones.
+
+    The order is that of observation, not of the graph: what is seen before the first decision, that decision, what is
+    then new, and so on; last what is never seen. The probability of a branch given its path is the same for every
+    strategy that can lead there, so that of acting at random gives them all. Branches of probability zero are left out.
+
+    Parameters
+    ----------
+    diagram
+        An influence diagram with perfect recall.
+    allowed
+        For some decisions the actions that are open, by what is seen, as in `with_allowed_actions`: others are no
+        branches of the tree.
+    show_hidden
+        Whether what is never seen has branches too; else outcomes are worth the mean over it.
+    max_outcomes
+        Refuse trees that could have more.
+
+    References
+    ----------
+    Koller & Friedman (2009), Probabilistic graphical models, section 23.3.1 and lemma 23.1.
+
+    Examples
+    --------
+    >>> from plausible.cpds import TableCPD
+    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> diagram = InfluenceDiagram(
+    ...     [TableCPD("rain", [0.7, 0.3], states=["no", "yes"]),
+    ...      TableCPD("sky", {"no": [0.9, 0.1], "yes": [0.2, 0.8]}, parents=["rain"], states=["blue", "grey"])],
+    ...     [Decision("umbrella", ["leave", "take"], sees=["sky"])],
+    ...     [Utility(["rain", "umbrella"], [[10, 8], [0, 8]])],
+    ... )
+    >>> print(decision_tree(diagram).solve())
+    ○ sky = 8.78
+    ├─ blue (0.69): □ umbrella = 9.13043
+    │  ├▶ leave: 9.13043
+    │  └─ take: 8
+    └─ grey (0.31): □ umbrella = 8
+       ├─ leave: 2.25806
+       └▶ take: 8
+    """
+    require_recall(diagram, "A decision tree")
+    order = _order(diagram, show_hidden)
+    if (leaves := num_entries(order)) > max_outcomes:
+        raise TooLarge(
+            f"The decision tree over {[variable.name for variable in order]} has up to {leaves} outcomes, more than "
+            f"max_outcomes={max_outcomes}: solve() the diagram itself, or raise the limit."
+        )
+    limits = {name: allowed_mask(diagram, name, open_actions) for name, open_actions in (allowed or {}).items()}
+    weights, worth = _tables(diagram, order)
+    return DecisionTree(_Unrolling(diagram, order, _marginals(weights), worth, limits).node(()))
+
+
+def strategy_of_tree(diagram: InfluenceDiagram, solution: TreeSolution) -> Strategy:
+    """The strategy of a diagram that the solution of its decision tree says; the first action for what is never seen.
+
+    Parameters
+    ----------
+    diagram
+        The diagram that the tree was made of.
+    solution
+        What `decision_tree(diagram).solve()` gave.
+
+    Examples
+    --------
+    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> diagram = InfluenceDiagram(decisions=[Decision("D", ["a", "b"])], utilities=[Utility("D", [1, 2])])
+    >>> strategy_of_tree(diagram, decision_tree(diagram).solve()).action("D")
+    'b'
+    """
+    known = set(diagram.decisions)
+    tables = {name: np.zeros([v.num_states for v in _family(diagram, name)]) for name in diagram.decisions}
+    for path, node in solution.tree.nodes():
+        if isinstance(node, Choice):
+            if node.name not in known:
+                raise InvalidArgument(f"The tree chooses {node.name!r}, which is no decision of this diagram.")
+            states = {**dict(path), node.name: solution.strategy[path]}
+            tables[node.name][tuple(v.index(states[v.name]) for v in _family(diagram, node.name))] = 1.0
+    for table in tables.values():
+        table[..., 0] += table.sum(axis=-1) == 0
+    return Strategy({name: Factor(_family(diagram, name), table) for name, table in tables.items()})
+
+
+def _family(diagram: InfluenceDiagram, decision: str) -> tuple[Variable, ...]:
+    return (*diagram.information(decision), diagram.variables[decision])
+
+
+def _order(diagram: InfluenceDiagram, show_hidden: bool) -> tuple[Variable, ...]:
+    """The variables of the tree from the root on; those that are neither seen nor matter to a utility are left out."""
+    names = [item for decision, new in new_information(diagram).items() for item in (*new, decision)]
+    if show_hidden:
+        relevant = diagram.graph.ancestors(diagram.utilities)
+        names += [name for name in diagram.chance if name in relevant and name not in names]
+    return tuple(diagram.variables[name] for name in names)
+
+
+def _tables(
+    diagram: InfluenceDiagram, order: tuple[Variable, ...]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """The probability of each path when actions are random, and the mean utility at its end, over `order`."""
+    network = diagram.network(diagram.uniform_strategy())
+    names = [variable.name for variable in order]
+    weights = network.query(names) if names else Factor.scalar(1.0)
+    total = Factor(order, np.zeros(weights.values.shape))
+    for factor in diagram.utility_factors.values():
+        hidden = [name for name in factor.names if name not in names]
+        joint = network.query([*names, *hidden]) if hidden else weights
+        total = total + (joint * factor).marginalize(hidden)
+    return weights.values, (total / weights).values
+
+
+def _marginals(weights: npt.NDArray[np.float64]) -> list[npt.NDArray[np.float64]]:
+    """The probabilities of all beginnings of paths: item i is over the first i variables."""
+    marginals = [weights]
+    for _ in range(weights.ndim):
+        marginals.append(marginals[-1].sum(axis=-1))
+    return marginals[::-1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Unrolling:
+    """The tables from which a tree is read off, and how."""
+
+    diagram: InfluenceDiagram
+    order: tuple[Variable, ...]
+    marginals: list[npt.NDArray[np.float64]]
+    worth: npt.NDArray[np.float64]
+    limits: Mapping[str, npt.NDArray[np.bool_]]
+
+    def node(self, place: tuple[int, ...]) -> TreeNode:
+        """The node after the first variables took the states at these positions; as deep as there are variables."""
+        if len(place) == len(self.order):
+            return Outcome(float(self.worth[place]))
+        variable = self.order[len(place)]
+        branches = range(variable.num_states)
+        if variable.name in self.diagram.decisions:
+            kept = self._open(variable, place)
+            return Choice(variable.name, {variable.states[i]: self.node((*place, i)) for i in branches if kept[i]})
+        here, after = float(self.marginals[len(place)][place]), self.marginals[len(place) + 1][place]
+        return Chance(
+            variable.name,
+            {variable.states[i]: (float(after[i] / here), self.node((*place, i))) for i in branches if after[i] > 0},
+        )
+
+    def _open(self, variable: Variable, place: tuple[int, ...]) -> npt.NDArray[np.bool_]:
+        """Which actions of a decision are open on a path."""
+        if variable.name not in self.limits:
+            return np.ones(variable.num_states, dtype=bool)
+        position = dict(zip((earlier.name for earlier in self.order), place, strict=False))
+        seen = tuple(position[name] for name in self.diagram.decisions[variable.name].sees)
+        return np.asarray(self.limits[variable.name][seen])

@@ -1,0 +1,115 @@
+"""Strategies as values: the forms in which rules are written, what they say, and what is refused."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+from decision_examples import entrepreneur_with_survey
+from plausible.cpds import TableCPD
+from plausible.decisions import Decision, InfluenceDiagram, Strategy
+from plausible.errors import InvalidArgument, PlausibleError, UnknownState, UnknownVariable
+from plausible.factors import Factor
+
+DIAGRAM = InfluenceDiagram(
+    [TableCPD("sky", [0.6, 0.4], states=["blue", "grey"])],
+    [Decision("umbrella", ["leave", "take"], sees=["sky"])],
+)
+SKY, UMBRELLA = DIAGRAM.variables["sky"], DIAGRAM.variables["umbrella"]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"blue": "leave", "grey": "take"},
+        lambda sky: "leave" if sky == "blue" else "take",
+        Factor([SKY, UMBRELLA], np.eye(2)),
+        Factor([UMBRELLA, SKY], np.eye(2)),
+        TableCPD("umbrella", {"blue": [1, 0], "grey": [0, 1]}, parents=["sky"], states=["leave", "take"]),
+    ],
+    ids=["mapping", "function", "factor", "turned factor", "table CPD"],
+)
+def test_a_rule_can_be_written_in_many_ways(rule):
+    """All are the factor over what is seen and the decision."""
+    strategy = DIAGRAM.strategy({"umbrella": rule})
+    assert strategy == DIAGRAM.strategy({"umbrella": {"blue": "leave", "grey": "take"}})
+    np.testing.assert_array_equal(strategy["umbrella"].values, np.eye(2))
+    assert strategy["umbrella"].names == ("sky", "umbrella")
+    assert strategy.is_deterministic
+    assert not strategy.is_fully_mixed
+    assert [strategy.action("umbrella", {"sky": sky}) for sky in SKY.states] == ["leave", "take"]
+
+
+def test_a_plain_action_is_taken_whatever_is_seen():
+    """The constant rule."""
+    strategy = DIAGRAM.strategy({"umbrella": "take"})
+    np.testing.assert_array_equal(strategy["umbrella"].values, [[0, 1], [0, 1]])
+
+
+def test_several_things_seen_are_keys_together():
+    """A tuple in the order in which the decision sees them."""
+    diagram = entrepreneur_with_survey()
+    rule = {(c, s): "f1" if s in ("s1", "s2") else "f0" for c in ("c0", "c1") for s in ("s0", "s1", "s2", "none")}
+    strategy = diagram.strategy({"C": "c1", "F": rule})
+    assert strategy.action("F", {"S": "s1", "C": "c1"}) == "f1"
+    assert strategy.action("C") == "c1"
+
+
+def test_uniform_strategy_is_fully_mixed():
+    """Every action has the same chance; no rule is deterministic, but that of a lone action."""
+    uniform = entrepreneur_with_survey().uniform_strategy()
+    assert uniform.is_fully_mixed
+    assert not uniform.is_deterministic
+    np.testing.assert_array_equal(uniform["F"].values, np.full((2, 4, 2), 0.5))
+    lone = InfluenceDiagram(decisions=[Decision("D", ["go"])]).uniform_strategy()
+    assert lone.is_deterministic
+    assert lone.is_fully_mixed
+
+
+def test_text_lists_the_rules():
+    """One line for each thing seen; mixed actions with their chances; long rules are cut."""
+    mixed = DIAGRAM.strategy({"umbrella": Factor([SKY, UMBRELLA], [[0.25, 0.75], [0, 1]])})
+    assert str(mixed) == "umbrella\n  sky=blue: leave (0.25) or take (0.75)\n  sky=grey: take"
+    assert str(InfluenceDiagram(decisions=[Decision("D", 2)]).strategy({"D": 1})) == "D\n  always: 1"
+    wide = InfluenceDiagram([TableCPD("X", np.full(50, 0.02))], [Decision("D", 2, sees="X")]).uniform_strategy()
+    assert str(wide).splitlines()[-1] == "  ... and 18 more"
+    assert repr(mixed) == "Strategy(['umbrella'])"
+
+
+def test_strategies_are_values():
+    """Equal by content, hashed, pickled, edited by replacing rules."""
+    strategy = DIAGRAM.strategy({"umbrella": "take"})
+    assert pickle.loads(pickle.dumps(strategy)) == strategy
+    assert hash(strategy) == hash(DIAGRAM.strategy({"umbrella": "take"}))
+    other = strategy.replace({"umbrella": DIAGRAM.uniform_strategy()["umbrella"]})
+    assert other == DIAGRAM.uniform_strategy() != strategy
+    assert (list(strategy), len(strategy)) == (["umbrella"], 1)
+    with pytest.raises(UnknownVariable, match="this strategy"):
+        strategy.replace({"coat": strategy["umbrella"]})
+
+
+@pytest.mark.parametrize(
+    ("rules", "error", "message"),
+    [
+        ({}, InvalidArgument, r"no rule for \['umbrella'\]"),
+        ({"umbrela": "take"}, UnknownVariable, "Did you mean 'umbrella'"),
+        ({"umbrella": "open"}, UnknownState, "'open' is not a state"),
+        ({"umbrella": {"blue": "leave"}}, InvalidArgument, "says nothing for 'grey'"),
+        ({"umbrella": Factor([UMBRELLA], [1, 0])}, InvalidArgument, "is a factor over"),
+        ({"umbrella": Factor([SKY, UMBRELLA], [[1, 1], [0, 1]])}, PlausibleError, "sum"),
+    ],
+)
+def test_rules_that_are_none_are_refused(rules, error, message):
+    """Missing, misspelt, incomplete, over the wrong things, or no distributions."""
+    with pytest.raises(error, match=message):
+        DIAGRAM.strategy(rules)
+
+
+def test_action_needs_all_that_is_seen():
+    """The error names what is missing."""
+    with pytest.raises(InvalidArgument, match=r"also sees \['sky'\]"):
+        DIAGRAM.strategy({"umbrella": "take"}).action("umbrella")
+    with pytest.raises(UnknownVariable, match="'coat'"):
+        Strategy({})["coat"]
