@@ -1,0 +1,298 @@
+"""The three classical methods: standard gamble, time trade-off, visual-analog scale."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, ClassVar, Self, final
+
+from plausible.decisions.elicitation.elicited import ElicitationResult, ElicitedUtility
+from plausible.decisions.elicitation.questions import (
+    Answer,
+    Question,
+    gamble_question,
+    scale_question,
+    time_question,
+)
+from plausible.decisions.elicitation.search import IndifferenceSearch, Schedule
+from plausible.decisions.elicitation.session import Session
+from plausible.errors import FormatError, InvalidArgument
+
+__all__ = ["ElicitationSession", "resume_session", "standard_gamble", "time_trade_off", "visual_analog"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Method(ABC):
+    """What is asked about each item, and what an answer tells."""
+
+    name: ClassVar[str]
+
+    items: tuple[Hashable, ...]
+    worst: Hashable
+    best: Hashable
+    tolerance: float = 0.01
+    schedule: Schedule = "bisection"
+    step: float = 0.1
+
+    def __post_init__(self) -> None:
+        if not self.items:
+            raise InvalidArgument("There is nothing to ask about: list the outcomes to judge.")
+        if len(set(self.items)) < len(self.items):
+            raise InvalidArgument(f"An outcome stands twice in {list(self.items)!r}.")
+        if self.worst == self.best:
+            raise InvalidArgument(f"The anchors must differ; both are {self.best!r}.")
+
+    @property
+    def search(self) -> IndifferenceSearch:
+        """Where the search for one item begins."""
+        return IndifferenceSearch(self.tolerance, self.schedule, self.step)
+
+    @abstractmethod
+    def question(self, item: Hashable, level: float) -> Question:
+        """What to ask about an item."""
+
+    def learn(self, search: IndifferenceSearch, question: Question, answer: Answer) -> IndifferenceSearch:
+        """What an answer tells: whoever takes the first thing rates the item above the level."""
+        return search.after({question.choices[0]: 1, question.choices[1]: -1, "same": 0}[str(answer)])
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _StandardGamble(_Method):
+    name: ClassVar[str] = "standard-gamble"
+
+    def question(self, item: Hashable, level: float) -> Question:
+        """The item for sure, or a gamble."""
+        return gamble_question(item, self.worst, self.best, level)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _TimeTradeOff(_Method):
+    name: ClassVar[str] = "time-trade-off"
+
+    years: float = 10.0
+
+    def question(self, item: Hashable, level: float) -> Question:
+        """All the years in this state, or some in health."""
+        return time_question(item, self.worst, self.best, level, self.years)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _VisualAnalog(_Method):
+    name: ClassVar[str] = "visual-analog"
+
+    limits: tuple[float, float] = (0.0, 100.0)
+
+    def question(self, item: Hashable, level: float) -> Question:
+        """Where on the scale?"""
+        return scale_question(item, self.worst, self.best, self.limits)
+
+    def learn(self, search: IndifferenceSearch, question: Question, answer: Answer) -> IndifferenceSearch:
+        """The place, as a share of the scale."""
+        low, high = self.limits
+        return search.placed((float(answer) - low) / (high - low))
+
+
+_METHODS: dict[str, type[_Method]] = {each.name: each for each in (_StandardGamble, _TimeTradeOff, _VisualAnalog)}
+
+
+@final
+class ElicitationSession(Session):
+    """One method applied to several outcomes in turn: start one with `standard_gamble` and its kin.
+
+    Examples
+    --------
+    >>> session = standard_gamble(["blind"], worst="dead", best="healthy", tolerance=0.25)
+    >>> session.answer("sure").question.level
+    0.75
+    >>> record = session.answer("sure").to_dict()
+    >>> resume_session(record).answer("gamble").result["blind"]
+    0.625
+    """
+
+    __slots__ = ("_method", "_searches", "answers")
+
+    answers: tuple[Answer, ...]
+
+    def __init__(
+        self,
+        method: _Method,
+        answers: tuple[Answer, ...] = (),
+        searches: tuple[IndifferenceSearch, ...] | None = None,
+    ) -> None:
+        self._method, self.answers = method, answers
+        self._searches = (method.search,) * len(method.items) if searches is None else searches
+
+    @property
+    def method(self) -> str:
+        """The name of the method."""
+        return self._method.name
+
+    @property
+    def question(self) -> Question | None:
+        """The next question, on the first item that is not settled; `None` when all are."""
+        place = self._place
+        return None if place is None else self._method.question(self._method.items[place], self._searches[place].level)
+
+    @property
+    def _place(self) -> int | None:
+        return next((place for place, search in enumerate(self._searches) if not search.is_done), None)
+
+    @property
+    def num_left(self) -> int:
+        """How many questions are left, at most, if levels are halved."""
+        left = [search for search in self._searches if not search.is_done]
+        return len(left) if self.method == "visual-analog" else sum(search.max_questions for search in left)
+
+    @property
+    def result(self) -> ElicitationResult:
+        """The utilities as they are known by now."""
+        told = [
+            ElicitedUtility(item, search.value, search.low, search.high, search.num_questions)
+            for item, search in zip(self._method.items, self._searches, strict=True)
+        ]
+        return ElicitationResult(self.method, self._method.worst, self._method.best, tuple(told))
+
+    def started(self) -> Self:
+        """The same session before any answer."""
+        return type(self)(self._method)
+
+    def _answered(self, question: Question, answer: Answer) -> Self:
+        place = self._method.items.index(question.item)
+        searches = list(self._searches)
+        searches[place] = self._method.learn(searches[place], question, answer)
+        return type(self)(self._method, (*self.answers, answer), tuple(searches))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The session as plain data (for JSON, if the outcomes are texts or numbers), for `resume_session`."""
+        options = asdict(self._method)
+        return {"method": self.method, **options, "items": list(self._method.items), "answers": list(self.answers)}
+
+    def __repr__(self) -> str:
+        state = "done" if self.is_done else f"at most {self.num_left} questions left"
+        return f"ElicitationSession({self.method!r}, {list(self._method.items)!r}, {state})"
+
+
+def resume_session(record: Mapping[str, Any]) -> ElicitationSession:
+    """The session that `ElicitationSession.to_dict` saved.
+
+    Parameters
+    ----------
+    record
+        What it gave, through JSON or not.
+    """
+    kind = _METHODS.get(str(record.get("method")))
+    if kind is None:
+        raise FormatError(f"A saved session has a method of {sorted(_METHODS)}, not {record.get('method')!r}.")
+    known = {field.name for field in fields(kind)}
+    if missing := known - set(record):
+        raise FormatError(f"The saved session lacks {sorted(missing)}.")
+    options = {name: _hashable(record[name]) for name in known}
+    return ElicitationSession(kind(**options)).replay(record.get("answers", ()))
+
+
+def _hashable(value: Any) -> Any:
+    """Lists, which is what JSON makes of tuples, as tuples again."""
+    return tuple(map(_hashable, value)) if isinstance(value, list) else value
+
+
+def _listed(items: Iterable[Hashable]) -> tuple[Hashable, ...]:
+    """The outcomes; a text is one, not its letters."""
+    return (items,) if isinstance(items, str) else tuple(items)
+
+
+def standard_gamble(
+    items: Iterable[Hashable],
+    worst: Hashable,
+    best: Hashable,
+    *,
+    tolerance: float = 0.01,
+    schedule: Schedule = "bisection",
+    step: float = 0.1,
+) -> ElicitationSession:
+    """Find for each outcome the chance α with o ~ [best: α; worst: 1 - α]: its utility between 0 and 1.
+
+    Whoever prefers the gamble is shown a lower chance next, whoever prefers the outcome a higher one (section 22.3.1).
+
+    Parameters
+    ----------
+    items
+        Outcomes between the anchors.
+    worst, best
+        The anchors, of utility 0 and 1.
+    tolerance
+        The width to which each is bracketed: bisection takes log₂(1/tolerance) questions for each.
+    schedule, step
+        In which order chances are shown; answers of people depend on it.
+
+    Examples
+    --------
+    >>> session = standard_gamble(["blind"], worst="dead", best="healthy")
+    >>> print(session.question)
+    Which would you rather have?
+      1 (sure)   blind
+      2 (gamble) healthy with a chance of 50%, dead with one of 50%
+    """
+    return ElicitationSession(_StandardGamble(_listed(items), worst, best, tolerance, schedule, step))
+
+
+def time_trade_off(
+    items: Iterable[Hashable],
+    healthy: Hashable = "full health",
+    dead: Hashable = "dead",
+    *,
+    years: float = 10.0,
+    tolerance: float = 0.01,
+    schedule: Schedule = "bisection",
+    step: float = 0.1,
+) -> ElicitationSession:
+    """Find for each state of health the t' with: t years in it are as good as t' years in health; its utility is t'/t.
+
+    Parameters
+    ----------
+    items
+        States of health.
+    healthy, dead
+        What is 1 and 0.
+    years
+        t.
+    tolerance, schedule, step
+        Of the search, in shares of t.
+
+    Examples
+    --------
+    >>> print(time_trade_off(["blind"], years=20).question)
+    Which would you rather have?
+      1 (longer)  20 years: blind, then dead
+      2 (shorter) 10 years: full health, then dead
+    """
+    if not years > 0:
+        raise InvalidArgument(f"years={years!r} must be positive.")
+    return ElicitationSession(_TimeTradeOff(_listed(items), dead, healthy, tolerance, schedule, step, float(years)))
+
+
+def visual_analog(
+    items: Iterable[Hashable], worst: Hashable, best: Hashable, *, limits: tuple[float, float] = (0.0, 100.0)
+) -> ElicitationSession:
+    """Let each outcome be placed on a scale; the place, as a share of it, is taken for the utility.
+
+    Parameters
+    ----------
+    items
+        What to place.
+    worst, best
+        What the ends stand for.
+    limits
+        The numbers at the ends.
+
+    Examples
+    --------
+    >>> visual_analog(["blind"], worst="dead", best="healthy").answer(40).result["blind"]
+    0.4
+    """
+    if not limits[0] < limits[1]:
+        raise InvalidArgument(f"limits={limits!r} must rise.")
+    return ElicitationSession(_VisualAnalog(_listed(items), worst, best, limits=(float(limits[0]), float(limits[1]))))

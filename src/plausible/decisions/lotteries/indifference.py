@@ -1,0 +1,191 @@
+"""The chance at which a gamble is as good as something sure, and the utilities that such chances make."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cmp_to_key
+from types import MappingProxyType
+
+from plausible.decisions.lotteries.lottery import Lottery
+from plausible.decisions.lotteries.preferences import PreferenceRelation
+from plausible.errors import InvalidArgument
+from plausible.factors.display import TextTable
+
+__all__ = ["ConstructedUtility", "Indifference", "indifference_probability", "utility_from_preferences"]
+
+
+@dataclass(frozen=True, slots=True)
+class Indifference:
+    """b ~ [a: α; c: 1 - α] for a > b > c, or that no α is found.
+
+    Attributes
+    ----------
+    item, worst, best
+        b, c and a.
+    probability
+        α; NaN if there is none.
+    is_exact
+        Whether indifference was stated, instead of bracketed to the tolerance.
+    num_questions
+        How many comparisons it took.
+    reason
+        Why there is none; else empty.
+    """
+
+    item: Lottery
+    worst: Lottery
+    best: Lottery
+    probability: float
+    is_exact: bool
+    num_questions: int
+    reason: str = ""
+
+    @property
+    def is_found(self) -> bool:
+        """Whether there is such a chance."""
+        return not math.isnan(self.probability)
+
+    @property
+    def gamble(self) -> Lottery:
+        """[a: α; c: 1 - α], flat."""
+        return Lottery.gamble(self.best, self.worst, self.probability).flatten()
+
+    def __str__(self) -> str:
+        return f"{self.item} ~ {self.gamble}" if self.is_found else self.reason
+
+
+def indifference_probability(
+    relation: PreferenceRelation, item: Hashable, worst: Hashable, best: Hashable, tolerance: float = 1e-6
+) -> Indifference:
+    """The chance α of `best`, against `worst`, that is as good as `item`, by bisection: log₂(1/tolerance) questions.
+
+    Continuity counts as broken where even a chance of tolerance² of the best is preferred (it is infinitely good), or
+    one of tolerance² of the worst is too much (it is infinitely bad).
+
+    Parameters
+    ----------
+    relation
+        Who is asked.
+    item, worst, best
+        Lotteries or outcomes with best > item > worst.
+    tolerance
+        The width to which α is bracketed.
+
+    Examples
+    --------
+    >>> asked = PreferenceRelation.from_utility({"dead": 0, "blind": 0.4, "healthy": 1})
+    >>> round(indifference_probability(asked, "blind", "dead", "healthy").probability, 5)
+    0.4
+    """
+    if not 0 < tolerance < 0.5:
+        raise InvalidArgument(f"tolerance={tolerance!r} must lie between 0 and 0.5.")
+    sure, bad, good = (Lottery.certain(thing) for thing in (item, worst, best))
+    low, high, num = 0.0, 1.0, 0
+
+    def answered(chance: float, exact: bool = False, reason: str = "") -> Indifference:
+        return Indifference(sure, bad, good, chance, exact, num, reason)
+
+    while high - low > tolerance:
+        chance, num = (low + high) / 2, num + 1
+        sign = relation.compare(Lottery.gamble(good, bad, chance).flatten(), sure)
+        if sign is None:
+            return answered(math.nan, reason=f"{sure} can't be compared with gambles on {good} and {bad}")
+        if sign == 0:
+            return answered(chance, exact=True)
+        low, high = (low, chance) if sign > 0 else (chance, high)
+    extreme = tolerance * tolerance
+    if low == 0.0 and _still(relation, good, bad, sure, extreme, 1):
+        return answered(
+            math.nan, reason=f"{good} is infinitely better than {sure}: a chance of {extreme:.0e} is enough"
+        )
+    if high == 1.0 and _still(relation, good, bad, sure, 1 - extreme, -1):
+        return answered(
+            math.nan, reason=f"{bad} is infinitely worse than {sure}: a chance of {extreme:.0e} is too much"
+        )
+    return answered((low + high) / 2)
+
+
+def _still(relation: PreferenceRelation, good: Lottery, bad: Lottery, sure: Lottery, chance: float, sign: int) -> bool:
+    """Whether a far more extreme chance gets the same answer: then no tolerance would find indifference."""
+    return relation.compare(Lottery.gamble(good, bad, chance).flatten(), sure) == sign
+
+
+@dataclass(frozen=True, slots=True)
+class ConstructedUtility:
+    """The utility that preferences amount to, between 0 for the worst outcome and 1 for the best.
+
+    Attributes
+    ----------
+    utility
+        Of each outcome.
+    worst, best
+        The anchors.
+    num_questions
+        How many comparisons it took.
+    """
+
+    utility: Mapping[Hashable, float]
+    worst: Hashable
+    best: Hashable
+    num_questions: int
+
+    def __str__(self) -> str:
+        rows = tuple((str(outcome), f"{value:.4g}") for outcome, value in self.utility.items())
+        return str(TextTable(("outcome", "utility"), rows, 1))
+
+
+def utility_from_preferences(
+    relation: PreferenceRelation, outcomes: Iterable[Hashable], tolerance: float = 1e-6
+) -> ConstructedUtility:
+    """The utility that represents rational preferences, up to a positive affine map (theorem 22.1).
+
+    Outcomes are sorted by asking; the worst gets 0, the best 1, and every other the chance α with
+    o ~ [best: α; worst: 1 - α]. By the axioms EU then orders all lotteries, nested ones too, as the relation does.
+
+    Parameters
+    ----------
+    relation
+        Who is asked, about n log n pairs of outcomes and n log₂(1/tolerance) gambles.
+    outcomes
+        Which.
+    tolerance
+        Of each utility.
+
+    Examples
+    --------
+    >>> asked = PreferenceRelation.from_utility({"none": 0, "poor": -7, "fair": 5, "great": 20})
+    >>> print(utility_from_preferences(asked, ["none", "poor", "fair", "great"]))
+    outcome | utility
+    --------+--------
+    none    |  0.2593
+    poor    |       0
+    fair    |  0.4444
+    great   |       1
+    """
+    listed, count = list(dict.fromkeys(outcomes)), 0
+    if not listed:
+        raise InvalidArgument("There is no outcome to find a utility for.")
+
+    def compare(first: Hashable, second: Hashable) -> int:
+        nonlocal count
+        sign, count = relation.compare(first, second), count + 1
+        if sign is None:
+            raise InvalidArgument(f"{first!r} and {second!r} can't be compared, so that no utility stands for this.")
+        return sign
+
+    ordered = sorted(listed, key=cmp_to_key(compare))
+    worst, best = ordered[0], ordered[-1]
+    values: dict[Hashable, float] = {}
+    for outcome in listed:
+        if outcome in (worst, best):
+            values[outcome] = float(outcome == best and compare(best, worst) > 0)
+        elif compare(outcome, worst) == 0 or compare(outcome, best) == 0:
+            values[outcome] = float(compare(outcome, worst) != 0)
+        else:
+            found = indifference_probability(relation, outcome, worst, best, tolerance)
+            if not found.is_found:
+                raise InvalidArgument(f"No utility stands for these preferences: {found.reason}.")
+            values[outcome], count = found.probability, count + found.num_questions
+    return ConstructedUtility(MappingProxyType(values), worst, best, count)

@@ -1,0 +1,193 @@
+"""Lotteries: outcomes, each with its probability."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator, Mapping
+from types import MappingProxyType
+
+from plausible.decisions.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
+from plausible.errors import InvalidArgument, shortened
+from plausible.factors import Factor
+from plausible.variables.frozen import Frozen
+
+__all__ = ["ROUNDING", "Lottery"]
+
+#: By how much probabilities may miss one, or each other, and still count as equal.
+ROUNDING = 1e-9
+
+
+class Lottery(Frozen, Mapping[Hashable, float]):
+    """Outcomes, each with its probability; an outcome may be a lottery again (Koller & Friedman 2009, definition 22.1).
+
+    Two lotteries are equal if they give the same outcomes the same probabilities, outcomes of probability zero aside; a
+    nested lottery differs from its flat form, although by the axiom of decomposability nobody should care.
+
+    Parameters
+    ----------
+    probabilities
+        The probability of each outcome, which is anything hashable: a text, a number, an assignment, a `Lottery`.
+
+    Examples
+    --------
+    >>> game = Lottery({"win": 0.5, Lottery({"draw": 0.25, "lose": 0.75}): 0.5})
+    >>> print(game.flatten())
+    [win: 0.5; draw: 0.125; lose: 0.375]
+    >>> game.expected_utility({"win": 3, "draw": 50, "lose": 0})
+    7.75
+    """
+
+    __slots__ = ("_probabilities",)
+
+    def __init__(self, probabilities: Mapping[Hashable, float]) -> None:
+        self._probabilities = MappingProxyType(_checked(probabilities))
+
+    @classmethod
+    def certain(cls, outcome: Hashable) -> Lottery:
+        """The lottery that gives one outcome for sure; a lottery stands for itself."""
+        return outcome if isinstance(outcome, Lottery) else cls({outcome: 1.0})
+
+    @classmethod
+    def gamble(cls, best: Hashable, worst: Hashable, probability: float) -> Lottery:
+        """The standard gamble: `best` with this probability, `worst` otherwise.
+
+        >>> print(Lottery.gamble("healthy", "dead", 0.9))
+        [healthy: 0.9; dead: 0.1]
+        """
+        if best == worst:
+            return cls.certain(best)
+        return cls({best: probability, worst: 1.0 - probability})
+
+    @classmethod
+    def from_factor(cls, factor: Factor) -> Lottery:
+        """The distribution that a factor holds: over states of one variable, or over tuples of the states of several.
+
+        >>> from plausible.variables import Variable
+        >>> print(Lottery.from_factor(Factor([Variable("rain", ["no", "yes"])], [0.7, 0.3])))
+        [no: 0.7; yes: 0.3]
+        """
+        return cls(factor.to_dict())
+
+    def __getitem__(self, outcome: Hashable) -> float:
+        return self._probabilities[outcome]
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self._probabilities)
+
+    def __len__(self) -> int:
+        return len(self._probabilities)
+
+    @property
+    def is_compound(self) -> bool:
+        """Whether an outcome is a lottery again."""
+        return any(isinstance(outcome, Lottery) for outcome in self)
+
+    @property
+    def support(self) -> tuple[Hashable, ...]:
+        """The outcomes of positive probability."""
+        return tuple(outcome for outcome, probability in self.items() if probability > 0)
+
+    def flatten(self) -> Lottery:
+        """The same chances of final outcomes in one stage: probabilities multiply, and add where outcomes are equal."""
+        if not self.is_compound:
+            return self
+        return Lottery(self.final_probabilities())
+
+    def final_probabilities(self) -> dict[Hashable, float]:
+        """The probability of each outcome that is no lottery."""
+        total: dict[Hashable, float] = {}
+        for outcome, probability in self.items():
+            inner = outcome.final_probabilities() if isinstance(outcome, Lottery) else {outcome: 1.0}
+            for final, chance in inner.items():
+                total[final] = total.get(final, 0.0) + probability * chance
+        return total
+
+    def mixed_with(self, other: Lottery, probability: float) -> Lottery:
+        """The flat mixture [this: probability; other: 1 - probability]."""
+        return Lottery.gamble(self, other, probability).flatten()
+
+    def expected_utility(self, utility: UtilityLike) -> float:
+        """Σ π(o) U(o), through all stages; outcomes of probability zero need no utility.
+
+        Parameters
+        ----------
+        utility
+            A mapping from final outcomes to numbers, or a function of them, such as a `UtilityCurve`.
+        """
+        value = read_utility(utility)
+        terms = [
+            probability
+            * (outcome.expected_utility(utility) if isinstance(outcome, Lottery) else utility_of(value, outcome))
+            for outcome, probability in self.items()
+            if probability > 0
+        ]
+        return math.fsum(terms)
+
+    def expectation(self) -> float:
+        """The mean outcome, where outcomes are numbers."""
+        return self.expected_utility(_as_number)
+
+    def is_close(self, other: Lottery, tolerance: float = ROUNDING) -> bool:
+        """Whether both give each final outcome the same probability, to within the tolerance."""
+        first, second = self.final_probabilities(), other.final_probabilities()
+        return all(
+            abs(first.get(outcome, 0.0) - second.get(outcome, 0.0)) <= tolerance for outcome in {**first, **second}
+        )
+
+    def _positive(self) -> frozenset[tuple[Hashable, float]]:
+        return frozenset((outcome, probability) for outcome, probability in self.items() if probability > 0)
+
+    def __eq__(self, other: object) -> bool:
+        return self._positive() == other._positive() if isinstance(other, Lottery) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._positive())
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by the constructor: a mapping proxy can't be pickled."""
+        return Lottery, (dict(self._probabilities),)
+
+    def __str__(self) -> str:
+        return "[" + "; ".join(f"{outcome}: {probability:.6g}" for outcome, probability in self.items()) + "]"
+
+    def __repr__(self) -> str:
+        return f"Lottery({dict(self._probabilities)!r})"
+
+
+def _checked(probabilities: Mapping[Hashable, float]) -> dict[Hashable, float]:
+    """The probabilities as floats, if they are a distribution."""
+    if not isinstance(probabilities, Mapping) or not probabilities:
+        raise InvalidArgument(
+            f"A lottery is a mapping of outcomes to probabilities, as in Lottery({{'win': 0.2, 'lose': 0.8}}); "
+            f"not {shortened(probabilities)}."
+        )
+    read = {outcome: _probability(outcome, number) for outcome, number in probabilities.items()}
+    total = math.fsum(read.values())
+    if abs(total - 1.0) > ROUNDING:
+        raise InvalidArgument(
+            f"The probabilities of {shortened(list(read))} sum to {total:.9g}, not to 1: add what is missing, "
+            f"or divide each by the sum."
+        )
+    return read
+
+
+def _probability(outcome: Hashable, number: object) -> float:
+    try:
+        probability = float(number)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        probability = math.nan
+    if not -ROUNDING <= probability <= 1.0 + ROUNDING:
+        raise InvalidArgument(
+            f"The outcome {shortened(outcome)} has {shortened(number)} for a probability; it must lie in [0, 1]."
+        )
+    return min(max(probability, 0.0), 1.0)
+
+
+def _as_number(outcome: Hashable) -> float:
+    try:
+        return float(outcome)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise InvalidArgument(
+            f"The outcome {shortened(outcome)} is no number, so that the lottery has no mean: "
+            f"give utilities to expected_utility instead."
+        ) from None

@@ -1,0 +1,145 @@
+"""Preferences: what somebody would rather have, as a finite list of statements or as an oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal, TypeAlias
+
+from plausible.decisions.lotteries.lottery import Lottery
+from plausible.decisions.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
+from plausible.errors import InvalidArgument, shortened
+from plausible.variables.frozen import Frozen
+
+__all__ = ["Oracle", "PreferenceRelation", "Sign", "Statement", "StatementLike", "read_statements"]
+
+#: ">" the first is better, "<" the second is, "~" neither, ">=" and "<=" at least as good.
+Sign: TypeAlias = Literal[">", "<", "~", ">=", "<="]
+#: (first, second) ↦ above 0 if the first is preferred, below 0 if the second, 0 if neither; `None`: can't say.
+Oracle: TypeAlias = Callable[[Lottery, Lottery], float | None]
+#: A statement as people write it: (first, ">", second).
+StatementLike: TypeAlias = "Statement | tuple[Hashable, Sign, Hashable]"
+
+_FLIPPED: Mapping[str, Sign] = MappingProxyType({"<": ">", "<=": ">="})
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """Somebody says that one lottery is better than another, as good, or at least as good.
+
+    Examples
+    --------
+    >>> print(Statement(Lottery({"3M": 1.0}), ">", Lottery({"4M": 0.8, "0": 0.2})))
+    [3M: 1] > [4M: 0.8; 0: 0.2]
+    """
+
+    first: Lottery
+    sign: Literal[">", "~", ">="]
+    second: Lottery
+
+    def __str__(self) -> str:
+        return f"{self.first} {self.sign} {self.second}"
+
+
+def read_statements(statements: Iterable[StatementLike]) -> tuple[Statement, ...]:
+    """Statements, turned so that the better lottery comes first; outcomes stand for themselves for sure."""
+    return tuple(_read_statement(statement) for statement in statements)
+
+
+def _read_statement(statement: StatementLike) -> Statement:
+    if isinstance(statement, Statement):
+        return statement
+    if not isinstance(statement, tuple) or len(statement) != 3 or statement[1] not in (">", "<", "~", ">=", "<="):
+        raise InvalidArgument(
+            f"A preference is written (first, '>', second), with one of > < ~ >= <=; not {shortened(statement)}."
+        )
+    first, sign, second = Lottery.certain(statement[0]), statement[1], Lottery.certain(statement[2])
+    if sign in _FLIPPED:
+        first, sign, second = second, _FLIPPED[sign], first
+    return Statement(first, sign, second)  # type: ignore[arg-type]
+
+
+class PreferenceRelation(Frozen):
+    """Who is asked which of two lotteries is better: a finite list of statements, or an oracle that answers all.
+
+    Parameters
+    ----------
+    oracle
+        A function of two lotteries: above 0 if the first is preferred, below 0 if the second, 0 if neither, `None` if
+        they can't be compared.
+
+    Examples
+    --------
+    >>> asked = PreferenceRelation.from_statements([("tea", ">", "coffee"), ("coffee", "~", "milk")])
+    >>> asked.compare("coffee", "tea"), asked.compare("tea", "milk")
+    (-1, None)
+    >>> PreferenceRelation.from_utility({"tea": 2, "milk": 1}).compare("tea", "milk")
+    1
+    """
+
+    __slots__ = ("is_finite", "items", "oracle")
+
+    oracle: Oracle
+    #: The lotteries that statements are about; none for an oracle.
+    items: tuple[Lottery, ...]
+    #: Whether it knows only what was stated.
+    is_finite: bool
+
+    def __init__(self, oracle: Oracle) -> None:
+        self.oracle, self.items, self.is_finite = oracle, (), False
+
+    @classmethod
+    def from_statements(cls, statements: Iterable[StatementLike]) -> PreferenceRelation:
+        """Only what is stated, and that everything is as good as itself."""
+        signs: dict[tuple[Lottery, Lottery], int] = {}
+        for statement in read_statements(statements):
+            if statement.sign == ">=":
+                raise InvalidArgument(f"{statement}: say '>' or '~', or ask choice_consistency, which takes '>='.")
+            sign = 1 if statement.sign == ">" else 0
+            for pair, value in (
+                ((statement.first, statement.second), sign),
+                ((statement.second, statement.first), -sign),
+            ):
+                if signs.setdefault(pair, value) != value:
+                    raise InvalidArgument(f"{statement} contradicts an earlier statement on the same two lotteries.")
+        known = MappingProxyType(signs)
+        relation = object.__new__(cls)
+        relation.oracle = lambda first, second: 0 if first == second else known.get((first, second))
+        relation.items = tuple(dict.fromkeys(lottery for pair in signs for lottery in pair))
+        relation.is_finite = True
+        return relation
+
+    @classmethod
+    def from_utility(cls, utility: UtilityLike, tolerance: float = 1e-12) -> PreferenceRelation:
+        """That of somebody who maximises expected utility.
+
+        Parameters
+        ----------
+        utility
+            A mapping from outcomes, or a function of them.
+        tolerance
+            Differences up to this share of the mean of |U| are not felt.
+        """
+        value = read_utility(utility)
+
+        def size(outcome: Hashable) -> float:
+            return abs(utility_of(value, outcome))
+
+        def compare(first: Lottery, second: Lottery) -> float:
+            difference = first.expected_utility(value) - second.expected_utility(value)
+            room = tolerance * max(first.expected_utility(size), second.expected_utility(size))
+            return 0.0 if abs(difference) <= room else difference
+
+        return cls(compare)
+
+    def compare(self, first: Hashable, second: Hashable) -> int | None:
+        """1 if the first is preferred, -1 if the second, 0 if neither, `None` if that is not known."""
+        answer = self.oracle(Lottery.certain(first), Lottery.certain(second))
+        if answer is None:
+            return None
+        return (answer > 0) - (answer < 0)
+
+    def __repr__(self) -> str:
+        kind = f"{len(self.items)} lotteries" if self.is_finite else "an oracle"
+        return f"PreferenceRelation({kind})"

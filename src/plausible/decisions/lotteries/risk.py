@@ -1,0 +1,228 @@
+"""Attitudes to risk: classification, the Arrow-Pratt measure, certainty equivalents and premiums."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.decisions.lotteries.curves import Floats, UtilityCurve
+from plausible.decisions.lotteries.lottery import Lottery
+from plausible.errors import InvalidArgument
+
+__all__ = [
+    "Attitude",
+    "RiskAssessment",
+    "RiskInterval",
+    "RiskProfile",
+    "absolute_risk_aversion",
+    "assess_risk",
+    "certainty_equivalent",
+    "relative_risk_aversion",
+    "risk_attitude",
+    "risk_premium",
+    "small_stakes_premium",
+]
+
+Attitude: TypeAlias = Literal["averse", "neutral", "seeking", "mixed"]
+_ATTITUDES: tuple[Attitude, ...] = ("averse", "neutral", "seeking")
+
+
+@dataclass(frozen=True, slots=True)
+class RiskInterval:
+    """Amounts from low to high on which the attitude to risk is one.
+
+    >>> print(RiskInterval(0.0, 1000.0, "averse"))
+    averse from 0 to 1000
+    """
+
+    low: float
+    high: float
+    attitude: Attitude
+
+    def __str__(self) -> str:
+        return f"{self.attitude} from {self.low:.6g} to {self.high:.6g}"
+
+
+@dataclass(frozen=True, slots=True)
+class RiskProfile:
+    """The attitude to risk over a range.
+
+    Attributes
+    ----------
+    attitude
+        "averse", "neutral", "seeking", or "mixed" where it changes.
+    intervals
+        Where it is which, in order.
+    """
+
+    attitude: Attitude
+    intervals: tuple[RiskInterval, ...]
+
+    def __str__(self) -> str:
+        return "; ".join(map(str, self.intervals))
+
+
+def risk_attitude(curve: UtilityCurve, low: float, high: float, tolerance: float = 1e-9) -> RiskProfile:
+    """Whether a curve is concave (averse to risk), convex (seeking), linear (neutral), and where (section 22.2.2).
+
+    Families of one attitude know it. Else slopes of neighbouring chords are compared, at 257 amounts or at those of a
+    table, so a change is located to 1/256 of the range.
+
+    Parameters
+    ----------
+    curve
+        What amounts are worth.
+    low, high
+        The range to look at.
+    tolerance
+        Changes of slope up to this share of the steepest chord count as none.
+
+    Examples
+    --------
+    >>> from plausible.decisions.lotteries.curve_families import SShapedCurve
+    >>> print(risk_attitude(SShapedCurve(0.5, 0.5, 1.0), -100, 100))
+    seeking from -100 to 0; averse from 0 to 100
+    """
+    if not low < high:
+        raise InvalidArgument(f"low={low!r} must be less than high={high!r}.")
+    knots = curve.knots(curve._inside(low), curve._inside(high))
+    intervals = _intervals(knots, curve.bends(knots, tolerance))
+    kinds = {interval.attitude for interval in intervals}
+    return RiskProfile(intervals[0].attitude if len(kinds) == 1 else "mixed", intervals)
+
+
+def _intervals(knots: Floats, signs: NDArray[np.int64]) -> tuple[RiskInterval, ...]:
+    """Runs of the same bend, of which bend i is at the knot i + 1; each begins at the knot of its first bend."""
+    if signs.size == 0:
+        return (RiskInterval(float(knots[0]), float(knots[-1]), "neutral"),)
+    # A single straight knot between two opposite bends is a point of inflection, not a stretch of indifference to risk.
+    turns = np.flatnonzero((signs[1:-1] == 0) & (signs[:-2] * signs[2:] < 0)) + 1
+    signs[turns] = signs[turns + 1]
+    starts = [0, *(np.flatnonzero(np.diff(signs)) + 1).tolist()]
+    borders = [0, *(start + 1 for start in starts[1:]), knots.size - 1]
+    return tuple(
+        RiskInterval(float(knots[border]), float(knots[following]), _ATTITUDES[int(signs[start]) + 1])
+        for start, border, following in zip(starts, borders[:-1], borders[1:], strict=True)
+    )
+
+
+def absolute_risk_aversion(curve: UtilityCurve, amount: float) -> float:
+    """The Arrow-Pratt measure -U''(x) / U'(x).
+
+    >>> from plausible.decisions.lotteries.curve_families import ExponentialCurve
+    >>> absolute_risk_aversion(ExponentialCurve(0.5), 3.0)
+    0.5
+    """
+    return -curve.curvature(amount) / curve.slope(amount)
+
+
+def relative_risk_aversion(curve: UtilityCurve, amount: float) -> float:
+    """-x U''(x) / U'(x): one for a logarithm of the amount.
+
+    >>> from plausible.decisions.lotteries.curve_families import LogarithmicCurve
+    >>> relative_risk_aversion(LogarithmicCurve(), 7.0)
+    1.0
+    """
+    return amount * absolute_risk_aversion(curve, amount)
+
+
+def _positions(lottery: Hashable, wealth: float) -> Lottery:
+    """What is owned after each outcome."""
+    flat = Lottery.certain(lottery).flatten()
+    amounts: dict[Hashable, float] = {}
+    for outcome, probability in flat.items():
+        position = wealth + Lottery.certain(outcome).expectation()
+        amounts[position] = amounts.get(position, 0.0) + probability
+    return Lottery(amounts)
+
+
+def certainty_equivalent(curve: UtilityCurve, lottery: Lottery, wealth: float = 0.0) -> float:
+    """The sure amount that is as good as a lottery: U⁻¹(EU), less what is owned.
+
+    Parameters
+    ----------
+    curve
+        What amounts owned are worth.
+    lottery
+        Of amounts gained or lost.
+    wealth
+        What is owned before.
+
+    Examples
+    --------
+    >>> from plausible.decisions.lotteries.curves import TabulatedCurve
+    >>> round(certainty_equivalent(TabulatedCurve([0, 400, 1000], [0, 0.5, 1]), Lottery({1000: 0.5, 0: 0.5})), 6)
+    400.0
+    """
+    return curve.inverse(_positions(lottery, wealth).expected_utility(curve)) - wealth
+
+
+def risk_premium(curve: UtilityCurve, lottery: Lottery, wealth: float = 0.0) -> float:
+    """Mean minus certainty equivalent: what one would pay to be rid of the risk, or, below 0, to have it."""
+    return lottery.expectation() - certainty_equivalent(curve, lottery, wealth)
+
+
+def small_stakes_premium(curve: UtilityCurve, wealth: float, variance: float) -> float:
+    """Pratt's approximation of the premium, ½ variance · (-U''/U').
+
+    It is of second order in the stakes: for small ones every smooth curve is nearly neutral to risk.
+    """
+    if variance < 0:
+        raise InvalidArgument(f"variance={variance!r} is negative.")
+    return 0.5 * variance * absolute_risk_aversion(curve, wealth)
+
+
+@dataclass(frozen=True, slots=True)
+class RiskAssessment:
+    """What a lottery of amounts is worth to somebody.
+
+    Attributes
+    ----------
+    mean
+        Of the amounts.
+    expected_utility
+        Of what is owned after.
+    certainty_equivalent
+        The sure amount that is as good.
+    premium
+        mean - certainty equivalent.
+    attitude
+        Towards this lottery.
+    """
+
+    mean: float
+    expected_utility: float
+    certainty_equivalent: float
+    premium: float
+    attitude: Attitude
+
+    def __str__(self) -> str:
+        return (
+            f"mean {self.mean:.6g}, as good as {self.certainty_equivalent:.6g} for sure: "
+            f"risk premium {self.premium:.6g} ({self.attitude})"
+        )
+
+
+def assess_risk(curve: UtilityCurve, lottery: Lottery, wealth: float = 0.0) -> RiskAssessment:
+    """Mean, expected utility, certainty equivalent and premium of a lottery.
+
+    Parameters
+    ----------
+    curve, lottery, wealth
+        As for `certainty_equivalent`.
+
+    Examples
+    --------
+    >>> from plausible.decisions.lotteries.curves import TabulatedCurve
+    >>> print(assess_risk(TabulatedCurve([0, 400, 1000], [0, 0.5, 1]), Lottery({1000: 0.5, 0: 0.5})))
+    mean 500, as good as 400 for sure: risk premium 100 (averse)
+    """
+    mean, sure = lottery.expectation(), certainty_equivalent(curve, lottery, wealth)
+    premium, room = mean - sure, 1e-9 * max(abs(mean), abs(sure), abs(wealth), math.ulp(1.0))
+    attitude: Attitude = "neutral" if abs(premium) <= room else ("averse" if premium > 0 else "seeking")
+    return RiskAssessment(mean, _positions(lottery, wealth).expected_utility(curve), sure, premium, attitude)

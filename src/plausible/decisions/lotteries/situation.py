@@ -1,0 +1,140 @@
+"""Decision situations: actions, what each may lead to, and what that is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.decisions.lotteries.lottery import Lottery
+from plausible.decisions.lotteries.outcome_utilities import UtilityLike
+from plausible.errors import InvalidArgument, suggestion
+from plausible.factors.display import TextTable, format_number
+from plausible.variables.frozen import Frozen
+
+__all__ = ["ActionRanking", "DecisionSituation"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class ActionRanking:
+    """Actions by expected utility, best first.
+
+    Attributes
+    ----------
+    expected_utilities
+        Of each action, in falling order.
+    best
+        Those that no other beats by more than the tolerance: several, if they tie.
+
+    Examples
+    --------
+    >>> print(ActionRanking({"found": 2.0, "skip": 0.0}, ("found",)))
+    action | expected utility | short of the best
+    -------+------------------+------------------
+    found  |                2 |                 0
+    skip   |                0 |                 2
+    """
+
+    expected_utilities: Mapping[Hashable, float]
+    best: tuple[Hashable, ...]
+
+    @property
+    def action(self) -> Hashable:
+        """The best action; the first listed, where several tie."""
+        return self.best[0]
+
+    @property
+    def expected_utility(self) -> float:
+        """That of the best action."""
+        return next(iter(self.expected_utilities.values()))
+
+    def __str__(self) -> str:
+        top = self.expected_utility
+        rows = tuple(
+            (str(action), format_number(value), format_number(top - value))
+            for action, value in self.expected_utilities.items()
+        )
+        return str(TextTable(("action", "expected utility", "short of the best"), rows, 1))
+
+
+class DecisionSituation(Frozen):
+    """Actions, the lottery over outcomes that each leads to, and the utility of outcomes (definition 22.2).
+
+    A rational agent takes an action of greatest expected utility, EU(a) = Σ π_a(o) U(o).
+
+    Parameters
+    ----------
+    actions
+        The lottery of each action; an outcome stands for itself for sure. Actions may be whole strategies.
+    utility
+        A mapping from outcomes, or a function of them.
+
+    Examples
+    --------
+    >>> market = {"poor": 0.5, "fair": 0.3, "great": 0.2}
+    >>> venture = DecisionSituation({"found": Lottery(market), "skip": "nothing"},
+    ...                             {"poor": -7, "fair": 5, "great": 20, "nothing": 0})
+    >>> venture.rank().action, round(venture.rank().expected_utility, 9)
+    ('found', 2.0)
+    """
+
+    __slots__ = ("actions", "utility")
+
+    actions: Mapping[Hashable, Lottery]
+    utility: UtilityLike
+
+    def __init__(self, actions: Mapping[Hashable, Hashable], utility: UtilityLike) -> None:
+        if not actions:
+            raise InvalidArgument("A decision situation needs an action to choose: actions={'skip': ...}.")
+        self.actions = MappingProxyType({action: Lottery.certain(given) for action, given in actions.items()})
+        self.utility = utility
+
+    @property
+    def outcomes(self) -> tuple[Hashable, ...]:
+        """All final outcomes that some action may lead to, in order of appearance."""
+        seen: dict[Hashable, None] = {}
+        for lottery in self.actions.values():
+            seen |= dict.fromkeys(lottery.flatten().support)
+        return tuple(seen)
+
+    @property
+    def outcome_model(self) -> Floats:
+        """Actions × outcomes: π_a(o)."""
+        chances = [lottery.final_probabilities() for lottery in self.actions.values()]
+        return np.array([[row.get(outcome, 0.0) for outcome in self.outcomes] for row in chances])
+
+    def expected_utility(self, action: Hashable) -> float:
+        """EU of one action."""
+        if action not in self.actions:
+            raise InvalidArgument(f"{action!r} is not an action here.{suggestion(action, self.actions)}")
+        return self.actions[action].expected_utility(self.utility)
+
+    def rank(self, tolerance: float = 1e-9) -> ActionRanking:
+        """All actions by expected utility, and which are best.
+
+        Parameters
+        ----------
+        tolerance
+            Actions that fall short of the best by no more, relative to the greatest |EU|, tie with it.
+        """
+        values = {action: lottery.expected_utility(self.utility) for action, lottery in self.actions.items()}
+        ordered = dict(sorted(values.items(), key=lambda item: -item[1]))
+        top = max(values.values())
+        room = tolerance * max(map(abs, values.values()))
+        return ActionRanking(MappingProxyType(ordered), tuple(a for a, value in values.items() if value >= top - room))
+
+    def with_utility(self, utility: UtilityLike) -> DecisionSituation:
+        """The same actions for somebody with other tastes."""
+        return DecisionSituation(self.actions, utility)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by the constructor: a mapping proxy can't be pickled."""
+        return DecisionSituation, (dict(self.actions), self.utility)
+
+    def __repr__(self) -> str:
+        return f"DecisionSituation({list(self.actions)!r})"

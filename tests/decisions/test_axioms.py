@@ -1,0 +1,240 @@
+"""Preferences, the axioms of rationality, and utilities made from preferences."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from plausible.decisions.elicitation.weighting import PrelecWeighting, rank_dependent_utility
+from plausible.decisions.lotteries.axioms import check_axioms
+from plausible.decisions.lotteries.cycles import preference_cycles
+from plausible.decisions.lotteries.indifference import indifference_probability, utility_from_preferences
+from plausible.decisions.lotteries.lottery import Lottery
+from plausible.decisions.lotteries.preferences import PreferenceRelation
+from plausible.errors import InvalidArgument
+
+
+def random_utilities(rng, size):
+    return dict(zip("abcdefgh"[:size], rng.normal(size=size).tolist(), strict=True))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_maximisers_of_expected_utility_break_no_axiom(seed):
+    """All six hold on lotteries, nested ones too, and every axiom is checked."""
+    rng = np.random.default_rng(seed)
+    utility = random_utilities(rng, 4)
+    items = [*utility, Lottery({"a": 0.3, "b": 0.7}), Lottery({"c": 0.5, Lottery({"a": 0.5, "d": 0.5}): 0.5})]
+    report = check_axioms(PreferenceRelation.from_utility(utility), items)
+    assert report.is_rational, str(report)
+    assert all(number > 0 for number in report.num_checks.values())
+    for found in report.indifferences:
+        best, item, worst = (thing.expected_utility(utility) for thing in (found.best, found.item, found.worst))
+        assert found.probability == pytest.approx((item - worst) / (best - worst), abs=1e-5)
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e9])
+def test_units_of_utility_do_not_matter(scale):
+    """The same preferences in tiny and huge units, with a large offset, break nothing."""
+    utility = {"a": 0.0, "b": 0.31 * scale, "c": scale, "d": -2 * scale}
+    assert check_axioms(PreferenceRelation.from_utility(utility), utility).is_rational
+
+
+def test_constant_utility_is_rational():
+    """Indifference to everything breaks nothing."""
+    assert check_axioms(PreferenceRelation.from_utility(lambda _: 1.0), "abc").is_rational
+
+
+@pytest.mark.parametrize("size", [3, 4, 5])
+def test_cycles_are_found_and_shortest(size):
+    """A ring of strict preferences is one cycle through all."""
+    ring = [(str(i), ">", str((i + 1) % size)) for i in range(size)]
+    report = check_axioms(PreferenceRelation.from_statements(ring))
+    cycles = [found for found in report.violations if found.axiom == "transitivity"]
+    assert len(cycles) == 1
+    assert len(cycles[0].witness) == size
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_cycles_exist_just_if_no_order_agrees(seed):
+    """Against all weak orders of four places."""
+    rng = np.random.default_rng(seed)
+    signs = {}
+    for first in range(4):
+        for second in range(first):
+            sign = int(rng.integers(-1, 2))
+            if rng.random() < 0.8:
+                signs[first, second], signs[second, first] = sign, -sign
+    levels = {tuple(level) for level in np.ndindex(4, 4, 4, 4)}
+    agrees = any(all(np.sign(level[a] - level[b]) == sign for (a, b), sign in signs.items()) for level in levels)
+    assert bool(preference_cycles(signs, 4)) != agrees
+
+
+def test_indifference_in_a_cycle_counts():
+    """a ~ b ~ c and a > c is no order."""
+    told = PreferenceRelation.from_statements([("a", "~", "b"), ("b", "~", "c"), ("a", ">", "c")])
+    assert check_axioms(told).violated() == ("transitivity",)
+
+
+def test_what_is_not_stated_is_not_comparable():
+    """The pair is the witness."""
+    told = PreferenceRelation.from_statements([("a", ">", "b"), ("b", ">", "c")])
+    report = check_axioms(told)
+    assert report.violated() == ("orderability",)
+    assert report.violations[0].witness == (Lottery.certain("a"), Lottery.certain("c"))
+
+
+def test_answers_that_depend_on_the_order_of_asking_break_orderability():
+    """Whoever always takes the first thing has no preference."""
+    report = check_axioms(PreferenceRelation(lambda first, second: 1.0), "ab")
+    assert "orderability" in report.violated()
+    assert "other way round" in str(report)
+
+
+def lexicographic(first, second):
+    """Any chance of heaven decides; expected cash only breaks ties."""
+    for utility in ({"heaven": 1, "cash": 0, "none": 0}, {"heaven": 0, "cash": 1, "none": 0}):
+        gap = first.expected_utility(utility) - second.expected_utility(utility)
+        if abs(gap) > 1e-15:
+            return gap
+    return 0
+
+
+def test_infinitely_better_outcomes_break_continuity():
+    """No chance of the one is small enough to be as good as the other for sure; the triple is the witness."""
+    report = check_axioms(PreferenceRelation(lexicographic), ["heaven", "cash", "none"])
+    assert report.violated() == ("continuity",)
+    assert report.violations[0].witness == tuple(map(Lottery.certain, ["heaven", "cash", "none"]))
+    assert "infinitely better" in report.violations[0].reason
+
+    def hell(first, second):
+        flipped = {"none": "heaven", "heaven": "none", "cash": "cash"}
+        turned = [Lottery({flipped[o]: p for o, p in each.flatten().items()}) for each in (first, second)]
+        return lexicographic(turned[1], turned[0])
+
+    report = check_axioms(PreferenceRelation(hell), ["heaven", "cash", "none"])
+    assert "infinitely worse" in str(report)
+
+
+def test_monotonicity_is_strict_only_for_a_greater_chance():
+    """T7: equal chances must be as good, which an oracle without ties for strict preferences breaks."""
+
+    def restless(first, second):
+        gap = first.expected_utility({"a": 1, "b": 0}) - second.expected_utility({"a": 1, "b": 0})
+        return gap if gap else (1 if len(first.support) == 2 else 0)
+
+    report = check_axioms(PreferenceRelation(restless), "ab")
+    assert "monotonicity" in report.violated()
+    assert any(found.witness[0] == found.witness[1] for found in report.violations if found.axiom == "monotonicity")
+
+
+def test_liking_certainty_breaks_monotonicity():
+    """A bonus for sure things: a sure b may beat a small chance of the better a."""
+
+    def timid(first, second):
+        worth = [x.expected_utility({"a": 1, "b": 0}) + 0.2 * (len(x.support) == 1) for x in (first, second)]
+        return worth[0] - worth[1]
+
+    assert "monotonicity" in check_axioms(PreferenceRelation(timid), "ab").violated()
+
+
+def test_weighing_probabilities_breaks_substitutability():
+    """The paradox of Allais is a violation of it, found between 3M for sure and a gamble on 4M."""
+    utility = {"0": 0.0, "3M": 10.0, "4M": 12.0}
+    weigh = PrelecWeighting(0.5)
+
+    def compare(first, second):
+        gap = rank_dependent_utility(first, utility, weigh) - rank_dependent_utility(second, utility, weigh)
+        return 0.0 if abs(gap) < 1e-12 else gap
+
+    report = check_axioms(PreferenceRelation(compare), ["3M", Lottery({"4M": 0.8, "0": 0.2}), "0"])
+    assert "substitutability" in report.violated()
+    assert "transitivity" not in report.violated()
+
+
+def test_enjoying_stages_breaks_decomposability():
+    """Who likes the suspense of two draws prefers the nested form."""
+
+    def playful(first, second):
+        worth = [x.expected_utility({"a": 2, "b": 1, "c": 0}) + 0.01 * x.is_compound for x in (first, second)]
+        return worth[0] - worth[1]
+
+    report = check_axioms(PreferenceRelation(playful), "abc")
+    assert report.violated() == ("decomposability",)
+    first, second = report.violations[0].witness
+    assert first.is_close(second)
+
+
+def test_stated_mixtures_are_checked():
+    """Statements on nested lotteries are checked against each other."""
+    nested = Lottery({Lottery({"a": 0.5, "b": 0.5}): 1.0})
+    told = PreferenceRelation.from_statements([(nested, ">", nested.flatten())])
+    assert "decomposability" in check_axioms(told).violated()
+
+
+def test_group_votes_break_transitivity():
+    """Three rational voters, a majority in a circle (Condorcet)."""
+    orders = ["abc", "bca", "cab"]
+
+    def majority(first, second):
+        (one,), (other,) = first.support, second.support
+        return sum(np.sign(order.index(other) - order.index(one)) for order in orders)
+
+    told = [(a, ">", b) for a, b in permutations("abc", 2) if majority(Lottery.certain(a), Lottery.certain(b)) > 0]
+    assert check_axioms(PreferenceRelation.from_statements(told)).violated() == ("transitivity",)
+
+
+def test_standard_gambles_return_the_rescaled_utility():
+    """(U + 7) / 27 for the entrepreneur: 0.259259 and 0.444444 (W2)."""
+    utility = {"o0": 0, "o1": -7, "o2": 5, "o3": 20}
+    found = utility_from_preferences(PreferenceRelation.from_utility(utility), utility)
+    assert (found.worst, found.best) == ("o1", "o3")
+    assert found.utility["o0"] == pytest.approx(0.259259, abs=2e-6)
+    assert found.utility["o2"] == pytest.approx(0.444444, abs=2e-6)
+    assert found.utility["o1"] == 0
+    assert found.utility["o3"] == 1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_constructed_utilities_order_all_lotteries(seed):
+    """The order of the relation, on random nested lotteries (theorem 22.1)."""
+    rng = np.random.default_rng(seed)
+    utility = random_utilities(rng, 5)
+    relation = PreferenceRelation.from_utility(utility)
+    found = utility_from_preferences(relation, utility, tolerance=1e-9).utility
+    for _ in range(40):
+        flat = [Lottery(dict(zip(utility, rng.dirichlet(np.ones(5)).tolist(), strict=True))) for _ in range(3)]
+        first, second = Lottery({flat[0]: 0.4, flat[1]: 0.6}), flat[2]
+        gap = first.expected_utility(found) - second.expected_utility(found)
+        if abs(gap) > 1e-6:
+            assert relation.compare(first, second) == np.sign(gap)
+
+
+def test_construction_handles_ties_and_single_outcomes():
+    """Outcomes as good as an anchor get its utility."""
+    relation = PreferenceRelation.from_utility({"a": 1, "b": 1, "c": 0, "d": 0})
+    assert dict(utility_from_preferences(relation, "abcd").utility) == {"a": 1.0, "b": 1.0, "c": 0.0, "d": 0.0}
+    assert dict(utility_from_preferences(relation, "a").utility) == {"a": 0.0}
+    assert dict(utility_from_preferences(relation, "ab").utility) == {"a": 0.0, "b": 0.0}
+    with pytest.raises(InvalidArgument, match="infinitely"):
+        utility_from_preferences(PreferenceRelation(lexicographic), ["heaven", "cash", "none"])
+
+
+def test_number_of_questions_is_logarithmic():
+    """log₂(1/ε) comparisons for an irrational utility."""
+    relation = PreferenceRelation.from_utility({"a": 0, "b": 2**-0.5, "c": 1}, tolerance=0.0)
+    for power in (4, 8, 12):
+        found = indifference_probability(relation, "b", "a", "c", tolerance=2.0**-power)
+        assert found.num_questions == power
+        assert abs(found.probability - 2**-0.5) <= 2.0**-power
+
+
+def test_contradicting_statements_are_refused():
+    """The same two lotteries both ways."""
+    with pytest.raises(InvalidArgument, match="contradicts"):
+        PreferenceRelation.from_statements([("a", ">", "b"), ("b", ">", "a")])
+    with pytest.raises(InvalidArgument, match="written"):
+        PreferenceRelation.from_statements([("a", "better", "b")])
+    with pytest.raises(InvalidArgument, match="nothing to ask"):
+        check_axioms(PreferenceRelation.from_utility({}))

@@ -1,0 +1,93 @@
+"""Regret: minimax, and preferences that mind it."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from plausible.decisions.lotteries.lottery import Lottery
+from plausible.decisions.lotteries.regret import minimax_regret, minimax_utility_regret, regret_preferences
+from plausible.decisions.lotteries.situation import DecisionSituation
+from plausible.errors import InvalidArgument
+
+
+def payoffs(table):
+    return {f"a{i}": {f"s{j}": value for j, value in enumerate(row)} for i, row in enumerate(table.tolist())}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_minimax_regret_equals_enumeration(seed):
+    """The action of least greatest shortfall; mixing never does worse, and no mixture of a grid does better."""
+    rng = np.random.default_rng(seed)
+    table = rng.integers(-5, 6, (3, 4)).astype(float)
+    found = minimax_regret(payoffs(table), may_mix=True)
+    direct = [max(table[:, s].max() - table[a, s] for s in range(4)) for a in range(3)]
+    assert list(found.greatest_regret.values()) == direct
+    assert found.action == f"a{int(np.argmin(direct))}"
+    assert found.mixed_regret <= min(direct) + 1e-9
+    regrets = table.max(axis=0) - table
+    grid = [np.array(w) / 12 for w in np.ndindex(13, 13, 13) if sum(w) == 12]
+    assert found.mixed_regret <= min((w @ regrets).max() for w in grid) + 1e-9
+    weights = np.array(list(found.weights.values()))
+    assert weights.sum() == pytest.approx(1)
+    assert (weights @ regrets).max() == pytest.approx(found.mixed_regret)
+
+
+def test_minimax_differs_from_expected_utility():
+    """Founding has the least regret for the entrepreneur; a dominated action never wins."""
+    stakes = {"found": {"poor": -7, "great": 20}, "skip": {"poor": 0, "great": 0}, "burn": {"poor": -9, "great": -9}}
+    assert minimax_regret(stakes).action == "found"
+    assert "greatest" in str(minimax_regret(stakes))
+
+
+def test_regret_over_utility_functions():
+    """The action that is never far from the best under any of the tastes."""
+    situation = DecisionSituation({"x": "a", "y": "b", "mix": Lottery({"a": 0.5, "b": 0.5})}, {})
+    found = minimax_utility_regret(situation, [{"a": 1, "b": 0}, {"a": 0, "b": 1}])
+    assert found.action == "mix"
+    assert dict(found.greatest_regret) == {"x": 1, "y": 1, "mix": 0.5}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_linear_weights_give_expected_utility(seed):
+    """Then advantages are differences of EU and nothing goes in a circle."""
+    rng = np.random.default_rng(seed)
+    table, chances = rng.normal(size=(4, 3)), rng.dirichlet(np.ones(3))
+    found = regret_preferences(payoffs(table), dict(zip(["s0", "s1", "s2"], chances, strict=True)), weight=abs)
+    values = table @ chances
+    assert found.advantages == pytest.approx(values[:, None] - values[None, :])
+    assert found.cycles == ()
+    assert found.undominated == (f"a{int(values.argmax())}",)
+
+
+def test_regret_explains_tickets_and_insurance():
+    """The same person buys an unfair ticket and an unfair insurance; expected utility refuses both."""
+    ticket = {"buy": {"rare": 999.0, "usual": -1.0}, "none": {"rare": 0.0, "usual": 0.0}}
+    insurance = {"insure": {"rare": -1.0, "usual": -1.0}, "none": {"rare": -999.0, "usual": 0.0}}
+    chances = {"rare": 0.0008, "usual": 0.9992}
+    for stakes, bought in ((ticket, "buy"), (insurance, "insure")):
+        assert regret_preferences(stakes, chances).undominated == (bought,)
+        assert regret_preferences(stakes, chances, weight=abs).undominated == ("none",)
+
+
+def test_regret_may_go_in_circles():
+    """Rotated payoffs: every action is beaten by the next, so none is undominated."""
+    table = np.array([[1.0, 2.0, 3.0], [2.0, 3.0, 1.0], [3.0, 1.0, 2.0]])
+    found = regret_preferences(payoffs(table), {"s0": 1 / 3, "s1": 1 / 3, "s2": 1 / 3})
+    assert len(found.cycles) == 1
+    assert found.undominated == ()
+    assert any(found.cycles[0] == order for order in permutations(["a0", "a1", "a2"]))
+    assert "cycle" in str(found)
+    assert found.advantages == pytest.approx(-found.advantages.T)
+
+
+def test_incomplete_payoffs_are_refused():
+    """Each action needs each state, and the states their probabilities."""
+    with pytest.raises(InvalidArgument, match="'b'"):
+        minimax_regret({"a": {"s": 1}, "b": {"t": 1}})
+    with pytest.raises(InvalidArgument, match="actions and states"):
+        minimax_regret({})
+    with pytest.raises(InvalidArgument, match="sum to"):
+        regret_preferences({"a": {"s": 1, "t": 2}}, {"s": 0.5, "t": 0.1})
