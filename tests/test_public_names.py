@@ -13,7 +13,7 @@ import pytest
 
 import plausible
 
-LAZY_ROOMS = ["inference", "learn", "causal", "examples"]
+LAZY_ROOMS = ["inference", "learn", "causal", "decisions", "examples"]
 PUBLIC = [name for name in plausible.__all__ if name != "__version__"]
 HEAVY = ["numba", "scipy.stats", "pandas", "matplotlib", "networkx", "xarray", "typer", "rich", "polars"]
 

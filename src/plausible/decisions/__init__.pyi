@@ -1,5 +1,35 @@
 # Which file has which name of this room: see plausible.lazy_names.
 from plausible.decisions.allowed_actions import with_allowed_actions as with_allowed_actions
+from plausible.decisions.attributes.additive import AdditiveIndependence as AdditiveIndependence
+from plausible.decisions.attributes.additive import additive_independence as additive_independence
+from plausible.decisions.attributes.additive import (
+    conditional_additive_independence as conditional_additive_independence,
+)
+from plausible.decisions.attributes.additive_utility import AdditiveUtility as AdditiveUtility
+from plausible.decisions.attributes.diagnosis import DiagnosisUtility as DiagnosisUtility
+from plausible.decisions.attributes.diagnosis import MixedScale as MixedScale
+from plausible.decisions.attributes.fitting import UtilityFit as UtilityFit
+from plausible.decisions.attributes.fitting import fit_additive_utility as fit_additive_utility
+from plausible.decisions.attributes.generalized import (
+    GeneralizedAdditiveIndependence as GeneralizedAdditiveIndependence,
+)
+from plausible.decisions.attributes.generalized import canonical_decomposition as canonical_decomposition
+from plausible.decisions.attributes.generalized import compare_lotteries as compare_lotteries
+from plausible.decisions.attributes.generalized import (
+    generalized_additive_independence as generalized_additive_independence,
+)
+from plausible.decisions.attributes.maps import CAIMap as CAIMap
+from plausible.decisions.attributes.maps import cai_map as cai_map
+from plausible.decisions.attributes.multilinear import MultilinearForm as MultilinearForm
+from plausible.decisions.attributes.multilinear import multilinear_form as multilinear_form
+from plausible.decisions.attributes.preferential import ConditionalPreference as ConditionalPreference
+from plausible.decisions.attributes.preferential import PreferentialIndependence as PreferentialIndependence
+from plausible.decisions.attributes.preferential import conditional_preference as conditional_preference
+from plausible.decisions.attributes.preferential import preferential_independence as preferential_independence
+from plausible.decisions.attributes.product_forms import MutualUtilityIndependence as MutualUtilityIndependence
+from plausible.decisions.attributes.product_forms import mutual_utility_independence as mutual_utility_independence
+from plausible.decisions.attributes.utility_independence import UtilityIndependence as UtilityIndependence
+from plausible.decisions.attributes.utility_independence import utility_independence as utility_independence
 from plausible.decisions.counting import StrategyCount as StrategyCount
 from plausible.decisions.counting import count_strategies as count_strategies
 from plausible.decisions.counting import impossible_information as impossible_information
@@ -98,6 +128,23 @@ from plausible.decisions.lotteries.situation import DecisionSituation as Decisio
 from plausible.decisions.observation import with_optional_observation as with_optional_observation
 from plausible.decisions.parts import Decision as Decision
 from plausible.decisions.parts import Utility as Utility
+from plausible.decisions.populations.choice_constraints import RationalizedChoices as RationalizedChoices
+from plausible.decisions.populations.choice_constraints import rationalize_choices as rationalize_choices
+from plausible.decisions.populations.choice_tables import ObservedChoices as ObservedChoices
+from plausible.decisions.populations.choices import ChoiceModel as ChoiceModel
+from plausible.decisions.populations.choices import fit_choices as fit_choices
+from plausible.decisions.populations.em import PopulationStops as PopulationStops
+from plausible.decisions.populations.population import UtilityMixture as UtilityMixture
+from plausible.decisions.populations.population import UtilityPopulation as UtilityPopulation
+from plausible.decisions.populations.population import fit_population as fit_population
+from plausible.decisions.populations.population import fit_population_mixture as fit_population_mixture
+from plausible.decisions.populations.selection import DecompositionPrior as DecompositionPrior
+from plausible.decisions.populations.selection import DecompositionScores as DecompositionScores
+from plausible.decisions.populations.selection import DecompositionSearch as DecompositionSearch
+from plausible.decisions.populations.selection import score_decompositions as score_decompositions
+from plausible.decisions.populations.selection import search_decomposition as search_decomposition
+from plausible.decisions.populations.users import MixedUserUtility as MixedUserUtility
+from plausible.decisions.populations.users import UserUtility as UserUtility
 from plausible.decisions.recall import Recall as Recall
 from plausible.decisions.recall import check_recall as check_recall
 from plausible.decisions.recall import new_information as new_information

@@ -11,3 +11,4 @@ from plausible.examples.library import Example as Example
 from plausible.examples.library import get as get
 from plausible.examples.library import load as load
 from plausible.examples.library import names as names
+from plausible.examples.prenatal import prenatal_utility as prenatal_utility

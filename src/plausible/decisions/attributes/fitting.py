@@ -1,0 +1,134 @@
+"""A decomposed utility from elicited values of whole outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible.data.columns import encode_columns
+from plausible.decisions.attributes.additive_utility import AdditiveUtility
+from plausible.decisions.attributes.outcome_tables import Floats, Names
+from plausible.decisions.attributes.scope_sets import UtilityBasis, utility_basis
+from plausible.errors import InvalidArgument
+from plausible.factors.alignment import read_scope
+from plausible.variables import State, Variable
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame
+
+__all__ = ["Attributes", "UtilityFit", "fit_additive_utility", "outcome_rows"]
+
+#: Variables, or a mapping from names to states.
+Attributes = Iterable[Variable] | Mapping[str, Iterable[State] | int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UtilityFit:
+    """A decomposed utility fitted to answers.
+
+    Attributes
+    ----------
+    utility
+        The sum of parts with the least weighted squares of residuals; of several, the one of least norm.
+    residuals
+        Answer less fit, for each outcome.
+    num_identified
+        How many free parameters the answers determine.
+    unidentified
+        Orthogonal directions in which the utility can be changed without a change of any fitted answer: what to ask
+        about next. Empty where the answers determine the utility.
+    """
+
+    utility: AdditiveUtility
+    residuals: Floats
+    num_identified: int
+    unidentified: tuple[AdditiveUtility, ...]
+
+    @property
+    def root_mean_square(self) -> float:
+        """The root of the mean square of the residuals."""
+        return float(np.sqrt(np.mean(self.residuals**2)))
+
+    @property
+    def num_free_parameters(self) -> int:
+        """The number of free parameters of the decomposition."""
+        return self.num_identified + len(self.unidentified)
+
+    def is_determined(self, outcome: Mapping[str, State], tolerance: float = 1e-9) -> bool:
+        """Whether the answers determine the utility of an outcome."""
+        return all(abs(direction[outcome]) <= tolerance for direction in self.unidentified)
+
+    def __str__(self) -> str:
+        known = f"{self.num_identified} of {self.num_free_parameters} free parameters"
+        return f"{self.utility!r}: {known} from {len(self.residuals)} answers, residuals {self.root_mean_square:.3g}"
+
+
+def fit_additive_utility(
+    outcomes: IntoDataFrame | Mapping[str, Sequence[Any]],
+    values: npt.ArrayLike,
+    scopes: Iterable[Names],
+    attributes: Attributes,
+    weights: npt.ArrayLike | None = None,
+) -> UtilityFit:
+    """Least squares of a sum Σ_i U_i(Z_i) to the elicited utilities of whole outcomes.
+
+    Parameters
+    ----------
+    outcomes
+        A row for each answer, a column for each attribute.
+    values
+        The answers.
+    scopes
+        Z_i: names, or lists of names.
+    attributes
+        All attributes with their states.
+    weights
+        How much each answer counts: the inverse of its variance. One each where left out.
+
+    Notes
+    -----
+    A singular value decomposition of answers × free parameters.
+
+    Examples
+    --------
+    >>> asked = {"pay": ["low", "high", "low", "high"], "place": ["here", "here", "there", "there"]}
+    >>> states = {"pay": ["low", "high"], "place": ["here", "there"]}
+    >>> fit = fit_additive_utility(asked, [0.0, 6.0, 1.0, 8.0], ["pay", "place"], states)
+    >>> fit.residuals.round(9)
+    array([ 0.25, -0.25, -0.25,  0.25])
+    >>> few = fit_additive_utility({name: asked[name][:2] for name in asked}, [0.0, 6.0], ["pay", "place"], states)
+    >>> few.num_identified, few.is_determined({"pay": "high", "place": "there"})
+    (2, False)
+    """
+    basis = utility_basis(read_scope(attributes), scopes)
+    design = outcome_rows(basis, outcomes)
+    answers = _numbers(values, len(design), "answer")
+    spread = np.sqrt(_numbers(np.ones(len(design)) if weights is None else weights, len(design), "weight"))
+    left, singular, right = np.linalg.svd(design * spread[:, None], full_matrices=True)
+    rank = int((singular > 1e-10 * max(1e-300, singular.max(initial=0.0))).sum())
+    coordinates = right[:rank].T @ ((left.T[:rank] @ (answers * spread)) / singular[:rank])
+    directions = tuple(_utility(basis, direction) for direction in right[rank:])
+    return UtilityFit(_utility(basis, coordinates), answers - design @ coordinates, rank, directions)
+
+
+def outcome_rows(basis: UtilityBasis, outcomes: IntoDataFrame | Mapping[str, Sequence[Any]]) -> Floats:
+    """For each row of a frame of outcomes the vector b with U(outcome) = b · θ."""
+    columns = encode_columns(outcomes, {variable.name: variable for variable in basis.variables})
+    return basis.rows(columns, len(next(iter(columns.values()), ())))
+
+
+def _utility(basis: UtilityBasis, coordinates: Floats) -> AdditiveUtility:
+    return AdditiveUtility(basis.parts(coordinates), variables=basis.variables)
+
+
+def _numbers(values: npt.ArrayLike, length: int, what: str) -> Floats:
+    array = np.asarray(values, dtype=np.float64)
+    if array.shape != (length,):
+        raise InvalidArgument(f"Each of the {length} outcomes needs one {what}; there are {array.shape}.")
+    if not np.isfinite(array).all() or (what == "weight" and (array < 0).any()):
+        raise InvalidArgument(f"One {what} is not finite, or is a negative weight: leave that outcome out.")
+    return array

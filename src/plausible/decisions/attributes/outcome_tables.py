@@ -1,0 +1,106 @@
+"""Utility functions as tables: checks, sides, slices, and what counts as zero."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.errors import InvalidArgument, InvalidFactor, UnknownVariable
+from plausible.factors import Factor
+from plausible.factors.alignment import Scope, assignment_at, num_entries
+from plausible.variables import Assignment, State, Variable
+
+__all__ = [
+    "Floats",
+    "Names",
+    "TwoSides",
+    "check_utility",
+    "names_of",
+    "partition_of",
+    "read_reference",
+    "slack",
+    "two_sides",
+]
+
+Floats: TypeAlias = NDArray[np.float64]
+#: One attribute or several, by name.
+Names: TypeAlias = str | Iterable[str]
+
+
+class TwoSides(NamedTuple):
+    """A utility as a matrix: a row for each assignment to X, a column for each assignment to the other attributes Y."""
+
+    table: Floats
+    x: Scope
+    y: Scope
+
+    def row(self, number: int) -> Assignment:
+        """The assignment to X of a row."""
+        return assignment_at(self.x, number)
+
+    def column(self, number: int) -> Assignment:
+        """The assignment to Y of a column."""
+        return assignment_at(self.y, number)
+
+
+def check_utility(utility: Factor) -> None:
+    """Refuse what is no table of finite numbers."""
+    if not isinstance(utility, Factor):
+        raise InvalidArgument(
+            f"A utility over attributes is a Factor, not {type(utility).__name__}; an additive one has it as .table()."
+        )
+    if not np.isfinite(utility.flat).all():
+        worst = int(np.argmin(np.isfinite(utility.flat)))
+        raise InvalidFactor(f"The utility is not finite at {dict(assignment_at(utility.scope, worst))!r}.")
+
+
+def slack(utility: Factor, tolerance: float) -> float:
+    """What counts as zero: `tolerance` times the range of the utility, and never less than what rounding leaves."""
+    if not 0 <= tolerance < 1:
+        raise InvalidArgument(f"tolerance={tolerance!r} is a share of the range of the utility: from 0 to below 1.")
+    largest = max(abs(utility.max()), abs(utility.min()))
+    return tolerance * (utility.max() - utility.min()) + 64 * float(np.finfo(float).eps) * largest
+
+
+def names_of(names: Names, utility: Factor) -> tuple[str, ...]:
+    """Names of attributes of the utility, each once."""
+    listed = tuple(dict.fromkeys((names,) if isinstance(names, str) else names))
+    for name in listed:
+        if name not in utility.names:
+            raise UnknownVariable.named(name, utility.names, "this utility")
+    return listed
+
+
+def two_sides(utility: Factor, names: Names) -> TwoSides:
+    """The matrix of a utility with the named attributes as rows and all others as columns."""
+    check_utility(utility)
+    rows = names_of(names, utility)
+    columns = tuple(name for name in utility.names if name not in rows)
+    x, y = (tuple(utility.variable(name) for name in side) for side in (rows, columns))
+    return TwoSides(utility.reorder([*rows, *columns]).flat.reshape(num_entries(x), -1), x, y)
+
+
+def partition_of(utility: Factor, groups: Sequence[Names], what: str) -> tuple[tuple[str, ...], ...]:
+    """Groups of attributes that together have each attribute of the utility once."""
+    listed = tuple(names_of(group, utility) for group in groups)
+    flat = [name for group in listed for name in group]
+    if repeated := next((name for name in flat if flat.count(name) > 1), None):
+        raise InvalidArgument(f"{what} is about a partition of the attributes, and {repeated!r} stands in two groups.")
+    if missing := [name for name in utility.names if name not in flat]:
+        raise InvalidArgument(
+            f"{what} is about a partition of all attributes, and {missing[0]!r} stands in no group; add it to one."
+        )
+    return listed
+
+
+def read_reference(scope: Iterable[Variable], reference: Mapping[str, State] | None) -> dict[str, int]:
+    """Name -> position of the reference state of each variable: the first one, where none is given."""
+    variables = {variable.name: variable for variable in scope}
+    for name in reference or {}:
+        if name not in variables:
+            raise UnknownVariable.named(name, variables, "this utility")
+    given = reference or {}
+    return {name: variable.index(given[name]) if name in given else 0 for name, variable in variables.items()}

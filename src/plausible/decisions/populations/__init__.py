@@ -1,0 +1,1 @@
+"""Utilities learned from many people: from answers about outcomes, and from choices."""

@@ -1,0 +1,158 @@
+"""EM for populations of utilities: start, step, run; restarts around them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from plausible.decisions.attributes.outcome_tables import Floats
+from plausible.decisions.populations.parameters import (
+    ClassParameters,
+    PopulationProblem,
+    expect,
+    log_likelihoods,
+    maximize,
+)
+from plausible.errors import InvalidArgument
+
+__all__ = ["PopulationState", "PopulationStops", "best_run", "class_posteriors", "start", "step"]
+
+#: The least variance of the noise, as a share of the variance of the answers.
+_LEAST_NOISE = 1e-8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PopulationState:
+    """What the next step needs, and the way so far.
+
+    Attributes
+    ----------
+    classes
+        The Gaussian of each class.
+    weights
+        The share of each class.
+    noise
+        The variance of the noise, the same in all classes.
+    trace
+        The objective before each step: log-likelihood and the logarithm of the prior density of the covariances.
+    converged
+        Whether the last step gained less than the tolerance.
+    restart
+        Which of several runs this is.
+    """
+
+    classes: tuple[ClassParameters, ...]
+    weights: Floats
+    noise: float
+    trace: tuple[float, ...] = ()
+    converged: bool = False
+    restart: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PopulationStops:
+    """When EM stops.
+
+    Parameters
+    ----------
+    tolerance
+        Least gain of the objective, for each person, that is worth another step.
+    max_iterations
+        Steps of a run.
+    time_limit
+        Seconds for all runs; `None` for no limit.
+    progress
+        Told the state after each step; a true answer stops everything.
+    """
+
+    tolerance: float = 1e-6
+    max_iterations: int = 1000
+    time_limit: float | None = None
+    progress: Callable[[PopulationState], object] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.tolerance >= 0 or self.max_iterations < 1:
+            raise InvalidArgument("tolerance= can't be negative, and max_iterations= is at least 1.")
+
+
+def start(problem: PopulationProblem, rng: np.random.Generator | None = None) -> PopulationState:
+    """Means by least squares on all answers, wide covariances; moved at random where a generator is given."""
+    answers = problem.answers
+    people, outcomes = np.nonzero(answers.known)
+    variance = float(np.var(answers.values[answers.known])) or 1.0
+    classes = []
+    for design, scale in zip(problem.designs, problem.scales, strict=True):
+        rows = np.einsum("np,nq->npq", design[outcomes], answers.background[people]).reshape(len(people), -1)
+        fitted = np.linalg.lstsq(rows, answers.values[people, outcomes], rcond=1e-10)[0]
+        mean = fitted.reshape(design.shape[1], -1)
+        if rng is not None:
+            mean = mean + np.sqrt(scale)[:, None] * rng.normal(size=mean.shape)
+        classes.append(ClassParameters(mean, np.diag(scale)))
+    weights = np.full(len(classes), 1.0 / len(classes))
+    return PopulationState(tuple(classes), weights, 0.1 * variance)
+
+
+def class_posteriors(log_joint: Floats) -> tuple[Floats, Floats]:
+    """P(class | answers) and log p(answers) of each person, from log P(class) p(answers | class), class × person."""
+    top = log_joint.max(axis=0)
+    shares = np.exp(log_joint - top)
+    totals = shares.sum(axis=0)
+    return shares / totals, top + np.log(totals)
+
+
+def step(problem: PopulationProblem, state: PopulationState, tolerance: float = 0.0) -> PopulationState:
+    """One E-step and one M-step; the objective never falls (Dempster, Laird & Rubin 1977)."""
+    found = [log_likelihoods(problem, c, one, state.noise) for c, one in enumerate(state.classes)]
+    with np.errstate(divide="ignore"):  # a class that nobody is in has the weight zero
+        log_weights = np.log(state.weights)
+    posteriors, log_totals = class_posteriors(np.array([values for values, _ in found]) + log_weights[:, None])
+    value = float(log_totals.sum()) + problem.log_prior(state.classes)
+    moments = [expect(problem, c, blocks, posteriors[c]) for c, (_, blocks) in enumerate(found)]
+    classes = tuple(maximize(problem, c, one) for c, one in enumerate(moments))
+    squares, number = (sum(one.noise[place] for one in moments) for place in (0, 1))
+    floor = _LEAST_NOISE * (float(np.var(problem.answers.values[problem.answers.known])) or 1.0)
+    is_small = bool(state.trace) and value - state.trace[-1] <= tolerance * len(problem.answers.values)
+    return replace(
+        state,
+        classes=classes,
+        weights=posteriors.mean(axis=1),
+        noise=max(squares / max(number, 1.0), floor),
+        trace=(*state.trace, value),
+        converged=is_small,
+    )
+
+
+def best_run(
+    problem: PopulationProblem, restarts: int, seed: int | np.random.Generator | None, stops: PopulationStops
+) -> PopulationState:
+    """The best of several runs; the first starts from least squares unless two classes are alike."""
+    if restarts < 1:
+        raise InvalidArgument(f"restarts={restarts}: at least one run is needed.")
+    deadline = np.inf if stops.time_limit is None else time.monotonic() + stops.time_limit
+    are_alike = len({basis.scopes for basis in problem.bases}) < len(problem.bases)
+    best: PopulationState | None = None
+    for number, rng in enumerate(np.random.default_rng(seed).spawn(restarts)):
+        first = start(problem, rng if number or are_alike else None)
+        state, is_stopped = _run(problem, replace(first, restart=number), stops, deadline)
+        if best is None or state.trace[-1] > best.trace[-1]:
+            best = state
+        if is_stopped:
+            break
+    assert best is not None
+    return best
+
+
+def _run(
+    problem: PopulationProblem, state: PopulationState, stops: PopulationStops, deadline: float
+) -> tuple[PopulationState, bool]:
+    """Steps until one gains too little; also whether the caller or the clock stopped it."""
+    for _ in range(stops.max_iterations):
+        state = step(problem, state, stops.tolerance)
+        if (stops.progress is not None and stops.progress(state)) or time.monotonic() > deadline:
+            return state, True
+        if state.converged:
+            break
+    return state, False

@@ -1,0 +1,125 @@
+"""What is known of one person's utility: a Gaussian, or a mixture of them over decompositions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from plausible.decisions.attributes.additive_utility import AdditiveUtility
+from plausible.decisions.attributes.outcome_tables import Floats
+from plausible.decisions.attributes.scope_sets import UtilityBasis
+from plausible.factors import Factor
+from plausible.factors.alignment import check_size, num_entries
+from plausible.variables import State
+
+__all__ = ["Estimate", "MixedUserUtility", "UserUtility"]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number that is not known exactly.
+
+    Attributes
+    ----------
+    mean
+        Its expectation: all that matters to a decision under uncertainty about utilities.
+    standard_deviation
+        How uncertain it is.
+    """
+
+    mean: float
+    standard_deviation: float
+
+    def __str__(self) -> str:
+        return f"{self.mean:.6g} ± {self.standard_deviation:.3g}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UserUtility:
+    """A utility Σ_i U_i(Z_i) whose parts are jointly Gaussian.
+
+    Attributes
+    ----------
+    basis
+        The decomposition.
+    mean, covariance
+        Of its coordinates.
+    """
+
+    basis: UtilityBasis
+    mean: Floats
+    covariance: Floats
+
+    @property
+    def utility(self) -> AdditiveUtility:
+        """The expected utility function."""
+        return AdditiveUtility(self.basis.parts(self.mean), variables=self.basis.variables)
+
+    def at(self, outcome: Mapping[str, State]) -> Estimate:
+        """What an outcome is worth to the person."""
+        columns = {v.name: np.array([v.index(outcome[v.name])]) for v in self.basis.variables}
+        return self._along(self.basis.rows(columns, 1)[0])
+
+    def expected_utility(self, lottery: Factor) -> Estimate:
+        """What a lottery is worth to the person; a distribution over the attributes."""
+        return self._along(self.basis.expected_row([lottery.marginal(scope) for scope in self.basis.scopes]))
+
+    def difference(self, first: Factor, second: Factor) -> Estimate:
+        """How much better the first of two lotteries is."""
+        rows = (self.basis.expected_row([x.marginal(s) for s in self.basis.scopes]) for x in (first, second))
+        return self._along(next(rows) - next(rows))
+
+    def standard_deviations(self) -> Factor:
+        """The standard deviation of the utility of every outcome."""
+        scope = self.basis.variables
+        check_size(scope, "The table of standard deviations")
+        cells = np.unravel_index(np.arange(num_entries(scope)), [variable.num_states for variable in scope])
+        columns = {variable.name: cell for variable, cell in zip(scope, cells, strict=True)}
+        rows = self.basis.rows(columns, num_entries(scope))
+        variances = np.einsum("ni,ij,nj->n", rows, self.covariance, rows, optimize=True)
+        return Factor.from_flat(scope, np.sqrt(np.maximum(variances, 0.0)))
+
+    def _along(self, row: Floats) -> Estimate:
+        return Estimate(float(row @ self.mean), float(np.sqrt(max(0.0, float(row @ self.covariance @ row)))))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MixedUserUtility:
+    """A utility whose decomposition is not known either.
+
+    Attributes
+    ----------
+    weights
+        P(decomposition | answers): a factor.
+    components
+        What is known of the utility under each.
+    """
+
+    weights: Factor
+    components: tuple[UserUtility, ...]
+
+    @property
+    def utility(self) -> AdditiveUtility:
+        """The expected utility function: the parts of all decompositions, weighted."""
+        parts = [
+            part * float(weight)
+            for component, weight in zip(self.components, self.weights.flat, strict=True)
+            for part in component.utility.parts
+        ]
+        return AdditiveUtility(parts, variables=self.components[0].basis.variables)
+
+    def at(self, outcome: Mapping[str, State]) -> Estimate:
+        """What an outcome is worth to the person."""
+        return self._mixed(component.at(outcome) for component in self.components)
+
+    def expected_utility(self, lottery: Factor) -> Estimate:
+        """What a lottery is worth to the person; a distribution over the attributes."""
+        return self._mixed(component.expected_utility(lottery) for component in self.components)
+
+    def _mixed(self, estimates: Iterable[Estimate]) -> Estimate:
+        numbers = np.array([(one.mean, one.standard_deviation) for one in estimates])
+        mean = float(self.weights.flat @ numbers[:, 0])
+        variance = float(self.weights.flat @ (numbers[:, 1] ** 2 + (numbers[:, 0] - mean) ** 2))
+        return Estimate(mean, float(np.sqrt(variance)))
