@@ -24,6 +24,7 @@ from plausible.cli import (
     discretize,
     dsep,
     effect,
+    elicit,
     explain,
     identify,
     impute,
@@ -80,9 +81,10 @@ def _epilog(command: ModuleType) -> str:
 _LEARNING = (learn, score, discretize, impute, cluster)
 
 _CAUSAL = (*_WITH_EFFECTS, discover)
+_DECISIONS = (elicit,)
 _GRAPHS = (dsep, independencies)
 
-for command in (info, show, *_INFERENCE, *_LEARNING, *_CAUSAL, *_GRAPHS, compare, convert, demo, pictures):
+for command in (info, show, *_INFERENCE, *_LEARNING, *_CAUSAL, *_DECISIONS, *_GRAPHS, compare, convert, demo, pictures):
     app.command(name=command.NAME, epilog=_epilog(command))(command.run)
 
 
