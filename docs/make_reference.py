@@ -28,6 +28,7 @@ ROOMS = {
     "data": "Data",
     "learn": "Learning",
     "causal": "Causes",
+    "decisions": "Decisions",
     "io": "Files",
     "examples": "Examples",
     "errors": "Errors and warnings",

@@ -13,7 +13,7 @@ from plausible.causal.adjustment.criteria import check_adjustment, is_adjustment
 from plausible.causal.adjustment.front_door import check_front_door, front_door_set, front_door_sets
 from plausible.causal.adjustment.instruments import check_instrument, instruments
 from plausible.causal.adjustment.sets import adjustment_set, adjustment_sets, optimal_adjustment_set
-from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
+from plausible.errors import InvalidArgument, NotSupported, PlausibleWarning, UnknownVariable
 from plausible.graphs import DAG, CausalGraph
 
 STUDENT = DAG("D -> G <- I -> S; G -> J; S -> J")
@@ -79,10 +79,8 @@ def test_included_and_allowed_nodes_restrict_the_sets():
     for rng, nodes, edges, graph, x, y in _cases(2, 150):
         others = [node for node in nodes if node not in (*x, *y)]
         included = {node for node in others if rng.random() < 0.3}
-        allowed = {node for node in others if rng.random() < 0.7}
-        right = {
-            members for members in oracle.valid_sets(nodes, edges, x, y) if included <= members <= included | allowed
-        }
+        allowed = included | {node for node in others if rng.random() < 0.7}
+        right = {members for members in oracle.valid_sets(nodes, edges, x, y) if included <= members <= allowed}
         assert set(adjustment_sets(graph, y, x, included=included, allowed=allowed)) == oracle.minimal(right)
 
 
@@ -322,3 +320,18 @@ def test_long_graphs_take_little():
     cheapest = adjustment_set(graph, 390, 200, costs={})
     assert len(cheapest) <= len(members)
     assert front_door_set(graph, 390, 200) is not None
+
+
+def test_a_listing_that_is_cut_at_the_usual_limit_says_so():
+    """Seven pairs make 128 sets: 100 are listed with a warning, all or fewer on request without one."""
+    pairs = "; ".join(f"X <- A{k} -> B{k} -> Y" for k in range(7))
+    with pytest.warns(PlausibleWarning, match="limit=None"):
+        assert len(list(adjustment_sets(f"X -> Y; {pairs}", "Y", "X"))) == 100
+    assert len(list(adjustment_sets(f"X -> Y; {pairs}", "Y", "X", limit=None))) == 128
+    assert len(list(adjustment_sets(f"X -> Y; {pairs}", "Y", "X", limit=5))) == 5
+
+
+def test_what_must_be_in_a_set_must_be_allowed():
+    """Otherwise no set could do, and the mistake is told."""
+    with pytest.raises(InvalidArgument, match="included= asks for 'C', which allowed= leaves out"):
+        adjustment_set("C -> X -> Y; C -> Y; D -> Y", "Y", "X", included="C", allowed="D")

@@ -13,8 +13,8 @@ from calculus_oracle import NAMES, LatentModel, causal_graph, is_identifiable, p
 from marked_graph_oracles import is_separated
 from plausible.causal.calculus.derive import derive
 from plausible.causal.calculus.laws import ProbabilityStep
-from plausible.causal.calculus.masks import mask_graph
 from plausible.causal.calculus.rules import RuleStep
+from plausible.causal.identification.masks import MaskGraph
 from plausible.errors import CyclicGraph, InvalidArgument, UnknownVariable
 from plausible.graphs import DAG, CausalGraph
 
@@ -337,12 +337,21 @@ def test_separation_on_bit_sets_is_separation_by_paths():
     for _ in range(300):
         size = int(rng.integers(2, 6))
         directed, bidirected = random_causes(rng, size)
-        masks = mask_graph(causal_graph(size, directed, bidirected))
+        masks = MaskGraph.of(causal_graph(size, directed, bidirected))
         x, y, *others = rng.permutation(list(NAMES[:size])).tolist()
         given = [node for node in others if rng.random() < 0.4]
         into = [node for node in NAMES[:size] if rng.random() < 0.2]
         out = [node for node in NAMES[:size] if rng.random() < 0.2]
         edges = [(a, "->", b) for a, b in directed if b not in into and a not in out]
         edges += [(a, "<->", b) for a, b in bidirected if a not in into and b not in into]
-        sets = [sum(1 << NAMES.index(node) for node in group) for group in ([x], [y], given, into, out)]
-        assert masks.separated(*sets) == is_separated(edges, x, y, given)
+        sets = map(masks.mask, ([x], [y], given, into, out))
+        assert masks.separated(*sets) is is_separated(edges, x, y, given)
+
+
+def test_adjustments_are_derived_in_large_graphs():
+    """Thirty confounders are too many for a search; each step of the adjustment is a rule that applies."""
+    graph = CausalGraph("X -> Y; " + "; ".join(f"X <- C{k} -> Y" for k in range(30)))
+    derivation = derive(graph, "Y", "X").derivation
+    assert derivation.rules == (2, 3)
+    assert all(step.applies for step in derivation.steps if isinstance(step, RuleStep))
+    assert derivation.formula.count("P(") == 2

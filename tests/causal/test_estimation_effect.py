@@ -379,3 +379,141 @@ def test_gaussian_network_is_the_truth_of_its_samples():
     estimate = estimate_effect(net.sample(3000, seed=1), net, "Y", "T", bootstrap=Bootstrap(resamples=40))
     assert estimate.difference == pytest.approx(0.5, abs=0.08)
     assert estimate.interval[0] < 0.5 < estimate.interval[1]
+
+
+# --- thin strata, gaps, and what is assumed ---
+
+
+def _thin_rows(rng):
+    """Twelve strata, half of them with a single treated case; the outcome depends on the stratum only."""
+    z = np.repeat(np.arange(12), 30)
+    place = np.tile(np.arange(30), 12)
+    x = (place < np.where(z < 6, 1, 15)).astype(int)
+    return {"C": z, "T": x, "Y": np.where(z < 6, 10.0, 0.0) + 0.1 * rng.normal(size=360)}
+
+
+@pytest.mark.parametrize("method", ["doubly-robust", "standardization", "weighting"])
+def test_resamples_average_both_levels_over_the_same_strata(method):
+    """Strata that lose a level in a resample shift neither mean: the interval is as narrow as the noise."""
+    estimate = estimate_effect(_thin_rows(np.random.default_rng(0)), CONFOUNDED, "Y", "T", method=method)
+    low, high = estimate.interval
+    assert -0.1 < low < 0.0 < high < 0.1
+    assert len(estimate.positivity.sparse) == 6
+    assert "the interval may be too narrow" in str(estimate)
+
+
+def test_front_door_resamples_average_over_the_same_treatments():
+    """A cell that is empty in a resample must not compare mediators among differently treated cases."""
+    rng = np.random.default_rng(1)
+    s = np.repeat([0, 1], 200)
+    t = np.where(np.isin(np.arange(400), [0, 1, 398, 399]), 1 - s, s)
+    rows = {"S": s, "T": t, "C": 10.0 * s + 0.1 * rng.normal(size=400)}
+    low, high = estimate_effect(rows, FRONT_DOOR, "C", "S").interval
+    assert -0.5 < low < 0.0 < high < 0.5
+
+
+@pytest.mark.slow
+def test_intervals_with_thin_strata_cover_the_effect():
+    """Ten strata, 7% treated in half of them: 95% intervals cover no effect in 9 of 10 data sets or more."""
+    rng = np.random.default_rng(2)
+    covered = []
+    while len(covered) < 100:
+        c = rng.integers(10, size=400)
+        t = (rng.random(400) < np.where(c < 5, 0.07, 0.5)).astype(int)
+        if not np.bincount(2 * c + t, minlength=20).all():
+            continue
+        rows = {"C": c, "T": t, "Y": np.where(c < 5, 10.0, 0.0) + 0.1 * rng.normal(size=400)}
+        low, high = estimate_effect(rows, CONFOUNDED, "Y", "T", bootstrap=100).interval
+        covered.append(low <= 0 <= high)
+    assert np.mean(covered) >= 0.88
+
+
+def test_plug_in_reports_what_the_prior_fills_in():
+    """The treatment copies the covariate: no effect within a stratum is in the data, with or without a mediator."""
+    rng = np.random.default_rng(3)
+    c = rng.integers(0, 2, 400)
+    rows = {"C": c, "T": c, "M": c, "Y": (rng.random(400) < 0.7 - 0.4 * c).astype(int)}
+    estimate = estimate_effect(rows, CONFOUNDED, "Y", "T", method="plug-in", bootstrap=NO_RESAMPLES)
+    assert [(cell.level, dict(cell.covariates)) for cell in estimate.positivity.empty] == [(0, {"C": 1}), (1, {"C": 0})]
+    assert "a model or a prior fills in" in str(estimate)
+    through = estimate_effect(
+        rows, "C -> T -> M -> Y; C -> Y", "Y", "T", method="plug-in", bootstrap=NO_RESAMPLES
+    ).positivity.empty
+    assert sorted(tuple(sorted(cell.covariates.items())) for cell in through) == [
+        (("C", 0), ("M", 1)),
+        (("C", 1), ("M", 0)),
+    ]
+    assert {cell.level for cell in through} == {None}
+
+
+def test_plug_in_with_all_cells_has_nothing_to_report():
+    """Rows of all kinds leave neither empty nor sparse cells, with discrete and continuous outcomes."""
+    rows = _discrete_rows(np.random.default_rng(4), 2000)
+    for outcome in (rows["Y"], (rows["Y"] > 1).astype(int)):
+        data = {"C": rows["C"], "T": rows["T"], "Y": outcome}
+        report = estimate_effect(data, CONFOUNDED, "Y", "T", method="plug-in", bootstrap=NO_RESAMPLES).positivity
+        assert (report.empty, report.sparse) == ((), ())
+
+
+@pytest.mark.parametrize("method", ["front-door", "identified"])
+def test_thin_cells_of_mediators_are_reported(method):
+    """Three cases of each kind have a mediator that goes against their treatment."""
+    s = np.repeat([0, 1], 200)
+    t = np.where(np.isin(np.arange(400), [0, 1, 2, 397, 398, 399]), 1 - s, s)
+    rows = {"S": s, "T": t, "C": np.tile([0, 1], 200)}
+    report = estimate_effect(rows, FRONT_DOOR, "C", "S", method=method, bootstrap=NO_RESAMPLES).positivity
+    assert [cell.num_cases for cell in report.sparse] == [3.0, 3.0]
+    assert report.empty == ()
+
+
+def test_slopes_that_differ_are_averaged():
+    """y = x w has the effect E[w] = 1, though cases with large w have more spread in x and would count for more."""
+    rng = np.random.default_rng(5)
+    w = rng.normal(size=4000) + 1
+    x = w + rng.normal(size=4000) * np.exp(0.5 * w)
+    rows = {"C": w, "T": x, "Y": x * w + rng.normal(size=4000)}
+    estimate = estimate_effect(rows, CONFOUNDED, "Y", "T", bootstrap=NO_RESAMPLES)
+    assert estimate.difference == pytest.approx(w.mean(), abs=0.03)
+    assert estimate.difference == pytest.approx(1.0, abs=0.08)
+    assert "assuming   Y is linear in T, C and their products with T" in str(estimate)
+
+
+def test_an_instrument_is_named_where_nothing_else_helps():
+    """It is not taken unasked; the columns that are missing are named, too."""
+    rng = np.random.default_rng(6)
+    rows = {name: rng.integers(0, 2, 200) for name in "ZTY"}
+    with pytest.raises(NotIdentifiable, match=r"method='instrument'.*\(Z\).*linear.*causal.bounds") as caught:
+        estimate_effect(rows, "Z -> T -> Y; T <-> Y", "Y", "T")
+    assert caught.value.hedge is not None
+    with pytest.raises(NotIdentifiable, match="no column for 'U'"):
+        estimate_effect(rows, "Z -> T -> Y; U -> T; U -> Y", "Y", "T")
+    assert "assuming   the effect of T is linear" in str(
+        estimate_effect(rows, "Z -> T -> Y; T <-> Y", "Y", "T", method="instrument", bootstrap=NO_RESAMPLES)
+    )
+
+
+def test_arguments_that_make_no_sense_are_refused_in_words():
+    """Several treatments, equal levels, a treatment that never varies, and no number of resamples."""
+    rows = {"C": [0, 1] * 20, "T": [0, 0, 1, 1] * 10, "Y": [0, 1, 1, 1] * 10}
+    with pytest.raises(InvalidArgument, match=r"one treatment.*not \['T', 'C'\]"):
+        estimate_effect(rows, CONFOUNDED, "Y", ["T", "C"])
+    with pytest.raises(InvalidArgument, match="levels= names 1 twice"):
+        estimate_effect(rows, CONFOUNDED, "Y", "T", levels=(1, 1))
+    with pytest.raises(InvalidArgument, match="'T' is 1 everywhere"):
+        estimate_effect({**rows, "T": [1] * 40}, CONFOUNDED, "Y", "T")
+    with pytest.raises(InvalidArgument, match="number of resamples, not 'many'"):
+        estimate_effect(rows, CONFOUNDED, "Y", "T", bootstrap="many")
+    assert (
+        estimate_effect(rows, CONFOUNDED, "Y", "T", bootstrap=30).interval
+        == estimate_effect(rows, CONFOUNDED, "Y", "T", bootstrap=Bootstrap(resamples=30)).interval
+    )
+
+
+def test_an_outcome_above_the_treatment_has_no_causal_path():
+    """The effect is zero by the graph, and the result and the refusal say why."""
+    rows = {"T": [0, 1] * 20, "Y": [0, 0, 1, 1] * 10}
+    estimate = estimate_effect(rows, "Y -> T", "Y", "T")
+    assert estimate.difference == pytest.approx(0.0)
+    assert "No causal path leads from 'T' to 'Y'" in str(estimate)
+    with pytest.raises(InvalidArgument, match="No causal path leads from 'T' to 'Y'"):
+        estimate_effect(rows, "Y -> T", "Y", "T", method="doubly-robust")

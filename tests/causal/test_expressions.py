@@ -22,9 +22,11 @@ from plausible.causal.expressions.tree import (
     sum_over,
 )
 from plausible.causal.expressions.writing import LONGEST
+from plausible.causal.identification.algorithm import identify
 from plausible.cpds import TableCPD
 from plausible.errors import InvalidArgument, NotSupported, PositivityViolation, UnknownVariable
 from plausible.factors import Factor
+from plausible.graphs import DAG
 from plausible.models import BayesianNetwork
 
 NAMES = "ABC"
@@ -282,3 +284,20 @@ def test_depth_is_no_limit_to_writing_and_evaluating():
     assert len(str(tower).splitlines()) == 1000
     assert tower.evaluate(joint).is_close(joint.marginal(["A", "B"]).normalize("A"))
     assert tower.python.count("np.einsum") > 2000
+
+
+@pytest.mark.parametrize("name", ['a"""b', 'ends"', "two\nlines", "back\\slash", "tail\\", "\r\x00\u2028", "it's"])
+def test_python_text_compiles_whatever_names_are_in_it(name):
+    """Names end neither the docstring nor a comment, and the function computes the effect."""
+    text = identify(DAG([("Z", name), ("Z", "Y"), (name, "Y")]), "Y", name).python
+    scope = {}
+    exec(compile(text, "effect.py", "exec"), scope)
+    joint = np.random.default_rng(0).dirichlet(np.ones(8)).reshape(2, 2, 2)
+    assert np.allclose(scope["effect"](joint).sum(axis=-1), 1.0)
+
+
+def test_names_with_spaces_are_clear_in_text_and_latex():
+    """Sums over them are in braces, and their spaces do not vanish."""
+    estimand = identify(DAG([("a z", "X"), ("a z", "Y"), ("X", "Y")]), "Y", "X")
+    assert estimand.formula == "Σ_{a z} P(y | x, a z) P(a z)"
+    assert r"\sum_{\mathit{a\ z}}" in estimand.latex

@@ -14,9 +14,9 @@ from plausible.causal.identification.algorithm import identify, is_identifiable
 from plausible.causal.identification.marginals import Link, marginalized
 from plausible.causal.identification.question import Effect
 from plausible.cpds import TableCPD
-from plausible.errors import InvalidArgument, InvalidGraph, UnknownVariable
+from plausible.errors import InvalidArgument, InvalidGraph, NotSupported, UnknownVariable
 from plausible.factors import Factor
-from plausible.graphs import DAG, CausalGraph
+from plausible.graphs import DAG, PAG, PDAG, CausalGraph
 from plausible.models import BayesianNetwork
 
 IDENTIFIED = {
@@ -197,9 +197,9 @@ def test_wrong_questions_are_refused_by_name():
     """Unknown names, roles that overlap, no outcome, text without an edge, states and names in evaluate."""
     with pytest.raises(UnknownVariable, match="'Tar'"):
         identify("Smoking -> Tar -> Cancer", "Cancer", "Tr")
-    with pytest.raises(InvalidArgument, match="'X' is both outcome and treatment"):
+    with pytest.raises(InvalidArgument, match="'X' can't be both in outcome= and in treatment="):
         identify("X -> Y", "X", "X")
-    with pytest.raises(InvalidArgument, match="'X' is both treatment and given"):
+    with pytest.raises(InvalidArgument, match="'X' can't be both in treatment= and in given="):
         is_identifiable("X -> Y", "Y", "X", "X")
     with pytest.raises(InvalidArgument, match="outcome"):
         identify("X -> Y", [], "X")
@@ -250,3 +250,10 @@ def test_sums_over_a_chain_are_marginals(seed):
         before = joint.marginal(kept[: place + 1]).normalize(kept[place])
         found = link.factor.evaluate(joint).extend(before.scope)
         assert found.is_close(before)
+
+
+@pytest.mark.parametrize("graph", [PAG("X o-> Y"), PDAG("X - Y")])
+def test_classes_of_graphs_are_sent_to_what_answers_for_them(graph):
+    """Identification is about one graph; adjustment and effect_in_pag are about classes."""
+    with pytest.raises(NotSupported, match=r"adjustment_sets.*effect_in_pag"):
+        identify(graph, "Y", "X")

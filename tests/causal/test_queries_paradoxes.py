@@ -10,6 +10,7 @@ import pytest
 
 from calculus_oracle import causal_graph, random_causes
 from marked_graph_oracles import is_active, simple_paths
+from plausible.causal.queries.association import compare_effect
 from plausible.causal.queries.explanation import explain_association
 from plausible.causal.queries.simpson import simpson
 from plausible.causal.queries.simulators import SpuriousKind, spurious_association
@@ -260,3 +261,46 @@ def test_an_unknown_kind_gets_a_suggestion():
     """A misspelt kind names the one that was meant."""
     with pytest.raises(InvalidArgument, match="selection bias"):
         spurious_association("selection")
+
+
+@pytest.mark.parametrize(
+    "graph", ["g -> x -> y; g -> y", "g -> x -> y; g -> y; g <-> y", "g -> x -> y; g -> y; H -> y"]
+)
+def test_what_no_case_tells_is_unknown_and_not_filled_in(graph):
+    """The treatment copies the stratum; latent causes and unmeasured nodes in the graph change nothing."""
+    g = [0] * 10 + [1] * 10
+    report = simpson({"g": g, "x": g, "y": [0, 1] * 10}, "y", "x", "g", graph=graph)
+    assert np.isnan(report.effect).all()
+    assert report.unknown == ("x=0, g=1", "x=1, g=0")
+    assert [comparison.strata[0].name for comparison in report.admissible] == ["g"]
+    assert "P(1 | do(0)) is unknown" in str(report)
+    assert "There are no cases with x=0, g=1; x=1, g=0." in str(report)
+
+
+def test_without_admissible_strata_the_graph_may_still_give_the_effect():
+    """By the front door, worked out by hand; and not at all where treatment and outcome share a latent cause."""
+    rng = np.random.default_rng(1)
+    g, x, m, y = rng.integers(0, 2, (4, 400))
+    rows = {"g": g, "x": x, "m": m, "y": y}
+    report = simpson(rows, "y", "x", "g", graph="x -> m -> y; x <-> y; g -> y; H -> y")
+    expected = [
+        sum(
+            (m[x == level] == b).mean() * sum(y[(x == a) & (m == b)].mean() * (x == a).mean() for a in (0, 1))
+            for b in (0, 1)
+        )
+        for level in (0, 1)
+    ]
+    assert report.effect == pytest.approx(expected)
+    opened = simpson(rows, "y", "x", "g", graph="x -> y; x <-> y; g -> y")
+    assert opened.effect is None
+    assert "the graph leaves the effect open" in str(opened)
+    assert "give a graph=" not in str(opened)
+
+
+def test_comparisons_say_where_seeing_is_undefined():
+    """A treatment that is never taken can be set, but not seen."""
+    net = BayesianNetwork(TableCPD("X", [1.0, 0.0]), TableCPD("Y", [[0.3, 0.7], [0.2, 0.8]], ["X"]))
+    comparison = compare_effect(net, "Y", "X")
+    assert comparison.undefined == ("P(Y | X=1)",)
+    assert "agree where both are defined" in str(comparison)
+    assert "Not defined: P(Y | X=1)" in str(comparison)

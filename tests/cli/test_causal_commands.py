@@ -249,16 +249,18 @@ def test_an_instrument_tells_the_difference_and_json_has_no_nan(plausible, trial
 
 
 def test_an_effect_that_data_cannot_tell_ends_with_code_1(plausible, trial):
-    """The hedge is printed."""
+    """The hedge is printed, and the instrument that would help."""
     code, text, errors = plausible("effect", trial, "--graph", TRIAL, "--effect", "T => O")
     assert (code, errors) == (1, "")
     assert "not identifiable" in text
+    assert "by an instrument (A): --method instrument" in text
 
 
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
         (("--effect", "T=1 => O"), "after vs"),
+        (("--effect", "T=1 vs T=1 => O"), "--effect names 1 twice"),
         (("--effect", "T => O | A"), "conditions after |"),
         (("--effect", "T, A => O"), "one treatment, not 2"),
         (("--effect", "T=1 vs A=0 => O"), "states of 'T'"),

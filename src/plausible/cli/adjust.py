@@ -132,7 +132,7 @@ def _other_ways(
     """Mediators for the front door, and instruments; a class of graphs has none that it is sure of."""
     if not isinstance(graph, DAG | CausalGraph):
         return {}
-    doors = front_door_sets(graph, **sides, allowed=allowed, limit=most)
+    doors = islice(front_door_sets(graph, **sides, allowed=allowed, limit=None), most)
     found: list[Any] = []
     if len(sides["outcome"]) == len(sides["treatment"]) == 1:
         outcome, treatment = sides["outcome"][0], sides["treatment"][0]

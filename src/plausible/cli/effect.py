@@ -10,6 +10,7 @@ from typing import Annotated, Any, cast, get_args
 
 import typer
 
+from plausible.causal.adjustment.instruments import instruments
 from plausible.causal.estimation.effect import Bootstrap, EffectEstimate, MethodName, estimate_effect
 from plausible.causal.estimation.positivity import PositivityReport, ThinCell
 from plausible.cli.causal_graphs import ANY_CLASS, GraphOption, read_causal_source
@@ -80,11 +81,21 @@ def run(
             )
     except NotIdentifiable as error:
         tell_not_identifiable(error, as_json=as_json)
+        if not as_json:
+            _tell_instruments(source.graph, outcome, treatment, table)
         raise typer.Exit(1) from None
     if as_json:
         print_json(_document(found))
     else:
         print_line(str(found))
+
+
+def _tell_instruments(graph: Any, outcome: str, treatment: str, table: Table) -> None:
+    """Print what an effect can be had by that the graph alone does not give."""
+    columns = [node for node in graph.nodes if node in table.variables]
+    found = "; ".join(map(str, instruments(graph, outcome, treatment, allowed=columns)))
+    if found:
+        print_line(f"If it is linear and the same for all cases, by an instrument ({found}): --method instrument.")
 
 
 def _names(effect: EffectText) -> tuple[str, str]:
@@ -136,6 +147,7 @@ _WORDS = {
     r"FrontDoor\(\) or InstrumentalVariable\(\)": "--method front-door or --method instrument",
     r"identify\(\) with a fitted network": "--method identified",
     r"\(learn\.impute\)": "(plausible impute)",
+    r"levels= names": "--effect names",
     r"levels=\((.*), (.*)\)": r"\2 vs \1 in --effect, each after the name and =",
     r"event=(\S+)\.": r"\1 after the outcome's name and = in --effect.",
     r"Bootstrap\(resamples=0\)": "--resamples 0",
@@ -157,6 +169,7 @@ def _document(found: EffectEstimate) -> dict[str, Any]:
         "confidence": found.confidence,
         "cases": found.num_cases,
         "strength": found.strength,
+        "assumption": found.assumption or None,
         "positivity": None if found.positivity is None else _positivity(found.positivity),
     }
 

@@ -138,14 +138,8 @@ def is_adjustment_set(
 
     Parameters
     ----------
-    graph
-        A DAG, a causal graph, or a PDAG, MAG or PAG that stands for a class.
-    outcome, treatment
-        Y and X, a node or several each.
-    given
-        W, the set in question.
-    criterion
-        "adjustment" or "back-door".
+    graph, outcome, treatment, given, criterion
+        As for `check_adjustment`.
 
     Examples
     --------

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from plausible.causal.adjustment.problem import read_allowed, read_sides
+from plausible.causal.adjustment.problem import USUAL_LIMIT, listed, read_allowed, read_sides
 from plausible.causal.expressions.symbols import Symbol
 from plausible.causal.expressions.tree import Expression, probability, sum_over
 from plausible.causal.queries.arguments import read_causal, read_nodes, refuse_overlap
@@ -16,7 +16,6 @@ from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike
 from plausible.graphs.marks import Mark
 from plausible.graphs.nodes import Node, Nodes
-from plausible.graphs.paths import checked_limit
 from plausible.graphs.text import quote
 from plausible.graphs.trails import Trail
 from plausible.graphs.walks import walk_reach
@@ -132,10 +131,8 @@ def front_door_set(
 
     Parameters
     ----------
-    graph
-        A DAG, or a causal graph.
-    outcome, treatment
-        Y and X, a node or several each.
+    graph, outcome, treatment
+        As for `check_front_door`.
     included
         Nodes that the set must contain.
     allowed
@@ -170,22 +167,16 @@ def front_door_sets(
     *,
     included: Nodes = (),
     allowed: Nodes | None = None,
-    limit: int | None = 100,
+    limit: int | None = USUAL_LIMIT,
 ) -> Iterator[frozenset[Node]]:
     """All sets that satisfy the front-door criterion, each once; O(n² x edges) between two of them.
 
     Parameters
     ----------
-    graph
-        A DAG, or a causal graph.
-    outcome, treatment
-        Y and X, a node or several each.
-    included
-        Nodes that every set must contain.
-    allowed
-        Nodes from which sets must be taken; by default all.
+    graph, outcome, treatment, included, allowed
+        As for `front_door_set`.
     limit
-        Stop after this many; `None` for all, of which there can be exponentially many.
+        As for `adjustment_sets`.
 
     Examples
     --------
@@ -197,7 +188,7 @@ def front_door_sets(
     """
     search, needed, free = _search(graph, outcome, treatment, included, allowed)
     found = (frozenset(search.causes.nodes[node] for node in members) for members in search.all(needed, free))
-    return islice(found, checked_limit(limit))
+    return listed(found, limit)
 
 
 class _FrontDoorSearch:
@@ -270,4 +261,4 @@ def _search(
     causes, y, x = _read(graph, outcome, treatment)
     needed, free = read_allowed(causes, {"outcome": y, "treatment": x}, included, allowed)
     index = causes._index
-    return _FrontDoorSearch(causes, y, x), set(index.select(needed)), set(index.select(free.union(needed)))
+    return _FrontDoorSearch(causes, y, x), set(index.select(needed)), set(index.select(free))

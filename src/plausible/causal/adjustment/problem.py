@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Literal, TypeAlias, get_args
 
 from plausible.causal.queries.arguments import read_nodes, refuse_overlap
-from plausible.errors import InvalidArgument, NotSupported, suggestion
+from plausible.errors import InvalidArgument, NotSupported, PlausibleWarning, suggestion, warn_caller
 from plausible.graphs.ancestral import MAG, PAG
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.class_paths import ancestral_member, possible_causes, possible_effects
@@ -18,13 +19,16 @@ from plausible.graphs.marks import Edge, Mark
 from plausible.graphs.meek import apply_meek_rules
 from plausible.graphs.nodes import Node, Nodes
 from plausible.graphs.pag_questions import is_visible
+from plausible.graphs.paths import checked_limit
 from plausible.graphs.pdag import PDAG
 
 __all__ = [
+    "USUAL_LIMIT",
     "AdjustableGraph",
     "AdjustmentProblem",
     "Criterion",
     "causal_nodes",
+    "listed",
     "read_allowed",
     "read_problem",
     "read_sides",
@@ -33,6 +37,9 @@ __all__ = [
 #: "adjustment" is complete: a set satisfies it if and only if adjustment for it is right in all models of the graph.
 #: "back-door" is Pearl's stronger condition.
 Criterion: TypeAlias = Literal["adjustment", "back-door"]
+
+#: So many sets are listed where no limit is given.
+USUAL_LIMIT = 100
 
 #: A causal graph, or one that stands for a class of them; also as text, as networkx graph, or in a model.
 AdjustableGraph: TypeAlias = "GraphLike[DAG | CausalGraph | PDAG | MAG | PAG]"
@@ -105,6 +112,18 @@ def read_problem(
     return _in_class(known, ancestral_member(known), y, x)
 
 
+def listed(sets: Iterator[frozenset[Node]], limit: int | None) -> Iterator[frozenset[Node]]:
+    """The first sets, up to a limit; where the usual limit leaves some out, a warning says so at the end."""
+    number = checked_limit(limit)
+    return sets if number is None else _cut(sets, number)
+
+
+def _cut(sets: Iterator[frozenset[Node]], limit: int) -> Iterator[frozenset[Node]]:
+    yield from islice(sets, limit)
+    if limit == USUAL_LIMIT and next(sets, None) is not None:
+        warn_caller(f"There are more than these {limit} sets: limit=None lists all of them.", PlausibleWarning)
+
+
 def read_sides(graph: Any, outcome: Nodes, treatment: Nodes) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
     """Y and X, of which there must be some, and which share nothing."""
     y, x = read_nodes(graph, outcome), read_nodes(graph, treatment)
@@ -123,6 +142,9 @@ def read_allowed(
     needed = read_nodes(causes, included)
     refuse_overlap({**roles, "included": needed})
     free = causes.nodes if allowed is None else read_nodes(causes, allowed)
+    outside = [node for node in needed if node not in free]
+    if outside:
+        raise InvalidArgument(f"included= asks for {outside[0]!r}, which allowed= leaves out; add it there, too.")
     return needed, frozenset(free) - taken
 
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from itertools import islice
 
 from plausible.causal.adjustment.problem import (
+    USUAL_LIMIT,
     AdjustableGraph,
     AdjustmentProblem,
     Criterion,
     causal_nodes,
+    listed,
     read_allowed,
     read_problem,
 )
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs.nodes import Node, Nodes
-from plausible.graphs.paths import checked_limit
 from plausible.graphs.separator_choice import SeparatorChoice
 
 __all__ = ["adjustment_set", "adjustment_sets", "optimal_adjustment_set"]
@@ -36,10 +36,8 @@ def adjustment_set(
 
     Parameters
     ----------
-    graph
-        A DAG, a causal graph, or a PDAG, MAG or PAG that stands for a class.
-    outcome, treatment
-        Y and X, a node or several each.
+    graph, outcome, treatment
+        As for `check_adjustment`.
     included
         Nodes that the set must contain; minimal then means that none of the others can be spared.
     allowed
@@ -84,24 +82,17 @@ def adjustment_sets(
     included: Nodes = (),
     allowed: Nodes | None = None,
     criterion: Criterion = "adjustment",
-    limit: int | None = 100,
+    limit: int | None = USUAL_LIMIT,
 ) -> Iterator[frozenset[Node]]:
     """All minimal sets to adjust for, each once; O(nodes x edges) between two of them.
 
     Parameters
     ----------
-    graph
-        A DAG, a causal graph, or a PDAG, MAG or PAG that stands for a class.
-    outcome, treatment
-        Y and X, a node or several each.
-    included
-        Nodes that every set must contain.
-    allowed
-        Nodes from which sets must be taken; by default all.
-    criterion
-        "adjustment", which misses no set, or "back-door".
+    graph, outcome, treatment, included, allowed, criterion
+        As for `adjustment_set`.
     limit
-        Stop after this many; `None` for all, of which there can be exponentially many.
+        Stop after this many, with a warning if the usual limit leaves sets out; `None` for all, of which there can be
+        exponentially many.
 
     Examples
     --------
@@ -111,7 +102,7 @@ def adjustment_sets(
     ['B', 'C']
     """
     choice = _choice(read_problem(graph, outcome, treatment, criterion), included, allowed)
-    return iter(()) if choice is None else islice(choice.all(), checked_limit(limit))
+    return listed(iter(()) if choice is None else choice.all(), limit)
 
 
 def optimal_adjustment_set(
@@ -128,10 +119,8 @@ def optimal_adjustment_set(
     ----------
     graph
         A DAG, or a PDAG that stands for a class: its members agree on the set.
-    outcome, treatment
-        Y and X, a node or several each.
-    allowed
-        Nodes from which the set must be taken; by default all.
+    outcome, treatment, allowed
+        As for `adjustment_set`.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Finding a derivation of an effect: the front door."""
+"""Finding a derivation of an effect: by adjustment, or by a search through the steps that rules and laws allow."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from plausible.causal.calculus.derivation import Derivation
 from plausible.causal.calculus.laws import ProbabilityStep
-from plausible.causal.calculus.masks import MaskGraph, mask_graph
 from plausible.causal.calculus.moves import Masks, Move
 from plausible.causal.calculus.quantity import Quantity
 from plausible.causal.calculus.rules import RuleStep, rule_1, rule_2, rule_3
 from plausible.causal.calculus.search import Search, SearchLimits, search
+from plausible.causal.identification.masks import MaskGraph
 from plausible.causal.queries.arguments import read_causal, read_nodes
 from plausible.errors import InvalidArgument
 from plausible.graphs.causal_graph import CausalGraph
@@ -30,7 +30,7 @@ class DerivationSearch:
     quantity
         What was to be derived.
     derivation
-        The one with the fewest steps, as far as was looked; `None` where there is none.
+        An adjustment, or the one with the fewest steps, as far as was looked; `None` where there is none.
     is_exhausted
         Whether every quantity that the steps can lead to was looked at. Where it is false and nothing was found, a
         limit ended the search, and nothing is known about the quantity.
@@ -77,7 +77,8 @@ def derive(
     """Search for a derivation of P(Y | do(x), w) by the rules of the do-calculus and the laws of probability.
 
     Steps are rules 1 to 3, one node at a time, conditioning on further nodes, P(y) = Σ_w P(y | w) P(w), the chain rule
-    and P(y | w) = P(y, w) / P(w). The derivation with the fewest steps is given, each with its separation.
+    and P(y | w) = P(y, w) / P(w). Where a set to adjust for will do, which is quickly found in graphs of any size, the
+    derivation is that of the adjustment; else, the one with the fewest steps. Each step comes with its separation.
 
     Parameters
     ----------
@@ -99,8 +100,8 @@ def derive(
 
     Notes
     -----
-    This is for small graphs and for reading: n ancestors of the nodes asked about make up to 4^n quantities. Whether
-    an effect is identified is decided in polynomial time by other means.
+    The search is for small graphs and for reading: n ancestors of the nodes asked about make up to 4^n quantities.
+    Whether an effect is identified is decided in polynomial time by other means.
 
     References
     ----------
@@ -124,11 +125,41 @@ def derive(
         raise InvalidArgument(f"max_quantities={max_quantities} leaves nothing to look at; give a positive number.")
     # What no node of the question descends from sums out of everything.
     relevant = causes.subgraph([*target.nodes, *causes.ancestors(target.nodes)])
-    masks = mask_graph(relevant)
+    if target.do and (adjusted := _adjustment(relevant, target)) is not None:
+        return DerivationSearch(target, adjusted, False, 1 + len(adjusted.steps))
+    masks = MaskGraph.of(relevant)
     start = _masks(masks, target)
     found = search(masks, start, SearchLimits(max_quantities, time_limit))
     derivation = _derivation(_Graphs(relevant, masks), found, start, target) if start in found.chosen else None
     return DerivationSearch(target, derivation, found.is_exhausted, len(found.known))
+
+
+def _adjustment(graph: CausalGraph, target: Quantity) -> Derivation | None:
+    """P(y | do(x), z) = Σ_w P(y | do(x), w, z) P(w | do(x), z): rule 2 turns do(x) into x, rule 3 drops it."""
+    absent = rule_3(graph, target, target.do)
+    if absent.applies:
+        return _by_rule(absent)
+    taken = {*graph.descendants(target.do), *target.do, *target.outcome}.difference(target.given)
+    allowed = [node for node in graph.nodes if node not in taken]
+    found = graph.without_outgoing(target.do).minimal_separator(target.do, target.outcome, target.given, allowed)
+    if found is None:
+        return None
+    nodes = tuple(node for node in graph.nodes if node in found and node not in target.given)
+    if not nodes:
+        return _by_rule(exchanged) if (exchanged := rule_2(graph, target, target.do)).applies else None
+    within = Quantity(target.outcome, target.do, (*target.given, *nodes))
+    weights = Quantity(nodes, target.do, target.given)
+    steps = rule_2(graph, within, target.do), rule_3(graph, weights, target.do)
+    if not all(steps):
+        return None
+    return Derivation(
+        target, ProbabilityStep("condition", target, nodes, (within, weights)), tuple(map(_by_rule, steps))
+    )
+
+
+def _by_rule(step: RuleStep) -> Derivation:
+    """The derivation that one rule ends."""
+    return Derivation(step.before, step, (Derivation(step.after, None, ()),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +171,7 @@ class _Graphs:
 
 
 def _masks(graph: MaskGraph, quantity: Quantity) -> Masks:
-    bit = {node: 1 << place for place, node in enumerate(graph.nodes)}
-    return Masks(*(sum(bit[node] for node in group) for group in (quantity.outcome, quantity.do, quantity.given)))
+    return Masks(*map(graph.mask, (quantity.outcome, quantity.do, quantity.given)))
 
 
 def _derivation(graphs: _Graphs, found: Search, place: Masks, quantity: Quantity) -> Derivation:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Literal, NamedTuple, TypeAlias
 
-from plausible.causal.calculus.masks import MaskGraph, bits
+from plausible.causal.identification.masks import MaskGraph
+from plausible.graphs.mark_masks import bits
 
 __all__ = ["Masks", "Move", "MoveKind", "moves"]
 
@@ -54,18 +55,18 @@ def moves(graph: MaskGraph, quantity: Masks) -> Iterator[Move]:
 
 def _rules(graph: MaskGraph, quantity: Masks) -> Iterator[Move]:
     y, do, given = quantity
-    free = graph.all & ~(y | do | given)
-    for x in bits(do):
+    free = graph.members & ~(y | do | given)
+    for x in _singles(do):
         if _ignores_setting(graph, Masks(y, do ^ x, given), x):
             yield Move("rule 3", x, (Masks(y, do ^ x, given),))
         if _exchanges(graph, Masks(y, do ^ x, given), x):
             yield Move("rule 2", x, (Masks(y, do ^ x, given | x),))
-    for w in bits(given):
+    for w in _singles(given):
         if graph.separated(y, w, do | given ^ w, cut_into=do):
             yield Move("rule 1", w, (Masks(y, do, given ^ w),))
         if _exchanges(graph, Masks(y, do, given ^ w), w):
             yield Move("rule 2", w, (Masks(y, do | w, given ^ w),))
-    for v in bits(free):
+    for v in _singles(free):
         if _ignores_setting(graph, quantity, v):
             yield Move("rule 3", v, (Masks(y, do | v, given),))
         if graph.separated(y, v, do | given, cut_into=do):
@@ -85,19 +86,24 @@ def _ignores_setting(graph: MaskGraph, rest: Masks, x: int) -> bool:
 
 def _laws(graph: MaskGraph, quantity: Masks) -> Iterator[Move]:
     y, do, given = quantity
-    for w in _subsets(graph.all & ~(y | do | given)):
+    for w in _subsets(graph.members & ~(y | do | given)):
         yield Move("condition", w, (Masks(y, do, given | w), Masks(w, do, given)))
     for part in _subsets(y):
         if part == y:
             break
         yield Move("chain", part, (Masks(y ^ part, do, given | part), Masks(part, do, given)))
-    for w in bits(given):
+    for w in _singles(given):
         yield Move("ratio", w, (Masks(y | w, do, given ^ w), Masks(w, do, given ^ w)))
 
 
 def _subsets(mask: int) -> Iterator[int]:
     """Subsets that are not empty, small ones first."""
-    members = list(bits(mask))
+    members = list(_singles(mask))
     largest = _LARGEST_SUBSET if len(members) <= _FEW_NODES else 1
     for size in range(1, min(largest, len(members)) + 1):
         yield from map(sum, combinations(members, size))
+
+
+def _singles(mask: int) -> Iterator[int]:
+    """The members of a set one by one, each as a set of its own."""
+    return (1 << place for place in bits(mask))

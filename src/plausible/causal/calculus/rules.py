@@ -109,10 +109,8 @@ def rule_2(
 
     Parameters
     ----------
-    graph
-        A DAG or a causal graph.
-    quantity
-        Where to begin.
+    graph, quantity
+        As for `rule_1`.
     nodes
         X: observed from now on if the quantity sets them, set if it observes them.
     form
@@ -160,14 +158,10 @@ def rule_3(
 
     Parameters
     ----------
-    graph
-        A DAG or a causal graph.
-    quantity
-        Where to begin.
+    graph, quantity, form
+        As for `rule_2`.
     nodes
         X: deleted if the quantity sets them, inserted if it does not mention them.
-    form
-        Which test to make; they agree.
 
     References
     ----------

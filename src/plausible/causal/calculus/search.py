@@ -13,8 +13,8 @@ from heapq import heappop, heappush
 from itertools import count
 from time import monotonic
 
-from plausible.causal.calculus.masks import MaskGraph
 from plausible.causal.calculus.moves import Masks, Move, moves
+from plausible.causal.identification.masks import MaskGraph
 
 __all__ = ["Search", "SearchLimits", "search"]
 

@@ -40,10 +40,8 @@ def effect_is_absent(graph: GraphLike[DAG | CausalGraph], outcome: Nodes, treatm
 
     Parameters
     ----------
-    graph
-        A DAG or a causal graph.
-    outcome, treatment
-        Y and X, a node or several each.
+    graph, outcome, treatment
+        As for `effect_is_association`.
 
     Examples
     --------

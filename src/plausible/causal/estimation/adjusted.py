@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 from plausible.causal.adjustment.problem import AdjustableGraph
 from plausible.causal.estimation.covariates import choose_covariates
 from plausible.causal.estimation.method import Means, PreparedEstimate
-from plausible.causal.estimation.nuisance import Nuisances, check_levels, outcome_means, propensities
+from plausible.causal.estimation.nuisance import (
+    Nuisances,
+    check_levels,
+    comparable,
+    outcome_means,
+    propensities,
+)
 from plausible.causal.estimation.positivity import positivity_report
 from plausible.causal.estimation.regressions import linear_fit
 from plausible.causal.estimation.rows import EffectRows, EffectTask, effect_rows
@@ -63,7 +69,7 @@ class _Adjusted(ABC):
         chances = propensities(rows, nuisances, rows.weights)
         return PreparedEstimate(
             rows.weights,
-            lambda weights: self._means(rows, nuisances, weights),
+            lambda weights: self._means(rows, nuisances, comparable(rows, nuisances, weights)),
             covariates,
             positivity_report(task, rows, covariates, chances),
             self._error(rows, nuisances),
@@ -74,7 +80,8 @@ class _Adjusted(ABC):
 class Standardization(_Adjusted):
     """E[Y | do(x)] = Σ_w E[Y | x, w] P(w): the outcome is predicted for each case as if treated, and averaged.
 
-    Also called the g-formula. A continuous treatment enters a linear regression of the outcome with the covariates.
+    Also called the g-formula. For a continuous treatment the prediction is a linear regression on the treatment, the
+    covariates and their products with the treatment, so that the slope may differ from case to case.
 
     Parameters
     ----------
@@ -173,15 +180,22 @@ def _prepared(task: EffectTask, covariates: tuple[str, ...], model: Model | None
 
 
 def _linear(task: EffectTask, covariates: tuple[str, ...]) -> PreparedEstimate:
-    """The effect of a continuous treatment: its slope in a linear regression."""
+    """The effect of a continuous treatment: its slope, linear in the covariates, averaged over the cases."""
     rows = effect_rows(task, covariates)
     levels = np.array(task.levels, dtype=np.float64)
 
     def estimate(weights: Floats) -> Means:
-        slopes = linear_fit(np.column_stack([rows.treatment, rows.design]), rows.outcome, weights)
-        return Means.of(_mean(weights, rows.design @ slopes[1:]) + slopes[0] * levels)
+        # Without centring, the products would be all but collinear with the treatment.
+        centred = rows.design - weights @ rows.design / weights.sum()
+        centred[:, 0] = 1.0
+        coefficients = linear_fit(np.hstack([centred, centred * rows.treatment[:, None]]), rows.outcome, weights)
+        height, slope = coefficients[0], coefficients[centred.shape[1]]
+        return Means.of(height + slope * levels)
 
-    return PreparedEstimate(rows.weights, estimate, covariates)
+    name = task.treatment.name
+    products = f", {', '.join(covariates)} and their products with {name}" if covariates else ""
+    assumption = f"{task.outcome.name} is linear in {name}{products}"
+    return PreparedEstimate(rows.weights, estimate, covariates, assumption=assumption)
 
 
 def _inverse(rows: EffectRows, code: int, chance: Floats) -> Floats:
@@ -191,7 +205,7 @@ def _inverse(rows: EffectRows, code: int, chance: Floats) -> Floats:
 
 
 def _mean(weights: Floats, values: Floats) -> float:
-    """The mean over the rows that have a value: in a resample, a stratum can lack a level."""
-    known = np.isfinite(values)
-    total = weights[known].sum()
-    return float(weights[known] @ values[known] / total) if total > 0 else float("nan")
+    """The mean over the rows that weigh something; the others need have no value."""
+    used = weights > 0
+    total = weights[used].sum()
+    return float(weights[used] @ values[used] / total) if total > 0 else float("nan")

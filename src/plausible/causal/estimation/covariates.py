@@ -9,8 +9,15 @@ from plausible.causal.adjustment.problem import AdjustableGraph, read_problem
 from plausible.causal.adjustment.sets import adjustment_set
 from plausible.causal.estimation.rows import EffectTask
 from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.graphs.ancestral import MAG, PAG
+from plausible.graphs.causal_graph import CausalGraph
+from plausible.graphs.dag import DAG
+from plausible.graphs.graph_input import read_as
+from plausible.graphs.pdag import PDAG
 
-__all__ = ["choose_covariates", "observed_nodes"]
+__all__ = ["choose_covariates", "missing_columns", "no_causal_path", "observed_nodes"]
+
+_OTHER_WAYS = " FrontDoor() or InstrumentalVariable() may do, or identify() with a fitted network."
 
 
 def choose_covariates(
@@ -33,8 +40,8 @@ def choose_covariates(
         if found is None:
             raise InvalidArgument(
                 f"No columns of the data are a set to adjust for: the effect of {treatment!r} on {outcome!r} can't be "
-                "had by adjustment in this graph. FrontDoor() or InstrumentalVariable() may do, or identify() with a "
-                "fitted network."
+                f"had by adjustment in this graph.{no_causal_path(task, graph) or _OTHER_WAYS}"
+                f"{missing_columns(task, graph)}"
             )
         return tuple(name for name in task.table.variables if name in found)
     names = (adjustment,) if isinstance(adjustment, str) else tuple(dict.fromkeys(adjustment))
@@ -45,6 +52,22 @@ def choose_covariates(
     if not check.is_valid:
         raise InvalidArgument(str(check))
     return names
+
+
+def no_causal_path(task: EffectTask, graph: AdjustableGraph) -> str:
+    """A sentence (with a leading space) where the graph has no directed path from treatment to outcome, else none."""
+    outcome, treatment = task.outcome.name, task.treatment.name
+    known = read_as(graph, DAG, CausalGraph, PDAG, MAG, PAG)
+    if not isinstance(known, DAG | CausalGraph) or outcome in known.descendants(treatment):
+        return ""
+    return f" No causal path leads from {treatment!r} to {outcome!r} in this graph: there is no effect to estimate."
+
+
+def missing_columns(task: EffectTask, graph: AdjustableGraph) -> str:
+    """A sentence (with a leading space) about nodes of the graph that the data have no columns for, else none."""
+    nodes = read_problem(graph, task.outcome.name, task.treatment.name).causes.nodes
+    missing = [node for node in nodes if node not in task.table.variables]
+    return f" The data have no column for {', '.join(map(repr, missing))}, which the graph has." if missing else ""
 
 
 def observed_nodes(task: EffectTask, graph: AdjustableGraph) -> list[str]:

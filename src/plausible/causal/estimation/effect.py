@@ -1,9 +1,10 @@
-"""Estimating an effect from data: the front door."""
+"""Estimating an effect from data: one function for all methods, its result, and how intervals are made."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from statistics import NormalDist
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
@@ -11,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.causal.adjustment.front_door import front_door_set
+from plausible.causal.adjustment.instruments import instruments
 from plausible.causal.adjustment.problem import AdjustableGraph, read_problem
 from plausible.causal.adjustment.sets import adjustment_set
 from plausible.causal.estimation.adjusted import DoublyRobust, Standardization, Weighting
-from plausible.causal.estimation.covariates import observed_nodes
+from plausible.causal.estimation.covariates import missing_columns, no_causal_path, observed_nodes
 from plausible.causal.estimation.front_door_method import FrontDoor
 from plausible.causal.estimation.identified import Identified
 from plausible.causal.estimation.instrument_method import InstrumentalVariable
@@ -24,8 +26,9 @@ from plausible.causal.estimation.plug_in import PlugIn
 from plausible.causal.estimation.positivity import PositivityReport
 from plausible.causal.estimation.rows import EffectTask
 from plausible.causal.estimation.scores import state_scores
+from plausible.causal.identification.algorithm import identify
 from plausible.data.table import Table, TableLike
-from plausible.errors import InvalidArgument, UnknownVariable, suggestion
+from plausible.errors import InvalidArgument, NotIdentifiable, UnknownVariable, suggestion
 from plausible.factors.display import format_number
 from plausible.graphs.ancestral import MAG, PAG
 from plausible.graphs.causal_graph import CausalGraph
@@ -111,6 +114,8 @@ class EffectEstimate:
         For methods that compare within strata.
     strength
         The F statistic of the first stage, for instruments; below 10 the instrument is weak.
+    assumption
+        What the estimate takes for granted besides the graph, such as linearity; empty where nothing.
     """
 
     outcome: str
@@ -126,6 +131,7 @@ class EffectEstimate:
     num_cases: float
     positivity: PositivityReport | None
     strength: float | None
+    assumption: str = ""
 
     def __str__(self) -> str:
         used = f", using {', '.join(self.variables)}" if self.variables else ""
@@ -143,9 +149,19 @@ class EffectEstimate:
             lines.append(f"  strength   F = {format_number(self.strength)}")
         if self.positivity is not None:
             lines += [f"  {line}" for line in str(self.positivity).splitlines()]
-        return "\n".join(lines)
+        if self.assumption:
+            lines.append(f"  assuming   {self.assumption}")
+        return "\n".join([*lines, *(f"  caution    {line}" for line in self._cautions())])
 
     __repr__ = __str__
+
+    def _cautions(self) -> Iterator[str]:
+        if self.positivity is None:
+            return
+        if self.positivity.empty:
+            yield "where there are no cases, a model or a prior fills in, and not the data"
+        if self.positivity.sparse and self.interval is not None:
+            yield "where there are few cases, their mean hardly varies over resamples: the interval may be too narrow"
 
 
 def estimate_effect(
@@ -157,7 +173,7 @@ def estimate_effect(
     method: EffectMethod | MethodName | None = None,
     levels: tuple[State, State] | None = None,
     event: State | None = None,
-    bootstrap: Bootstrap | None = None,
+    bootstrap: Bootstrap | int | None = None,
 ) -> EffectEstimate:
     """E[Y | do(x')] - E[Y | do(x)], estimated from rows, with an interval.
 
@@ -176,18 +192,24 @@ def estimate_effect(
         A method or its name: `DoublyRobust` ("doubly-robust"), `Standardization`, `Weighting`, `PlugIn` ("plug-in"),
         `FrontDoor` ("front-door"), `InstrumentalVariable` ("instrument"). Where left out: doubly robust if a set to
         adjust for is there (standardisation for a continuous treatment), else by the front door, else by the estimand
-        that `identify` finds ("identified").
+        that `identify` finds ("identified"). An instrument is never taken unasked, as it assumes more than the graph
+        says: that the effect is linear and the same for all cases.
     levels
         x and x'; the two states of the treatment, or 0 and 1 for a continuous one, where left out.
     event
         The state of a discrete outcome whose probability is the mean; see `state_scores`.
     bootstrap
-        How intervals are made; 200 resamples with a fixed seed by default.
+        How intervals are made, or with how many resamples; 200 with a fixed seed by default.
+
+    Raises
+    ------
+    NotIdentifiable
+        Where no method can be right; the message names instruments, if there are any, and columns that are missing.
 
     Notes
     -----
-    Discrete rows are counted once, so that a resample costs what its different rows do; regressions are fitted anew
-    for each.
+    In resamples, both levels are averaged over the strata that have cases of both. Discrete rows are counted once, so
+    that a resample costs what its different rows do; regressions are fitted anew for each.
 
     Examples
     --------
@@ -201,7 +223,7 @@ def estimate_effect(
     chosen = _method(method, task, graph)
     prepared = chosen.prepare(task, graph)
     means = prepared.estimate(prepared.weights)
-    plan = bootstrap or Bootstrap()
+    plan = _plan(bootstrap)
     error, interval = _uncertainty(prepared, means.difference, plan)
     return EffectEstimate(
         outcome=outcome,
@@ -217,7 +239,16 @@ def estimate_effect(
         num_cases=float(prepared.weights.sum()),
         positivity=prepared.positivity,
         strength=prepared.strength,
+        assumption=prepared.assumption or no_causal_path(task, graph).strip(" ."),
     )
+
+
+def _plan(bootstrap: Bootstrap | int | None) -> Bootstrap:
+    if bootstrap is None or isinstance(bootstrap, Bootstrap):
+        return bootstrap or Bootstrap()
+    if isinstance(bootstrap, bool) or not isinstance(bootstrap, int):
+        raise InvalidArgument(f"bootstrap= is a Bootstrap(...) or a number of resamples, not {bootstrap!r}.")
+    return Bootstrap(resamples=bootstrap)
 
 
 def _task(
@@ -228,6 +259,12 @@ def _task(
     levels: tuple[State, State] | None,
     event: State | None,
 ) -> EffectTask:
+    for role, name in (("outcome", outcome), ("treatment", treatment)):
+        if not isinstance(name, str):
+            raise InvalidArgument(
+                f"An estimate is about one {role}, named as a text, not {name!r}. For several at once, evaluate the "
+                "estimand of identify() on a fitted network."
+            )
     table = Table.read(data)
     if isinstance(graph, BayesianNetwork):
         table = Table.read(table, {name: v for name, v in graph.variables.items() if name in table.variables})
@@ -256,10 +293,30 @@ def _method(method: EffectMethod | MethodName | None, task: EffectTask, graph: A
     if isinstance(known, DAG | CausalGraph) and front_door_set(known, y, x, allowed=allowed) is not None:
         return FrontDoor()
     if isinstance(known, DAG | CausalGraph):
+        _refuse_unidentified(task, known, allowed)
         return Identified()
     raise InvalidArgument(
         f"No columns of the data are a set to adjust for in all members of this {type(known).__name__}."
+        f"{missing_columns(task, graph)}"
     )
+
+
+def _refuse_unidentified(task: EffectTask, graph: DAG | CausalGraph, allowed: list[str]) -> None:
+    """Say what else may help where no distribution of the columns determines the effect."""
+    y, x = task.outcome.name, task.treatment.name
+    try:
+        identify(graph, outcome=y, treatment=x, observed=[*allowed, y, x])
+    except NotIdentifiable as error:
+        found = "; ".join(map(str, instruments(graph, y, x, allowed=allowed)))
+        advice = (
+            f" method='instrument' estimates it by an instrument ({found}) if it is linear and the same for all cases."
+            if found
+            else ""
+        )
+        raise NotIdentifiable(
+            f"{error}{missing_columns(task, graph)}{advice} What it can be at least and at most: causal.bounds.",
+            error.hedge,
+        ) from None
 
 
 def _uncertainty(
@@ -274,9 +331,7 @@ def _uncertainty(
         return float(draws.std(ddof=1)), (low, high)
     if prepared.standard_error is None:
         return None, None
-    from scipy.special import ndtri
-
-    half = float(ndtri(0.5 + plan.confidence / 2)) * prepared.standard_error
+    half = NormalDist().inv_cdf(0.5 + plan.confidence / 2) * prepared.standard_error
     return prepared.standard_error, (difference - half, difference + half)
 
 

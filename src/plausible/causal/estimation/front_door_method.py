@@ -12,6 +12,7 @@ from plausible.causal.adjustment.front_door import check_front_door, front_door_
 from plausible.causal.adjustment.problem import AdjustableGraph
 from plausible.causal.estimation.covariates import observed_nodes
 from plausible.causal.estimation.method import Means, PreparedEstimate
+from plausible.causal.estimation.positivity import PositivityReport, thin_cells
 from plausible.causal.estimation.regressions import linear_fit
 from plausible.causal.estimation.rows import EffectRows, EffectTask, effect_rows, totals
 from plausible.errors import InvalidArgument, PositivityViolation, UnknownVariable
@@ -58,7 +59,8 @@ class FrontDoor:
         def estimate(weights: Floats) -> Means:
             return _from_counts(rows, codes, weights)
 
-        return PreparedEstimate(rows.weights, estimate, mediators)
+        thin = [cell for code in np.unique(rows.treatment) for cell in thin_cells(task, rows, mediators, int(code))]
+        return PreparedEstimate(rows.weights, estimate, mediators, PositivityReport.of(thin))
 
     def _chosen(self, task: EffectTask, graph: AdjustableGraph) -> tuple[str, ...]:
         causes = read_causes(graph)
@@ -95,10 +97,11 @@ def _from_counts(rows: EffectRows, codes: tuple[int, int], weights: Floats) -> M
     counts, sums = _tables(rows, weights)
     of_treatment = counts.sum(axis=1)
     means = sums / np.where(counts > 0, counts, 1.0)
-    # In a resample a cell can be empty: its treatment then does not count in that stratum.
-    present = of_treatment[:, None] * (counts > 0)
-    outcome = (present * means).sum(axis=0) / np.maximum(present.sum(axis=0), 1e-300)
+    # In a resample a cell can be empty: its treatment x' then counts in no stratum, so that all average over the same.
+    used = counts[list(codes)].any(axis=0)
+    shared = of_treatment * (counts[:, used] > 0).all(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
+        outcome = shared @ means / shared.sum()
         return Means.of([float(counts[code] @ outcome / of_treatment[code]) for code in codes])
 
 
@@ -141,4 +144,6 @@ def _linear(task: EffectTask, rows: EffectRows, mediators: tuple[str, ...]) -> P
         middle = float(weights @ rows.outcome / total) - slope * float(weights @ rows.treatment / total)
         return Means.of(middle + slope * levels)
 
-    return PreparedEstimate(rows.weights, estimate, mediators)
+    through = ", ".join(mediators)
+    assumption = f"{through} are linear in {task.treatment.name}, and {task.outcome.name} in both, without products"
+    return PreparedEstimate(rows.weights, estimate, mediators, assumption=assumption if mediators else "")

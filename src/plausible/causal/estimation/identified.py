@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +13,10 @@ from numpy.typing import NDArray
 from plausible.causal.adjustment.problem import AdjustableGraph
 from plausible.causal.estimation.covariates import observed_nodes
 from plausible.causal.estimation.method import Means, PreparedEstimate
+from plausible.causal.estimation.positivity import FEW_CASES, PositivityReport, ThinCell
 from plausible.causal.estimation.rows import EffectTask, refuse_unusable, totals
+from plausible.causal.expressions.tree import Probability
+from plausible.causal.expressions.visiting import distinct_parts
 from plausible.causal.identification.algorithm import identify
 from plausible.causal.identification.estimand import Estimand
 from plausible.errors import NotSupported, PositivityViolation, TooLarge
@@ -65,7 +70,9 @@ class Identified:
                 return Means(math.nan, math.nan, math.nan)
 
         _means(task, estimand, joint(weights))
-        return PreparedEstimate(weights, estimate, tuple(name for name in used if name not in names))
+        thin = _thin_cells(task, estimand, totals(states, weights, math.prod(shape)).reshape(shape), used)
+        others = tuple(name for name in used if name not in names)
+        return PreparedEstimate(weights, estimate, others, PositivityReport.of(thin))
 
 
 def _means(task: EffectTask, estimand: Estimand, joint: Factor) -> Means:
@@ -74,6 +81,19 @@ def _means(task: EffectTask, estimand: Estimand, joint: Factor) -> Means:
     return Means.of(
         [float(estimand.evaluate(joint, do={treatment: level}).values @ task.scores) for level in task.levels]
     )
+
+
+def _thin_cells(task: EffectTask, estimand: Estimand, counts: Floats, names: list[str]) -> Iterator[ThinCell]:
+    """What the estimand conditions on and few cases have; what no case has does not matter, or was refused."""
+    parts = distinct_parts(estimand.expression, lambda part: part.parts)
+    conditions = (part.given for part in parts if isinstance(part, Probability) and part.given)
+    for given in dict.fromkeys(frozenset(symbol.variable for symbol in symbols) for symbols in conditions):
+        kept = [task.table.variables[name] for name in names if name in given]
+        table = counts.sum(axis=tuple(place for place, name in enumerate(names) if name not in given))
+        for place in np.argwhere((table > 0) & (table < FEW_CASES)).tolist():
+            states = {variable.name: variable.states[i] for variable, i in zip(kept, place, strict=True)}
+            number = float(table[tuple(place)])
+            yield ThinCell(None, MappingProxyType(states), number, number / float(counts.sum()))
 
 
 def _joint_states(task: EffectTask, names: list[str]) -> tuple[Floats, NDArray[np.int64]]:

@@ -76,7 +76,8 @@ class InstrumentalVariable:
             return Means(float("nan"), float("nan"), float(slope * step))
 
         error = _standard_error((y, x), covariates, first, weights) * abs(step)
-        return PreparedEstimate(weights, estimate, (instrument, *given), None, error, strength)
+        assumption = f"the effect of {task.treatment.name} is linear and the same for all cases"
+        return PreparedEstimate(weights, estimate, (instrument, *given), None, error, strength, assumption)
 
     def _chosen(self, task: EffectTask, graph: AdjustableGraph) -> tuple[str, tuple[str, ...]]:
         causes = read_causes(graph)

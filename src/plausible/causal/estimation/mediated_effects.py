@@ -193,9 +193,18 @@ def read_levels(treatment: Variable, levels: tuple[State, State] | None) -> tupl
         if not treatment.is_continuous:
             for level in levels:
                 treatment.index(level)
+        if levels[0] == levels[1]:
+            raise InvalidArgument(
+                f"levels= names {levels[0]!r} twice; give two values of {treatment.name!r} to compare."
+            )
         return levels[0], levels[1]
     if treatment.is_continuous:
         return 0, 1
+    if treatment.num_states == 1:
+        raise InvalidArgument(
+            f"The treatment {treatment.name!r} is {treatment.states[0]!r} everywhere: there is nothing to compare it "
+            "with. Give rows in which it varies."
+        )
     if treatment.num_states != 2:
         raise InvalidArgument(
             f"The treatment {treatment.name!r} has {treatment.num_states} states. Name the two to compare, as with "

@@ -49,6 +49,8 @@ class PreparedEstimate:
         That of the difference by its influence function; `None` where only resampling tells.
     strength
         The F statistic of the first stage, for instruments.
+    assumption
+        What the estimate takes for granted besides the graph, as a clause; empty where nothing.
     """
 
     weights: Floats
@@ -57,6 +59,7 @@ class PreparedEstimate:
     positivity: PositivityReport | None = None
     standard_error: float | None = None
     strength: float | None = None
+    assumption: str = ""
 
 
 @runtime_checkable

@@ -13,7 +13,7 @@ from plausible.causal.estimation.rows import EffectRows, EffectTask, totals
 from plausible.errors import InvalidArgument, PositivityViolation
 from plausible.variables import State
 
-__all__ = ["Nuisances", "check_levels", "outcome_means", "propensities"]
+__all__ = ["Nuisances", "check_levels", "comparable", "outcome_means", "propensities"]
 
 Floats = NDArray[np.float64]
 
@@ -44,6 +44,20 @@ class Nuisances:
         """Those that fit the rows."""
         is_binary = bool(np.isin(rows.outcome, (0.0, 1.0)).all())
         return cls(codes, is_saturated, is_binary, bool(np.isin(rows.treatment, codes).all()))
+
+
+def comparable(rows: EffectRows, nuisances: Nuisances, weights: Floats) -> Floats:
+    """The weights without those strata that lack one of the levels, in a model that has a number for each stratum.
+
+    In a resample a stratum can lose its cases of a level. Averaged over different strata, the two levels would differ
+    by what the strata do, and not by what the treatment does.
+    """
+    if not nuisances.is_saturated or rows.cell is None:
+        return weights
+    has_all = np.ones(rows.num_cells, dtype=bool)
+    for code in nuisances.codes:
+        has_all &= totals(rows.cell, weights * (rows.treatment == code), rows.num_cells) > 0
+    return weights * has_all[rows.cell]
 
 
 def outcome_means(rows: EffectRows, nuisances: Nuisances, weights: Floats) -> list[Floats]:

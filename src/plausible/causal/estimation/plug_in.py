@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plausible.causal.adjustment.problem import AdjustableGraph
 from plausible.causal.estimation.method import Means, PreparedEstimate
+from plausible.causal.estimation.positivity import FEW_CASES, PositivityReport, ThinCell
 from plausible.causal.estimation.rows import EffectTask, totals
 from plausible.causal.estimation.scores import expected_outcome
 from plausible.data.table import Table
@@ -16,10 +20,15 @@ from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs.causal_graph import CausalGraph, read_causes
 from plausible.learn.estimation.fit import fit_parameters
 from plausible.learn.estimation.priors import PriorLike
+from plausible.models import BayesianNetwork
+from plausible.variables import State, Variable
 
 __all__ = ["PlugIn"]
 
 Floats = NDArray[np.float64]
+
+#: A stratum in which fewer cases than these are to be expected does not count.
+_LEAST_CASES = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +36,8 @@ class PlugIn:
     """E[Y | do(x)] in the network whose parameters are learned from the data; its graph has no latent causes.
 
     It uses all that the graph says, and so is precise where the graph and the kinds of distributions are right.
-    Missing cells are completed, and rows with interventions are used.
+    Missing cells are completed, and rows with interventions are used. Where no case tells what a variable does, the
+    prior does; the report on positivity names these places.
 
     Parameters
     ----------
@@ -63,8 +73,11 @@ class PlugIn:
             )
         table, weights = _distinct(task.table.select([str(node) for node in dag.nodes]))
 
+        def fitted_to(resampled: Floats) -> BayesianNetwork:
+            return fit_parameters(dag, table.weighted(resampled), self.prior).network
+
         def estimate(resampled: Floats) -> Means:
-            fitted = fit_parameters(dag, table.weighted(resampled), self.prior).network
+            fitted = fitted_to(resampled)
             return Means.of(
                 [
                     expected_outcome(fitted, task.outcome, task.scores, {task.treatment.name: level})
@@ -72,7 +85,49 @@ class PlugIn:
                 ]
             )
 
-        return PreparedEstimate(weights, estimate, tuple(str(node) for node in dag.nodes if node not in names))
+        thin = _thin_cells(task, table.weighted(weights), fitted_to(weights))
+        used = tuple(str(node) for node in dag.nodes if node not in names)
+        return PreparedEstimate(weights, estimate, used, PositivityReport.of(thin))
+
+
+def _thin_cells(task: EffectTask, table: Table, network: BayesianNetwork) -> Iterator[ThinCell]:
+    """The states of parents that setting the treatment brings about and that few cases have, or none."""
+    treatment = task.treatment.name
+    for child, cpd in network.cpds.items():
+        parents = [table.variables[name] for name in cpd.parent_names]
+        if child == treatment or not parents or any(parent.is_continuous for parent in parents):
+            continue
+        counts, others = _parent_counts(table, child, parents), [p for p in parents if p.name != treatment]
+        reached = {level: _reached(network, others, {treatment: level}) for level in task.levels}
+        tables: dict[State | None, Floats] = {None: counts}
+        if len(others) < len(parents):
+            axis = cpd.parent_names.index(treatment)
+            tables = {level: np.asarray(counts.take(task.treatment.index(level), axis=axis)) for level in task.levels}
+        for level, here in tables.items():
+            share = np.maximum(*reached.values()) if level is None else reached[level]
+            for place in np.argwhere((here < FEW_CASES) & (share * table.total >= _LEAST_CASES)).tolist():
+                states = {p.name: p.states[i] for p, i in zip(others, place, strict=True)}
+                at = tuple(place)
+                yield ThinCell(level, MappingProxyType(states), float(here[at]), float(share[at]))
+
+
+def _reached(network: BayesianNetwork, variables: list[Variable], do: Mapping[str, State]) -> Floats:
+    """How likely each joint state of some variables is once the treatment is set."""
+    names = [variable.name for variable in variables]
+    return np.asarray(network.query(names, do=do).values) if names else np.ones(())
+
+
+def _parent_counts(table: Table, child: str, parents: list[Variable]) -> Floats:
+    """How many cases tell what a child does, for each joint state of its parents."""
+    shape = tuple(parent.num_states for parent in parents)
+    columns = np.stack([table.column(parent.name) for parent in parents])
+    own = table.column(child)
+    known = (columns >= 0).all(axis=0) & (~np.isnan(own) if table.variables[child].is_continuous else own >= 0)
+    if child in table.interventions:
+        known &= ~np.asarray(table.interventions[child], dtype=bool)
+    weights = np.ones(table.num_rows) if table.weights is None else np.asarray(table.weights)
+    places = np.ravel_multi_index(tuple(columns[:, known].astype(np.int64)), shape)
+    return totals(places, weights[known], math.prod(shape)).reshape(shape)
 
 
 def _distinct(table: Table) -> tuple[Table, Floats]:

@@ -58,7 +58,7 @@ class CodeWriter:
         axes = (*given, *outcome)
         whole = "".join(self._letter(Symbol(variable)) for variable in self._variables)
         wanted = "".join(self._letter(Symbol(symbol.variable)) for symbol in axes)
-        comment = f"P({', '.join(map(str, outcome))}{' | ' if given else ''}{', '.join(map(str, given))})"
+        comment = _escaped(f"P({', '.join(map(str, outcome))}{' | ' if given else ''}{', '.join(map(str, given))})")
         name = self._assign(f'np.einsum("{whole}->{wanted}", joint)  # {comment}')
         if given:
             summed = tuple(range(len(given), len(axes)))
@@ -141,12 +141,22 @@ def function_text(
         "",
         "",
         "def effect(joint):",
-        f'    """{title or expression} with the axes ({listed}).',
+        f'    """{_escaped(str(title or expression))} with the axes ({_escaped(listed)}).',
         "",
-        f"    joint: an array of probabilities with the axes ({', '.join(map(str, variables))}). Conditions of "
-        "probability zero give nan.",
+        f"    joint: an array of probabilities with the axes ({_escaped(', '.join(map(str, variables)))}). Conditions "
+        "of probability zero give nan.",
         '    """',
         *(f"    {line}" for line in writer.lines),
         f'    return np.einsum("{writer.word(order)}->{out}", {name}){mean}',
     ]
     return "\n".join(lines) + "\n"
+
+
+def _escaped(text: str) -> str:
+    """Text that ends neither a docstring nor a comment, whatever names are in it.
+
+    >>> print(_escaped('a"b'), _escaped("a\\nb"))
+    a\\"b a\\nb
+    """
+    plain = text.replace("\\", "\\\\").replace('"', '\\"')
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in plain)

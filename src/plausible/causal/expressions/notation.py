@@ -13,6 +13,10 @@ from plausible.graphs.nodes import Node
 __all__ = ["LatexNotation", "Notation", "TextNotation", "value_names"]
 
 
+#: What LaTeX reads as commands in mathematics -> how it is written.
+_LATEX = {**{letter: rf"\{letter}" for letter in "#$%&_{}"}, "\\": r"\backslash{}", "^": r"\wedge{}", "~": r"\sim{}"}
+
+
 def value_names(variables: Collection[Node]) -> dict[Node, str]:
     """How values are called: as their variables in small letters, unless two would then be called the same.
 
@@ -79,8 +83,9 @@ class TextNotation:
         return " ".join(factors) or "1"
 
     def total(self, over: Sequence[str], body: str) -> str:
-        """Σ_a, or Σ_{a,b} for several."""
-        symbols = over[0] if len(over) == 1 else "{" + ",".join(over) + "}"
+        """Σ_a; in braces where that would be unclear: Σ_{a,b} for several, Σ_{my z} for a name with a space."""
+        is_plain = len(over) == 1 and re.fullmatch(r"\w+'*", over[0])
+        symbols = over[0] if is_plain else "{" + ",".join(over) + "}"
         return f"Σ_{symbols} {body}"
 
     def quotient(self, above: str, below: str) -> str:
@@ -131,9 +136,9 @@ class LatexNotation:
 
 
 def _latex_name(name: str) -> str:
-    r"""`z1` as `z_{1}`, `tar_level` as `\mathit{tar\_level}`."""
+    r"""`z1` as `z_{1}`, `tar_level` as `\mathit{tar\_level}`, `my treat` as `\mathit{my\ treat}`."""
     if found := re.fullmatch(r"([^\W\d_])(\d*)", name):
         letter, digits = found.groups()
         return f"{letter}_{{{digits}}}" if digits else letter
-    escaped = re.sub(r"([#$%&_{}])", r"\\\1", name)
+    escaped = "".join(r"\ " if letter.isspace() else _LATEX.get(letter, letter) for letter in name)
     return rf"\mathit{{{escaped}}}"

@@ -7,10 +7,10 @@ from plausible.causal.identification.question import Effect
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.nodes import Node
 
-__all__ = ["adjustment_set"]
+__all__ = ["minimal_adjustment"]
 
 
-def adjustment_set(graph: CausalGraph, effect: Effect) -> tuple[Node, ...] | None:
+def minimal_adjustment(graph: CausalGraph, effect: Effect) -> tuple[Node, ...] | None:
     """A minimal W with P(y | do(x), z) = Σ_w P(y | x, w, z) P(w | z); `None` where there is none.
 
     Without conditions z: no member of W lies on or below a proper causal path, and W separates x from y once the first

@@ -7,19 +7,20 @@ from typing import NamedTuple
 from plausible.causal.expressions.simplification import simplify
 from plausible.causal.expressions.symbols import Symbol
 from plausible.causal.expressions.tree import Expression, Probability, Quotient, product_of, sum_over
-from plausible.causal.identification.adjustment import adjustment_set
+from plausible.causal.identification.adjustment import minimal_adjustment
 from plausible.causal.identification.chains import Chain, district_chains, effect_expression
 from plausible.causal.identification.derivation import IDDerivation, IDStep, district_steps
 from plausible.causal.identification.districts import EffectPlan, Failure, plan_effect
 from plausible.causal.identification.estimand import Estimand
 from plausible.causal.identification.hedges import Hedge, hedge_of
-from plausible.causal.identification.masks import MaskGraph, bits
+from plausible.causal.identification.masks import MaskGraph
 from plausible.causal.identification.question import Effect, node_list, read_question
 from plausible.causal.identification.rules import reduce_question
 from plausible.errors import NotIdentifiable
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike
+from plausible.graphs.mark_masks import bits
 from plausible.graphs.nodes import Node, Nodes
 
 __all__ = ["find_hedge", "identify", "is_identifiable"]
@@ -81,7 +82,7 @@ def identify(
     causes, asked = read_question(graph, outcome, treatment, given, observed)
     masks = MaskGraph.of(causes)
     effect, steps = reduce_question(masks, asked)
-    adjusted = adjustment_set(causes, effect) if effect.treatment else ()
+    adjusted = minimal_adjustment(causes, effect) if effect.treatment else ()
     if adjusted is not None:
         steps.append(_adjustment_step(effect, adjusted))
         return Estimand(asked, _adjustment(effect, adjusted), IDDerivation(tuple(steps)), adjusted)

@@ -9,7 +9,8 @@ from plausible.causal.expressions.symbols import Symbol
 from plausible.causal.expressions.tree import Expression, Probability, product_of, sum_over
 from plausible.causal.identification.districts import DistrictPlan, EffectPlan
 from plausible.causal.identification.marginals import Link, marginalized
-from plausible.causal.identification.masks import MaskGraph, bits
+from plausible.causal.identification.masks import MaskGraph
+from plausible.graphs.mark_masks import bits
 
 __all__ = ["Chain", "district_chains", "effect_expression"]
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from plausible.errors import InvalidArgument
+from plausible.causal.queries.arguments import refuse_overlap
+from plausible.errors import InvalidArgument, NotSupported
+from plausible.graphs.ancestral import MAG, PAG
 from plausible.graphs.causal_graph import CausalGraph, latent_projection, read_causes
 from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
+from plausible.graphs.pdag import PDAG
 
 __all__ = ["Effect", "Question", "node_list", "read_question"]
 
@@ -58,10 +61,13 @@ def read_question(
     observed
         The nodes that can be measured; all, where left out.
     """
+    _refuse_class(graph)
     causes = read_causes(graph)
     index = NodeIndex(causes.nodes)
     effect = Effect(*(index.names(index.select(nodes)) for nodes in (outcome, treatment, given)))
-    _refuse_overlap(effect)
+    if not effect.outcome:
+        raise InvalidArgument("An effect needs an outcome: name at least one node.")
+    refuse_overlap({"outcome": effect.outcome, "treatment": effect.treatment, "given": effect.given})
     if observed is None:
         return Question(causes if isinstance(causes, CausalGraph) else CausalGraph(causes), effect)
     seen = set(index.names(index.select(observed)))
@@ -73,13 +79,9 @@ def read_question(
     return Question(latent_projection(causes, seen), effect)
 
 
-def _refuse_overlap(effect: Effect) -> None:
-    if not effect.outcome:
-        raise InvalidArgument("An effect needs an outcome: name at least one node.")
-    roles = {"outcome": effect.outcome, "treatment": effect.treatment, "given": effect.given}
-    seen: dict[Node, str] = {}
-    for role, nodes in roles.items():
-        for node in nodes:
-            if node in seen:
-                raise InvalidArgument(f"{node!r} is both {seen[node]} and {role}; let it have one role only.")
-            seen[node] = role
+def _refuse_class(graph: object) -> None:
+    if isinstance(graph, PDAG | MAG | PAG):
+        raise NotSupported(
+            f"Identification is about one graph, and a {type(graph).__name__} stands for a class of them. What all "
+            "members agree on: adjustment_sets(...) or estimate_effect(...), and effect_in_pag(...) for a PAG."
+        )

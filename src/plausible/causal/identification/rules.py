@@ -54,14 +54,11 @@ def _without_idle(graph: MaskGraph, effect: Effect, steps: list[IDStep]) -> Effe
 def _is_idle(graph: MaskGraph, effect: Effect, node: Node, others: tuple[Node, ...]) -> bool:
     """Rule 3: Y ⟂ X | W, Z in the graph without edges into W, nor into X unless it is an ancestor of Z."""
     one, rest, given = graph.mask([node]), graph.mask(others), graph.mask(effect.given)
-    cut = graph.cut(incoming=rest)
-    if not one & cut.ancestors(given, cut.members):
-        cut = cut.cut(incoming=one)
-    return cut.separated(graph.mask(effect.outcome), one, rest | given)
+    cut_into = rest if one & graph.above(given, rest) else rest | one
+    return graph.separated(graph.mask(effect.outcome), one, rest | given, cut_into)
 
 
 def _is_exchangeable(graph: MaskGraph, effect: Effect, node: Node) -> bool:
     """Rule 2: Y ⟂ Z | X, W in the graph without edges into X or out of Z."""
     one, treatment, given = graph.mask([node]), graph.mask(effect.treatment), graph.mask(effect.given)
-    cut = graph.cut(incoming=treatment, outgoing=one)
-    return cut.separated(graph.mask(effect.outcome), one, treatment | given & ~one)
+    return graph.separated(graph.mask(effect.outcome), one, treatment | given & ~one, treatment, one)

@@ -22,6 +22,9 @@ __all__ = ["EffectComparison", "compare_effect"]
 
 Floats = NDArray[np.float64]
 
+#: At most so many undefined quantities are named.
+_SHOWN = 5
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EffectComparison:
@@ -55,8 +58,21 @@ class EffectComparison:
 
     @property
     def agrees(self) -> bool:
-        """Whether seeing and doing are the same, up to 1e-9: the association is the effect."""
+        """Whether seeing and doing are the same, up to 1e-9, where both are defined: the association is the effect."""
         return self.max_difference <= 1e-9
+
+    @property
+    def undefined(self) -> tuple[str, ...]:
+        """The quantities of probability zero below the line: P(Y | x, e) and P(Y | do(x), e) that are NaN, in words."""
+        groups = ", ".join(variable.name for variable in self.outcome)
+        more = [f"{name}={value}" for name, value in self.evidence.items()]
+        found = []
+        for place in np.ndindex(*(variable.num_states for variable in self.treatment)):
+            set_to = [f"{v.name}={v.states[i]}" for v, i in zip(self.treatment, place, strict=True)]
+            for table, terms in ((self.association, set_to), (self.effect, [f"do({', '.join(set_to)})"])):
+                if np.isnan(table[place]).any():
+                    found.append(f"P({groups} | {', '.join([*terms, *more])})")
+        return tuple(found)
 
     @property
     def max_effect(self) -> float:
@@ -81,12 +97,20 @@ class EffectComparison:
         return bool(((self.marginal < low - 1e-9) | (self.marginal > high + 1e-9)).any())
 
     def __str__(self) -> str:
+        undefined = self.undefined
+        where = " where both are defined" if undefined else ""
         verdict = (
-            "Seeing and doing agree."
+            f"Seeing and doing agree{where}."
             if self.agrees
-            else f"Seeing and doing differ, by up to {format_number(self.max_difference)}."
+            else f"Seeing and doing differ{where}, by up to {format_number(self.max_difference)}."
         )
-        return f"{self._table()}\n{verdict}"
+        more = [f"and {len(undefined) - _SHOWN} more"] if len(undefined) > _SHOWN else []
+        gaps = (
+            f"\nNot defined: {'; '.join([*undefined[:_SHOWN], *more])}: what is seen never happens."
+            if undefined
+            else ""
+        )
+        return f"{self._table()}\n{verdict}{gaps}"
 
     __repr__ = __str__
 

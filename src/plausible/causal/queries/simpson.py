@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plausible.causal.queries.arguments import read_causal, read_nodes, refuse_overlap
+from plausible.causal.adjustment.criteria import is_adjustment_set
+from plausible.causal.expressions.tables import Evaluation
+from plausible.causal.identification.algorithm import identify
+from plausible.causal.queries.arguments import refuse_overlap
 from plausible.causal.queries.effects import effect_table
 from plausible.causal.queries.simpson_report import SimpsonReport, StratifiedComparison
 from plausible.data.statistics import Statistics
 from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
-from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.errors import InvalidArgument, NotIdentifiable, PositivityViolation, UnknownVariable
+from plausible.factors import Factor
 from plausible.graphs.causal_graph import CausalGraph, read_causes
 from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike
 from plausible.learn.estimation.families import DataLike
-from plausible.learn.estimation.fit import fit_parameters
 from plausible.models import BayesianNetwork
 from plausible.variables import State, Variable
 
 __all__ = ["simpson"]
-
-Floats = NDArray[np.float64]
 
 
 def simpson(
@@ -41,9 +42,10 @@ def simpson(
     """Compare two states of a treatment over all cases and within strata, find reversals, and say what is causal.
 
     The same numbers can come from causal structures in which different comparisons are the effect: only the graph
-    tells which. The effect is P(event | do(x)) in the network, or in the one learned from the data over a DAG. Over a
-    graph with latent causes, or one that is not the network's own, it is Σ_s P(event | x, s) P(s) for the first of the
-    comparisons that is admissible.
+    tells which. The effect is P(event | do(x)) in the network. For data, or over a graph that is not the network's own,
+    it is Σ_s P(event | x, s) P(s) for the first of the comparisons that is admissible and has cases of both states in
+    all its strata; where none is admissible, the estimand that `identify` finds among the variables that are there. It
+    is NaN where there are no cases to tell it.
 
     Parameters
     ----------
@@ -70,35 +72,42 @@ def simpson(
 
     Examples
     --------
-    >>> from plausible import TableCPD
-    >>> drug = BayesianNetwork(
-    ...     TableCPD("gender", [0.5, 0.5], states=["male", "female"]),
-    ...     TableCPD("drug", {"male": [0.25, 0.75], "female": [0.75, 0.25]}, ["gender"], states=["no", "yes"]),
-    ...     TableCPD("cured", [[[0.2, 0.8], [0.3, 0.7]], [[0.6, 0.4], [0.8, 0.2]]], ["gender", "drug"],
-    ...              states=["no", "yes"]),
-    ... )
-    >>> simpson(drug, "cured", "drug", "gender")
+    >>> rows = {"gender": ["m"] * 200 + ["f"] * 200, "drug": ([1] * 150 + [0] * 50) + ([1] * 50 + [0] * 150)}
+    >>> rows["cured"] = [1] * 105 + [0] * 45 + [1] * 40 + [0] * 10 + [1] * 10 + [0] * 40 + [1] * 60 + [0] * 90
+    >>> simpson(rows, "cured", "drug", "gender", graph="gender -> drug -> cured; gender -> cured")
     cured by drug
-    within    | stratum       | P(yes | no) | P(yes | yes) | difference
-    ----------+---------------+-------------+--------------+-----------
-    all cases |               |         0.5 |        0.575 |      0.075
-    gender    | gender=male   |         0.8 |          0.7 |       -0.1
-    gender    | gender=female |         0.4 |          0.2 |       -0.2
+    within    | stratum  | P(1 | 0) | P(1 | 1) | difference
+    ----------+----------+----------+----------+-----------
+    all cases |          |      0.5 |    0.575 |      0.075
+    gender    | gender=f |      0.4 |      0.2 |       -0.2
+    gender    | gender=m |      0.8 |      0.7 |       -0.1
     Reversed within gender, against all cases.
-    P(yes | do(no)) = 0.6, P(yes | do(yes)) = 0.45. Causal comparisons: gender.
+    P(1 | do(0)) = 0.6, P(1 | do(1)) = 0.45. Causal comparisons: gender.
     """
     names = [strata] if isinstance(strata, str) else list(dict.fromkeys(strata))
     refuse_overlap({"outcome": [outcome], "treatment": [treatment], "strata": names})
     asked = _Asked(treatment, tuple(names), outcome)
     causes = None if graph is None else read_causes(graph)
-    if isinstance(source, BayesianNetwork):
-        network = source if causes is None else None
-        return _report(
-            _network_joint(source, asked), source.graph if causes is None else causes, network, event, states
-        )
-    statistics = source if isinstance(source, Statistics) else TableStatistics(Table.read(source))
-    learned = fit_parameters(causes, statistics).network if isinstance(causes, DAG) else None
-    return _report(_data_joint(statistics, asked), causes, learned, event, states)
+    known = source if isinstance(source, BayesianNetwork) else _Observed(_statistics(source))
+    joint = known.query(asked.names)
+    question = _Question.of(joint.scope, event, states)
+    comparisons = tuple(
+        _judged(_comparison(joint, depth, question), known.graph if causes is None else causes, question)
+        for depth in range(len(names) + 1)
+    )
+    if causes is None:
+        effect = _network_effect(source, question) if isinstance(source, BayesianNetwork) else _Effect(None)
+    else:
+        effect = _adjusted_effect(comparisons, question) or _identified_effect(known, causes, question)
+    return SimpsonReport(
+        question.treatment,
+        question.states,
+        question.outcome,
+        question.event,
+        comparisons,
+        effect.values,
+        effect.unknown,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,69 +121,115 @@ class _Asked:
         return [self.treatment, *self.strata, self.outcome]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Joint:
-    """P(x, s, y): axes in this order."""
-
-    variables: tuple[Variable, ...]
-    values: Floats
+def _statistics(source: DataLike) -> Statistics:
+    return source if isinstance(source, Statistics) else TableStatistics(Table.read(source))
 
 
-def _network_joint(network: BayesianNetwork, asked: _Asked) -> _Joint:
-    joint = network.query(asked.names)
-    return _Joint(joint.scope, joint.values)
+@dataclass(frozen=True, slots=True)
+class _Observed:
+    """The frequencies of data, to be asked as a network is; what causes what they do not tell."""
+
+    statistics: Statistics
+    graph: None = None
+
+    @property
+    def variables(self) -> Mapping[str, Variable]:
+        return self.statistics.variables
+
+    def query(self, targets: Sequence[str]) -> Factor:
+        """How often each joint state occurs among all cases."""
+        for name in targets:
+            if name not in self.variables:
+                raise UnknownVariable.named(name, self.variables, "the data")
+        counts = np.asarray(self.statistics.counts(targets[-1], targets[:-1]), dtype=np.float64)
+        if not counts.sum() > 0:
+            raise InvalidArgument("There are no cases to compare: all counts are zero.")
+        return Factor([self.variables[name] for name in targets], counts / counts.sum())
 
 
-def _data_joint(statistics: Statistics, asked: _Asked) -> _Joint:
-    for name in asked.names:
-        if name not in statistics.variables:
-            raise UnknownVariable.named(name, statistics.variables, "the data")
-    counts = np.asarray(statistics.counts(asked.outcome, asked.names[:-1]), dtype=np.float64)
-    if not counts.sum() > 0:
-        raise InvalidArgument("There are no cases to compare: all counts are zero.")
-    return _Joint(tuple(statistics.variables[name] for name in asked.names), counts / counts.sum())
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """Which states of treatment and outcome are compared."""
+
+    treatment: Variable
+    states: tuple[State, State]
+    outcome: Variable
+    event: State
+
+    @classmethod
+    def of(cls, scope: Sequence[Variable], event: State | None, states: tuple[State, State] | None) -> _Question:
+        treatment, outcome = scope[0], scope[-1]
+        low, high = states if states is not None else (treatment.states[0], treatment.states[-1])
+        return cls(treatment, (low, high), outcome, outcome.states[-1] if event is None else event)
+
+    @property
+    def places(self) -> tuple[int, int]:
+        return self.treatment.index(self.states[0]), self.treatment.index(self.states[1])
 
 
-def _report(
-    joint: _Joint,
-    causes: DAG | CausalGraph | None,
-    network: BayesianNetwork | None,
-    event: State | None,
-    states: tuple[State, State] | None,
-) -> SimpsonReport:
-    treatment, *strata, outcome = joint.variables
-    chosen = states if states is not None else (treatment.states[0], treatment.states[-1])
-    happened = outcome.states[-1] if event is None else event
-    places = [treatment.index(state) for state in chosen]
-    comparisons = tuple(
-        _judged(_comparison(joint, strata[:depth], places, outcome.index(happened)), causes, treatment, outcome)
-        for depth in range(len(strata) + 1)
-    )
-    effect = None
-    if network is not None:
-        table = effect_table(network, [outcome], [treatment])
-        effect = (float(table[places[0], outcome.index(happened)]), float(table[places[1], outcome.index(happened)]))
-    else:
-        effect = next((found.adjusted for found in comparisons if found.is_admissible), None)
-    return SimpsonReport(treatment, (chosen[0], chosen[1]), outcome, happened, comparisons, effect)
+class _Effect(NamedTuple):
+    """P(event | do(x)) for both states, and the places without cases that leave one of them open, in words."""
+
+    values: tuple[float, float] | None
+    unknown: tuple[str, ...] = ()
 
 
-def _comparison(joint: _Joint, strata: Sequence[Variable], places: Sequence[int], event: int) -> StratifiedComparison:
-    table = joint.values.sum(axis=tuple(range(1 + len(strata), joint.values.ndim - 1)))
+def _comparison(joint: Factor, depth: int, question: _Question) -> StratifiedComparison:
+    """The comparison within the first strata: P(x, s, y) has its axes in this order."""
+    table = joint.values.sum(axis=tuple(range(1 + depth, joint.values.ndim - 1)))
     total = table.sum(axis=-1)
+    event = question.outcome.index(question.event)
     with np.errstate(invalid="ignore"):
         rates = np.where(total > 0, table[..., event] / np.where(total > 0, total, 1.0), np.nan)
-    return StratifiedComparison(tuple(strata), total.sum(axis=0), rates[places[0]], rates[places[1]], None)
+    low, high = question.places
+    return StratifiedComparison(joint.scope[1 : 1 + depth], total.sum(axis=0), rates[low], rates[high], None)
 
 
 def _judged(
-    comparison: StratifiedComparison, causes: DAG | CausalGraph | None, treatment: Variable, outcome: Variable
+    comparison: StratifiedComparison, causes: DAG | CausalGraph | None, question: _Question
 ) -> StratifiedComparison:
-    """The comparison with the back-door criterion: no effects of X among S, and S blocks all trails into X."""
     if causes is None:
         return comparison
-    graph = read_causal(causes)
-    (x,), (y,) = read_nodes(graph, treatment.name), read_nodes(graph, outcome.name)
-    given = read_nodes(graph, [variable.name for variable in comparison.strata])
-    is_blocked = graph.without_outgoing(x).m_separated(x, y, given)
-    return replace(comparison, is_admissible=is_blocked and graph.descendants(x).isdisjoint(given))
+    names = [variable.name for variable in comparison.strata]
+    is_right = is_adjustment_set(causes, question.outcome.name, question.treatment.name, names)
+    return replace(comparison, is_admissible=is_right)
+
+
+def _network_effect(network: BayesianNetwork, question: _Question) -> _Effect:
+    table = effect_table(network, [question.outcome], [question.treatment])
+    low, high = table[list(question.places), question.outcome.index(question.event)].tolist()
+    return _Effect((low, high))
+
+
+def _adjusted_effect(comparisons: Sequence[StratifiedComparison], question: _Question) -> _Effect | None:
+    """That of the first admissible comparison that has all cases, else of the first; none where none is admissible."""
+    admissible = [comparison for comparison in comparisons if comparison.is_admissible]
+    if not admissible:
+        return None
+    best = next((each for each in admissible if np.isfinite(each.adjusted).all()), admissible[0])
+    cells = (
+        [(question.treatment.name, state), *((v.name, v.states[i]) for v, i in zip(best.strata, place, strict=True))]
+        for state, rates in zip(question.states, (best.baseline, best.treated), strict=True)
+        for place in np.argwhere(np.isnan(rates) & (best.weights > 0)).tolist()
+    )
+    return _Effect(best.adjusted, tuple(", ".join(f"{name}={state!r}" for name, state in cell) for cell in cells))
+
+
+def _identified_effect(known: BayesianNetwork | _Observed, causes: DAG | CausalGraph, question: _Question) -> _Effect:
+    """By the estimand that the graph gives for the variables that are there."""
+    names = {variable.name for variable in known.variables.values() if not variable.is_continuous}
+    observed = [node for node in causes.nodes if node in names]
+    try:
+        estimand = identify(causes, question.outcome.name, question.treatment.name, observed=observed)
+    except NotIdentifiable:
+        return _Effect(None)
+    values = []
+    for state in question.states:
+        try:
+            answer = estimand.evaluate(known, do={question.treatment.name: state})
+            values.append(float(answer.values[question.outcome.index(question.event)]))
+        except PositivityViolation:
+            values.append(float("nan"))
+    evaluation = Evaluation(known)
+    evaluation.table(estimand.expression)
+    return _Effect((values[0], values[1]), tuple(evaluation.impossible) if np.isnan(values).any() else ())

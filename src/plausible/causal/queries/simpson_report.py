@@ -18,6 +18,9 @@ Floats = NDArray[np.float64]
 #: Differences in probability up to this are none.
 _ROUNDING = 1e-12
 
+#: At most so many places without cases are named.
+_SHOWN = 5
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StratifiedComparison:
@@ -32,7 +35,7 @@ class StratifiedComparison:
     baseline, treated
         P(event | x, s) for either state x; NaN where P(x, s) = 0.
     is_admissible
-        Whether the graph says that this comparison, averaged over P(s), is causal (the back-door criterion); `None`
+        Whether the graph says that this comparison, averaged over P(s), is causal (the adjustment criterion); `None`
         without a graph.
     """
 
@@ -78,8 +81,10 @@ class SimpsonReport:
     comparisons
         Over all cases, then with one more stratifying variable each.
     effect
-        P(event | do(x)) for both states; `None` where neither a network nor an admissible set of the stratifying
-        variables gives it.
+        P(event | do(x)) for both states, NaN where there are no cases to tell it; `None` where there is no graph, or
+        one that leaves it open.
+    unknown
+        The joint states without cases because of which a part of the effect is NaN, in words.
     """
 
     treatment: Variable
@@ -88,6 +93,7 @@ class SimpsonReport:
     event: State
     comparisons: tuple[StratifiedComparison, ...]
     effect: tuple[float, float] | None
+    unknown: tuple[str, ...] = ()
 
     @property
     def reversals(self) -> tuple[int, ...]:
@@ -122,12 +128,20 @@ class SimpsonReport:
             for before in [self.comparisons[place - 1]]
         ] or ["No reversal."]
         if self.effect is None:
-            return [*lines, "Which comparison is causal, the data can't tell: give a graph= or other strata."]
+            if self.comparisons[0].is_admissible is None:
+                return [*lines, "Which comparison is causal, the data can't tell: give a graph=."]
+            return [*lines, "None of these is causal: the graph leaves the effect open. See causal.identify for why."]
         effects = [
-            f"P({self.event} | do({x})) = {format_number(p)}" for x, p in zip(self.states, self.effect, strict=True)
+            f"P({self.event} | do({x})) {'is unknown' if np.isnan(p) else f'= {format_number(p)}'}"
+            for x, p in zip(self.states, self.effect, strict=True)
         ]
         causal = "; ".join(_names(comparison.strata) for comparison in self.admissible) or "none of these"
-        return [*lines, f"{', '.join(effects)}. Causal comparisons: {causal}."]
+        return [*lines, f"{', '.join(effects)}. Causal comparisons: {causal}.", *self._gaps()]
+
+    def _gaps(self) -> list[str]:
+        places, number = self.unknown[:_SHOWN], len(self.unknown) - _SHOWN
+        more = [f"and {number} more"] if number > 0 else []
+        return [f"There are no cases with {'; '.join([*places, *more])}."] if places else []
 
 
 def _rounded(difference: Floats) -> Floats:
