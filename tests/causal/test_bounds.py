@@ -12,10 +12,12 @@ import pytest
 from bounds_oracle import random_units
 from plausible.causal.counterfactuals.potential import Potential
 from plausible.causal.counterfactuals.query import counterfactual
+from plausible.causal.functional.conversion import functional_model
 from plausible.causal.functional.responses import HIRING, ResponseVariable
 from plausible.causal.functional.trial import trial_model
 from plausible.causal.partial.assumptions import Limit, Monotone, NoDirectEffect
 from plausible.causal.partial.bounds import bounds
+from plausible.causal.partial.falsification import falsification
 from plausible.causal.partial.linear_form import NotLinear
 from plausible.causal.partial.linear_query import (
     LinearQuery,
@@ -24,10 +26,12 @@ from plausible.causal.partial.linear_query import (
     probability_of,
     type_probability,
 )
+from plausible.causal.queries.observed import observed_model
 from plausible.cpds import TableCPD
 from plausible.errors import (
     ImpossibleEvidence,
     InvalidArgument,
+    InvalidEvidence,
     ModelContradicted,
     NotSupported,
     TooLarge,
@@ -36,7 +40,7 @@ from plausible.errors import (
 from plausible.factors import Factor
 from plausible.graphs import CausalGraph
 from plausible.models import BayesianNetwork
-from plausible.variables import Variable
+from plausible.variables import Variable, likelihood
 
 IV = "A -> T -> O; T <-> O"
 GRAPHS = [
@@ -464,3 +468,82 @@ def test_queries_print_as_they_are_meant():
     constant = bounds("X -> Y", LinearQuery((), 0.25), Factor({"X": 2, "Y": 2}, np.full((2, 2), 0.25)))
     assert math.isclose(constant.lower, 0.25)
     assert str(constant) == "0.25 = 0.25"
+
+
+def test_assumptions_come_alone_or_in_lists_and_are_about_edges_of_the_graph():
+    """One `Monotone` is what a list of it is; one about no edge is refused though the query never touches it."""
+    joint = Factor({"X": 2, "Y": 2}, [[0.4, 0.1], [0.2, 0.3]])
+    alone, listed = (
+        bounds("X -> Y; X <-> Y", probability_of({"Y": 1}, do={"X": 1}), joint, assumptions=given)
+        for given in (Monotone("Y", "X"), [Monotone("Y", "X")])
+    )
+    assert (alone.lower, alone.upper) == (listed.lower, listed.upper) == pytest.approx((0.4, 0.8))
+    three = Factor({"X": 2, "Y": 2, "Q": 2}, np.full((2, 2, 2), 1 / 8))
+    for wrong in (Monotone("Q", "X"), NoDirectEffect("Q", "X")):
+        with pytest.raises(InvalidArgument, match="'X' is no direct cause of 'Q'"):
+            bounds("X -> Y; Y -> Q", probability_of({"Y": 1}, do={"X": 1}), three, assumptions=wrong)
+
+
+def test_limits_are_tested_by_falsification():
+    """P(Y_1 = 1) is 0.3 at least: a limit of 0.2 is missed by 0.1, and one of 0.5 is not."""
+    joint = Factor({"X": 2, "Y": 2}, [[0.4, 0.1], [0.2, 0.3]])
+    asked = probability_of({"Y": 1}, do={"X": 1})
+    found = falsification("X -> Y; X <-> Y", joint, assumptions=[Limit(asked, upper=0.2)])
+    assert found.is_contradicted
+    assert found.missed_limits == pytest.approx(0.1)
+    assert found.violations == {("X", "Y"): 0.0}
+    assert not falsification("X -> Y; X <-> Y", joint, assumptions=Limit(asked, upper=0.5)).is_contradicted
+    assert falsification("X -> Y", joint, assumptions=Limit(asked, upper=0.5)).missed_limits == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("kind", ["network", "observed", "functional"])
+def test_families_are_asked_for_together(kind, monkeypatch):
+    """A chain's bounds need no query for each family, and are those of its joint table."""
+    rng = np.random.default_rng(3)
+    cpds = [TableCPD("V0", rng.dirichlet([1, 1]))]
+    cpds += [TableCPD(f"V{i}", rng.dirichlet([1, 1], 2), parents=[f"V{i - 1}"]) for i in range(1, 6)]
+    net = BayesianNetwork(cpds)
+    query = probability_of({"V5": 1}, do={"V1": 0}, evidence={"V0": 1})
+    expected = bounds(net.graph, query, net.joint())
+    source = {"network": net, "observed": observed_model(net, list(net.variables)), "functional": functional_model(net)}
+    calls = []
+    plain = BayesianNetwork.query
+    monkeypatch.setattr(BayesianNetwork, "query", lambda *given, **named: calls.append(given) or plain(*given, **named))
+    found = bounds(net.graph, query, source[kind])
+    assert not calls
+    assert (found.lower, found.upper) == pytest.approx((expected.lower, expected.upper), abs=1e-9)
+    assert found.is_identified
+
+
+def test_rows_that_never_occur_are_not_taken_from_the_cpds():
+    """Where X = 1 is never seen, a network says no more about P(Y | do(X = 1)) than its joint table does."""
+    net = BayesianNetwork(
+        TableCPD("W", [0.5, 0.5]),
+        TableCPD("X", [[1.0, 0.0], [1.0, 0.0]], parents=["W"]),
+        TableCPD("Y", [[0.5, 0.5], [0.1, 0.9]], parents=["X"]),
+    )
+    found = bounds(net.graph, probability_of({"Y": 1}, do={"X": 1}), net)
+    assert (found.lower, found.upper) == pytest.approx((0.0, 1.0))
+
+
+def test_sizes_in_refusals_are_readable():
+    """A query about 20 000 confounded states, and a district with 2^200 types, are refused with their magnitude."""
+    names = [f"V{place}" for place in range(200)]
+    text = "; ".join(f"{a} <-> {b}" for a, b in pairwise(names))
+    net = BayesianNetwork([TableCPD(name, [0.5, 0.5]) for name in names])
+    with pytest.raises(TooLarge, match=r"about 10\^60 joint states"):
+        bounds(f"{text}; {'; '.join(f'{a} -> {b}' for a, b in pairwise(names))}", probability_of({"V199": 1}), net)
+    with pytest.raises(TooLarge, match=r"about 10\^60 joint response types"):
+        bounds(text, probability_of({"V0": 1}), net)
+
+
+def test_uncertain_evidence_is_no_event_to_bound():
+    joint = Factor({"X": 2, "Y": 2}, [[0.4, 0.1], [0.2, 0.3]])
+    query = probability_of({"Y": 1}, do={"X": 1}, evidence={"X": likelihood([0.2, 0.8])})
+    with pytest.raises(InvalidEvidence, match=r"likelihood\(\[0.2, 0.8\]\); here events are states"):
+        bounds("X -> Y; X <-> Y", query, joint)
+
+
+def test_terms_that_count_nothing_are_not_printed():
+    assert str(interventional_mean("Y", {0: 0.0, 1: 2.0}, do={"X": 1})) == "2 P(Y[X=1]=1)"
+    assert str(interventional_mean("Y", {0: 0.0})) == "0"

@@ -161,6 +161,7 @@ def test_reports_of_rows_tell_of_contradictions():
     report = noncompliance_report(rows, "A", "T", "O")
     assert not report.inequality.is_satisfied
     assert "violated by 0.6667" in str(report)
+    assert f"of the nearest table that the model can show: {report.effect.violation:.4g} away in total" in str(report)
     assert report.effect.violation > 0
     assert report.effect.lower <= report.effect.upper
 

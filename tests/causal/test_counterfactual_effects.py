@@ -10,6 +10,7 @@ from plausible.causal.counterfactuals.causation import (
     probability_of_sufficiency,
 )
 from plausible.causal.counterfactuals.contrasts import effect_on_treated, natural_effects
+from plausible.causal.counterfactuals.potential import Potential
 from plausible.causal.functional.model import FunctionalModel
 from plausible.cpds import TableCPD
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, UnknownVariable
@@ -130,3 +131,35 @@ def test_effects_that_make_no_sense_are_refused():
         natural_effects(model, "Y", {"X": 1}, {"X": 0}, "X")
     with pytest.raises(NotSupported, match="numbers"):
         effect_on_treated(model, "Y", {"X": 1}, {"X": 0}).mean_difference  # noqa: B018
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_evidence_about_cause_and_effect_holds_besides_the_question(seed):
+    """PN, PS and the effect on the treated given states of X0 and X3 equal enumeration; contradictions are refused."""
+    rng = np.random.default_rng(seed)
+    plain = random_mechanisms(rng, edges=0.8)
+    while plain.sizes["X3"] < 3 or plain.sizes["X0"] < 2:
+        plain = random_mechanisms(rng, edges=0.8)
+    model = plain.model()
+
+    def y(units, x=None):
+        return plain.value("X3", {} if x is None else {"X0": x}, units)
+
+    def x(units):
+        return plain.value("X0", {}, units)
+
+    question = {"outcome": {"X3": [1, 2]}, "treatment": {"X0": 1}, "control": {"X0": 0}}
+    for key in ("X3", Potential("X3")):
+        expected = _share(plain, lambda u: y(u, 0) == 0, lambda u: x(u) == 1 and y(u) == 2)
+        _same(lambda key=key: probability_of_necessity(model, **question, evidence={key: 2}), expected)
+    expected = _share(plain, lambda u: y(u, 1) in (1, 2), lambda u: x(u) == 0 and y(u) == 0)
+    _same(lambda: probability_of_sufficiency(model, **question, evidence={"X3": [0, 1]}), expected)
+    expected = _share(plain, lambda u: y(u, 0) == 2, lambda u: x(u) == 1)
+    given = {"X0": [0, 1]}
+    _same(lambda: effect_on_treated(model, "X3", {"X0": 1}, {"X0": 0}, given).control.values[2], expected)
+    with pytest.raises(ImpossibleEvidence, match="X0=0 contradicts X0=1"):
+        probability_of_necessity(model, **question, evidence={"X0": 0})
+    with pytest.raises(ImpossibleEvidence, match="X0=0 contradicts X0=1"):
+        effect_on_treated(model, "X3", {"X0": 1}, {"X0": 0}, {"X0": 0})
+    with pytest.raises(ImpossibleEvidence, match="X3=2 contradicts"):
+        probability_of_sufficiency(model, **question, evidence={"X3": 2})

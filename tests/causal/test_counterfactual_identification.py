@@ -8,7 +8,7 @@ import pytest
 from functional_oracle import Mechanism, Mechanisms
 from plausible.causal.counterfactuals.identification import identify_counterfactual
 from plausible.causal.counterfactuals.potential import Potential
-from plausible.errors import ImpossibleEvidence, InvalidArgument, NotIdentifiable, UnknownVariable
+from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidGraph, NotIdentifiable, UnknownVariable
 from plausible.graphs import CausalGraph
 
 NAMES = "ABCD"
@@ -285,3 +285,12 @@ def test_questions_that_make_no_sense_are_refused():
     never.mechanisms = {"X": Mechanism(["U"], np.zeros(1, int)), "Y": Mechanism(["X", "U"], np.zeros((2, 1), int))}
     with pytest.raises(ImpossibleEvidence, match="probability zero"):
         identify_counterfactual("X -> Y; X <-> Y", {_y(X=1): 1}, {Potential("X"): 1}).evaluate(never.model())
+
+
+def test_an_event_gives_one_state_to_each_and_the_graph_has_arrows():
+    with pytest.raises(InvalidArgument, match=r"Y\[X=1\] is said to be \[0, 1\]"):
+        identify_counterfactual("X -> Y", {_y(X=1): [0, 1]})
+    with pytest.raises(InvalidArgument, match="'X' is set to"):
+        _y(X=[0, 1])
+    with pytest.raises(InvalidGraph, match="'->' and '<->'"):
+        identify_counterfactual("X o-> Y", {_y(X=1): 1})

@@ -285,3 +285,14 @@ def test_potential_responses_are_values():
 def test_nothing_asked_is_one():
     """The empty question."""
     assert counterfactual(_random_trial(), [], evidence={"T": 1}, do={"T": 0}).values == 1.0
+
+
+def test_parallel_worlds_survive_pickling():
+    model = random_mechanisms(np.random.default_rng(1)).model()
+    worlds = twin_network(model, {"X1": 0})
+    again = pickle.loads(pickle.dumps(worlds))
+    assert (again.network, dict(again.nodes), dict(again.constants)) == (
+        worlds.network,
+        dict(worlds.nodes),
+        dict(worlds.constants),
+    )

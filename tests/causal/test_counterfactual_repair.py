@@ -8,7 +8,7 @@ import pytest
 from plausible.causal.counterfactuals.repair import rank_repairs, repair, single_fault_repairs
 from plausible.causal.functional.conversion import functional_model
 from plausible.cpds import DeterministicCPD, NoisyOr, TableCPD
-from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidModel, UnknownVariable
+from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidModel, TooLarge, UnknownVariable
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
@@ -117,7 +117,7 @@ def test_repairs_that_make_no_sense_are_refused():
         single_fault_repairs(leaky, "fails")
     with pytest.raises(InvalidModel, match="NoisyOr"):
         single_fault_repairs(leaky, "F0")
-    with pytest.raises(ImpossibleEvidence, match="taken to be True"):
+    with pytest.raises(ImpossibleEvidence, match="contradicts fails=True"):
         single_fault_repairs(_many_faults([0.5], [0.5]), "fails", {"fails": False})
     with pytest.raises(InvalidArgument, match="works="):
         repair(leaky, {"F0": "ok"}, works={})
@@ -126,3 +126,36 @@ def test_repairs_that_make_no_sense_are_refused():
     sure = repair(_many_faults([0.5], [0.5]), {"F0": "ok"}, works={"fails": False}, faults="F0")
     assert sure.probability_fixed == 1.0
     assert sure.faults_if_failed == {}
+
+
+def test_costs_of_what_is_not_repaired_are_refused():
+    net = _single_fault([0.6, 0.4], [1.0, 1.0])
+    given = {"works": {"fails": False}, "evidence": {"fails": True}}
+    with pytest.raises(UnknownVariable, match="'zz'"):
+        rank_repairs(net, {"F0": False}, **given, costs={"F0": 1.0, "zz": 1.0})
+
+
+def test_evidence_that_agrees_with_the_effect_changes_nothing():
+    """That it fails is taken for granted; a list with that state says no more."""
+    net = _single_fault([0.6, 0.4], [0.5, 1.0])
+    plain = single_fault_repairs(net, "fails")
+    assert single_fault_repairs(net, "fails", {"fails": [True]}) == plain
+    assert single_fault_repairs(net, "fails", {"fails": [False, True]}) == plain
+
+
+def test_networks_with_large_families_are_repaired_under_a_coupling():
+    """Five causes have 2^32 independent functions, but few comonotone ones; a functional model has its own."""
+    faults = [TableCPD(f"F{place}", [0.9, 0.1], states=["ok", "bad"]) for place in range(5)]
+    chances = np.random.default_rng(0).uniform(0.05, 0.95, [2] * 5)
+    names = [f"F{place}" for place in range(5)]
+    net = BayesianNetwork(*faults, TableCPD("fails", np.stack([1 - chances, chances], -1), names))
+    given = {"works": {"fails": 0}, "evidence": {"fails": 1}}
+    with pytest.raises(TooLarge):
+        repair(net, {"F0": "ok"}, **given)
+    functional = functional_model(net, "comonotone")
+    expected = repair(functional, {"F0": "ok"}, **given).probability_fixed
+    assert repair(net, {"F0": "ok"}, **given, coupling="comonotone").probability_fixed == expected
+    (ranked,) = rank_repairs(net, {"F0": "ok"}, **given, coupling="comonotone")
+    assert ranked.probability_fixed == expected
+    with pytest.raises(InvalidArgument, match="leave it out"):
+        repair(functional, {"F0": "ok"}, **given, coupling="comonotone")

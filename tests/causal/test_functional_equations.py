@@ -195,3 +195,32 @@ def test_additive_equations_that_are_none_are_refused():
         MODEL.abduct(pd.DataFrame({"X": [1.0], "Y": [np.nan], "Z": [0.0]}))
     with pytest.raises(UnknownVariable, match="'W'"):
         MODEL.sample(2, do={"W": 1.0})
+
+
+def test_impossible_evidence_names_the_variables_as_they_are():
+    """M = X exactly: what contradicts that is told in the model's own words, of both worlds."""
+    model = LinearEquations({"M": {"X": 1.0}, "Y": {"M": 1.0}}, variances={"M": 0.0})
+    with pytest.raises(ImpossibleEvidence, match="equations X=1 and M=3 can't occur together"):
+        model.query("Y", evidence={"X": 1.0, "M": 3.0})
+    with pytest.raises(ImpossibleEvidence, match="X=1 and M=5 under the intervention"):
+        model.counterfactual("Y", evidence={"X": 1.0}, do={"X": 2.0}, counterfactual_evidence={"M": 5.0})
+
+
+def test_a_covariance_that_is_given_twice_must_be_one_number():
+    with pytest.raises(InvalidModel, match=r"'X' and 'Y' is given twice, as 0.2 and as 0.5"):
+        LinearEquations({"Y": {"X": 1.0}}, covariances={("X", "Y"): 0.2, ("Y", "X"): 0.5})
+    both = LinearEquations({"Y": {"X": 1.0}}, covariances={("X", "Y"): 0.2, ("Y", "X"): 0.2})
+    assert both == LinearEquations({"Y": {"X": 1.0}}, covariances={("X", "Y"): 0.2})
+
+
+def test_units_may_be_any_table_of_numbers():
+    """A dictionary and an arrow table are what the pandas frame is; text and negative sizes are refused."""
+    pyarrow = pytest.importorskip("pyarrow")
+    columns = {"X": [1.0, 2.0], "Y": [0.5, 0.0], "Z": [0.5, 0.0]}
+    expected = MODEL.counterfactual(pd.DataFrame(columns), {"X": 0.0})
+    for units in (columns, pyarrow.table(columns)):
+        pd.testing.assert_frame_equal(MODEL.counterfactual(units, {"X": 0.0}), expected)
+    with pytest.raises(InvalidArgument, match="are numbers"):
+        MODEL.abduct({**columns, "Y": ["a", "b"]})
+    with pytest.raises(InvalidArgument, match="num_rows=-1"):
+        MODEL.sample(-1)

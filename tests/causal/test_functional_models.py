@@ -257,3 +257,10 @@ def test_models_that_are_none_are_refused():
     with pytest.raises(InvalidArgument, match="mapping"):
         model.intervene(3)
     assert FunctionalModel({}).query([]).values == 1.0
+
+
+def test_a_list_of_probabilities_has_one_for_each_response_type():
+    response = ResponseVariable(Variable("Y", 2), [Variable("X", 2)])
+    for ask in (response.conditional, response.distribution):
+        with pytest.raises(InvalidArgument, match="4 response types"):
+            ask([1.0])

@@ -9,6 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from plausible.causal.counterfactuals.potential import Potential
 from plausible.causal.interventional.response_posterior import learn_responses
 from plausible.causal.interventional.response_score import (
     ResponseScores,
@@ -17,9 +18,16 @@ from plausible.causal.interventional.response_score import (
 )
 from plausible.causal.interventional.response_space import ResponseSpace
 from plausible.data.table import Table
-from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge, UnknownVariable
+from plausible.errors import (
+    ImpossibleEvidence,
+    InvalidArgument,
+    InvalidEvidence,
+    NotSupported,
+    TooLarge,
+    UnknownVariable,
+)
 from plausible.learn.structures.knowledge import Knowledge
-from plausible.variables import Variable
+from plausible.variables import Variable, likelihood
 
 TRIAL = "A -> T -> O; T <-> O"
 
@@ -234,3 +242,60 @@ def test_wrong_arguments_are_refused_by_name():
         posterior.effect({"y": 1}, {"x": 1}, {"y": 0})
     with pytest.raises(InvalidArgument, match="level="):
         posterior.probability({"y": 1}).interval(2.0)
+
+
+def test_what_is_set_is_so_and_nothing_else():
+    """P(X = x' | do(X = x)) is 0 where x' differs from x, and an effect on the treatment itself is 1."""
+    posterior = learn_responses("X -> Y", {"X": [0, 1], "Y": [0, 1]}, num_draws=50)
+    assert posterior.probability({"X": 1}, do={"X": 0}).mean == 0.0
+    assert posterior.probability({"X": 1}, do={"X": 1}).mean == 1.0
+    assert posterior.effect({"X": 1}, {"X": 1}, {"X": 0}).mean == 1.0
+    with pytest.raises(InvalidArgument, match="outcome= is empty"):
+        posterior.probability({})
+
+
+def test_events_of_several_worlds_have_the_posterior_of_their_types():
+    """Helped, nested and mixed events are sums over the draws of joint types (T at a0, T at a1, O at t0, O at t1)."""
+    posterior = learn_responses(TRIAL, trial_rows(), num_draws=60, num_chains=2)
+    place = next(place for place, part in enumerate(posterior.space.components) if part.names == ("T", "O"))
+    types = np.array(list(product((0, 1), repeat=4)))
+    assigned = posterior.draws[1 - place][..., 1]
+    nu = posterior.draws[place]
+
+    def share(holds):
+        return (nu * holds).sum(axis=-1)
+
+    helped = {Potential("O", {"T": 1}): 1, Potential("O", {"T": 0}): 0}
+    is_helped = (types[:, 3] == 1) & (types[:, 2] == 0)
+    np.testing.assert_allclose(posterior.probability(helped).draws, share(is_helped))
+    treated = [types[:, a] == 1 for a in (0, 1)]
+    weights = (1 - assigned) * share(treated[0]) + assigned * share(treated[1])
+    both = (1 - assigned) * share(treated[0] & is_helped) + assigned * share(treated[1] & is_helped)
+    answer = posterior.probability(helped, evidence={"T": [1]})
+    np.testing.assert_allclose(answer.draws * answer.weights, both)
+    np.testing.assert_allclose(answer.weights, weights)
+    nested = posterior.probability({"O": 1}, do={"T": Potential("T", {"A": 1})})
+    np.testing.assert_allclose(nested.draws, share(np.where(types[:, 1] == 1, types[:, 3], types[:, 2]) == 1))
+    np.testing.assert_allclose(posterior.probability({"O": [0, 1]}, do={"T": 1}).draws, 1.0)
+    with pytest.raises(InvalidEvidence, match="here events are states"):
+        posterior.probability({"O": 1}, evidence={"T": likelihood([0.5, 0.5])})
+
+
+def test_a_prior_may_name_a_component_in_any_order_but_must_name_one():
+    """Pseudo-counts by (O, T) are those by (T, O) transposed; unknown or repeated components are refused."""
+    counts = np.arange(16.0).reshape(4, 4) + 1
+    given = learn_responses(TRIAL, trial_rows(), {("T", "O"): counts}, num_draws=20, num_chains=1)
+    turned = learn_responses(TRIAL, trial_rows(), {("O", "T"): counts.T}, num_draws=20, num_chains=1)
+    for one, other in zip(given.draws, turned.draws, strict=True):
+        np.testing.assert_array_equal(one, other)
+    with pytest.raises(InvalidArgument, match=r"\('A',\), \('T', 'O'\)"):
+        learn_responses(TRIAL, trial_rows(), {("A", "T"): np.ones((2, 4))})
+    with pytest.raises(InvalidArgument, match="twice"):
+        learn_responses(TRIAL, trial_rows(), {("T", "O"): counts, ("O", "T"): counts})
+
+
+def test_sizes_beyond_all_digits_are_told_by_their_magnitude():
+    """3^(3^9) joint types have more digits than Python writes."""
+    causes = [Variable(f"C{place}", 3) for place in range(9)]
+    with pytest.raises(TooLarge, match=r"about 10\^9391 joint types"):
+        ResponseSpace.of("; ".join(f"{cause.name} -> Y" for cause in causes), [*causes, Variable("Y", 3)])

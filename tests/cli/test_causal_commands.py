@@ -360,13 +360,37 @@ def test_a_network_that_the_graph_cannot_show_is_a_contradiction_in_one_line(pla
     assert "contradictions=" not in errors
 
 
+def test_bounds_of_a_network_with_latent_variables_are_those_of_its_latent_projection(plausible, confounded):
+    """--observed X,Y leaves the bow X -> Y, X <-> Y; either it or --graph is given."""
+    effect = ("--effect", "X=1 => Y=1", "--json")
+    seen = plausible("bounds", confounded[1], "--observed", "X,Y", *effect)
+    assert seen == plausible("bounds", confounded[1], "--graph", BOW, *effect)
+    assert seen[0] == 0
+    for wrong in ((), ("--graph", BOW, "--observed", "X,Y")):
+        code, _, errors = plausible("bounds", confounded[1], *wrong, *effect)
+        assert code == 2
+        assert "one of them" in errors
+
+
+def test_the_bootstrap_widens_bounds_less_than_the_region_does(plausible, trial):
+    arguments = ("bounds", trial, "--graph", TRIAL, "--effect", "T=1 vs T=0 => O=1", "--level", "0.9")
+    region = json.loads(plausible(*arguments, "--json")[1])
+    document = json.loads(plausible(*arguments, "--bootstrap", "30", "--json")[1])
+    low, high = document["bootstrap"]["ends"]
+    assert region["lower"] < low < document["lower"] < document["upper"] < high < region["upper"]
+    assert "90% of 30 samples" in plausible(*arguments, "--bootstrap", "30")[1]
+    code, _, errors = plausible(*arguments[:-2], "--bootstrap", "30")
+    assert code == 2
+    assert "--level" in errors
+
+
 def test_conditions_of_bounds_are_about_what_happened(plausible, trial):
     """The probability of necessity has the closed bounds of the one who took the drug only if assigned."""
     arguments = ("bounds", trial, "--graph", TRIAL, "--effect", "T=0 => O=0 | T=1, O=1")
     assert plausible(*arguments)[1] == "0.983087 <= P(O[T=0]=0 | T=1, O=1) <= 1\n"
     code, _, errors = plausible(*arguments, "--level", "0.95")
     assert code == 2
-    assert "leave --level out" in errors
+    assert "add --bootstrap 200" in errors
 
 
 @pytest.mark.parametrize(

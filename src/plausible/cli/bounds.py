@@ -6,21 +6,25 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from plausible.causal.partial.assumptions import Monotone, NoDirectEffect, TypeAssumption
+from plausible.causal.partial.bootstrap import bootstrap_bounds
 from plausible.causal.partial.bounds import Bounds, bounds
 from plausible.causal.partial.linear_form import NotLinear
 from plausible.causal.partial.linear_query import LinearQuery, average_causal_effect, probability_of
-from plausible.cli.causal_graphs import GraphOption, read_causal_source
+from plausible.causal.queries.observed import ObservedModel, observed_model
+from plausible.cli.causal_graphs import read_causal_source
 from plausible.cli.data import MissingMarkers, read_data
 from plausible.cli.effect_text import EffectOption, EffectText, named_states, read_effect
 from plausible.cli.output import AsJson, print_json, print_line
+from plausible.cli.quoting import names_in
 from plausible.cli.source import read_model
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, ModelContradicted, suggestion
+from plausible.graphs import DAG, CausalGraph
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
@@ -33,6 +37,7 @@ EXAMPLES = (
     "plausible bounds data.csv --graph 'smoke -> dysp; smoke <-> dysp' --effect 'smoke=yes => dysp=yes' --level 0.95",
     "plausible bounds asia --graph 'tub -> xray; tub <-> xray' --effect 'tub=no => xray=no | tub=yes, xray=yes' "
     "--assume 'monotone:tub->xray'",
+    "plausible bounds asia --observed smoke,xray,dysp --effect 'xray=yes => dysp=yes'",
 )
 
 _TABLES = (".csv", ".parquet")
@@ -44,8 +49,21 @@ def run(
         str,
         typer.Argument(help="What is observed: a CSV or Parquet file, a network's file, or an example's name."),
     ],
-    graph: GraphOption,
     effect: EffectOption,
+    graph: Annotated[
+        str | None,
+        typer.Option(
+            help="What causes what: 'A -> B; A <-> B', a file with such text, a network's file, or an example's name.",
+            show_default=False,
+        ),
+    ] = None,
+    observed: Annotated[
+        str | None,
+        typer.Option(
+            help="Instead of --graph: the variables of a network that are seen, as A,B; its others are latent.",
+            show_default=False,
+        ),
+    ] = None,
     assume: Annotated[
         list[str] | None,
         typer.Option(
@@ -59,6 +77,12 @@ def run(
             help="Allow for sampling noise of data: the chance that the bounds hold the effect.", show_default=False
         ),
     ] = None,
+    bootstrap: Annotated[
+        int | None,
+        typer.Option(
+            help="Take --level from so many samples of the data: approximate, and narrower.", min=1, show_default=False
+        ),
+    ] = None,
     na: MissingMarkers = None,
     as_json: AsJson = False,
 ) -> None:
@@ -68,18 +92,51 @@ def run(
     bar are about what really happened: 'T=0 => O=0 | T=1, O=1' asks of those with T=1 and O=1 how many would have had
     O=0 under T=0. States of a column are ordered as numbers, or else by name.
     """
-    asked, causes = read_effect(effect), read_causal_source(graph, place="--graph")
-    observed = _observed(source, causes.variables.values(), na)
-    if level is not None and not isinstance(observed, Table):
+    asked, (causes, seen) = read_effect(effect), _read(source, graph, observed, na)
+    if (level is not None or bootstrap is not None) and not isinstance(seen, Table):
         raise InvalidArgument("--level allows for sampling noise, which a network does not have: leave it out.")
     if level is not None and not 0 < level < 1:
         raise InvalidArgument(f"--level lies between 0 and 1, not at {level!r}.")
-    query = _query(asked, observed.variables)
+    if bootstrap is not None and level is None:
+        raise InvalidArgument("--bootstrap needs a --level, such as --level 0.95.")
+    query, assumptions = _query(asked, _variables(seen)), [_assumption(text) for text in assume or ()]
     with _in_shell_words():
-        found = bounds(
-            causes.graph, query, observed, assumptions=[_assumption(text) for text in assume or ()], confidence=level
-        )
+        if bootstrap is not None and level is not None:
+            samples = bootstrap_bounds(causes, query, seen, assumptions=assumptions, num_samples=bootstrap)
+            _tell(samples.bounds, assume or [], _Interval(level, bootstrap, samples.interval(level)), as_json=as_json)
+            return
+        found = bounds(causes, query, seen, assumptions=assumptions, confidence=level)
     _tell(found, assume or [], as_json=as_json)
+
+
+class _Interval(NamedTuple):
+    """Where the bounds of samples lie."""
+
+    level: float
+    num_samples: int
+    ends: tuple[float, float]
+
+
+def _read(
+    source: str, graph: str | None, observed: str | None, na: list[str] | None
+) -> tuple[DAG | CausalGraph, Table | BayesianNetwork | ObservedModel]:
+    """The graph, and what is seen of it."""
+    if graph is not None and observed is None:
+        causes = read_causal_source(graph, place="--graph")
+        return causes.graph, _observed(source, causes.variables.values(), na)
+    if observed is None or graph is not None:
+        raise InvalidArgument("Give the graph with --graph, or what is seen of a network with --observed; one of them.")
+    network = _observed(source, (), na)
+    if not isinstance(network, BayesianNetwork):
+        raise InvalidArgument("--observed names what is seen of a network; data need a --graph.")
+    model = observed_model(network, names_in(observed))
+    return model.graph, model
+
+
+def _variables(seen: Table | BayesianNetwork | ObservedModel) -> Mapping[str, Variable]:
+    if isinstance(seen, ObservedModel):
+        return {name: seen.network.variables[name] for name in seen.observed}
+    return seen.variables
 
 
 def _observed(source: str, variables: Iterable[Variable], na: list[str] | None) -> Table | BayesianNetwork:
@@ -122,11 +179,11 @@ def _in_shell_words() -> Iterator[None]:
     try:
         yield
     except (NotLinear, ModelContradicted) as error:
-        text = re.sub(r"\bsee bootstrap_bounds", "leave --level out", str(error))
+        text = re.sub(r"\bsee bootstrap_bounds", "add --bootstrap 200", str(error))
         raise type(error)(re.sub(r'contradictions="project" or for a confidence= region', "the data", text)) from None
 
 
-def _tell(found: Bounds, assumed: list[str], *, as_json: bool) -> None:
+def _tell(found: Bounds, assumed: list[str], interval: _Interval | None = None, *, as_json: bool) -> None:
     if as_json:
         document: dict[str, Any] = {
             "query": str(found.query),
@@ -139,6 +196,8 @@ def _tell(found: Bounds, assumed: list[str], *, as_json: bool) -> None:
             "assumed": assumed,
             "types": found.num_types,
         }
+        if interval is not None:
+            document["bootstrap"] = {**interval._asdict(), "ends": list(interval.ends)}
         print_json(document)
         return
     print_line(str(found))
@@ -146,6 +205,9 @@ def _tell(found: Bounds, assumed: list[str], *, as_json: bool) -> None:
         print_line(f"assumed: {', '.join(assumed)}")
     if found.confidence is not None:
         print_line(f"confidence: {found.confidence:.0%}")
+    if interval is not None:
+        low, high = interval.ends
+        print_line(f"{interval.level:.0%} of {interval.num_samples} samples: {low:.4g} to {high:.4g}")
     if found.violation > 0:
         print_line(f"The data were moved by {found.violation:.3g} in total to what the graph can show.")
     if not found.is_sharp:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from plausible.causal.counterfactuals.comparison import check_comparison
+from plausible.causal.counterfactuals.findings import joint_evidence, state_positions
 from plausible.causal.counterfactuals.potential import Potential
 from plausible.causal.counterfactuals.query import Findings, counterfactual
 from plausible.causal.functional.model import FunctionalModel
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.factors import Factor
 from plausible.variables import State
-from plausible.variables.evidence import findings_of
 
 __all__ = [
     "probability_of_necessity",
@@ -38,7 +39,7 @@ def probability_of_necessity(
     treatment, control
         The cause and its absence: the same names -> states.
     evidence
-        What else is known about the unit.
+        What else is known about the unit, together with its cause and effect.
 
     References
     ----------
@@ -57,7 +58,7 @@ def probability_of_necessity(
     (0.9448, 0.9)
     """
     effect = _Effect.read(model, outcome, treatment, control)
-    known = {**findings_of(evidence), **treatment, effect.name: effect.states}
+    known = joint_evidence(evidence, {**treatment, effect.name: effect.states}, model.variables)
     answer = counterfactual(model, effect.name, evidence=known, do=control)
     return _total(answer, effect.absent)
 
@@ -79,7 +80,7 @@ def probability_of_sufficiency(
     0.667
     """
     effect = _Effect.read(model, outcome, treatment, control)
-    known = {**findings_of(evidence), **control, effect.name: effect.absent}
+    known = joint_evidence(evidence, {**control, effect.name: effect.absent}, model.variables)
     answer = counterfactual(model, effect.name, evidence=known, do=treatment)
     return _total(answer, effect.states)
 
@@ -125,17 +126,15 @@ class _Effect(NamedTuple):
         """The effect, once the question is found to make sense."""
         if not isinstance(outcome, Mapping) or len(outcome) != 1:
             raise InvalidArgument(f"The outcome is one variable and its state, such as {{'Y': 1}}; not {outcome!r}.")
-        if set(treatment) != set(control) or dict(treatment) == dict(control):
-            raise InvalidArgument(
-                f"Treatment and control give different states to the same variables; not {treatment!r} and {control!r}."
-            )
+        check_comparison(treatment, control)
+        if dict(treatment) == dict(control):
+            raise InvalidArgument(f"Treatment and control must be different states, not both {treatment!r}.")
         ((name, value),) = outcome.items()
         if name not in model.variables:
             raise UnknownVariable.named(name, model.variables, "this functional model")
         variable = model.variables[name]
-        is_state = variable.has_state(value) or not isinstance(value, (list, tuple, set, frozenset))
-        wanted = {variable.index(state) for state in ([value] if is_state else value)}
-        if not 0 < len(wanted) < variable.num_states:
+        wanted = state_positions(variable, value)
+        if len(wanted) == variable.num_states:
             raise InvalidArgument(f"The effect {name}={value!r} must be some of the states of {name!r}, and not all.")
         parts = ([s for i, s in enumerate(variable.states) if (i in wanted) == side] for side in (True, False))
         return cls(name, *(tuple(part) for part in parts))

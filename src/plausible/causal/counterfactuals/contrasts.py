@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from plausible.causal.counterfactuals.comparison import check_comparison
+from plausible.causal.counterfactuals.findings import joint_evidence
 from plausible.causal.counterfactuals.potential import Potential, Setting
 from plausible.causal.counterfactuals.query import Findings, counterfactual
 from plausible.causal.functional.model import FunctionalModel
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.factors import Factor
 from plausible.variables import State
-from plausible.variables.evidence import findings_of
 
 __all__ = ["Contrast", "NaturalEffects", "effect_on_treated", "natural_effects"]
 
@@ -58,7 +59,7 @@ def effect_on_treated(
     treatment, control
         The same names -> states.
     evidence
-        What else is known about the units.
+        What else is known about the units, together with their treatment.
 
     Examples
     --------
@@ -71,8 +72,8 @@ def effect_on_treated(
     >>> effect.mean_difference
     1.0
     """
-    _check_pair(treatment, control)
-    known = {**findings_of(evidence), **treatment}
+    check_comparison(treatment, control)
+    known = joint_evidence(evidence, treatment, model.variables)
     sides = (counterfactual(model, outcome, evidence=known, do=side) for side in (treatment, control))
     return Contrast(*sides)
 
@@ -133,7 +134,7 @@ def natural_effects(
     >>> [effect.mean_difference for effect in (effects.total, effects.direct, effects.indirect)]
     [2.75, 2.0, 0.75]
     """
-    _check_pair(treatment, control)
+    check_comparison(treatment, control)
     between = [mediators] if isinstance(mediators, str) else list(mediators)
     for name in between:
         if name in treatment or name == outcome:
@@ -152,11 +153,3 @@ def natural_effects(
         indirect=Contrast(under(control, treatment), untreated),
         total_indirect=Contrast(treated, crossed),
     )
-
-
-def _check_pair(treatment: Mapping[str, State], control: Mapping[str, State]) -> None:
-    if not treatment or set(treatment) != set(control):
-        raise InvalidArgument(
-            f"Treatment and control set the same variables, such as {{'X': 1}} and {{'X': 0}}; "
-            f"not {treatment!r} and {control!r}."
-        )

@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from plausible.causal.counterfactuals.potential import Potential
-from plausible.errors import ImpossibleEvidence, InvalidEvidence
+from plausible.causal.counterfactuals.potential import Potential, Setting
+from plausible.errors import ImpossibleEvidence, InvalidEvidence, UnknownVariable
 from plausible.variables import Evidence, Jeffrey, Variable, likelihood
+from plausible.variables.evidence import Likelihood, findings_of
 
-__all__ = ["Finding", "as_evidence"]
+__all__ = ["Finding", "as_evidence", "findings_under", "joint_evidence", "state_positions"]
 
 
 class Finding(NamedTuple):
@@ -20,6 +21,60 @@ class Finding(NamedTuple):
 
     term: Potential
     value: Any
+
+
+def findings_under(evidence: Mapping[Any, Any] | None, do: Mapping[str, Setting]) -> list[Finding]:
+    """Findings by name, which are about the world of `do`, or by `Potential`, which says its own."""
+    pairs: Iterable[tuple[Any, Any]] = findings_of(evidence).items()
+    return [Finding(name if isinstance(name, Potential) else Potential(name, do), value) for name, value in pairs]
+
+
+def joint_evidence(
+    evidence: Mapping[Any, Any] | None, more: Mapping[str, Any], variables: Mapping[str, Variable]
+) -> dict[Potential, Any]:
+    """What is known about the real world, together with more about it: where both speak of a variable, both hold.
+
+    Parameters
+    ----------
+    evidence
+        Name or `Potential` -> finding.
+    more
+        Name -> finding.
+    variables
+        Name -> variable.
+
+    Examples
+    --------
+    >>> size = Variable("size", ["small", "medium", "large"])
+    >>> joint_evidence({"size": ["medium", "large"]}, {"size": ["small", "medium"]}, {"size": size})
+    {Potential('size'): 'medium'}
+    """
+    found: dict[Potential, Finding] = {}
+    for finding in (*findings_under(evidence, {}), *findings_under(more, {})):
+        term = finding.term
+        if term in found:
+            if term.variable not in variables:
+                raise UnknownVariable.named(term.variable, variables, "this functional model")
+            finding = Finding(term, _both(variables[term.variable], found[term].value, finding, found[term]))
+        found[term] = finding
+    return {term: finding.value for term, finding in found.items()}
+
+
+def state_positions(variable: Variable, value: Any) -> set[int]:
+    """The positions of a state or of several: of an event, which weights are not.
+
+    >>> sorted(state_positions(Variable("size", ["small", "medium", "large"]), ["large", "medium"]))
+    [1, 2]
+    """
+    if isinstance(value, (Likelihood, Jeffrey)):
+        raise InvalidEvidence(
+            f"{variable.name!r} is said to be {value!r}; here events are states, or lists of them. Add the uncertain "
+            f"observation to the model as a child of {variable.name!r}, and give its state."
+        )
+    found = Evidence.read({variable.name: value}, {variable.name: variable})
+    if variable.name in found.hard:
+        return {found.hard[variable.name]}
+    return set(np.flatnonzero(found.soft[variable.name]).tolist())
 
 
 def as_evidence(
@@ -50,13 +105,16 @@ def as_evidence(
 def _both(variable: Variable, earlier: Any, finding: Finding, origin: Finding) -> Any:
     """Two findings about one variable as one."""
     if isinstance(finding.value, Jeffrey) or isinstance(earlier, Jeffrey):
-        raise InvalidEvidence(f"{origin.term} and {finding.term} can't differ; give jeffrey(...) for one of them only.")
+        raise InvalidEvidence(
+            f"{origin.term}={origin.value!r} and {finding.term}={finding.value!r} are about one variable, which "
+            "jeffrey(...) speaks of alone; leave one of them out."
+        )
     weights = _weights(variable, earlier) * _weights(variable, finding.value)
     if not weights.any():
-        raise ImpossibleEvidence(
-            f"{origin.term}={origin.value!r} contradicts {finding.term}={finding.value!r}: the interventions can't "
-            f"make {finding.term.variable!r} differ between these worlds."
-        )
+        why = f": the interventions can't make {finding.term.variable!r} differ between these worlds"
+        if origin.term == finding.term:
+            why = ", which the question takes to be so"
+        raise ImpossibleEvidence(f"{origin.term}={origin.value!r} contradicts {finding.term}={finding.value!r}{why}.")
     if np.count_nonzero(weights) == 1:
         return variable.states[int(np.flatnonzero(weights)[0])]
     return likelihood(weights.tolist())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 from plausible.causal.counterfactuals.counterfactual_estimand import (
     CounterfactualEstimand,
@@ -19,10 +19,10 @@ from plausible.causal.counterfactuals.counterfactual_graph import (
 from plausible.causal.counterfactuals.potential import Potential
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotIdentifiable, UnknownVariable
 from plausible.graphs import DAG, CausalGraph
-from plausible.graphs.causal_graph import read_causes
-from plausible.graphs.graph_input import GraphLike
+from plausible.graphs.graph_input import GraphLike, read_as
 from plausible.graphs.marks import Edge
-from plausible.variables import State
+from plausible.variables import Jeffrey, State
+from plausible.variables.evidence import Likelihood
 
 __all__ = ["identify_counterfactual"]
 
@@ -74,7 +74,7 @@ def identify_counterfactual(
         ...
     plausible.errors.NotIdentifiable: P(Y[X=0]=1 | X=1) is not identifiable from experiments: the district X, Y[X=0] ...
     """
-    causes = CausalGraph(read_causes(graph))
+    causes = CausalGraph(read_as(graph, CausalGraph, DAG))
     question = _question(event, given or {})
     wanted, known = (_read(causes, part) for part in (event, given or {}))
     if known is None or counterfactual_graph(causes, known, list(known)) is None:
@@ -99,6 +99,11 @@ def _read(graph: CausalGraph, event: Event) -> dict[Potential, State] | None:
                 raise UnknownVariable.named(name, graph.nodes, "this graph")
         if nested := [value for value in term.do.values() if isinstance(value, Potential)]:
             raise InvalidArgument(f"{term} is nested: identification takes states as settings, not {nested[0]}.")
+        if not isinstance(state, Hashable) or isinstance(state, (Likelihood, Jeffrey)):
+            raise InvalidArgument(
+                f"{term} is said to be {state!r}: identification takes one state of each. The probability of one of "
+                "several states is the sum of theirs."
+            )
         if term.variable not in term.do:
             found[term] = state
         elif term.do[term.variable] != state:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -44,6 +44,8 @@ class Potential:
         if not isinstance(variable, str) or not isinstance(settings, Mapping):
             raise InvalidArgument(f"A potential response is Potential('Y', {{'X': 1}}), not of {variable!r}, {do!r}.")
         for name, value in settings.items():
+            if not isinstance(value, Hashable):
+                raise InvalidArgument(f"{name!r} is set to {value!r}: an intervention sets it to one state.")
             if isinstance(value, Potential) and value.variable != name:
                 raise InvalidArgument(
                     f"{name!r} is set to {value}: it can be set to what {name!r} itself would be in another world only."

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from plausible.causal.counterfactuals.findings import Finding, as_evidence
+from plausible.causal.counterfactuals.findings import as_evidence, findings_under
 from plausible.causal.counterfactuals.potential import Potential, Setting
 from plausible.causal.counterfactuals.worlds import ParallelWorlds, parallel_worlds
 from plausible.causal.functional.model import FunctionalModel
@@ -15,7 +15,6 @@ from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.factors import Factor
 from plausible.inference.budget import Budget
 from plausible.models.interventions import settings_of
-from plausible.variables.evidence import findings_of
 
 __all__ = ["Findings", "Outcome", "counterfactual"]
 
@@ -91,7 +90,7 @@ def counterfactual(
         )
     hypothetical, actual = settings_of(do), settings_of(actual_do)
     asked = _asked(outcome, hypothetical)
-    findings = [*_findings(evidence, actual), *_findings(counterfactual_evidence, hypothetical)]
+    findings = [*findings_under(evidence, actual), *findings_under(counterfactual_evidence, hypothetical)]
     worlds = parallel_worlds(model, [*asked.values(), *(finding.term for finding in findings)])
     variables = worlds.network.variables
     known = {**worlds.constants, **as_evidence(findings, worlds.nodes, variables)}
@@ -113,11 +112,6 @@ def _asked(outcome: Outcome, do: Mapping[str, Setting]) -> dict[str, Potential]:
                 f"{str(wanted)!r} is asked for in two worlds. Write the hypothetical one as {term!r}, without do=."
             )
     return asked
-
-
-def _findings(evidence: Findings | None, do: Mapping[str, Setting]) -> list[Finding]:
-    pairs: Iterable[tuple[Any, Any]] = findings_of(evidence).items()
-    return [Finding(name if isinstance(name, Potential) else Potential(name, do), value) for name, value in pairs]
 
 
 def _named(answer: Factor, asked: Mapping[str, Potential], worlds: ParallelWorlds) -> Factor:

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from plausible.causal.counterfactuals.findings import joint_evidence
 from plausible.causal.counterfactuals.query import Findings, counterfactual
-from plausible.causal.functional.conversion import functional_model
+from plausible.causal.functional.conversion import Coupling, functional_model
 from plausible.causal.functional.model import FunctionalModel
 from plausible.cpds import NoisyOr
-from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidModel, UnknownVariable
+from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable
 from plausible.factors import Factor
 from plausible.models import BayesianNetwork
 from plausible.variables import State
@@ -48,6 +49,7 @@ def repair(
     works: Mapping[str, State],
     evidence: Findings | None = None,
     faults: str | Iterable[str] = (),
+    coupling: Coupling | None = None,
 ) -> Repair:
     """P(works' | evidence, do(component' := ok)): does the repair fix it?
 
@@ -57,7 +59,7 @@ def repair(
     Parameters
     ----------
     model
-        A functional model; a Bayesian network stands for `functional_model(network)`.
+        A functional model; a Bayesian network stands for `functional_model(network, coupling)`.
     components
         What is repaired: name -> the state that it is put into.
     works
@@ -66,6 +68,9 @@ def repair(
         What was seen before, such as that it does not work.
     faults
         Other components whose condition afterwards is of interest.
+    coupling
+        Which functional model a network stands for: "independent" where left out, or "comonotone", which large
+        families need.
 
     References
     ----------
@@ -87,7 +92,7 @@ def repair(
     >>> new_battery.faults_if_failed["starter"].values
     array([0., 1.])
     """
-    functional = model if isinstance(model, FunctionalModel) else functional_model(model)
+    functional = _functional(model, coupling)
     name, state = _one(works)
     if name not in functional.variables:
         raise UnknownVariable.named(name, functional.variables, "this model")
@@ -117,6 +122,7 @@ def rank_repairs(
     works: Mapping[str, State],
     evidence: Findings | None = None,
     costs: Mapping[str, float] | None = None,
+    coupling: Coupling | None = None,
 ) -> list[Repair]:
     """Repairs of one component each, by falling probability of success per cost.
 
@@ -124,18 +130,34 @@ def rank_repairs(
 
     Parameters
     ----------
-    model, works, evidence
+    model, works, evidence, coupling
         As in `repair`.
     components
         Name -> the state that its repair puts it into.
     costs
         Name -> positive cost; all equal where left out.
+
+    Examples
+    --------
+    >>> from plausible.cpds import TableCPD
+    >>> car = BayesianNetwork(
+    ...     TableCPD("battery", [0.9, 0.1], states=["ok", "dead"]),
+    ...     TableCPD("starter", [0.95, 0.05], states=["ok", "dead"]),
+    ...     NoisyOr("stalls", ["battery", "starter"], [0.9, 0.8]),
+    ... )
+    >>> ranked = rank_repairs(car, {"battery": "ok", "starter": "ok"}, works={"stalls": False},
+    ...                       evidence={"stalls": True}, costs={"battery": 100, "starter": 30})
+    >>> [(*one.components, round(one.probability_fixed, 3)) for one in ranked]
+    [('starter', 0.288), ('battery', 0.684)]
     """
+    for name in costs or ():
+        if name not in components:
+            raise UnknownVariable.named(name, components, "components=, but costs= has it")
     paid = {name: 1.0 if costs is None else costs.get(name, 0.0) for name in components}
     for name, cost in paid.items():
         if not cost > 0:
             raise InvalidArgument(f"The repair of {name!r} needs a positive cost.")
-    functional = model if isinstance(model, FunctionalModel) else functional_model(model)
+    functional = _functional(model, coupling)
     repairs = [repair(functional, {name: state}, works=works, evidence=evidence) for name, state in components.items()]
     return sorted(repairs, key=lambda one: -one.probability_fixed / paid[next(iter(one.components))])
 
@@ -175,13 +197,22 @@ def single_fault_repairs(network: BayesianNetwork, effect: str, evidence: Findin
     if not isinstance(cpd, NoisyOr) or cpd.leak:
         raise InvalidModel(f"The short way needs a NoisyOr without a leak, but {effect!r} has {cpd!r}; see repair().")
     on = cpd.variable.states[1]
-    functional = functional_model(network.subnetwork([effect, *findings_of(evidence)]))
+    # What is asked is no counterfactual, and so every coupling gives the same; this one is the smallest.
+    functional = functional_model(network.subnetwork([effect, *findings_of(evidence)]), "comonotone")
     copies = functional.parents(effect)
-    known = {**findings_of(evidence), effect: on}
-    if findings_of(evidence).get(effect, on) != on:
-        raise ImpossibleEvidence(f"The effect {effect!r} is taken to be {on!r}, but the evidence says otherwise.")
+    known = {term.variable: value for term, value in joint_evidence(evidence, {effect: on}, network.variables).items()}
     chances = (float(functional.query(copy, known).values[1]) for copy in copies)
     return dict(zip(cpd.parent_names, chances, strict=True))
+
+
+def _functional(model: FunctionalModel | BayesianNetwork, coupling: Coupling | None) -> FunctionalModel:
+    if not isinstance(model, FunctionalModel):
+        return functional_model(model, coupling or "independent")
+    if coupling is not None:
+        raise InvalidArgument(
+            f"coupling={coupling!r} makes functions of a network; a FunctionalModel has its own: leave it out."
+        )
+    return model
 
 
 def _one(works: Mapping[str, State]) -> tuple[str, State]:

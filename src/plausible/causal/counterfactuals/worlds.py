@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from plausible.causal.counterfactuals.potential import Potential, Setting
 from plausible.causal.functional.model import FunctionalModel
+from plausible.causal.functional.naming import fresh_name
 from plausible.cpds import CPD
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.models import BayesianNetwork
@@ -37,6 +38,10 @@ class ParallelWorlds:
     network: BayesianNetwork
     nodes: Mapping[Potential, str]
     constants: Mapping[str, State]
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle as plain dictionaries: read-only views of mappings can't be."""
+        return _parallel_worlds, (self.network, dict(self.nodes), dict(self.constants))
 
 
 def parallel_worlds(model: FunctionalModel, terms: Iterable[Potential]) -> ParallelWorlds:
@@ -76,7 +81,13 @@ def parallel_worlds(model: FunctionalModel, terms: Iterable[Potential]) -> Paral
     nodes = {term: builder.node(term) for term in listed}
     noise = model.noise.subnetwork(builder.noise).cpds.values()
     network = BayesianNetwork([*noise, *builder.cpds.values()])
-    return ParallelWorlds(network, MappingProxyType(nodes), MappingProxyType(builder.constants))
+    return _parallel_worlds(network, nodes, builder.constants)
+
+
+def _parallel_worlds(
+    network: BayesianNetwork, nodes: Mapping[Potential, str], constants: Mapping[str, State]
+) -> ParallelWorlds:
+    return ParallelWorlds(network, MappingProxyType(nodes), MappingProxyType(constants))
 
 
 def twin_network(model: FunctionalModel, do: Mapping[str, Setting]) -> ParallelWorlds:
@@ -138,7 +149,7 @@ class _Builder:
         state = variable.states[variable.index(value)]
         key = ("do", name, variable.index(value))
         if key not in self._names:
-            node = self._names[key] = self._fresh(f"do({name}={state})")
+            node = self._names[key] = fresh_name(f"do({name}={state})", self._taken, "'")
             self.cpds[node], self.constants[node] = point_mass(variable.renamed(node), state), state
         return _Place(self._names[key], (f"{name}={state}",))
 
@@ -150,7 +161,8 @@ class _Builder:
         key = (name, *inside)
         if key not in self._names:
             is_actual = inside == list(parents)
-            node = self._names[key] = name if is_actual else self._fresh(f"{name}[{', '.join(settings)}]")
+            text = f"{name}[{', '.join(settings)}]"
+            node = self._names[key] = name if is_actual else fresh_name(text, self._taken, "'")
             self.cpds[node] = self._function(name, node, dict(zip(parents, inside, strict=True)))
         return _Place(self._names[key], settings)
 
@@ -160,12 +172,6 @@ class _Builder:
         variables: dict[str, Variable] = {parent: known[parent] for parent in self._model.noise_of(name)}
         variables |= {parent: known[parent].renamed(copy) for parent, copy in inside.items()}
         return rebuilt(self._model.functions[name], {**variables, name: known[name].renamed(node)})
-
-    def _fresh(self, name: str) -> str:
-        while name in self._taken:
-            name += "'"
-        self._taken.add(name)
-        return name
 
 
 def _check_settings(do: Mapping[str, Setting], model: FunctionalModel) -> None:

@@ -12,12 +12,14 @@ import numpy.typing as npt
 from plausible.causal.functional.signatures import causes_of
 from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable
 from plausible.graphs import DAG
+from plausible.inference.options import check_count
 from plausible.models.interventions import settings_of
 from plausible.variables import Evidence, Variable
 from plausible.variables.frozen import Frozen
 
 if TYPE_CHECKING:
     import pandas as pd
+    from narwhals.typing import IntoDataFrame
 
 __all__ = ["AdditiveEquations", "Noise"]
 
@@ -110,19 +112,29 @@ class AdditiveEquations(Frozen):
         """
         import pandas as pd
 
+        check_count("num_rows", num_rows)
         generator = np.random.default_rng(seed)
         drawn = {name: _drawn(name, noise, generator, num_rows) for name, noise in self._noise.items()}
         return pd.DataFrame(self._solved({name: drawn[name] for name in self._functions}, self._values(do), num_rows))
 
-    def abduct(self, units: pd.DataFrame) -> pd.DataFrame:
-        """The noise of units of which all variables are seen: X - f(causes)."""
+    def abduct(self, units: IntoDataFrame | Mapping[str, npt.ArrayLike]) -> pd.DataFrame:
+        """The noise of units of which all variables are seen: X - f(causes).
+
+        Parameters
+        ----------
+        units
+            A row for each unit, a column for each variable, without gaps.
+        """
         import pandas as pd
 
-        columns = self._columns(units)
-        noise = {name: column - self._result(name, columns, len(units)) for name, column in columns.items()}
-        return pd.DataFrame(noise, index=units.index)
+        frame = self._read(units)
+        columns = {name: frame[name].to_numpy() for name in self._functions}
+        noise = {name: column - self._result(name, columns, len(frame)) for name, column in columns.items()}
+        return pd.DataFrame(noise, index=frame.index)
 
-    def counterfactual(self, units: pd.DataFrame, do: Mapping[str, float]) -> pd.DataFrame:
+    def counterfactual(
+        self, units: IntoDataFrame | Mapping[str, npt.ArrayLike], do: Mapping[str, float]
+    ) -> pd.DataFrame:
         """What units of which all variables are seen would have been under `do`.
 
         Parameters
@@ -134,8 +146,9 @@ class AdditiveEquations(Frozen):
         """
         import pandas as pd
 
-        noise = {str(name): column.to_numpy() for name, column in self.abduct(units).items()}
-        return pd.DataFrame(self._solved(noise, self._values(do), len(units)), index=units.index)
+        noise = self.abduct(units)
+        columns = {str(name): column.to_numpy() for name, column in noise.items()}
+        return pd.DataFrame(self._solved(columns, self._values(do), len(noise)), index=noise.index)
 
     def _solved(self, noise: Mapping[str, Array], do: Mapping[str, float], num_rows: int) -> dict[str, Array]:
         """All variables, causes first; returned in their own order."""
@@ -158,15 +171,24 @@ class AdditiveEquations(Frozen):
             )
         return np.broadcast_to(result, (num_rows,))
 
-    def _columns(self, units: pd.DataFrame) -> dict[str, Array]:
-        columns: dict[str, Array] = {}
+    def _read(self, units: IntoDataFrame | Mapping[str, npt.ArrayLike]) -> pd.DataFrame:
+        """The columns of all variables as numbers, with the index that the units have."""
+        import narwhals as nw
+        import pandas as pd
+
+        if not isinstance(units, (pd.DataFrame, Mapping)):
+            units = nw.from_native(units, eager_only=True).to_dict(as_series=False)
+        frame = pd.DataFrame(units)
         for name in self._functions:
-            if name not in units:
-                raise UnknownVariable.named(name, list(units), "these units, and abduction needs all variables")
-            columns[name] = units[name].to_numpy(dtype=float)
-            if np.isnan(columns[name]).any():
-                raise InvalidArgument(f"The column {name!r} has gaps; abduction needs units that are fully seen.")
-        return columns
+            if name not in frame:
+                raise UnknownVariable.named(name, list(frame), "these units, and abduction needs all variables")
+        try:
+            numbers = frame[list(self._functions)].astype(float)
+        except (TypeError, ValueError) as error:
+            raise InvalidArgument(f"The columns of units are numbers: {error}.") from None
+        if gaps := [name for name, has_gaps in numbers.isna().any().items() if has_gaps]:
+            raise InvalidArgument(f"The column {gaps[0]!r} has gaps; abduction needs units that are fully seen.")
+        return numbers
 
     def _values(self, do: Mapping[str, float] | None) -> dict[str, float]:
         variables = {name: Variable(name) for name in self._functions}

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.causal.functional.model import FunctionalModel
+from plausible.causal.functional.naming import fresh_name
 from plausible.causal.functional.responses import MAX_ENTRIES, ResponseVariable
 from plausible.cpds import CPD, DeterministicCPD, NoisyOr, TableCPD
 from plausible.errors import InvalidArgument, TooLarge
@@ -56,33 +57,20 @@ def functional_model(network: BayesianNetwork, coupling: Coupling = "independent
         raise InvalidArgument(
             f"A functional model is made of a discrete BayesianNetwork without inputs, not {network}."
         )
-    names = _Names(set(network.variables))
+    taken = set(network.variables)
     functions: list[CPD | ResponseVariable] = []
     noise: list[CPD] = []
     for cpd in network.cpds.values():
         if isinstance(cpd, NoisyOr):
-            _add_noisy_or(cpd, names, functions, noise)
+            _add_noisy_or(cpd, taken, functions, noise)
             continue
         types, chances = _independent(cpd) if coupling == "independent" else _comonotone(cpd)
         states = [[cpd.variable.states[code] for code in row] for row in types]
-        name = names.fresh(f"U_{cpd.variable.name}")
+        name = fresh_name(f"U_{cpd.variable.name}", taken)
         response = ResponseVariable(cpd.variable, cpd.parents, types=[tuple(row) for row in states], name=name)
         functions.append(response)
         noise.append(TableCPD(response.noise, chances))
     return FunctionalModel(functions, noise)
-
-
-class _Names:
-    """New names, told apart from all others by underscores."""
-
-    def __init__(self, taken: set[str]) -> None:
-        self._taken = taken
-
-    def fresh(self, name: str) -> str:
-        while name in self._taken:
-            name += "_"
-        self._taken.add(name)
-        return name
 
 
 def _rows(cpd: CPD) -> Table:
@@ -116,17 +104,17 @@ def _comonotone(cpd: CPD) -> tuple[list[tuple[int, ...]], Table]:
     return [tuple(row) for row in types.tolist()], np.diff(levels) / levels[-1]
 
 
-def _add_noisy_or(cpd: NoisyOr, names: _Names, functions: list[CPD | ResponseVariable], noise: list[CPD]) -> None:
+def _add_noisy_or(cpd: NoisyOr, taken: set[str], functions: list[CPD | ResponseVariable], noise: list[CPD]) -> None:
     """Z_i = X_i AND U_i for each parent, and X = OR of all Z_i and of the leak."""
     copies: list[Variable] = []
     for parent, chance in zip(cpd.parents, cpd.activation.tolist(), strict=True):
-        passes = Variable(names.fresh(f"U_{cpd.variable.name}_{parent.name}"), [False, True])
-        copy = Variable(names.fresh(f"Z_{cpd.variable.name}_{parent.name}"), [False, True])
+        passes = Variable(fresh_name(f"U_{cpd.variable.name}_{parent.name}", taken), [False, True])
+        copy = Variable(fresh_name(f"Z_{cpd.variable.name}_{parent.name}", taken), [False, True])
         active = [state == cpd.active_states[parent.name] for state in parent.states]
         positions = [int(is_active and u) for is_active in active for u in (False, True)]
         functions.append(DeterministicCPD.from_record(copy, (parent, passes), {"positions": positions}))
         noise.append(TableCPD(passes, [1.0 - chance, chance]))
         copies.append(copy)
-    leak = Variable(names.fresh(f"U_{cpd.variable.name}"), [False, True])
+    leak = Variable(fresh_name(f"U_{cpd.variable.name}", taken), [False, True])
     noise.append(TableCPD(leak, [1.0 - cpd.leak, cpd.leak]))
     functions.append(NoisyOr(cpd.variable, [*copies, leak], [1.0] * (len(copies) + 1)))

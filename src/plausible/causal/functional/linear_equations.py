@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.causal.functional.linear_network import network_of
-from plausible.errors import InvalidModel, UnknownVariable
+from plausible.errors import ImpossibleEvidence, InvalidModel, UnknownVariable
 from plausible.factors import MomentGaussian
 from plausible.graphs import CausalGraph
 from plausible.graphs.marks import Edge
@@ -87,6 +87,11 @@ class LinearEquations(Frozen):
         for (one, two), covariance in (covariances or {}).items():
             if one == two:
                 raise InvalidModel(f"The covariance of {one!r} with itself is its variance: give it in variances=.")
+            other = (covariances or {}).get((two, one), covariance)
+            if other != covariance:
+                raise InvalidModel(
+                    f"The covariance of {one!r} and {two!r} is given twice, as {covariance!r} and as {other!r}."
+                )
             noise[places[one], places[two]] = noise[places[two], places[one]] = covariance
         constants = np.zeros(len(names))
         for name, value in (intercepts or {}).items():
@@ -188,7 +193,10 @@ class LinearEquations(Frozen):
         scope = [Variable(name) for name in (*listed, *(name for part in known for name in part.names))]
         joint = MomentGaussian(_apart(scope), mean, all_weights @ self.covariance @ all_weights.T)
         values = np.concatenate([np.zeros(0), *(part.values for part in known)])
-        answer = joint.condition(dict(zip(joint.names[len(listed) :], values.tolist(), strict=True)))
+        try:
+            answer = joint.condition(dict(zip(joint.names[len(listed) :], values.tolist(), strict=True)))
+        except ImpossibleEvidence:
+            raise _impossible(actual, hypothetical, has_worlds=bool(settings)) from None
         return MomentGaussian(scope[: len(listed)], answer.mean, answer.covariance)
 
     def _solution(self, do: Mapping[int, float]) -> tuple[Array, Array]:
@@ -245,6 +253,13 @@ class _Places:
         if name not in self._places:
             raise UnknownVariable.named(name, self._places, "these equations")
         return self._places[name]
+
+
+def _impossible(actual: _Seen, hypothetical: _Seen, *, has_worlds: bool) -> ImpossibleEvidence:
+    texts = [f"{name}={value:g}" for name, value in zip(actual.names, actual.values, strict=True)]
+    where = " under the intervention" if has_worlds else ""
+    texts += [f"{name}={value:g}{where}" for name, value in zip(hypothetical.names, hypothetical.values, strict=True)]
+    return ImpossibleEvidence(f"By these equations {' and '.join(texts)} can't occur together.")
 
 
 def _apart(scope: Iterable[Variable]) -> list[str]:

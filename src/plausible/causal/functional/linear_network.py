@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from plausible.causal.functional.naming import fresh_name
 from plausible.cpds import CPD, LinearGaussianCPD
 from plausible.models import BayesianNetwork
 
@@ -35,6 +36,7 @@ def network_of(names: Sequence[str], coefficients: Array, intercepts: Array, cov
     loadings: dict[str, dict[str, float]] = {name: {} for name in names}
     own = covariance.diagonal().copy()
     latent: list[CPD] = []
+    taken = set(names)
     for block in _blocks(covariance):
         scale = np.sqrt(own[block])
         eigenvalues, vectors = np.linalg.eigh(covariance[np.ix_(block, block)] / scale[:, None] / scale)
@@ -43,7 +45,7 @@ def network_of(names: Sequence[str], coefficients: Array, intercepts: Array, cov
         weights = scale[:, None] * vectors[:, shared] * np.sqrt(eigenvalues[shared] - least)
         own[block] = least * scale**2
         for number, column in enumerate(weights.T.tolist(), start=1):
-            name = _fresh("_".join(["U", *(names[place] for place in block), str(number)]), names)
+            name = fresh_name("_".join(["U", *(names[place] for place in block), str(number)]), taken)
             latent.append(LinearGaussianCPD(name))
             for place, weight in zip(block, column, strict=True):
                 loadings[names[place]][name] = weight
@@ -68,9 +70,3 @@ def _blocks(covariance: Array) -> list[list[int]]:
             blocks.append(sorted(group))
         seen |= group
     return blocks
-
-
-def _fresh(name: str, taken: Sequence[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -14,10 +15,22 @@ from plausible.factors.alignment import num_entries
 from plausible.variables import State, Variable
 from plausible.variables.frozen import Frozen
 
-__all__ = ["COMPLIANCE", "HIRING", "MAX_ENTRIES", "OUTCOME", "ParameterCounts", "ResponseVariable", "Vocabulary"]
+__all__ = [
+    "COMPLIANCE",
+    "HIRING",
+    "MAX_ENTRIES",
+    "MAX_TYPES",
+    "OUTCOME",
+    "ParameterCounts",
+    "ResponseVariable",
+    "Vocabulary",
+    "written_product",
+]
 
 #: The largest table (assignments to the parents × types) that a response variable may have.
 MAX_ENTRIES = 2**20
+#: The most joint response types that variables joined by latent causes may have: each is an unknown.
+MAX_TYPES = 2**16
 
 
 class Vocabulary(NamedTuple):
@@ -52,6 +65,18 @@ COMPLIANCE = Vocabulary("never taker", "complier", "defier", "always taker")
 OUTCOME = Vocabulary("never well", "helped", "hurt", "always well")
 #: Whom a recruiter takes, as a function of the grade.
 HIRING = Vocabulary("never hire", "rational", "underdog", "always hire")
+
+
+def written_product(sizes: Iterable[int]) -> str:
+    """A product of whole numbers in a message: in digits, or by its magnitude where these would be too many to read.
+
+    >>> written_product([2, 3]), written_product([2] * 20_000)
+    ('6', 'about 10^6021')
+    """
+    listed = list(sizes)
+    if 0 in listed or (magnitude := sum(map(math.log10, listed))) < 9:
+        return str(math.prod(listed))
+    return f"about 10^{magnitude:.0f}"
 
 
 class ParameterCounts(NamedTuple):
@@ -211,7 +236,14 @@ class ResponseVariable(Frozen):
 
     def _vector(self, probabilities: Mapping[State, float] | Sequence[float]) -> npt.NDArray[np.float64]:
         if not isinstance(probabilities, Mapping):
-            return np.asarray(probabilities, dtype=np.float64)
+            listed = np.asarray(probabilities, dtype=np.float64)
+            if listed.shape != (self.noise.num_states,):
+                raise InvalidArgument(
+                    f"{self.variable.name!r} has {self.noise.num_states} response types and needs a probability for "
+                    f"each, in order; these have the shape {listed.shape}. By name, give those that occur: "
+                    f"{{{self.noise.states[0]!r}: 1.0}}."
+                )
+            return listed
         vector = np.zeros(self.noise.num_states)
         for response, probability in probabilities.items():
             vector[self.noise.index(response)] = probability

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.causal.counterfactuals.comparison import check_comparison
+from plausible.causal.counterfactuals.copies import Copies, Value
+from plausible.causal.counterfactuals.findings import Finding, findings_under, state_positions
+from plausible.causal.counterfactuals.potential import Setting
+from plausible.causal.functional.responses import MAX_TYPES, written_product
 from plausible.causal.interventional.response_sampler import (
     ResponsePrior,
     ResponseProblem,
@@ -18,15 +23,16 @@ from plausible.causal.interventional.response_sampler import (
     response_step,
     start_responses,
 )
-from plausible.causal.interventional.response_space import MAX_TYPES, ResponseSpace
+from plausible.causal.interventional.response_space import ResponseSpace
 from plausible.data.table import Table, TableLike
-from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge, UnknownVariable
+from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge
 from plausible.graphs import DAG, CausalGraph
 from plausible.graphs.graph_input import GraphLike
 from plausible.graphs.seeds import Seed, generator_of
 from plausible.inference.options import check_count, check_seconds
 from plausible.inference.sampling.chain_diagnostics import effective_sample_size, r_hat
 from plausible.learn.chains import ChainProgress, ChainSteps, run_chains
+from plausible.models.interventions import settings_of
 
 __all__ = ["PosteriorAnswer", "ResponsePosterior", "learn_responses"]
 
@@ -105,10 +111,10 @@ class ResponsePosterior:
 
     def probability(
         self,
-        outcome: Mapping[str, Any],
+        outcome: Mapping[Any, Any],
         *,
-        do: Mapping[str, Any] | None = None,
-        evidence: Mapping[str, Any] | None = None,
+        do: Mapping[str, Setting] | None = None,
+        evidence: Mapping[Any, Any] | None = None,
     ) -> PosteriorAnswer:
         """P(outcome if `do` were set | evidence): an effect, or with evidence of what was a counterfactual.
 
@@ -118,104 +124,104 @@ class ResponsePosterior:
         Parameters
         ----------
         outcome
-            Name -> state, in the world where `do` holds.
+            Name -> a state or several, in the world where `do` holds; a key may be a `Potential`, so that joint events
+            of several worlds can be asked for, such as who would be cured with a drug and not without.
         do
-            Name -> the state to which it is set.
+            Name -> the state to which it is set, or a `Potential` for nested counterfactuals.
         evidence
-            Name -> state, in the world as it was, without `do`.
+            Name -> a state or several, in the world as it was, without `do`; keys as in `outcome`.
+
+        Examples
+        --------
+        >>> from plausible.causal.counterfactuals.potential import Potential
+        >>> rows = {"drug": [0] * 20 + [1] * 20, "cured": [0] * 15 + [1] * 5 + [0] * 5 + [1] * 15}
+        >>> posterior = learn_responses("drug -> cured", rows, num_draws=200)
+        >>> helped = {Potential("cured", {"drug": 1}): 1, Potential("cured", {"drug": 0}): 0}
+        >>> low, high = posterior.probability(helped).interval()
+        >>> low < 0.55 < high
+        True
         """
-        outcome, do, evidence = (self._positions(given) for given in (outcome, do, evidence))
-        wanted, seen = self._fitting(outcome, do), self._fitting(evidence, {})
-        together = self._mean_of({**wanted.axes, **seen.axes}, lambda axes: wanted.on(axes) & seen.on(axes))
-        if not evidence:
+        asked, known = findings_under(outcome, settings_of(do)), findings_under(evidence, {})
+        if not asked:
+            raise InvalidArgument("There is no outcome to ask about: outcome= is empty.")
+        together = self._chance([*asked, *known])
+        if not known:
             return PosteriorAnswer(together, np.ones_like(together))
-        weights = self._mean_of(seen.axes, seen.on)
+        weights = self._chance(known)
         if not weights.any():
             raise ImpossibleEvidence("No type of unit could have brought about this evidence.")
         return PosteriorAnswer(np.divide(together, weights, out=np.zeros_like(weights), where=weights > 0), weights)
 
     def effect(
-        self, outcome: Mapping[str, Any], treatment: Mapping[str, Any], control: Mapping[str, Any]
+        self, outcome: Mapping[Any, Any], treatment: Mapping[str, Setting], control: Mapping[str, Setting]
     ) -> PosteriorAnswer:
         """P(outcome | do(treatment)) - P(outcome | do(control)): the average causal effect.
 
         Parameters
         ----------
-        outcome, treatment, control
-            Name -> state.
+        outcome
+            Name -> a state or several.
+        treatment, control
+            The same names -> states.
         """
-        if set(treatment) != set(control):
-            raise InvalidArgument("treatment= and control= set the same variables, to different states.")
+        check_comparison(treatment, control)
         treated, untreated = (self.probability(outcome, do=do) for do in (treatment, control))
         return PosteriorAnswer(treated.draws - untreated.draws, treated.weights)
 
-    # --- worlds ---
-
-    def _positions(self, given: Mapping[str, Any] | None) -> dict[str, int]:
-        found = {}
-        for name, state in (given or {}).items():
-            if name not in self.space.variables:
-                raise UnknownVariable.named(name, self.space.variables, "this graph")
-            found[name] = self.space.variables[name].index(state)
-        return found
-
-    def _fitting(self, facts: Mapping[str, int], do: Mapping[str, int]) -> _Fitting:
-        """Which combinations of functions bring about facts; an axis for each variable whose function matters."""
-        space = self.space
-        cut = space.graph.without_incoming(list(do)) if do else space.graph
-        relevant = {*facts, *map(str, cut.ancestors(list(facts)))} if facts else set()
-        free = [name for name in space.variables if name in relevant and name not in do]
-        axes = {name: len(space.functions[name]) for name in free}
-        if math.prod(axes.values()) > _MAX_COMBINATIONS:
-            raise TooLarge(
-                f"This question is about {math.prod(axes.values()):.3g} combinations of functions, more than "
-                f"{_MAX_COMBINATIONS}. Ask about variables with fewer causes."
-            )
-        values: dict[str, Ints] = {name: np.array(state) for name, state in do.items()}
-        for place, name in enumerate(free):
-            own = np.arange(axes[name]).reshape([-1 if axis == place else 1 for axis in range(len(free))])
-            values[name] = space.functions[name][own, space.contexts(name, values)]
-        fits = np.ones([1] * len(free), dtype=np.bool_)
-        for name, state in facts.items():
-            fits = fits & (values[name] == state)
-        return _Fitting(axes, np.broadcast_to(fits, tuple(axes.values())))
-
-    def _mean_of(self, axes: Mapping[str, int], fits: Callable[[Mapping[str, int]], NDArray[np.bool_]]) -> Floats:
-        """By chain and draw the probability of the combinations that fit, one component summed out after the other."""
-        ordered: dict[str, int] = {}
+    def _chance(self, findings: Sequence[Finding]) -> Floats:
+        """By chain and draw the probability that all findings hold, one component summed out after the other."""
+        event = _Event.of(self.space, findings)
         shares = []
         for part, drawn in zip(self.space.components, self.draws, strict=True):
-            inside = {name: axes[name] for name in part.names if name in axes}
-            if inside:
-                gone = tuple(2 + place for place, name in enumerate(part.names) if name not in axes)
+            if inside := [name for name in part.names if name in event.names]:
+                gone = tuple(2 + place for place, name in enumerate(part.names) if name not in inside)
                 marginal = drawn.reshape(*drawn.shape[:2], *part.shape).sum(axis=gone)
-                shares.append(marginal.reshape(-1, math.prod(inside.values())))
-                ordered |= inside
-        num_combinations = math.prod(ordered.values())
-        if num_combinations > _MAX_COMBINATIONS:
-            raise TooLarge("Outcome and evidence together have too many combinations of functions. Ask about fewer.")
+                shares.append(marginal.reshape(-1, math.prod(marginal.shape[2:])))
         chains, num_draws = self.draws[0].shape[:2]
-        left = np.ones((chains * num_draws, 1))
-        if shares:
-            left = shares[0] @ fits(ordered).reshape(shares[0].shape[1], -1).astype(np.float64)
-        for share in shares[1:]:
+        first, *others = shares or [np.ones((chains * num_draws, 1))]
+        left = first @ event.holds.reshape(first.shape[1], -1).astype(np.float64)
+        for share in others:
             left = np.einsum("dt,dtr->dr", share, left.reshape(len(share), share.shape[1], -1))
         return np.asarray(left[:, 0].reshape(chains, num_draws))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Fitting:
-    """An array that is true where functions fit, with an axis for each variable."""
+class _Event(NamedTuple):
+    """An array that is true where functions bring about what was found, with an axis for each of these variables."""
 
-    axes: Mapping[str, int]
-    fits: NDArray[np.bool_]
+    names: tuple[str, ...]
+    holds: NDArray[np.bool_]
 
-    def on(self, axes: Mapping[str, int]) -> NDArray[np.bool_]:
-        """The same with other axes in other order; it does not depend on those that it did not have."""
-        own = list(self.axes)
-        moved = self.fits.transpose([own.index(name) for name in axes if name in self.axes])
-        spread = moved.reshape([size if name in self.axes else 1 for name, size in axes.items()])
-        return np.broadcast_to(spread, tuple(axes.values()))
+    @classmethod
+    def of(cls, space: ResponseSpace, findings: Sequence[Finding]) -> _Event:
+        """The event that findings, of one world or several, all hold; the axes are in the order of the components."""
+        copies = Copies(space.graph, lambda node: space.variables[str(node)])
+        found = [
+            (copies.value(finding.term), state_positions(space.variables[finding.term.variable], finding.value))
+            for finding in findings
+        ]
+        used = {copy.variable for copy in copies.listed}
+        names = tuple(name for part in space.components for name in part.names if name in used)
+        shape = [len(space.functions[name]) for name in names]
+        if math.prod(shape) > _MAX_COMBINATIONS:
+            raise TooLarge(
+                f"This question is about {written_product(shape)} combinations of functions, more than "
+                f"{_MAX_COMBINATIONS}. Ask about variables with fewer causes, or about fewer of them."
+            )
+        values: list[Ints] = []
+
+        def state(value: Value) -> Ints:
+            return np.asarray(value.code) if value.copy < 0 else values[value.copy]
+
+        for variable, causes in copies.listed:
+            place = names.index(variable)
+            own = np.arange(shape[place]).reshape([-1 if axis == place else 1 for axis in range(len(names))])
+            parents = zip(map(str, space.graph.parents(variable)), causes, strict=True)
+            contexts = space.contexts(variable, {parent: state(cause) for parent, cause in parents})
+            values.append(space.functions[variable][own, contexts])
+        holds = np.ones([1] * len(names), dtype=np.bool_)
+        for value, states in found:
+            holds = holds & np.isin(state(value), sorted(states))
+        return cls(names, np.broadcast_to(holds, tuple(shape)))
 
 
 def learn_responses(

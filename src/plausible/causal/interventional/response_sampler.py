@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -47,7 +47,7 @@ class ResponseProblem(NamedTuple):
         if table.weights is not None and not np.array_equal(table.weights, np.rint(table.weights)):
             raise InvalidArgument("Types are drawn for rows: weights must be whole numbers, how often each occurs.")
         cells = tuple(space.cells(table, part) for part in space.components)
-        pseudo_counts = tuple(_pseudo_counts(part, prior) for part in space.components)
+        pseudo_counts = _pseudo_counts(space.components, prior)
         for part, said, alpha in zip(space.components, cells, pseudo_counts, strict=True):
             if (~(said.allowed & (alpha > 0)).any(axis=1) & (said.sizes > 0)).any():
                 raise ImpossibleEvidence(
@@ -123,17 +123,34 @@ def draw_types(random: np.random.Generator, size: int, weights: Floats) -> Ints:
     return np.asarray(random.multinomial(size, shares / shares.sum(axis=1, keepdims=True)))
 
 
-def _pseudo_counts(part: ResponseComponent, prior: ResponsePrior) -> Floats:
+def _pseudo_counts(components: Sequence[ResponseComponent], prior: ResponsePrior) -> tuple[Floats, ...]:
+    """For each component the pseudo-counts of its joint types, all one where a mapping leaves it out."""
     if not isinstance(prior, Mapping):
         if not 0 < prior < float("inf"):
             raise InvalidArgument(f"prior={prior!r}: the pseudo-count of every type is a positive number.")
-        return np.full(part.num_types, float(prior))
-    if part.names not in prior:
-        return np.ones(part.num_types)
-    given = np.asarray(prior[part.names], dtype=np.float64)
-    if given.shape != part.shape or not np.isfinite(given).all() or (given < 0).any() or not given.any():
+        return tuple(np.full(part.num_types, float(prior)) for part in components)
+    found = {part.names: np.ones(part.num_types) for part in components}
+    seen: dict[tuple[str, ...], object] = {}
+    for key, given in prior.items():
+        names = tuple(key)
+        part = next((part for part in components if sorted(part.names) == sorted(names)), None)
+        if part is None:
+            listed = ", ".join(str(part.names) for part in components)
+            raise InvalidArgument(f"prior= has {key!r}, but the components of this graph are {listed}.")
+        if part.names in seen:
+            raise InvalidArgument(f"prior= has the component {part.names} twice, as {seen[part.names]!r} and {key!r}.")
+        seen[part.names] = key
+        found[part.names] = _read_counts(part, names, given)
+    return tuple(found.values())
+
+
+def _read_counts(part: ResponseComponent, names: tuple[str, ...], given: ArrayLike) -> Floats:
+    """Pseudo-counts with axes in the order of these names, flat in the order of the component."""
+    counts = np.asarray(given, dtype=np.float64)
+    shape = tuple(part.shape[part.names.index(name)] for name in names)
+    if counts.shape != shape or not np.isfinite(counts).all() or (counts < 0).any() or not counts.any():
         raise InvalidArgument(
-            f"The pseudo-counts of {part.names} are an array of the shape {part.shape}, of numbers that are not "
-            f"negative and not all zero; this one has the shape {given.shape}."
+            f"The pseudo-counts of {names} are an array of the shape {shape}, of numbers that are not negative and not "
+            f"all zero; this one has the shape {counts.shape}."
         )
-    return given.ravel()
+    return counts.transpose([names.index(name) for name in part.names]).ravel()

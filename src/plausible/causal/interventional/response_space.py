@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.causal.functional.responses import MAX_TYPES, written_product
 from plausible.data.table import Table
 from plausible.errors import NotSupported, TooLarge, UnknownVariable
 from plausible.graphs import CausalGraph
@@ -17,14 +18,11 @@ from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike
 from plausible.variables import Variable
 
-__all__ = ["MAX_TYPES", "Cells", "ResponseComponent", "ResponseSpace"]
+__all__ = ["Cells", "ResponseComponent", "ResponseSpace"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Masks = NDArray[np.bool_]
-
-#: A component with more joint types than this is refused.
-MAX_TYPES = 2**16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,8 +129,9 @@ class ResponseSpace:
             components.append(ResponseComponent(names, tuple(numbers[name] for name in names)))
             if components[-1].num_types > max_types:
                 raise TooLarge(
-                    f"The responses of {', '.join(map(repr, names))} have {components[-1].num_types:.3g} joint types, "
-                    f"more than {max_types}. Take variables with fewer states, fewer parents, or fewer latent causes."
+                    f"The responses of {', '.join(map(repr, names))} have "
+                    f"{written_product(components[-1].shape)} joint types, more than {max_types}. Take variables with "
+                    "fewer states, fewer parents, or fewer latent causes."
                 )
         functions = {name: _functions(sizes[name], num_contexts[name]) for name in order}
         components.sort(key=lambda part: order.index(part.names[0]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, final
 
@@ -12,8 +13,18 @@ from numpy.typing import NDArray
 from plausible.causal.functional.responses import ResponseVariable
 from plausible.causal.partial.linear_query import LinearQuery
 from plausible.errors import InvalidArgument
+from plausible.graphs.nodes import Node
 
-__all__ = ["Assumption", "Limit", "Monotone", "NoDirectEffect", "TypeAssumption"]
+__all__ = [
+    "Assumption",
+    "AssumptionsLike",
+    "Limit",
+    "Monotone",
+    "NoDirectEffect",
+    "TypeAssumption",
+    "check_cause",
+    "read_assumptions",
+]
 
 
 class TypeAssumption(ABC):
@@ -23,20 +34,27 @@ class TypeAssumption(ABC):
 
     #: The variable whose types they are.
     variable: str
+    #: The direct cause that they are about.
+    cause: str
 
     @abstractmethod
     def allows(self, response: ResponseVariable) -> NDArray[np.bool_]:
         """Whether each type may occur, in order."""
 
 
+def check_cause(variable: str, cause: str, causes: Sequence[Node]) -> None:
+    """Refuse a cause that is none of a variable's direct ones."""
+    if cause not in causes:
+        raise InvalidArgument(
+            f"{cause!r} is no direct cause of {variable!r} in the graph, so that nothing can be assumed about this "
+            f"effect; the direct causes are {list(causes)}."
+        )
+
+
 def _along_cause(response: ResponseVariable, cause: str) -> NDArray[Any]:
     """Types × ... × states of the cause: the position of the effect's state."""
     names = [parent.name for parent in response.parents]
-    if cause not in names:
-        raise InvalidArgument(
-            f"{cause!r} is no direct cause of {response.variable.name!r} in the graph, so that nothing can be assumed "
-            f"about this effect; the direct causes are {names}."
-        )
+    check_cause(response.variable.name, cause, names)
     table = response.types.reshape(-1, *(parent.num_states for parent in response.parents))
     return np.moveaxis(table, 1 + names.index(cause), -1)
 
@@ -144,3 +162,20 @@ class Limit:
 
 #: What `bounds` accepts as an assumption.
 Assumption: TypeAlias = TypeAssumption | Limit
+#: One assumption or several.
+AssumptionsLike: TypeAlias = Assumption | Iterable[Assumption]
+
+
+def read_assumptions(assumptions: AssumptionsLike) -> list[Assumption]:
+    """The assumptions as a list, once they are found to be some.
+
+    >>> read_assumptions(Monotone("T", "A"))
+    [Monotone(variable='T', cause='A', is_decreasing=False)]
+    """
+    if isinstance(assumptions, str) or not isinstance(assumptions, Iterable):
+        assumptions = [assumptions]
+    listed = list(assumptions)
+    for assumption in listed:
+        if not isinstance(assumption, (TypeAssumption, Limit)):
+            raise InvalidArgument(f"An assumption is Monotone, NoDirectEffect or Limit, not {assumption!r}.")
+    return listed

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.causal.partial.assumptions import Assumption, Limit
+from plausible.causal.functional.responses import written_product
+from plausible.causal.partial.assumptions import AssumptionsLike, Limit, read_assumptions
 from plausible.causal.partial.bounds import Bounds, read_systems, solved
 from plausible.causal.partial.linear_query import LinearQuery
 from plausible.causal.partial.source import Observed, SourceLike, read_source
@@ -68,7 +69,7 @@ def bootstrap_bounds(
     query: LinearQuery,
     data: SourceLike,
     *,
-    assumptions: Iterable[Assumption] = (),
+    assumptions: AssumptionsLike = (),
     num_samples: int = 200,
     seed: Seed = 0,
     progress: Callable[[int, int], object] | None = None,
@@ -108,7 +109,7 @@ def bootstrap_bounds(
     check_count("num_samples", num_samples, 1)
     check_seconds("time_limit", time_limit)
     check_progress(progress)
-    observed, listed = read_source(data), list(assumptions)
+    observed, listed = read_source(data), read_assumptions(assumptions)
     if not observed.is_sample:
         raise InvalidArgument("The bootstrap needs data: a distribution has no sampling noise.")
     limits = [one for one in listed if isinstance(one, Limit)]
@@ -155,9 +156,11 @@ class _Watched:
 
     def joint(self) -> Floats:
         """Their joint counts."""
-        size = math.prod(self.source.variables[name].num_states for name in self._seen)
-        if size > _MAX_CELLS:
-            raise TooLarge(f"The bounds look at {self.names} with {size} joint states; at most {_MAX_CELLS} fit.")
+        sizes = [self.source.variables[name].num_states for name in self._seen]
+        if math.prod(sizes) > _MAX_CELLS:
+            raise TooLarge(
+                f"The bounds look at {self.names} with {written_product(sizes)} joint states; at most {_MAX_CELLS} fit."
+            )
         return self.source.tables(self.names) if self._seen else np.array(self.source.total)
 
 

@@ -10,7 +10,14 @@ import numpy as np
 
 from plausible.causal.functional.model import FunctionalModel
 from plausible.causal.functional.responses import ResponseVariable
-from plausible.causal.partial.assumptions import Assumption, Limit, TypeAssumption
+from plausible.causal.partial.assumptions import (
+    Assumption,
+    AssumptionsLike,
+    Limit,
+    TypeAssumption,
+    check_cause,
+    read_assumptions,
+)
 from plausible.causal.partial.feasibility import Contradictions
 from plausible.causal.partial.linear_form import LinearForm, NotLinear
 from plausible.causal.partial.linear_query import LinearQuery
@@ -25,7 +32,7 @@ from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike
 
-__all__ = ["Bounds", "bounds", "read_systems", "solved"]
+__all__ = ["Bounds", "bounds", "limited_program", "read_systems", "solved"]
 
 End = Literal["lower", "upper"]
 
@@ -131,7 +138,7 @@ def bounds(
     query: LinearQuery,
     source: SourceLike,
     *,
-    assumptions: Iterable[Assumption] = (),
+    assumptions: AssumptionsLike = (),
     contradictions: Literal["raise", "project"] | None = None,
     confidence: float | None = None,
 ) -> Bounds:
@@ -155,7 +162,7 @@ def bounds(
     source
         The observed distribution: a joint `Factor`, a model, or data.
     assumptions
-        What else is known: `Monotone`, `NoDirectEffect`, `Limit`.
+        What else is known: `Monotone`, `NoDirectEffect`, `Limit`; one or several.
     contradictions
         Where no types show what is observed: "raise", the default for distributions, or "project" it to the nearest
         that some types show, the default for data; the violation is reported.
@@ -204,7 +211,7 @@ def bounds(
     >>> print(bounds("A -> T -> O; T <-> O", probability_of({"O": 0}, do={"T": 0}, evidence={"T": 1, "O": 1}), trial))
     0.983087 <= P(O[T=0]=0 | T=1, O=1) <= 1
     """
-    listed = list(assumptions)
+    listed = read_assumptions(assumptions)
     systems = read_systems(graph, read_source(source), listed, contradictions, confidence)
     return solved(query, systems, [one for one in listed if isinstance(one, Limit)])
 
@@ -217,15 +224,12 @@ def read_systems(
     confidence: float | None = None,
 ) -> Systems:
     """The districts that a question is about, from its arguments."""
-    causal, listed = read_causal(graph), list(assumptions)
-    for assumption in listed:
-        if not isinstance(assumption, (TypeAssumption, Limit)):
-            raise InvalidArgument(f"An assumption is Monotone, NoDirectEffect or Limit, not {assumption!r}.")
-        if isinstance(assumption, TypeAssumption):
-            causal.parents(assumption.variable)
+    causal = read_causal(graph)
+    types = tuple(one for one in assumptions if isinstance(one, TypeAssumption))
+    for assumption in types:
+        check_cause(assumption.variable, assumption.cause, causal.parents(assumption.variable))
     default = Contradictions.PROJECT if observed.is_sample else Contradictions.RAISE
     chosen = default if contradictions is None else _chosen(contradictions)
-    types = tuple(one for one in listed if isinstance(one, TypeAssumption))
     return Systems(causal, observed, types, chosen, confidence)
 
 
@@ -240,24 +244,29 @@ def solved(query: LinearQuery, systems: Systems, limits: Iterable[Limit] = ()) -
     if not isinstance(query, LinearQuery):
         raise InvalidArgument(f"A query is made by probability_of(...) and its kin, not {query!r}.")
     asked = ratio_of(query, systems)
-    rows = [LimitRow(*ratio_of(limit.query, systems), limit.lower, limit.upper, str(limit)) for limit in limits]
-    touched = _touched([asked, *(Ratio(row.numerator, row.denominator) for row in rows)])
-    if systems.confidence is not None and len(touched) > 1:
-        names = " and ".join(str([str(name) for name in members]) for members in touched)
-        raise NotLinear(f"A confidence region is one of a single district, but {names} matter; see bootstrap_bounds.")
-    program = Program({members: systems.polytope(members) for members in touched}, rows)
+    program = limited_program([asked], systems, limits)
     least, greatest = program.ends(*asked)
     return Bounds(
         query=query,
         lower=min(least.value, greatest.value),
         upper=max(least.value, greatest.value),
         is_sharp=all(polytope.district.is_complete for polytope in program.polytopes.values()),
-        violation=systems.violation(touched),
+        violation=systems.violation(list(program.polytopes)),
         confidence=systems.confidence,
         _systems=systems,
         _program=program,
         _ends={"lower": least, "upper": greatest},
     )
+
+
+def limited_program(asked: Iterable[Ratio], systems: Systems, limits: Iterable[Limit]) -> Program:
+    """The program over the types of all districts that questions and limits touch."""
+    rows = [LimitRow(*ratio_of(limit.query, systems), limit.lower, limit.upper, str(limit)) for limit in limits]
+    touched = _touched([*asked, *(Ratio(row.numerator, row.denominator) for row in rows)])
+    if systems.confidence is not None and len(touched) > 1:
+        names = " and ".join(str([str(name) for name in members]) for members in touched)
+        raise NotLinear(f"A confidence region is one of a single district, but {names} matter; see bootstrap_bounds.")
+    return Program({members: systems.polytope(members) for members in touched}, rows)
 
 
 def _touched(ratios: Iterable[Ratio]) -> tuple[Members, ...]:

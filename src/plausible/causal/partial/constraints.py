@@ -150,9 +150,8 @@ def scope_of(graph: CausalGraph, district: District, place: int) -> list[str]:
     return [name for name in layout if name in wanted]
 
 
-def conditional(observed: Observed, names: Sequence[str]) -> Floats:
-    """P(last | others), axes in this order; NaN where the others are never seen."""
-    table = observed.tables(names)
+def conditional(table: Floats) -> Floats:
+    """P(last | others) of a joint table, axes in this order; NaN where the others are never seen."""
     total = table.sum(axis=-1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(total > 0, table / total, np.nan)
@@ -163,4 +162,4 @@ def _spread(graph: CausalGraph, district: District, place: int, observed: Observ
     names = scope_of(graph, district, place)
     layout = [*district.outside, *(response.variable for response in district.responses[: place + 1])]
     shape = [variable.num_states if variable.name in names else 1 for variable in layout]
-    return conditional(observed, names).reshape(shape)
+    return conditional(observed.tables(names)).reshape(shape)

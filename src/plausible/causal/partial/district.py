@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.causal.functional.responses import ResponseVariable
+from plausible.causal.functional.responses import MAX_TYPES, ResponseVariable, written_product
 from plausible.causal.partial.assumptions import TypeAssumption
 from plausible.causal.partial.source import Observed
 from plausible.errors import TooLarge
@@ -19,10 +19,8 @@ from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.nodes import Node
 from plausible.variables import Variable
 
-__all__ = ["MAX_CELLS", "MAX_TYPES", "District", "build_district", "ordered_members"]
+__all__ = ["MAX_CELLS", "District", "build_district", "ordered_members"]
 
-#: The most joint response types that a district may have: each is an unknown of the linear program.
-MAX_TYPES = 2**16
 #: The most (joint type, state of the outside parents) pairs: each is an entry of the constraint matrix.
 MAX_CELLS = 2**22
 
@@ -113,16 +111,17 @@ def _response(
 
 
 def _refuse_large(responses: Sequence[ResponseVariable], outside: Sequence[Variable]) -> None:
-    num_types = math.prod(len(response.types) for response in responses)
-    num_outside = math.prod(variable.num_states for variable in outside)
-    if num_types <= MAX_TYPES and num_types * num_outside <= MAX_CELLS:
+    num_types = [len(response.types) for response in responses]
+    num_outside = [variable.num_states for variable in outside]
+    if math.prod(num_types) <= MAX_TYPES and math.prod(num_types + num_outside) <= MAX_CELLS:
         return
     sizes = " x ".join(f"{len(response.types)} of {response.variable.name}" for response in responses)
     raise TooLarge(
-        f"The district {[response.variable.name for response in responses]} has {num_types} joint response types "
-        f"({sizes}) for {num_outside} assignments to its outside parents; at most {MAX_TYPES} types and {MAX_CELLS} "
-        "pairs fit. Assume that some types don't occur (Monotone, NoDirectEffect), or leave variables out: "
-        "latent_projection(graph, observed) gives bounds that are valid, if wider."
+        f"The district {[response.variable.name for response in responses]} has {written_product(num_types)} "
+        f"joint response types ({sizes}) for {written_product(num_outside)} assignments to its outside parents; at "
+        f"most {MAX_TYPES} types and {MAX_CELLS} pairs fit. Assume that some types don't occur (Monotone, "
+        "NoDirectEffect), or leave variables out: latent_projection(graph, observed) gives bounds that are "
+        "valid, if wider."
     )
 
 

@@ -6,39 +6,26 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.causal.counterfactuals.potential import Potential, Setting
+from plausible.causal.counterfactuals.copies import Copies, Copy, Value
+from plausible.causal.counterfactuals.findings import state_positions
+from plausible.causal.functional.responses import written_product
 from plausible.causal.partial.linear_query import WorldFinding
 from plausible.causal.partial.source import Observed
-from plausible.errors import TooLarge, UnknownVariable
+from plausible.errors import TooLarge
 from plausible.factors import Factor
 from plausible.graphs.causal_graph import CausalGraph
-from plausible.graphs.nodes import Node
 from plausible.inference.elimination import sum_product
 from plausible.variables import Variable
 
-__all__ = ["MAX_TERMS", "Copy", "Expansion", "OwnConditional", "expand"]
+__all__ = ["MAX_TERMS", "Expansion", "OwnConditionals", "expand"]
 
 #: The most joint states that the variables whose types matter to an event may have, with their causes.
 MAX_TERMS = 2**18
-
-
-class _Value(NamedTuple):
-    """What a variable of some world is: the state of a copy, or a constant (copy -1)."""
-
-    copy: int
-    code: int
-
-
-class Copy(NamedTuple):
-    """A variable with the parents that it has in some world. Copies with the same parents are one."""
-
-    variable: str
-    causes: tuple[_Value, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,33 +54,33 @@ class Expansion:
         return [place for place, copy in enumerate(self.copies) if copy.variable == variable]
 
 
-#: Variable -> P(x | pa), a row for each assignment, where one copy needs no more than that.
-OwnConditional: TypeAlias = Callable[[str], "NDArray[np.float64] | None"]
+#: Variables -> P(x | pa) of those of which one copy needs no more than that, a row for each assignment.
+OwnConditionals: TypeAlias = Callable[[Sequence[str]], Mapping[str, NDArray[np.float64]]]
 
 
-def expand(graph: CausalGraph, findings: Iterable[WorldFinding], observed: Observed, own: OwnConditional) -> Expansion:
+def expand(graph: CausalGraph, findings: Iterable[WorldFinding], observed: Observed, own: OwnConditionals) -> Expansion:
     """The event that all findings hold, written out over the states of the variables that it depends on.
 
     This is the counterfactual factorisation (Shpitser & Pearl 2007): each variable of each world is the same function
     of its parents there, so that a term demands of each response type some values at some assignments. Variables
     without latent causes that are the same in all worlds are eliminated by sum-product.
     """
-    worlds = _Worlds(graph, observed)
+    copies = Copies(graph, observed.variable)
     allowed: dict[int, set[int]] = {}
     is_possible = True
     for finding in findings:
-        states = _codes(observed.variable(worlds.known(finding.variable.variable)), finding.value)
-        value = worlds.value(finding.variable)
+        value = copies.value(finding.variable)
+        states = state_positions(observed.variable(finding.variable.variable), finding.value)
         if value.copy < 0:
             is_possible &= value.code in states
         else:
             allowed[value.copy] = allowed.get(value.copy, states) & states
-    variables = [observed.variable(copy.variable) for copy in worlds.copies]
+    variables = [observed.variable(copy.variable) for copy in copies.listed]
     choices = [sorted(allowed.get(place, range(v.num_states))) for place, v in enumerate(variables)]
     if not is_possible or not all(choices):
         nothing = np.zeros((0, 0), dtype=np.intp)
         return Expansion((), nothing, nothing, np.zeros(0))
-    return _listed(_Event(graph, observed, tuple(worlds.copies), choices), own)
+    return _listed(_Event(graph, observed, copies.listed, choices), own)
 
 
 class _Event(NamedTuple):
@@ -110,14 +97,11 @@ class _Event(NamedTuple):
         return [self.observed.variable(name).num_states for name in (*self.graph.parents(variable), variable)]
 
 
-def _listed(event: _Event, own: OwnConditional) -> Expansion:
+def _listed(event: _Event, own: OwnConditionals) -> Expansion:
     """The terms: a state for each copy whose type matters and for the causes of these."""
     uses = Counter(copy.variable for copy in event.copies)
-    plain = {
-        place: table
-        for place, copy in enumerate(event.copies)
-        if uses[copy.variable] == 1 and (table := own(copy.variable)) is not None
-    }
+    tables = own([variable for variable, times in uses.items() if times == 1])
+    plain = {place: tables[copy.variable] for place, copy in enumerate(event.copies) if copy.variable in tables}
     open_ones = [place for place in range(len(event.copies)) if place not in plain]
     causes = {cause.copy for place in open_ones for cause in event.copies[place].causes if cause.copy >= 0}
     kept = sorted(causes.union(open_ones))
@@ -153,75 +137,19 @@ def _weights(
 
 def _conditional_factor(event: _Event, place: int, table: NDArray[np.float64]) -> Factor:
     """P(x | pa) of a plain copy, over the states that the event leaves."""
-    axes = [*event.copies[place].causes, _Value(place, 0)]
+    axes = [*event.copies[place].causes, Value(place, 0)]
     choices = [[axis.code] if axis.copy < 0 else event.choices[axis.copy] for axis in axes]
     values = table.reshape(event.sizes(place))[np.ix_(*choices)]
     scope = [Variable(str(axis.copy), len(event.choices[axis.copy])) for axis in axes if axis.copy >= 0]
     return Factor(scope, values.reshape([variable.num_states for variable in scope]))
 
 
-class _Worlds:
-    """The copies so far."""
-
-    def __init__(self, graph: CausalGraph, observed: Observed) -> None:
-        self._graph, self._observed, self._order = graph, observed, graph.topological_order
-        self.copies: list[Copy] = []
-        self._known: dict[Copy, _Value] = {}
-
-    def known(self, name: str) -> str:
-        """The name, which must be one of the graph's."""
-        if name not in self._graph:
-            raise UnknownVariable.named(name, self._graph.nodes, "this graph")
-        return name
-
-    def value(self, term: Potential) -> _Value:
-        """The value of a potential response; its ancestors' copies are made first."""
-        for name in term.do:
-            self.known(name)
-        if self.known(term.variable) in term.do:
-            return self._setting(term.variable, term.do[term.variable])
-        reached = self._reached(term.variable, term.do)
-        values: dict[Node, _Value] = {}
-        for node in self._order:
-            if node in reached:
-                values[node] = self._setting(node, term.do[str(node)]) if node in term.do else self._copy(node, values)
-        return values[term.variable]
-
-    def _reached(self, variable: str, do: Mapping[str, Setting]) -> set[Node]:
-        """The variables that this one depends on, through none that is set."""
-        reached: set[Node] = {variable}
-        waiting: list[Node] = [variable]
-        while waiting:
-            new = [p for p in self._graph.parents(waiting.pop()) if p not in reached]
-            reached.update(new)
-            waiting += [parent for parent in new if parent not in do]
-        return reached
-
-    def _setting(self, node: Node, setting: Setting) -> _Value:
-        if isinstance(setting, Potential):
-            return self.value(setting)
-        return _Value(-1, self._observed.variable(node).index(setting))
-
-    def _copy(self, node: Node, values: Mapping[Node, _Value]) -> _Value:
-        copy = Copy(str(node), tuple(values[parent] for parent in self._graph.parents(node)))
-        if copy not in self._known:
-            self._known[copy] = _Value(len(self.copies), 0)
-            self.copies.append(copy)
-        return self._known[copy]
-
-
-def _codes(variable: Variable, value: Any) -> set[int]:
-    """The positions of a state or of several."""
-    is_state = variable.has_state(value) or not isinstance(value, (list, tuple, set, frozenset))
-    return {variable.index(state) for state in ([value] if is_state else value)}
-
-
 def _refuse_many(choices: Sequence[Sequence[int]]) -> None:
-    if (size := math.prod(len(choice) for choice in choices)) > MAX_TERMS:
+    if math.prod(sizes := [len(choice) for choice in choices]) > MAX_TERMS:
         raise TooLarge(
-            f"The event depends on the response types of variables that have, with their causes, {size} joint states "
-            f"in its worlds; at most {MAX_TERMS} can be listed. Give evidence about some of them, or leave variables "
-            "out with latent_projection(...)."
+            f"The event depends on the response types of variables that have, with their causes, "
+            f"{written_product(sizes)} joint states in its worlds; at most {MAX_TERMS} can be listed. Give evidence "
+            "about some of them, or leave variables out with latent_projection(...)."
         )
 
 

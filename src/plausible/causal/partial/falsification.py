@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from plausible.causal.partial.assumptions import TypeAssumption
-from plausible.causal.partial.bounds import read_systems
+from plausible.causal.partial.assumptions import AssumptionsLike, Limit, read_assumptions
+from plausible.causal.partial.bounds import limited_program, read_systems
 from plausible.causal.partial.constraints import polytope
 from plausible.causal.partial.district import build_district
-from plausible.causal.partial.feasibility import ROUNDING, smallest_violation
+from plausible.causal.partial.feasibility import ROUNDING, Contradictions, smallest_violation
 from plausible.causal.partial.region import confidence_polytope
 from plausible.causal.partial.source import SourceLike, read_source
 from plausible.graphs.causal_graph import CausalGraph
@@ -29,22 +29,25 @@ class Falsification:
         District -> the least Σ |shown - observed| over distributions of its response types.
     confidence
         The level of the region around data within which everything counts as shown; `None` without one.
+    missed_limits
+        By how much in total the limits are missed by the types that show what is observed, or the nearest to it.
     """
 
     violations: Mapping[tuple[str, ...], float]
     confidence: float | None
+    missed_limits: float = 0.0
 
     @property
     def is_contradicted(self) -> bool:
         """Whether no model of the graph shows what is observed."""
-        return any(violation > ROUNDING for violation in self.violations.values())
+        return any(violation > ROUNDING for violation in (*self.violations.values(), self.missed_limits))
 
 
 def falsification(
     graph: GraphLike[DAG | CausalGraph],
     source: SourceLike,
     *,
-    assumptions: Iterable[TypeAssumption] = (),
+    assumptions: AssumptionsLike = (),
     confidence: float | None = None,
 ) -> Falsification:
     """Whether what is observed contradicts a causal graph, district by district.
@@ -59,7 +62,7 @@ def falsification(
     source
         The observed distribution, or data.
     assumptions
-        Response types that do not occur.
+        What else is claimed: `Monotone`, `NoDirectEffect`, `Limit`; one or several.
     confidence
         With data: contradict only what contradicts everything within a confidence region at this level. Then a true
         graph is contradicted with probability 1 - confidence at most in each district.
@@ -74,7 +77,8 @@ def falsification(
     >>> found.is_contradicted, round(found.violations["T", "O"], 6)
     (True, 2.0)
     """
-    systems = read_systems(graph, read_source(source), assumptions)
+    listed = read_assumptions(assumptions)
+    systems = read_systems(graph, read_source(source), listed, Contradictions.PROJECT, confidence)
     violations = {}
     for members in dict.fromkeys(systems.members(node) for node in systems.graph.nodes):
         if len(members) == 1 and not any(one.variable == members[0] for one in systems.assumptions):
@@ -85,4 +89,5 @@ def falsification(
         else:
             shown = confidence_polytope(systems.graph, district, systems.observed, confidence)
         violations[district.names] = smallest_violation(shown)
-    return Falsification(violations, confidence)
+    limits = [one for one in listed if isinstance(one, Limit)]
+    return Falsification(violations, confidence, limited_program((), systems, limits).missed_limits())

@@ -58,7 +58,19 @@ def encouragement_effect(table: npt.ArrayLike) -> float:
 
 
 def noncompliance_rate(table: npt.ArrayLike) -> float:
-    """P(t⁰ | a¹) + P(t¹ | a⁰), the width of the natural bounds; the table is that of `encouragement_effect`."""
+    """P(t⁰ | a¹) + P(t¹ | a⁰), the width of the natural bounds.
+
+    Parameters
+    ----------
+    table
+        That of `encouragement_effect`.
+
+    Examples
+    --------
+    >>> cholestyramine = [[[0.919, 0.081], [0.0, 0.0]], [[0.315, 0.073], [0.139, 0.473]]]
+    >>> round(noncompliance_rate(cholestyramine), 3)
+    0.388
+    """
     p = _trial(table)
     return float(p[1, 0].sum() + p[0, 1].sum())
 

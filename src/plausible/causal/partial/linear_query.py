@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from plausible.causal.counterfactuals.comparison import check_comparison
+from plausible.causal.counterfactuals.findings import findings_under, state_positions
 from plausible.causal.counterfactuals.potential import Potential, Setting
 from plausible.causal.functional.responses import ResponseVariable
 from plausible.errors import InvalidArgument
 from plausible.models.interventions import settings_of
 from plausible.variables import State
-from plausible.variables.evidence import findings_of
 
 __all__ = [
     "LinearQuery",
@@ -90,7 +91,8 @@ class LinearQuery:
     def __str__(self) -> str:
         text = ""
         for term in self.terms:
-            size = abs(term.coefficient)
+            if not (size := abs(term.coefficient)):
+                continue
             factor = "" if size == 1 else f"{size:g} "
             text += (" - " if term.coefficient < 0 else " + ") + factor + str(term)
         if self.constant or not text:
@@ -153,11 +155,7 @@ def average_causal_effect(
     >>> print(average_causal_effect({"O": 1}, {"T": 1}, {"T": 0}))
     P(O[T=1]=1) - P(O[T=0]=1)
     """
-    if not treatment or set(treatment) != set(control):
-        raise InvalidArgument(
-            f"Treatment and control set the same variables, such as {{'X': 1}} and {{'X': 0}}; "
-            f"not {treatment!r} and {control!r}."
-        )
+    check_comparison(treatment, control)
     treated = probability_of(outcome, do=treatment, evidence=evidence)
     return treated - probability_of(outcome, do=control, evidence=evidence)
 
@@ -209,13 +207,12 @@ def type_probability(response: ResponseVariable, types: State | Iterable[State])
     >>> print(type_probability(takes, "defier"))
     P(T[A=0]=1, T[A=1]=0)
     """
-    several = not response.noise.has_state(types) and isinstance(types, (list, tuple, set, frozenset))
-    wanted: list[Any] = list(types) if several and isinstance(types, Iterable) else [types]
-    return sum((_one_type(response, state) for state in wanted), LinearQuery(()))
+    places = sorted(state_positions(response.noise, types))
+    return sum((_one_type(response, place) for place in places), LinearQuery(()))
 
 
-def _one_type(response: ResponseVariable, state: State) -> LinearQuery:
-    codes = response.types[response.noise.index(state)]
+def _one_type(response: ResponseVariable, place: int) -> LinearQuery:
+    codes = response.types[place]
     shape = [parent.num_states for parent in response.parents]
     event = {}
     for row, code in enumerate(codes.tolist()):
@@ -226,8 +223,4 @@ def _one_type(response: ResponseVariable, state: State) -> LinearQuery:
 
 
 def _findings(findings: Mapping[Any, Any] | None, do: Mapping[str, Setting] | None) -> tuple[WorldFinding, ...]:
-    settings = settings_of(do)
-    pairs: Iterable[tuple[Any, Any]] = findings_of(findings).items()
-    return tuple(
-        WorldFinding(name if isinstance(name, Potential) else Potential(name, settings), value) for name, value in pairs
-    )
+    return tuple(WorldFinding(*finding) for finding in findings_under(findings, settings_of(do)))

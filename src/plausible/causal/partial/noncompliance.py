@@ -61,6 +61,8 @@ class NoncomplianceReport:
             f"natural bounds on ACE  [{self.natural.lower:.4g}, {self.natural.upper:.4g}]",
             f"sharp bounds on ACE    [{self.effect.lower:.4g}, {self.effect.upper:.4g}]",
         ]
+        if self.effect.violation > 0:
+            lines[-1] += f", of the nearest table that the model can show: {self.effect.violation:.4g} away in total"
         if not self.inequality.is_satisfied:
             lines.append(f"The instrumental inequality is violated by {self.inequality.excess:.4g}.")
         return "\n".join(lines)

@@ -133,11 +133,13 @@ class Program:
                 rows.append(limit.lower * under - over)
         return rows
 
-    def _refuse_limits(self) -> None:
-        """Refuse limits that no types satisfy, with the least total by which they are missed."""
+    def missed_limits(self) -> float:
+        """The least total by which types that show what is observed miss the limits; zero where some satisfy them."""
         from scipy.optimize import linprog
         from scipy.sparse import csr_array, eye_array, hstack, vstack
 
+        if not self.limits:
+            return 0.0
         equal, upper = self._constraints()
         first_limit = upper.shape[0] - len(self._limit_rows())
         slack = -eye_array(upper.shape[0], format="csr")[:, first_limit:]
@@ -148,12 +150,18 @@ class Program:
         sides = np.append(np.zeros(equal.shape[0]), 1.0)
         costs = np.concatenate([np.zeros(self._size), np.ones(slack.shape[1])])
         found = linprog(costs, A_ub=rows, b_ub=np.zeros(rows.shape[0]), A_eq=whole, b_eq=sides, method="highs")
-        if found.status == 0 and found.fun and self.limits:
+        if found.status != 0 or found.fun is None:
+            raise NotSupported(f"The linear program of the limits ended without an answer: {found.message}")
+        return max(0.0, float(found.fun))
+
+    def _refuse_limits(self) -> None:
+        """Refuse limits that no types satisfy."""
+        if missed := self.missed_limits():
             texts = "; ".join(limit.text for limit in self.limits)
             raise ModelContradicted(
                 f"What is observed contradicts the assumptions {texts}: no response types satisfy them, and the "
-                f"nearest miss them by {found.fun:.4g} in total. Loosen one of them.",
-                float(found.fun),
+                f"nearest miss them by {missed:.4g} in total. Loosen one of them.",
+                missed,
             )
 
     @property

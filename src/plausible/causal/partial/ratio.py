@@ -45,7 +45,7 @@ def ratio_of(query: LinearQuery, systems: Systems) -> Ratio:
 
 
 def _demands(findings: Iterable[WorldFinding], systems: Systems) -> Demands:
-    return demands_of(expand(systems.graph, findings, systems.observed, systems.own_conditional), systems)
+    return demands_of(expand(systems.graph, findings, systems.observed, systems.own_conditionals), systems)
 
 
 def _possible(probability: float, given: Iterable[WorldFinding]) -> float:

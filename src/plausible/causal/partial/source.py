@@ -15,7 +15,7 @@ from plausible.causal.queries.observed import ObservedModel
 from plausible.data.statistics import Statistics
 from plausible.data.table import Table
 from plausible.data.table_statistics import TableStatistics
-from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
+from plausible.errors import InvalidArgument, NotSupported, TooLarge, UnknownVariable
 from plausible.factors import Factor
 from plausible.learn.estimation.families import DataLike
 from plausible.models import BayesianNetwork
@@ -41,16 +41,23 @@ class Observed:
         Names -> their joint table, axes in the order asked for: probabilities, or counts of data.
     total
         How many rows there are; `None` for a distribution.
+    shared
+        Several lists of names -> their joint tables, where these are cheaper at once than one by one.
     """
 
     variables: Mapping[str, Variable]
     tables: Callable[[Sequence[str]], Floats]
     total: float | None
+    shared: Callable[[Sequence[Sequence[str]]], list[Floats]] | None = None
 
     @property
     def is_sample(self) -> bool:
         """Whether these are data, whose shares are not the probabilities."""
         return self.total is not None
+
+    def together(self, groups: Sequence[Sequence[str]]) -> list[Floats]:
+        """The joint table of each group of names."""
+        return [self.tables(names) for names in groups] if self.shared is None else self.shared(groups)
 
     def variable(self, name: object) -> Variable:
         """The variable of a node of the graph; it must have states."""
@@ -72,9 +79,10 @@ def read_source(source: SourceLike) -> Observed:
         return _of_factor(source)
     if isinstance(source, ObservedModel):
         variables = {name: source.network.variables[name] for name in source.observed}
-        return Observed(variables, partial(_asked, source), None)
+        return Observed(variables, partial(_asked, source), None, partial(_asked_together, source, source.network))
     if isinstance(source, (BayesianNetwork, FunctionalModel)):
-        return Observed(source.variables, partial(_asked, source), None)
+        network = source.network if isinstance(source, FunctionalModel) else source
+        return Observed(source.variables, partial(_asked, source), None, partial(_asked_together, source, network))
     statistics = source if isinstance(source, Statistics) else TableStatistics(Table.read(source))
     if isinstance(statistics, TableStatistics) and statistics.table.interventions:
         raise NotSupported(
@@ -106,6 +114,22 @@ def _summed(factor: Factor, names: Sequence[str]) -> Floats:
 
 def _asked(model: Any, names: Sequence[str]) -> Floats:
     return np.asarray(model.query(list(names)).reorder(list(names)).values, dtype=np.float64)
+
+
+def _asked_together(model: Any, network: BayesianNetwork, groups: Sequence[Sequence[str]]) -> list[Floats]:
+    """Parts of families of a network from one calibration of what is upstream of them; other tables one by one."""
+    scopes = {names[-1]: network.cpd(names[-1]).scope for names in groups}
+    families = [names for names in groups if {v.name for v in scopes[names[-1]]}.issuperset(names)]
+    found: dict[tuple[str, ...], Floats] = {}
+    if len(families) > 1 and (upstream := network.subnetwork([names[-1] for names in families])).is_discrete:
+        try:
+            counts = upstream.expected_counts({families[0][-1]: [None]}, families=[names[-1] for names in families])
+        except TooLarge:  # a table may need less of the network than all of them together
+            return [_asked(model, names) for names in groups]
+        for names in families:
+            joint = Factor(scopes[names[-1]], counts[names[-1]])
+            found[tuple(names)] = _summed(joint, names)
+    return [found[key] if (key := tuple(names)) in found else _asked(model, names) for names in groups]
 
 
 def _counted(statistics: Statistics, names: Sequence[str]) -> Floats:

@@ -47,7 +47,7 @@ class Systems:
     confidence: float | None = None
     _polytopes: dict[Members, Polytope] = field(default_factory=dict)
     _violations: dict[Members, float] = field(default_factory=dict)
-    _conditionals: dict[Node, NDArray[np.float64] | None] = field(default_factory=dict)
+    _conditionals: dict[str, NDArray[np.float64] | None] = field(default_factory=dict)
 
     def members(self, node: Node) -> Members:
         """The district of a node, causes first; it names the district."""
@@ -71,16 +71,23 @@ class Systems:
         """By how much, in total, what is seen missed what these districts can show."""
         return sum(self._violations.get(one, 0.0) for one in members)
 
-    def own_conditional(self, node: Node) -> NDArray[np.float64] | None:
-        """P(x | pa), a row for each assignment, of a node without latent causes; `None` where it is not that simple."""
-        if node not in self._conditionals:
-            self._conditionals[node] = self._plain(node)
-        return self._conditionals[node]
+    def own_conditionals(self, names: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+        """P(x | pa), a row for each assignment, of those without latent causes for which it is that simple."""
+        new = [name for name in names if name not in self._conditionals]
+        families = {
+            name: [self.observed.variable(node).name for node in (*self.graph.parents(name), name)]
+            for name in new
+            if self._is_plain(name)
+        }
+        joints = dict(zip(families, self.observed.together(list(families.values())), strict=True))
+        for name in new:
+            table = conditional(joints[name]) if name in joints else None
+            if table is None or np.isnan(table).any():
+                self._conditionals[name] = None
+            else:
+                self._conditionals[name] = table.reshape(-1, table.shape[-1])
+        return {name: table for name in names if (table := self._conditionals[name]) is not None}
 
-    def _plain(self, node: Node) -> NDArray[np.float64] | None:
-        is_simple = self.confidence is None and not self.graph.siblings(node)
-        if not is_simple or any(assumption.variable == node for assumption in self.assumptions):
-            return None
-        names = [self.observed.variable(name).name for name in (*self.graph.parents(node), node)]
-        table = conditional(self.observed, names)
-        return None if np.isnan(table).any() else table.reshape(-1, table.shape[-1])
+    def _is_plain(self, name: str) -> bool:
+        is_assumed = any(assumption.variable == name for assumption in self.assumptions)
+        return self.confidence is None and not self.graph.siblings(name) and not is_assumed
