@@ -89,7 +89,7 @@ class _Peer(NamedTuple):
 
 
 def _row(name: str, graph: DAG, latent: list[str], make: Callable[[], IndependenceTest], peer: _Peer) -> list[object]:
-    true = pag_of(graph, latent)
+    true = pag_of(graph, latent=latent)
     row: list[object] = [f"{name} ({len(true)})", len(latent), len(peer.data)]
     times = []
     for variant in _VARIANTS:
@@ -97,7 +97,7 @@ def _row(name: str, graph: DAG, latent: list[str], make: Callable[[], Independen
         times.append(best_of(2, lambda: found.append(fci(make(), alpha=_ALPHA, variant=variant))))  # noqa: B023
         result = found[0]
         row += [times[-1], sum(result.num_tests), result.graph.num_edges, _right_ends(true, _ends(result.graph))]
-    oracle = best_of(1, lambda: pag_of(graph, latent))
+    oracle = best_of(1, lambda: pag_of(graph, latent=latent))
     if find_spec("causallearn") is None:
         return [*row, None, None, None, None, None, oracle]
     told = apart(_causal_learn, *peer, seconds=_PATIENCE).reports

@@ -173,7 +173,7 @@ def test_instruments_are_found_wherever_there_is_one():
         right = _instruments_by_definition(nodes, edges)
         for z in nodes[2:]:
             for given in subsets(node for node in nodes[2:] if node != z):
-                check = check_instrument(graph, z, "Y", "X", list(given))
+                check = check_instrument(graph, "Y", "X", z, list(given))
                 assert check.is_valid == ((z, frozenset(given)) in right)
         found = [(each.node, each.given) for each in instruments(graph, "Y", "X")]
         assert bool(found) == bool(right)
@@ -281,7 +281,7 @@ def test_degenerate_graphs():
     graph = CausalGraph(nodes=["X", "Y", "Z"])
     assert adjustment_set(graph, "Y", "X") == frozenset()
     assert front_door_set(graph, "Y", "X") == frozenset()
-    assert list(instruments(graph, "Y", "X")) == []
+    assert instruments(graph, "Y", "X") == ()
     assert adjustment_set("Y -> X", "Y", "X") is None
     assert optimal_adjustment_set("Y -> X", "Y", "X") is None
     assert list(adjustment_sets("A -> X -> Y; A -> Y", "Y", "X", limit=0)) == []
@@ -306,7 +306,7 @@ def test_mistakes_are_told():
     with pytest.raises(NotSupported, match="'X <-> Z'"):
         optimal_adjustment_set("X -> Y; X <-> Z", "Y", "X")
     with pytest.raises(InvalidArgument, match="treatment= takes one node"):
-        check_instrument("Z -> X -> Y; Z -> W", "Z", "Y", ["X", "W"])
+        check_instrument("Z -> X -> Y; Z -> W", "Y", ["X", "W"], "Z")
 
 
 def test_long_graphs_take_little():

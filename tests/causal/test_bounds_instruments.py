@@ -142,7 +142,7 @@ def test_a_graph_without_latent_causes_has_no_inequalities():
 
 def test_the_report_of_cholestyramine():
     """Box 21.B: encouragement 0.465, noncompliance 0.388, ACE in [0.392, 0.780]."""
-    report = noncompliance_report(_joint(CHOLESTYRAMINE), "A", "T", "O")
+    report = noncompliance_report(_joint(CHOLESTYRAMINE), "O", "T", "A")
     assert report.encouragement == pytest.approx(0.465)
     assert report.noncompliance == pytest.approx(0.388)
     assert tuple(report.natural) == pytest.approx((0.392, 0.780))
@@ -151,14 +151,14 @@ def test_the_report_of_cholestyramine():
     assert report.untreated.upper == pytest.approx(0.081, abs=1e-7)
     assert report.inequality.is_satisfied
     assert report.table.values == pytest.approx(CHOLESTYRAMINE)
-    monotone = noncompliance_report(_joint(CHOLESTYRAMINE), "A", "T", "O", has_no_defiers=True)
+    monotone = noncompliance_report(_joint(CHOLESTYRAMINE), "O", "T", "A", has_no_defiers=True)
     assert monotone.effect.lower == pytest.approx(0.392, abs=1e-7)
 
 
 def test_reports_of_rows_tell_of_contradictions():
     """Rows that no instrument makes: the report projects and says so."""
     rows = {"A": [0, 0, 0, 1, 1, 1], "T": [0, 0, 0, 0, 0, 1], "O": [0, 0, 0, 1, 1, 1]}
-    report = noncompliance_report(rows, "A", "T", "O")
+    report = noncompliance_report(rows, "O", "T", "A")
     assert not report.inequality.is_satisfied
     assert "violated by 0.6667" in str(report)
     assert f"of the nearest table that the model can show: {report.effect.violation:.4g} away in total" in str(report)
@@ -173,9 +173,9 @@ def test_wrong_tables_are_refused():
     with pytest.raises(InvalidArgument, match=r"shape \(2, 2, 2\)"):
         instrument_bounds(np.full((3, 2, 2), 0.25))
     with pytest.raises(InvalidArgument, match="Both states of 'A'"):
-        noncompliance_report(_joint(CHOLESTYRAMINE, assigned=0.0), "A", "T", "O")
+        noncompliance_report(_joint(CHOLESTYRAMINE, assigned=0.0), "O", "T", "A")
     with pytest.raises(InvalidArgument, match="'O' has 3 states"):
-        noncompliance_report(Factor({"A": 2, "T": 2, "O": 3}, np.full((2, 2, 3), 1 / 12)), "A", "T", "O")
+        noncompliance_report(Factor({"A": 2, "T": 2, "O": 3}, np.full((2, 2, 3), 1 / 12)), "O", "T", "A")
 
 
 def test_binarization_cuts_the_range_in_the_middle():
@@ -201,7 +201,7 @@ def test_a_trial_with_doses_is_bounded_after_binarization():
     base = rng.normal(10, 10, num) + 5 * careful
     gain = base + 25 * treated
     rows = {"A": assigned, "T": binarize(dose).astype(int), "O": binarize(gain, 28.0).astype(int)}
-    report = noncompliance_report(rows, "A", "T", "O")
+    report = noncompliance_report(rows, "O", "T", "A")
     truth = np.mean(base + 25 >= 28) - np.mean(base >= 28)
     assert report.effect.lower - 0.05 <= truth <= report.effect.upper + 0.05
     assert report.effect.lower > 0

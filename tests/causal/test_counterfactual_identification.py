@@ -276,7 +276,7 @@ def test_questions_that_make_no_sense_are_refused():
     with pytest.raises(InvalidArgument, match="nested"):
         identify_counterfactual("X -> Y", {_y(X=Potential("X")): 1})
     with pytest.raises(InvalidArgument, match="potential responses"):
-        identify_counterfactual("X -> Y", {"Y": 1})
+        identify_counterfactual("X -> Y", {("Y", 1): 1})
     with pytest.raises(ImpossibleEvidence, match="can't happen"):
         identify_counterfactual("X -> Y", {_y(): 1}, {Potential("X", {"X": 1}): 0})
     with pytest.raises(ImpossibleEvidence, match="can't happen"):

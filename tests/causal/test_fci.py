@@ -43,7 +43,7 @@ def check_oracle_fci(seed, num_graphs, sizes):
     rng = np.random.default_rng(seed)
     for round_ in range(num_graphs):
         dag, latent, selected = random_hidden_dag(rng, int(rng.integers(*sizes)), selection=round_ % 3 == 0)
-        expected = pag_of(dag, latent, selected)
+        expected = pag_of(dag, latent=latent, selection=selected)
         variant = ("stable", "conservative", "majority", "original")[round_ % 4]
         found = fci(MSeparationOracle(dag, latent, selected), selection=bool(selected), variant=variant)
         assert found.graph == expected
@@ -87,7 +87,7 @@ def test_possible_d_sep_is_what_paths_say():
     rng = np.random.default_rng(2)
     for _ in range(30):
         dag, latent, _ = random_hidden_dag(rng, 8)
-        pag = pag_of(dag, latent)
+        pag = pag_of(dag, latent=latent)
         masks = MarkMasks.of(pag)
         for place in range(len(pag)):
             for longest in (None, 1, 2):
@@ -116,7 +116,7 @@ def test_possible_causes_are_what_paths_say():
     rng = np.random.default_rng(3)
     for _ in range(30):
         dag, latent, _ = random_hidden_dag(rng, 8)
-        pag = pag_of(dag, latent)
+        pag = pag_of(dag, latent=latent)
         masks = MarkMasks.of(pag)
         for goals in range(1, 1 << len(pag), 3):
             expected = {node for place, node in enumerate(pag.nodes) if goals >> place & 1}
@@ -132,7 +132,7 @@ def test_possible_d_sep_within_a_set_is_that_of_the_subgraph():
     rng = np.random.default_rng(5)
     for _ in range(30):
         dag, latent, _ = random_hidden_dag(rng, 8)
-        pag = pag_of(dag, latent)
+        pag = pag_of(dag, latent=latent)
         kept = [node for node in pag.nodes if rng.random() < 0.7]
         part = PAG([edge for edge in pag.edges if set(edge.ends) <= set(kept)], nodes=kept)
         within = sum(1 << place for place, node in enumerate(pag.nodes) if node in kept)
@@ -148,7 +148,7 @@ def test_second_phase_asks_little_more_than_the_first(seed):
     latent = list(dag.nodes[::10])
     oracle = MSeparationOracle(dag, latent)
     short, full = fci(oracle, max_path_length=1), fci(oracle)
-    assert full.graph == pag_of(dag, latent)
+    assert full.graph == pag_of(dag, latent=latent)
     assert sum(full.num_tests) < 1.2 * sum(short.num_tests)
 
 
@@ -207,7 +207,7 @@ def test_knowledge_that_is_true_gives_true_marks_and_no_conflicts():
         oracle = MSeparationOracle(dag, latent, selected)
         plain = fci(oracle, selection=bool(selected))
         told = fci(oracle, selection=bool(selected), knowledge=known)
-        true = mag_of(dag, latent, selected)
+        true = mag_of(dag, latent=latent, selection=selected)
         assert not told.conflicts
         for edge in told.graph.edges:
             before, right = plain.graph.edges_between(*edge.ends)[0], true.edges_between(*edge.ends)[0]
@@ -287,7 +287,7 @@ def test_oracle_answers_are_those_of_the_dag_with_its_latent_nodes_summed_out():
     """A DAG with latents, its causal graph and its MAG agree; latent nodes can't be asked about."""
     dag = DAG("A -> B <- L -> C <- D; B -> D")
     asked = MSeparationOracle(dag, latent="L")
-    others = (MSeparationOracle(CausalGraph("A -> B <-> C <- D; B -> D")), MSeparationOracle(mag_of(dag, "L")))
+    others = (MSeparationOracle(CausalGraph("A -> B <-> C <- D; B -> D")), MSeparationOracle(mag_of(dag, latent="L")))
     for x, y, given in (("A", "C", ""), ("A", "D", "B"), ("A", "D", ""), ("B", "C", "AD"), ("A", "C", "BD")):
         told = asked.test(x, y, list(given)).is_independent()
         assert told == dag.d_separated(x, y, list(given))

@@ -54,7 +54,7 @@ def random_class(rng, num_observed, *, selection=False):
         independent = model(of_graph(dag), observed, selected)
         num_edges = num_observed * (num_observed - 1) // 2 - len({(x, y) for x, y, _ in independent})
     found = members_of_model(num_observed, independent, lines=selection)
-    return pag_of(dag, list(hidden), list(selected)), found, independent
+    return pag_of(dag, latent=list(hidden), selection=list(selected)), found, independent
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, pytest.param(4, marks=pytest.mark.slow)])
@@ -101,7 +101,7 @@ def test_single_rules_make_the_marks_that_enumeration_says(dag, latent, selectio
     """The classic small examples."""
     graph = DAG(dag)
     latent, selection = list(latent), list(selection)
-    found = pag_of(graph, latent, selection)
+    found = pag_of(graph, latent=latent, selection=selection)
     if expected is not None:
         assert found == PAG(expected)
     places = {node: place for place, node in enumerate(graph.nodes)}
@@ -199,7 +199,7 @@ def test_an_edge_is_visible_iff_a_latent_common_cause_would_change_the_class():
         size = int(rng.integers(4, 8))
         dag = erdos_renyi_dag(size, 0.4, nodes=range(size), seed=rng)
         latent = [node for node in range(size) if rng.random() < 0.1]
-        pag = pag_of(dag, latent)
+        pag = pag_of(dag, latent=latent)
         visible = {edge.ends for edge in visible_edges(pag)}
         num_visible += len(visible)
         for edge in pag.edges:

@@ -15,6 +15,7 @@ from plausible.cli.effect_text import Term, read_effect
 FRONT_DOOR = "S -> T -> C; S <-> C"
 BOW = "X -> Y; X <-> Y"
 TRIAL = "A -> T -> O; T <-> O"
+COUPLINGS = ("independent", "comonotone")
 #: P(T, O | A) of a trial in which 39 % of those who were assigned the drug didn't take it.
 SHARES = np.array([[[0.919, 0.081], [0.0, 0.0]], [[0.315, 0.073], [0.139, 0.473]]])
 
@@ -208,6 +209,22 @@ def test_without_a_set_the_front_door_and_instruments_are_listed(plausible):
     assert (code, json.loads(text)["sets"]) == (1, [])
 
 
+@pytest.mark.parametrize(
+    ("graph", "reason"),
+    [
+        ("X o-> Y; A o-> Y", "'X o-> Y' leaves open"),
+        (BOW, "X <-> Y is open and not causal"),
+        ("Z -> X -> Y; Z -> Y", "X <- Z -> Y is open and not causal, whatever of --observed is adjusted for"),
+        ("Y -> X", "the effect is 0"),
+    ],
+)
+def test_where_no_set_is_right_the_reason_is_told(plausible, graph, reason):
+    """What stays open given all that may be adjusted for, or an edge that may not be causal."""
+    code, text, _ = plausible("adjust", graph, "--effect", "X => Y", "--observed", "")
+    assert code == 1
+    assert reason in text
+
+
 # --- effect ---
 
 
@@ -222,14 +239,14 @@ def test_an_estimate_of_adjusted_data_is_the_weighted_difference_of_strata(plaus
     ]
     pd.DataFrame(rows).to_csv(tmp_path / "data.csv", index=False)
     arguments = ("effect", str(tmp_path / "data.csv"), "--graph", "gender -> drug -> cured; gender -> cured")
-    options = ("--json", "--level", "0.9", "--resamples", "50", "--seed", "3")
+    options = ("--json", "--confidence", "0.9", "--resamples", "50", "--seed", "3")
     expected = 0.5 * (105 / 150 - 40 / 50) + 0.5 * (10 / 50 - 60 / 150)
     first = json.loads(plausible(*arguments, "--effect", "drug => cured", *options)[1])
     assert first["difference"] == pytest.approx(expected)
     assert first["variables"] == ["gender"]
     assert first["confidence"] == 0.9
     assert first["interval"][0] < expected < first["interval"][1]
-    assert first["positivity"]["satisfied"]
+    assert first["positivity"]["is_satisfied"]
     turned = json.loads(plausible(*arguments, "--effect", "drug=0 vs drug=1 => cured=no", *options)[1])
     assert turned["difference"] == pytest.approx(expected)
     code, text, _ = plausible(*arguments, "--effect", "drug=1 vs drug=0 => cured=yes", "--method", "weighting")
@@ -267,7 +284,7 @@ def test_an_effect_that_data_cannot_tell_ends_with_code_1(plausible, trial):
         (("--effect", "T=1 vs T=5 => O"), "is not a state of 'T'"),
         (("--effect", "T => O", "--method", "weighing"), "Did you mean 'weighting'?"),
         (("--effect", "T => O", "--method", "weighting"), "--method front-door"),
-        (("--effect", "T => O", "--level", "95"), "--level"),
+        (("--effect", "T => O", "--confidence", "95"), "--confidence"),
         (("--effect", "T => P"), "'P'"),
     ],
 )
@@ -293,6 +310,58 @@ def test_missing_cells_and_many_states_are_answered_with_options(plausible, tmp_
     assert "'Y' is missing in 1 of 60 rows" in errors
     assert "--method plug-in" in errors
     assert plausible(*arguments, "X=2 vs X=0 => Y", "--method", "plug-in", "--resamples", "0")[0] == 0
+
+
+def test_rows_with_empty_cells_are_left_out_where_asked_for_and_told(plausible, tmp_path):
+    """Cells outside of the graph don't matter; effect and bounds have the same word for it as discover."""
+    frame = pd.DataFrame({"X": [0, 1] * 30, "Y": [0, 1, 1, None] * 15, "note": [None] * 59 + ["a"]})
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    complete = ("--missing", "complete-rows")
+    for command, effect in (("effect", "X => Y"), ("bounds", "X=1 => Y=1")):
+        arguments = (command, str(tmp_path / "data.csv"), "--graph", "X -> Y", "--effect", effect)
+        code, _, errors = plausible(*arguments)
+        assert code == 2
+        assert "--missing complete-rows" in errors
+        assert "learn." not in errors
+        code, text, errors = plausible(*arguments, *complete)
+        assert (code, errors) == (0, "")
+        assert "15 of 60 rows left out" in text
+        assert "15 of 60 rows left out" in json.loads(plausible(*arguments, *complete, "--json")[1])["missing"]
+        assert "not 'sem'" in plausible(*arguments, "--missing", "sem")[2]
+
+
+def test_rows_none_of_which_is_complete_are_refused_in_words_of_the_shell(plausible, tmp_path):
+    """Nothing is left to estimate from, and no Python is advised."""
+    frame = pd.DataFrame({"X": [0, None] * 20, "Y": [None, 1] * 20})
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    file, complete = str(tmp_path / "data.csv"), ("--missing", "complete-rows")
+    effect = plausible("effect", file, "--graph", "X -> Y", "--effect", "X => Y", *complete)
+    for code, out, errors in (effect, plausible("discover", file, *complete)):
+        assert (code, out) == (2, "")
+        assert "plausible impute" in errors
+        assert "missing=" not in errors
+
+
+def test_an_effect_says_whose_probability_it_is_and_at_which_numbers(plausible, tmp_path):
+    """Without states: P(the second state); a number goes from its mean to one more, not from 0 to 1."""
+    rng = np.random.default_rng(0)
+    age = rng.normal(60, 5, size=400)
+    frame = pd.DataFrame({"age": age, "y": age / 2 + rng.normal(size=400), "cured": np.where(age > 60, "yes", "no")})
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    arguments = ("effect", str(tmp_path / "data.csv"), "--resamples", "20")
+    text = plausible(*arguments, "--graph", "age -> cured", "--effect", "age => cured")[1]
+    assert "on P(cured=yes)" in text
+    document = json.loads(plausible(*arguments, "--graph", "age -> y", "--effect", "age => y", "--json")[1])
+    assert document["levels"] == pytest.approx([age.mean(), age.mean() + 1])
+    assert document["difference"] == pytest.approx(0.5, abs=0.05)
+
+
+def test_what_is_no_cause_has_no_effect_and_the_graph_is_the_reason(plausible, trial):
+    """O follows T: setting O changes nothing."""
+    code, text, errors = plausible("effect", trial, "--graph", "T -> O", "--effect", "O => T")
+    assert (code, errors) == (0, "")
+    assert "no causal path" in text
+    assert "difference 0, 95% interval 0 to 0" in text
 
 
 # --- counterfactual ---
@@ -326,6 +395,16 @@ def test_mistakes_of_a_counterfactual_name_the_option(plausible, options, expect
     assert expected in errors
 
 
+@pytest.mark.parametrize("options", [("--do", "lung=no"), ("-e", "asia=yes", "--do", "smoke=no")])
+def test_the_coupling_is_not_told_where_it_cannot_matter(plausible, options):
+    """What is set is known; and what was known before the intervention leaves an ordinary query."""
+    answers = {plausible("counterfactual", "asia", "lung", *options, "--coupling", one)[:2] for one in COUPLINGS}
+    assert len(answers) == 1
+    code, text = answers.pop()
+    assert code == 0
+    assert "coupling" not in text
+
+
 # --- bounds ---
 
 
@@ -337,7 +416,7 @@ def test_bounds_of_a_trial_are_those_of_the_instrument(plausible, trial):
     document = json.loads(plausible(*arguments, "--assume", "monotone: A -> T", "--json")[1])
     assert document["assumed"] == ["monotone: A -> T"]
     assert (document["lower"], document["upper"]) == pytest.approx((0.392, 0.78))
-    wider = json.loads(plausible(*arguments, "--level", "0.95", "--json")[1])
+    wider = json.loads(plausible(*arguments, "--confidence", "0.95", "--json")[1])
     assert wider["lower"] < 0.392 < 0.78 < wider["upper"]
 
 
@@ -373,7 +452,7 @@ def test_bounds_of_a_network_with_latent_variables_are_those_of_its_latent_proje
 
 
 def test_the_bootstrap_widens_bounds_less_than_the_region_does(plausible, trial):
-    arguments = ("bounds", trial, "--graph", TRIAL, "--effect", "T=1 vs T=0 => O=1", "--level", "0.9")
+    arguments = ("bounds", trial, "--graph", TRIAL, "--effect", "T=1 vs T=0 => O=1", "--confidence", "0.9")
     region = json.loads(plausible(*arguments, "--json")[1])
     document = json.loads(plausible(*arguments, "--bootstrap", "30", "--json")[1])
     low, high = document["bootstrap"]["ends"]
@@ -381,14 +460,14 @@ def test_the_bootstrap_widens_bounds_less_than_the_region_does(plausible, trial)
     assert "90% of 30 samples" in plausible(*arguments, "--bootstrap", "30")[1]
     code, _, errors = plausible(*arguments[:-2], "--bootstrap", "30")
     assert code == 2
-    assert "--level" in errors
+    assert "--confidence" in errors
 
 
 def test_conditions_of_bounds_are_about_what_happened(plausible, trial):
     """The probability of necessity has the closed bounds of the one who took the drug only if assigned."""
     arguments = ("bounds", trial, "--graph", TRIAL, "--effect", "T=0 => O=0 | T=1, O=1")
     assert plausible(*arguments)[1] == "0.983087 <= P(O[T=0]=0 | T=1, O=1) <= 1\n"
-    code, _, errors = plausible(*arguments, "--level", "0.95")
+    code, _, errors = plausible(*arguments, "--confidence", "0.95")
     assert code == 2
     assert "add --bootstrap 200" in errors
 
@@ -402,7 +481,7 @@ def test_conditions_of_bounds_are_about_what_happened(plausible, trial):
         (("--effect", "T=1 => O=1", "--assume", "monoton:A->T"), "Did you mean 'monotone'?"),
         (("--effect", "T=1 => O=1", "--assume", "monotone:A"), "--assume"),
         (("--effect", "T=1 => O=1", "--assume", "monotone:O->T"), "'O' is no direct cause"),
-        (("--effect", "T=1 => O=1", "--level", "2"), "--level"),
+        (("--effect", "T=1 => O=1", "--confidence", "2"), "--confidence"),
         (("--effect", "T=1 => P=1"), "'P'"),
     ],
 )
@@ -435,6 +514,7 @@ def collider(tmp_path_factory):
         ("pc", "PDAG", {"A -> C", "B -> C", "C -> D"}),
         ("ges", "PDAG", {"A -> C", "B -> C", "C -> D"}),
         ("hill-climbing", "PDAG", {"A -> C", "B -> C", "C -> D"}),
+        ("gies", "PDAG", {"A -> C", "B -> C", "C -> D"}),
     ],
 )
 def test_a_collider_is_found_by_every_method(plausible, collider, method, kind, edges):
@@ -446,8 +526,9 @@ def test_a_collider_is_found_by_every_method(plausible, collider, method, kind, 
     assert document["kind"] == kind
     assert {edge["edge"] for edge in document["edges"]} == edges
     told = plausible("discover", collider, "--method", method, *alpha)[1].splitlines()
-    assert told[0].startswith(method)
-    assert set(told[1].split("; ")) == edges
+    assert told[0].startswith(f"# {method}")
+    assert told[1].startswith(f"{kind}: ")
+    assert set(told[1].removeprefix(f"{kind}: ").split("; ")) == edges
 
 
 def test_the_bootstrap_says_how_often_edges_come_back(plausible, collider):
@@ -464,6 +545,64 @@ def test_the_bootstrap_says_how_often_edges_come_back(plausible, collider):
     assert "bootstrap: 0 samples of 4; the time was up" in stopped[1]
 
 
+@pytest.fixture(scope="module")
+def hidden(tmp_path_factory):
+    """A file of numbers whose PAG is A o-> B; B <-> C; B -> E; D o-> C: B and C have a hidden common cause."""
+    rng = np.random.default_rng(0)
+    a, d, unseen = rng.normal(size=(3, 4000))
+    b = a + unseen + rng.normal(size=4000)
+    frame = pd.DataFrame({"A": a, "B": b, "C": d + unseen + rng.normal(size=4000), "D": d})
+    path = tmp_path_factory.mktemp("hidden") / "data.csv"
+    frame.assign(E=b + rng.normal(size=4000)).to_csv(path, index=False)
+    return str(path)
+
+
+@pytest.mark.parametrize("ending", ["printed", ".txt", ".json"])
+def test_what_discover_finds_is_a_graph_for_the_other_commands(plausible, hidden, tmp_path, ending):
+    """Printed, or written as text or JSON; the kind is kept, so that an invisible edge of a PAG stays in doubt."""
+    arguments, file = ("discover", hidden, "--alpha", "0.001"), str(tmp_path / f"graph{ending}")
+    if ending == "printed":
+        (tmp_path / "graphprinted").write_text(plausible(*arguments, "--bootstrap", "2")[1], encoding="utf-8")
+    else:
+        plausible(*arguments, "-o", file)
+    effect = ("effect", hidden, "--resamples", "20", "--graph", file, "--effect")
+    code, text, errors = plausible(*effect, "B => E")
+    assert (code, errors) == (0, "")
+    assert "difference 1.0" in text
+    assert "no causal path, by the graph" in plausible(*effect, "B => C")[1]
+    code, text, errors = plausible(*effect, "A => B")
+    assert (code, errors) == (1, "")
+    assert "'A o-> B' leaves open" in text
+    assert plausible("adjust", file, "--effect", "B => E")[0] == 0
+    code, _, errors = plausible("identify", file, "--effect", "B => E")
+    assert code == 2
+    assert "plausible adjust" in errors
+
+
+def test_the_kind_of_a_graph_can_be_written_before_it(plausible):
+    """`X -> Y` hides nothing in a DAG; in a PAG it may hide a common cause."""
+    assert plausible("adjust", "X -> Y", "--effect", "X => Y")[0] == 0
+    assert plausible("adjust", "PAG: X -> Y", "--effect", "X => Y")[0] == 1
+
+
+def test_experiments_are_read_from_a_column_that_names_what_was_set(plausible, tmp_path):
+    """Observation leaves the direction of one edge open; rows in which the effect was set tell it."""
+    rng = np.random.default_rng(0)
+    cause = rng.normal(size=1000)
+    is_set = np.arange(1000) % 2 == 1
+    effect = np.where(is_set, rng.normal(size=1000), cause + rng.normal(size=1000))
+    marks = np.where(is_set, "effect", "")
+    pd.DataFrame({"cause": cause, "effect": effect, "set": marks}).to_csv(tmp_path / "data.csv", index=False)
+    arguments = ("discover", str(tmp_path / "data.csv"))
+    for method in ("gies", "hill-climbing"):
+        code, text, errors = plausible(*arguments, "--method", method, "--interventions", "set")
+        assert (code, errors) == (0, "")
+        assert text.endswith("PDAG: cause -> effect\n")
+    code, _, errors = plausible(*arguments, "--method", "gies")
+    assert code == 2
+    assert "--interventions set" in errors
+
+
 def test_forbidden_edges_are_kept_out(plausible, collider):
     """C does not cause D: then D has to cause C, or both have a hidden cause."""
     text = plausible("discover", collider, "--forbidden", "C -> D", "--alpha", "0.001")[1]
@@ -473,9 +612,12 @@ def test_forbidden_edges_are_kept_out(plausible, collider):
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (("--method", "gess"), "Did you mean 'ges'?"),
+        (("--method", "gess"), "Did you mean 'ges' or"),
         (("--method", "ges", "--alpha", "0.1"), "--alpha"),
         (("--method", "fci", "--score", "bic"), "--score"),
+        (("--method", "fci", "--interventions", "A"), "--method gies"),
+        (("--method", "gies", "--interventions", "B1"), "'B1'"),
+        (("-o", "graph.bif"), "--output"),
     ],
 )
 def test_mistakes_of_a_search_name_the_option(plausible, collider, options, expected):

@@ -310,17 +310,18 @@ def test_the_pag_of_the_student_network_is_accepted():
 
 def test_the_smoking_graph_is_a_latent_projection():
     dag = DAG("S -> T -> C; S <- Genotype -> C")
-    assert latent_projection(dag, ["S", "T", "C"]) == CausalGraph("S -> T -> C; S <-> C")
-    assert latent_projection(dag, ["S", "C"]) == CausalGraph("S -> C; S <-> C")
-    assert latent_projection(dag, dag.nodes) == CausalGraph(dag)
-    assert latent_projection(dag, []) == CausalGraph()
+    assert latent_projection(dag, observed=["S", "T", "C"]) == CausalGraph("S -> T -> C; S <-> C")
+    assert latent_projection(dag, observed=["S", "C"]) == CausalGraph("S -> C; S <-> C")
+    assert latent_projection(dag, observed=dag.nodes) == CausalGraph(dag)
+    assert latent_projection(dag, observed=[]) == CausalGraph()
 
 
 def test_latent_projection_joins_all_effects_of_one_latent_node():
     """Chains of latent nodes, and one with three observed effects."""
-    assert latent_projection(DAG("X -> L -> A; L -> B"), ["A", "B", "X"]) == CausalGraph("X -> A; X -> B; A <-> B")
+    fork = DAG("X -> L -> A; L -> B")
+    assert latent_projection(fork, observed=["A", "B", "X"]) == CausalGraph("X -> A; X -> B; A <-> B")
     dag = DAG("L -> M; L -> A; M -> B; M -> C; X -> M")
-    assert latent_projection(dag, list("ABCX")) == CausalGraph("X -> B; X -> C; A <-> B <-> C; A <-> C")
+    assert latent_projection(dag, observed=list("ABCX")) == CausalGraph("X -> B; X -> C; A <-> B <-> C; A <-> C")
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -330,7 +331,7 @@ def test_the_canonical_dag_projects_back(seed):
     dag = graph.to_dag()
     assert dag.nodes[: len(graph)] == graph.nodes
     assert len(dag) == len(graph) + sum(edge.is_bidirected for edge in graph.edges)
-    assert latent_projection(dag, nodes) == graph
+    assert latent_projection(dag, observed=nodes) == graph
 
 
 def test_names_of_latent_nodes_avoid_those_in_use():
@@ -342,7 +343,7 @@ def test_names_of_latent_nodes_avoid_those_in_use():
 def test_a_latent_projection_keeps_the_separations_among_observed_nodes(seed):
     nodes, edges = random_causal_edges(random.Random(seed), num_nodes=6, probability=0.4)
     observed = nodes[:4]
-    projected = latent_projection(CausalGraph(edges, nodes=nodes), observed)
+    projected = latent_projection(CausalGraph(edges, nodes=nodes), observed=observed)
     assert projected.nodes == tuple(observed)
     triples = [(e.left, e.symbol, e.right) for e in projected.edges]
     expected = {

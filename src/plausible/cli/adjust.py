@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from itertools import islice
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from plausible.causal.adjustment.criteria import check_adjustment
 from plausible.causal.adjustment.front_door import front_door_sets
 from plausible.causal.adjustment.instruments import instruments
+from plausible.causal.adjustment.problem import Criterion, read_problem
 from plausible.causal.adjustment.sets import adjustment_sets, optimal_adjustment_set
+from plausible.causal.estimation.no_effect import may_cause
 from plausible.cli.causal_graphs import ANY_CLASS, GraphArgument, read_causal_source
 from plausible.cli.effect_text import EffectOption, read_effect
 from plausible.cli.output import AsJson, print_json, print_line
@@ -71,6 +73,7 @@ def run(
         "sets": [_sorted(members) for members in listed[:most]],
         "has_more": most is not None and len(listed) > most,
         "least_variance": _best(found, sides, allowed) if listed else None,
+        **({} if listed else {"reason": _reason(found, sides, allowed, rule)}),
         **({} if listed else _other_ways(found, sides, allowed, most)),
     }
     if as_json:
@@ -81,7 +84,7 @@ def run(
         raise typer.Exit(1)
 
 
-def _criterion(name: str) -> Literal["adjustment", "back-door"]:
+def _criterion(name: str) -> Criterion:
     if name == "adjustment":
         return "adjustment"
     if name == "back-door":
@@ -93,7 +96,7 @@ def _tell_check(
     graph: Any,
     sides: dict[str, list[str]],
     members: list[str],
-    criterion: Literal["adjustment", "back-door"],
+    criterion: Criterion,
     *,
     as_json: bool,
 ) -> None:
@@ -126,6 +129,21 @@ def _best(graph: Any, sides: dict[str, list[str]], allowed: list[str] | None) ->
     return None if best is None else _sorted(best)
 
 
+def _reason(graph: Any, sides: dict[str, list[str]], allowed: list[str] | None, criterion: Criterion) -> str:
+    """Why no set is right: what the set of all ancestors leaves open, which closes all that any set can close."""
+    if not any(may_cause(graph, y, x) for y in sides["outcome"] for x in sides["treatment"]):
+        return "no causal path leads to the outcome: the effect is 0"
+    problem = read_problem(graph, **sides, criterion=criterion)
+    ends = {*problem.outcome, *problem.treatment}
+    free = problem.causes.ancestors(ends) - problem.forbidden - ends
+    given = [node for node in free if allowed is None or node in allowed]
+    checked = check_adjustment(graph, **sides, given=given, criterion=criterion)
+    if checked.unclear is not None:
+        return f"'{checked.unclear}' leaves open whether a causal path begins there"
+    what = "whatever" if allowed is None else "whatever of --observed"
+    return f"{checked.trail} is open and not causal, {what} is adjusted for"
+
+
 def _other_ways(
     graph: Any, sides: dict[str, list[str]], allowed: list[str] | None, most: int | None
 ) -> dict[str, list[Any]]:
@@ -154,7 +172,8 @@ def _tell(document: dict[str, Any]) -> None:
         if document["least_variance"] is not None:
             print_line(f"least variance of an estimate: {_braced(document['least_variance'])}")
         return
-    print_line(f"no set is right to adjust for, for {effect} ({document['criterion']} criterion)")
+    print_line(f"no set is right to adjust for, for {effect} ({document['criterion']} criterion):")
+    print_line(f"  {document['reason']}")
     if "front_door" not in document:
         return
     for members in document["front_door"]:

@@ -42,6 +42,7 @@ from plausible.cli import (
     show,
 )
 from plausible.cli import map as best_states
+from plausible.cli.causal_graphs import GRAPHS
 from plausible.cli.effect_text import EFFECTS
 from plausible.cli.engines import ENGINES
 from plausible.cli.evidence import SYNTAX
@@ -74,7 +75,7 @@ def _epilog(command: ModuleType) -> str:
     examples = "\n  ".join(["\b\nFor example:", *command.EXAMPLES])
     engines = f"{ENGINES.strip()}\n\n" if command in _WITH_ENGINES else ""
     findings = f"{SYNTAX.strip()}\n\n" if command in _INFERENCE else ""
-    effects = f"{EFFECTS.strip()}\n\n" if command in _WITH_EFFECTS else ""
+    effects = f"{EFFECTS.strip()}\n\n{GRAPHS.strip()}\n\n" if command in _WITH_EFFECTS else ""
     return f"{findings}{engines}{effects}{examples}"
 
 

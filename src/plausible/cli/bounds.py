@@ -19,6 +19,7 @@ from plausible.causal.queries.observed import ObservedModel, observed_model
 from plausible.cli.causal_graphs import read_causal_source
 from plausible.cli.data import MissingMarkers, read_data
 from plausible.cli.effect_text import EffectOption, EffectText, named_states, read_effect
+from plausible.cli.empty_cells import MissingRows, told_left_out, usable_rows
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.quoting import names_in
 from plausible.cli.source import read_model
@@ -34,7 +35,8 @@ NAME = "bounds"
 EXAMPLES = (
     "plausible sample asia -n 2000 --seed 1 -o data.csv",
     "plausible bounds data.csv --graph 'smoke -> dysp; smoke <-> dysp' --effect 'smoke=yes vs smoke=no => dysp=yes'",
-    "plausible bounds data.csv --graph 'smoke -> dysp; smoke <-> dysp' --effect 'smoke=yes => dysp=yes' --level 0.95",
+    "plausible bounds data.csv --graph 'smoke -> dysp; smoke <-> dysp' --effect 'smoke=yes => dysp=yes' "
+    "--confidence 0.95",
     "plausible bounds asia --graph 'tub -> xray; tub <-> xray' --effect 'tub=no => xray=no | tub=yes, xray=yes' "
     "--assume 'monotone:tub->xray'",
     "plausible bounds asia --observed smoke,xray,dysp --effect 'xray=yes => dysp=yes'",
@@ -71,7 +73,7 @@ def run(
             show_default=False,
         ),
     ] = None,
-    level: Annotated[
+    confidence: Annotated[
         float | None,
         typer.Option(
             help="Allow for sampling noise of data: the chance that the bounds hold the effect.", show_default=False
@@ -80,9 +82,12 @@ def run(
     bootstrap: Annotated[
         int | None,
         typer.Option(
-            help="Take --level from so many samples of the data: approximate, and narrower.", min=1, show_default=False
+            help="Take --confidence from so many samples of the data: approximate, and narrower.",
+            min=1,
+            show_default=False,
         ),
     ] = None,
+    missing: MissingRows = None,
     na: MissingMarkers = None,
     as_json: AsJson = False,
 ) -> None:
@@ -92,21 +97,37 @@ def run(
     bar are about what really happened: 'T=0 => O=0 | T=1, O=1' asks of those with T=1 and O=1 how many would have had
     O=0 under T=0. States of a column are ordered as numbers, or else by name.
     """
-    asked, (causes, seen) = read_effect(effect), _read(source, graph, observed, na)
-    if (level is not None or bootstrap is not None) and not isinstance(seen, Table):
-        raise InvalidArgument("--level allows for sampling noise, which a network does not have: leave it out.")
-    if level is not None and not 0 < level < 1:
-        raise InvalidArgument(f"--level lies between 0 and 1, not at {level!r}.")
-    if bootstrap is not None and level is None:
-        raise InvalidArgument("--bootstrap needs a --level, such as --level 0.95.")
+    asked = read_effect(effect)
+    causes, whole = _read(source, graph, observed, na)
+    seen = usable_rows(whole, causes.nodes, missing) if isinstance(whole, Table) else whole
+    _check_sampling(seen, missing, confidence, bootstrap)
     query, assumptions = _query(asked, _variables(seen)), [_assumption(text) for text in assume or ()]
+    left_out = told_left_out(whole, seen) if isinstance(whole, Table) and isinstance(seen, Table) else ""
+    interval = None
     with _in_shell_words():
-        if bootstrap is not None and level is not None:
+        if bootstrap is not None and confidence is not None:
             samples = bootstrap_bounds(causes, query, seen, assumptions=assumptions, num_samples=bootstrap)
-            _tell(samples.bounds, assume or [], _Interval(level, bootstrap, samples.interval(level)), as_json=as_json)
-            return
-        found = bounds(causes, query, seen, assumptions=assumptions, confidence=level)
-    _tell(found, assume or [], as_json=as_json)
+            found, interval = samples.bounds, _Interval(confidence, bootstrap, samples.interval(confidence))
+        else:
+            found = bounds(causes, query, seen, assumptions=assumptions, confidence=confidence)
+    _tell(found, assume or [], left_out, interval, as_json=as_json)
+
+
+def _check_sampling(
+    seen: Table | BayesianNetwork | ObservedModel, missing: str | None, confidence: float | None, bootstrap: int | None
+) -> None:
+    """Refuse options about samples where there are none, and those that make no sense."""
+    if not isinstance(seen, Table):
+        if missing is not None:
+            raise InvalidArgument("--missing is about cells of data, which a network does not have: leave it out.")
+        if confidence is not None or bootstrap is not None:
+            raise InvalidArgument(
+                "--confidence allows for sampling noise, which a network does not have: leave it out."
+            )
+    if confidence is not None and not 0 < confidence < 1:
+        raise InvalidArgument(f"--confidence lies between 0 and 1, not at {confidence!r}.")
+    if bootstrap is not None and confidence is None:
+        raise InvalidArgument("--bootstrap needs a --confidence, such as --confidence 0.95.")
 
 
 class _Interval(NamedTuple):
@@ -178,12 +199,22 @@ def _in_shell_words() -> Iterator[None]:
     """Let errors in here name options of the command line where the library names arguments."""
     try:
         yield
-    except (NotLinear, ModelContradicted) as error:
-        text = re.sub(r"\bsee bootstrap_bounds", "add --bootstrap 200", str(error))
-        raise type(error)(re.sub(r'contradictions="project" or for a confidence= region', "the data", text)) from None
+    except (NotLinear, ModelContradicted, InvalidArgument) as error:
+        text = str(error)
+        for pattern, words in _WORDS.items():
+            text = re.sub(pattern, words, text)
+        raise type(error)(text) from None
 
 
-def _tell(found: Bounds, assumed: list[str], interval: _Interval | None = None, *, as_json: bool) -> None:
+_WORDS = {
+    r"\bsee bootstrap_bounds": "add --bootstrap 200",
+    r'contradictions="project" or for a confidence= region': "the data",
+    r"Leave these rows out, or learn with expected counts: plausible\.learn\.em\.": "Leave these rows out with "
+    "--missing complete-rows, or complete them: plausible impute.",
+}
+
+
+def _tell(found: Bounds, assumed: list[str], left_out: str, interval: _Interval | None, *, as_json: bool) -> None:
     if as_json:
         document: dict[str, Any] = {
             "query": str(found.query),
@@ -195,6 +226,7 @@ def _tell(found: Bounds, assumed: list[str], interval: _Interval | None = None, 
             "confidence": found.confidence,
             "assumed": assumed,
             "types": found.num_types,
+            "missing": left_out or None,
         }
         if interval is not None:
             document["bootstrap"] = {**interval._asdict(), "ends": list(interval.ends)}
@@ -208,6 +240,8 @@ def _tell(found: Bounds, assumed: list[str], interval: _Interval | None = None, 
     if interval is not None:
         low, high = interval.ends
         print_line(f"{interval.level:.0%} of {interval.num_samples} samples: {low:.4g} to {high:.4g}")
+    if left_out:
+        print_line(f"missing: {left_out}")
     if found.violation > 0:
         print_line(f"The data were moved by {found.violation:.3g} in total to what the graph can show.")
     if not found.is_sharp:

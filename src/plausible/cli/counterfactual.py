@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated
 
 import typer
@@ -60,8 +61,17 @@ def run(
         print_json({**factor_document(answer), "coupling": chosen})
         return
     print_line(str(answer))
-    other = "comonotone" if chosen == "independent" else "independent"
-    print_line(f"coupling: {chosen}, which the network leaves open; compare --coupling {other}")
+    if _hangs_on_coupling(found, names, findings, settings):
+        other = "comonotone" if chosen == "independent" else "independent"
+        print_line(f"coupling: {chosen}, which the network leaves open; compare --coupling {other}")
+
+
+def _hangs_on_coupling(
+    network: BayesianNetwork, targets: Iterable[str], evidence: Iterable[str], do: Iterable[str]
+) -> bool:
+    """Whether both a target and evidence are effects of what is set; else P(targets | do, evidence before it) tells."""
+    reached = network.graph.descendants(list(do)) - set(do)
+    return not reached.isdisjoint(targets) and not reached.isdisjoint(evidence)
 
 
 def _coupling(text: str) -> Coupling:

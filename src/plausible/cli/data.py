@@ -73,10 +73,13 @@ class DataColumns:
         used = with_values(self.source.read(), self.variables)
         return Table.read(used, self.variables)
 
-    def table(self, names: Iterable[str] | None = None) -> Table:
-        """Some of the columns, or all."""
+    def table(self, names: Iterable[str] | None = None, interventions: str | None = None) -> Table:
+        """Some of the columns, or all; one of them may name what was set from outside in each row."""
+        if interventions is not None and interventions not in self.names:
+            raise UnknownVariable.named(interventions, self.names, "the data, which should have it as --interventions")
         used = self.source.read(names)
-        return Table.read(used, [variable for name, variable in self.variables.items() if name in used])
+        known = [variable for name, variable in self.variables.items() if name in used]
+        return Table.read(used, known, interventions=interventions)
 
 
 def read_columns(

@@ -10,16 +10,21 @@ from typing import Annotated, Any, NamedTuple, TypeAlias, cast
 import typer
 
 from plausible.causal.discovery.fci import fci
-from plausible.cli.data import ContinuousColumns, DataFile, MissingMarkers, StateColumns, read_data
+from plausible.causal.interventional.class_search import InterventionalStep, gies
+from plausible.causal.interventional.regimes import regimes
+from plausible.cli.causal_graphs import graph_text, is_model
+from plausible.cli.data import ContinuousColumns, DataFile, MissingMarkers, StateColumns, read_columns
+from plausible.cli.empty_cells import whole_rows
 from plausible.cli.graph_learning import Deadline, search_note
-from plausible.cli.output import AsJson, print_json, print_line
+from plausible.cli.output import AsJson, json_text, print_json, print_line
 from plausible.cli.progress import ShowProgress, progress_bar
+from plausible.data.intervention_marks import are_targets
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, counted, suggestion
 from plausible.graphs import PAG, PDAG
+from plausible.graphs.interventional_classes import interventional_essential_graph
 from plausible.learn.confidence.bootstrap import Samples
 from plausible.learn.constraint_based.pc import pc
-from plausible.learn.incomplete_structures.available import complete_rows
 from plausible.learn.incomplete_structures.missing import Missing
 from plausible.learn.scores.reading import SCORES
 from plausible.learn.structures.knowledge import Knowledge
@@ -33,13 +38,17 @@ EXAMPLES = (
     "plausible discover data.csv",
     "plausible discover data.csv --method pc --alpha 0.01 --forbidden 'dysp -> smoke'",
     "plausible discover data.csv --method ges --score bdeu --bootstrap 10",
+    "plausible discover data.csv --method ges -o graph.txt",
+    "plausible effect data.csv --graph graph.txt --effect 'either => xray=yes'",
 )
 
 #: A class of causal graphs that data do not tell apart.
 GraphClass: TypeAlias = "PAG | PDAG"
 
 _BY_TESTS = ("fci", "pc")
-_BY_SCORE = ("ges", "hill-climbing")
+_BY_SCORE = ("ges", "hill-climbing", "gies")
+_BY_EXPERIMENTS = ("gies", "hill-climbing")
+_NEED_ALL_CELLS = (*_BY_TESTS, "gies")
 
 
 class _Found(NamedTuple):
@@ -58,10 +67,18 @@ def run(
     ] = None,
     score: Annotated[
         str | None,
-        typer.Option(help=f"For ges and hill-climbing: {', '.join(SCORES)}.", show_default="bic that fits the data"),
+        typer.Option(help=f"For {', '.join(_BY_SCORE)}: {', '.join(SCORES)}.", show_default="bic that fits the data"),
     ] = None,
     required: Annotated[str, typer.Option(help="Edges that must be there: 'A -> B; A -> C'.")] = "",
     forbidden: Annotated[str, typer.Option(help="Edges that must not; for fci, A is no cause of B.")] = "",
+    interventions: Annotated[
+        str | None,
+        typer.Option(
+            help="The column that names what was set from outside in each row: A, or A+B, or nothing. For "
+            f"{' and '.join(_BY_EXPERIMENTS)}.",
+            show_default=False,
+        ),
+    ] = None,
     bootstrap: Annotated[
         int, typer.Option(min=0, help="Search again in so many samples of the rows: how sure is each edge?")
     ] = 0,
@@ -76,20 +93,30 @@ def run(
     na: MissingMarkers = None,
     continuous: ContinuousColumns = None,
     states: StateColumns = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Write the graph for other commands: a .json file, or text.", show_default=False
+        ),
+    ] = None,
     progress: ShowProgress = None,
     as_json: AsJson = False,
 ) -> None:
     """Find the causal graphs that data do not contradict, as one graph in arrow text.
 
     fci allows for hidden common causes: A -> B is a cause, A <-> B a hidden common one, a circle leaves open what is at
-    that end. The others take all common causes to be there as columns: A - B may be either direction. --bootstrap tells
-    in what share of the samples each edge was found, with any marks and with those that it has.
+    that end. The others take all common causes to be there as columns: A - B may be either direction; gies learns from
+    rows of experiments, too. --bootstrap tells in what share of the samples each edge was found, with any marks and
+    with those that it has. What is printed is a graph for --graph of other commands, with comments after #.
     """
-    search = _Search(method, alpha, score, Knowledge(required, forbidden), seed, missing)
+    search = _Search(method, alpha, score, Knowledge(required, forbidden), seed, missing, interventions)
+    if output is not None and is_model(str(output)) and output.suffix.lower() != ".json":
+        raise InvalidArgument(f"--output {str(output)!r} has the ending of a network: write a .txt or .json file.")
     deadline = Deadline.after(time_limit)
-    table = search.usable(read_data(data, missing_values=na, continuous=continuous, states=states))
+    columns = read_columns(data, missing_values=na, continuous=continuous, states=states)
+    table = search.usable(columns.table(interventions=interventions))
     with progress_bar(f"searching {Path(data).name}", progress) as advance:
-        found = search.find(table, deadline, lambda state: advance(deadline.fraction, search_note(state)))
+        found = search.find(table, deadline, lambda state: advance(deadline.fraction, _note(state)))
         samples: list[_Found] = []
         if bootstrap and deadline.left != 0:
             plan = Samples(
@@ -100,7 +127,15 @@ def run(
             )
             samples = plan.learn(table, lambda rows: search.find(rows, deadline))
     whole = [sample.graph for sample in samples if not sample.stopped]
-    _tell(found, whole, bootstrap, as_json=as_json)
+    edges = _described(found.graph, whole)
+    document, text = _document(found, edges, whole, bootstrap), _text(found, edges, whole, bootstrap)
+    if output is not None:
+        is_document = output.suffix.lower() == ".json"
+        output.write_text((json_text(document) if is_document else text) + "\n", encoding="utf-8")
+    if as_json:
+        print_json(document)
+    else:
+        print_line(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +148,7 @@ class _Search:
     knowledge: Knowledge
     seed: int
     missing: str
+    interventions: str | None
 
     def __post_init__(self) -> None:
         known = (*_BY_TESTS, *_BY_SCORE)
@@ -124,18 +160,26 @@ class _Search:
             raise InvalidArgument(
                 f"--score is for --method {' or '.join(_BY_SCORE)}: {self.method} goes by tests of independence."
             )
+        if self.interventions is not None and self.method not in _BY_EXPERIMENTS:
+            raise InvalidArgument(
+                f"--interventions is for --method {' or '.join(_BY_EXPERIMENTS)}: {self.method} takes every row for an "
+                "observation."
+            )
 
     def usable(self, table: Table) -> Table:
         """The rows that the search can use."""
         if not table.missing:
             return table
         if self.missing == "complete-rows":
-            return complete_rows(table)
-        if self.method in _BY_TESTS:
+            return whole_rows(table)
+        if self.method in _NEED_ALL_CELLS:
             name, number = next(iter(table.missing.items()))
+            hint = ""
+            if are_targets(table.variables[name].states, table.variables):
+                hint = f" If the column names what was set in each row: --method gies --interventions {name}."
             raise InvalidArgument(
-                f"{name!r} is missing in {number} of {table.num_rows} rows, and --method {self.method} tests complete "
-                "rows. Leave the others out with --missing complete-rows, or choose another --method."
+                f"{name!r} is missing in {number} of {table.num_rows} rows, and --method {self.method} needs complete "
+                f"ones. Leave the others out with --missing complete-rows, or choose another --method.{hint}"
             )
         return table
 
@@ -147,6 +191,10 @@ class _Search:
             tested = learn(table, alpha=alpha, knowledge=self.knowledge, progress=report, time_limit=deadline.left)
             text = f"{self.method} at alpha {alpha:g}: {str(tested).splitlines()[0]}"
             return _Found(tested.graph, text, tested.stopped)
+        name = self.score or usual_score(table, self.method)
+        if self.method == "gies":
+            members = gies(table, self.score, self.knowledge, progress=report, time_limit=deadline.left)
+            return self._by_score(members.graph, members.graph.num_edges, name, members.score, members.stopped)
         result = learn_structure(
             table,
             self.method,
@@ -157,16 +205,27 @@ class _Search:
             time_limit=deadline.left,
             missing=cast("Missing", self.missing),
         )
-        name = self.score or usual_score(table, self.method)
-        text = f"{self.method}: {counted(result.graph.num_edges, 'edge')}, {name} {result.score:.6g}, {result.stopped}"
-        stopped = result.stopped if result.stopped in ("time limit", "interrupted") else ""
-        return _Found(result.equivalence_class, text, stopped)
+        graph = result.equivalence_class
+        if table.interventions:
+            graph = interventional_essential_graph(result.graph, [regime.targets for regime in regimes(table)])
+        return self._by_score(graph, result.graph.num_edges, name, result.score, result.stopped)
+
+    def _by_score(self, graph: PDAG, num_edges: int, name: str, score: float, stopped: str) -> _Found:
+        text = f"{self.method}: {counted(num_edges, 'edge')}, {name} {score:.6g}, {stopped}"
+        return _Found(graph, text, stopped if stopped in ("time limit", "interrupted") else "")
 
 
-def _tell(found: _Found, samples: list[GraphClass], num_asked: int, *, as_json: bool) -> None:
+def _note(state: Any) -> str:
+    if isinstance(state, InterventionalStep):
+        return f": step {state.steps}, best score {state.score:.6g}"
+    return search_note(state)
+
+
+def _described(graph: GraphClass, samples: list[GraphClass]) -> list[dict[str, Any]]:
+    """For each edge its ends and marks, and how often it was found."""
     edges: list[dict[str, Any]] = []
-    for edge in found.graph.edges:
-        here = [graph.edges_between(edge.left, edge.right) for graph in samples]
+    for edge in graph.edges:
+        here = [sample.edges_between(edge.left, edge.right) for sample in samples]
         shares = (
             {
                 "strength": round(sum(map(bool, here)) / len(samples), 6),
@@ -176,16 +235,21 @@ def _tell(found: _Found, samples: list[GraphClass], num_asked: int, *, as_json: 
             else {}
         )
         edges.append({"edge": str(edge), "left": edge.left, "marks": edge.symbol, "right": edge.right, **shares})
-    if as_json:
-        facts = {"kind": type(found.graph).__name__, "graph": str(found.graph), "found": found.text}
-        drawn = {"bootstrap_samples": len(samples)} if num_asked else {}
-        print_json({**facts, "stopped": found.stopped, **drawn, "nodes": list(found.graph.nodes), "edges": edges})
-        return
-    print_line(found.text)
+    return edges
+
+
+def _document(found: _Found, edges: list[dict[str, Any]], samples: list[GraphClass], num_asked: int) -> dict[str, Any]:
+    facts = {"kind": type(found.graph).__name__, "graph": str(found.graph), "found": found.text}
+    drawn = {"bootstrap_samples": len(samples)} if num_asked else {}
+    return {**facts, "stopped": found.stopped, **drawn, "nodes": list(found.graph.nodes), "edges": edges}
+
+
+def _text(found: _Found, edges: list[dict[str, Any]], samples: list[GraphClass], num_asked: int) -> str:
+    """The graph after comments that say how it was found."""
+    lines = [f"# {found.text}"]
     if num_asked:
         short = "" if len(samples) == num_asked else f" of {num_asked}; the time was up: raise --time-limit for more"
-        print_line(f"bootstrap: {counted(len(samples), 'sample')}{short}")
-    if not samples:
-        print_line(str(found.graph))
-    for told in edges if samples else ():
-        print_line(f"  {told['edge']}  {told['strength']:.0%}, as marked {told['as_marked']:.0%}")
+        lines.append(f"# bootstrap: {counted(len(samples), 'sample')}{short}")
+    if samples:
+        lines += [f"#   {one['edge']}  {one['strength']:.0%}, as marked {one['as_marked']:.0%}" for one in edges]
+    return "\n".join([*lines, graph_text(found.graph)])

@@ -13,9 +13,10 @@ import typer
 from plausible.causal.adjustment.instruments import instruments
 from plausible.causal.estimation.effect import Bootstrap, EffectEstimate, MethodName, estimate_effect
 from plausible.causal.estimation.positivity import PositivityReport, ThinCell
-from plausible.cli.causal_graphs import ANY_CLASS, GraphOption, read_causal_source
+from plausible.cli.causal_graphs import ANY_CLASS, ONE_GRAPH, GraphOption, read_causal_source
 from plausible.cli.data import ContinuousColumns, DataFile, MissingMarkers, StateColumns, read_data
 from plausible.cli.effect_text import EffectOption, EffectText, Term, named_states, read_effect
+from plausible.cli.empty_cells import MissingRows, told_left_out, usable_rows
 from plausible.cli.hedges import tell_not_identifiable
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.weights import WeightsColumn, weighted_by
@@ -28,7 +29,7 @@ NAME = "effect"
 EXAMPLES = (
     "plausible sample asia -n 2000 --seed 1 -o data.csv",
     "plausible effect data.csv --graph asia --effect 'smoke=yes vs smoke=no => dysp=yes'",
-    "plausible effect data.csv --graph asia --effect 'bronc => dysp' --method weighting --level 0.9",
+    "plausible effect data.csv --graph asia --effect 'bronc => dysp' --method weighting --confidence 0.9",
 )
 
 
@@ -40,13 +41,14 @@ def run(
         str | None,
         typer.Option(help=f"{', '.join(get_args(MethodName))}.", show_default="one that the graph allows"),
     ] = None,
-    level: Annotated[float, typer.Option(help="The chance that the interval covers the effect.")] = 0.95,
+    confidence: Annotated[float, typer.Option(help="The chance that the interval covers the effect.")] = 0.95,
     resamples: Annotated[
         int,
         typer.Option(min=0, help="So often rows are drawn anew for the interval; 0 for a formula, if there is one."),
     ] = 200,
     seed: Annotated[int, typer.Option(min=0, help="A whole number: the same one gives the same interval.")] = 0,
     weights: WeightsColumn = None,
+    missing: MissingRows = None,
     na: MissingMarkers = None,
     continuous: ContinuousColumns = None,
     states: StateColumns = None,
@@ -54,20 +56,21 @@ def run(
 ) -> None:
     """Estimate by how much a treatment changes the mean of an outcome, with an interval.
 
-    The graph says which method is right, and what it adjusts for. 'X => Y' compares the two states of X; 'X=b vs X=a'
-    names them, and 'Y=y' the state whose probability is the mean. Where no method can be right, the reason is printed
-    and the exit code is 1.
+    The graph says which method is right, and what it adjusts for. 'X => Y' compares the two states of X, or of numbers
+    their mean and one more; 'X=b vs X=a' names two, and 'Y=y' the state whose probability is the mean. Where no method
+    can be right, the reason is printed and the exit code is 1. What is no cause by the graph has the effect 0.
     """
     if method is not None and method not in get_args(MethodName):
         raise InvalidArgument(f"--method {method!r} is no way to estimate.{suggestion(method, get_args(MethodName))}")
-    if not 0 < level < 1:
-        raise InvalidArgument(f"--level lies between 0 and 1, not at {level!r}.")
+    if not 0 < confidence < 1:
+        raise InvalidArgument(f"--confidence lies between 0 and 1, not at {confidence!r}.")
     asked, source = read_effect(effect), read_causal_source(graph, ANY_CLASS, "--graph")
     outcome, treatment = _names(asked)
     columns = read_data(data, source.variables.values(), missing_values=na, continuous=continuous, states=states)
-    table = weighted_by(columns, weights)
+    rows = weighted_by(columns, weights)
+    table = usable_rows(rows, source.graph.nodes, missing)
     options = {**_levels(asked, table), **_event(asked, table)}
-    plan = Bootstrap(resamples, level, seed)
+    plan = Bootstrap(resamples, confidence, seed)
     try:
         with _in_shell_words():
             found = estimate_effect(
@@ -81,13 +84,15 @@ def run(
             )
     except NotIdentifiable as error:
         tell_not_identifiable(error, as_json=as_json)
-        if not as_json:
+        if not as_json and isinstance(source.graph, ONE_GRAPH):
             _tell_instruments(source.graph, outcome, treatment, table)
         raise typer.Exit(1) from None
     if as_json:
-        print_json(_document(found))
-    else:
-        print_line(str(found))
+        print_json({**_document(found), "missing": told_left_out(rows, table) or None})
+        return
+    print_line(str(found))
+    if left_out := told_left_out(rows, table):
+        print_line(f"  missing    {left_out}")
 
 
 def _tell_instruments(graph: Any, outcome: str, treatment: str, table: Table) -> None:
@@ -146,6 +151,7 @@ _WORDS = {
     r"method=Standardization\(\)": "--method standardization",
     r"FrontDoor\(\) or InstrumentalVariable\(\)": "--method front-door or --method instrument",
     r"identify\(\) with a fitted network": "--method identified",
+    r"Leave these rows out, impute": "Leave these rows out with --missing complete-rows, impute",
     r"\(learn\.impute\)": "(plausible impute)",
     r"levels= names": "--effect names",
     r"levels=\((.*), (.*)\)": r"\2 vs \1 in --effect, each after the name and =",
@@ -160,6 +166,7 @@ def _document(found: EffectEstimate) -> dict[str, Any]:
         "outcome": found.outcome,
         "treatment": found.treatment,
         "levels": list(found.levels),
+        "event": found.event,
         "method": found.method,
         "variables": list(found.variables),
         "means": means,
@@ -176,7 +183,7 @@ def _document(found: EffectEstimate) -> dict[str, Any]:
 
 def _positivity(report: PositivityReport) -> dict[str, Any]:
     return {
-        "satisfied": report.is_satisfied,
+        "is_satisfied": report.is_satisfied,
         "empty": [_cell(cell) for cell in report.empty],
         "sparse": [_cell(cell) for cell in report.sparse],
         "propensity": {str(level): list(ends) for level, ends in report.propensity.items()},

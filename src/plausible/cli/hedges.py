@@ -13,7 +13,11 @@ def tell_not_identifiable(error: NotIdentifiable, *, as_json: bool) -> None:
     """Print why an effect is not identifiable: it is an answer, not a mistake."""
     hedge = error.hedge
     if not isinstance(hedge, Hedge):
-        raise error
+        if as_json:
+            print_json({"identifiable": False, "hedge": None, "reason": str(error)})
+        else:
+            print_line(str(error))
+        return
     if as_json:
         forests = {"outer": str(hedge.outer), "inner": str(hedge.inner), "roots": list(hedge.roots)}
         print_json({"effect": str(hedge.effect), "identifiable": False, "hedge": forests, "reason": hedge.explain()})

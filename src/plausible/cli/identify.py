@@ -8,13 +8,13 @@ import typer
 
 from plausible.causal.identification.algorithm import identify
 from plausible.causal.identification.estimand import Estimand
-from plausible.cli.causal_graphs import GraphArgument, read_causal_source
+from plausible.cli.causal_graphs import ANY_CLASS, ONE_GRAPH, GraphArgument, read_causal_source
 from plausible.cli.effect_text import EffectOption, EffectText, Term, named_states, read_effect
 from plausible.cli.hedges import tell_not_identifiable
 from plausible.cli.output import AsJson, factor_document, print_json, print_line
 from plausible.cli.quoting import names_in
 from plausible.cli.source import read_model
-from plausible.errors import InvalidArgument, NotIdentifiable
+from plausible.errors import InvalidArgument, NotIdentifiable, NotSupported
 from plausible.models import BayesianNetwork
 
 __all__ = ["EXAMPLES", "NAME", "run"]
@@ -48,7 +48,12 @@ def run(
     conditions: 'X=1 => Y | W=0'.
     """
     asked = read_effect(effect)
-    source = read_causal_source(graph)
+    source = read_causal_source(graph, ANY_CLASS)
+    if not isinstance(source.graph, ONE_GRAPH):
+        raise NotSupported(
+            f"The graph {graph!r} is a {type(source.graph).__name__}, which stands for many graphs. What to adjust for "
+            "in all of them: plausible adjust; an estimate from data: plausible effect."
+        )
     seen = None if observed is None else names_in(observed)
     model = None if network is None else _network(network)
     settings = _settings(asked, model)

@@ -14,15 +14,20 @@ from rich.table import Table
 from plausible.factors import Factor
 from plausible.variables import Assignment
 
-__all__ = ["AsJson", "factor_document", "facts", "print_assignment", "print_json", "print_line"]
+__all__ = ["AsJson", "factor_document", "facts", "json_text", "print_assignment", "print_json", "print_line"]
 
 #: The option that every command has.
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 
 
+def json_text(document: Mapping[str, Any]) -> str:
+    """The document as JSON; what that does not know is written as text."""
+    return json.dumps(document, indent=2, default=str)
+
+
 def print_json(document: Mapping[str, Any]) -> None:
-    """The document on standard output; what JSON does not know is printed as text."""
-    sys.stdout.write(json.dumps(document, indent=2, default=str) + "\n")
+    """The document on standard output."""
+    sys.stdout.write(json_text(document) + "\n")
 
 
 def factor_document(factor: Factor) -> dict[str, Any]:

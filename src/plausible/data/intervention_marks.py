@@ -14,7 +14,7 @@ from plausible.data.columns import as_list
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.variables.variable import is_missing
 
-__all__ = ["Marks", "read_interventions"]
+__all__ = ["Marks", "are_targets", "read_interventions"]
 
 #: Name -> for each row whether that variable was set from outside.
 Marks: TypeAlias = Mapping[str, NDArray[np.bool_]]
@@ -55,6 +55,18 @@ def read_interventions(given: Any, known: Mapping[str, object], num_rows: int) -
     if len(listed) != num_rows:
         raise InvalidArgument(f"There are {num_rows} rows, but interventions for {len(listed)}.")
     return _by_row(dict(enumerate(listed)), known, num_rows)
+
+
+def are_targets(states: Iterable[Any], known: Mapping[str, object]) -> bool:
+    """Whether the states of a column are names of other columns, and so may tell what was set from outside.
+
+    >>> are_targets(["A", "A+B"], {"A": 0, "B": 1, "set": 2}), are_targets(["A", "C"], {"A": 0, "B": 1, "set": 2})
+    (True, False)
+    """
+    listed = list(states)
+    return bool(listed) and all(
+        isinstance(state, str) and all(name in known for name in _BETWEEN.split(state.strip())) for state in listed
+    )
 
 
 def _by_variable(masks: Mapping[str, Any], known: Mapping[str, object], num_rows: int) -> Marks:

@@ -209,6 +209,12 @@ def learn_cell_signalling(design: SignallingDesign | None = None) -> CellSignall
     ----------
     design
         The options.
+
+    Examples
+    --------
+    >>> found = learn_cell_signalling(SignallingDesign(num_cells=50, num_samples=2))
+    >>> found.experiments.counts.expected > found.observation.counts.expected
+    True
     """
     design = design or SignallingDesign()
     table = simulate_cells(design)

@@ -111,7 +111,7 @@ def _check_ancestral(graph: MarkedGraph) -> None:
                 raise InvalidGraph(f"The undirected edge '{edge}' meets the arrowhead of '{pointed_by[end]}'.")
 
 
-def mag_of(graph: GraphLike[DAG | CausalGraph], latent: Nodes = (), selection: Nodes = ()) -> MAG:
+def mag_of(graph: GraphLike[DAG | CausalGraph], *, latent: Nodes = (), selection: Nodes = ()) -> MAG:
     """The MAG over the nodes that are neither latent nor selected on.
 
     Nodes A and B are adjacent if an inducing path joins them: each of its colliders is an ancestor of A, B or a

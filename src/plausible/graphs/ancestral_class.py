@@ -20,7 +20,7 @@ from plausible.graphs.pdag import PDAG
 __all__ = ["is_member", "pag_member", "pag_members", "pag_of"]
 
 
-def pag_of(graph: GraphLike[DAG | CausalGraph | MAG], latent: Nodes = (), selection: Nodes = ()) -> PAG:
+def pag_of(graph: GraphLike[DAG | CausalGraph | MAG], *, latent: Nodes = (), selection: Nodes = ()) -> PAG:
     """The PAG that endless data about the observed nodes could tell: the marks that all equivalent MAGs share.
 
     The MAG over the observed nodes gives the skeleton and the unshielded colliders; the other marks follow by rules
@@ -49,7 +49,7 @@ def pag_of(graph: GraphLike[DAG | CausalGraph | MAG], latent: Nodes = (), select
     """
     known: DAG | CausalGraph | MAG = read_as(graph, DAG, CausalGraph, MAG)
     if not isinstance(known, MAG):
-        mag = mag_of(known, latent, selection)
+        mag = mag_of(known, latent=latent, selection=selection)
     elif (latent, selection) == ((), ()):
         mag = known
     else:

@@ -135,7 +135,7 @@ def read_causes(source: object) -> DAG | CausalGraph:
     return graph
 
 
-def latent_projection(graph: GraphLike[DAG | CausalGraph], observed: Nodes) -> CausalGraph:
+def latent_projection(graph: GraphLike[DAG | CausalGraph], *, observed: Nodes) -> CausalGraph:
     """The causal graph over the observed nodes that a graph with latent nodes leaves behind.
 
     `A -> B` if a directed path leads from A to B through latent nodes only; `A <-> B` if such paths lead to both from

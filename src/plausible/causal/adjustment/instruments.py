@@ -89,7 +89,7 @@ class InstrumentCheck:
 
 
 def check_instrument(
-    graph: GraphLike[DAG | CausalGraph], instrument: Node, outcome: Node, treatment: Node, given: Nodes = ()
+    graph: GraphLike[DAG | CausalGraph], outcome: Node, treatment: Node, instrument: Node, given: Nodes = ()
 ) -> InstrumentCheck:
     """Whether Z is an instrument for the total effect of X on Y given W, with the reason if it is not.
 
@@ -101,10 +101,10 @@ def check_instrument(
     ----------
     graph
         A DAG, or a causal graph.
-    instrument
-        Z.
     outcome, treatment
         Y and X, a node each.
+    instrument
+        Z.
     given
         W, a node or several; none by default.
 
@@ -114,9 +114,9 @@ def check_instrument(
 
     Examples
     --------
-    >>> check_instrument("Z -> X -> Y; X <-> Y", "Z", outcome="Y", treatment="X")
+    >>> check_instrument("Z -> X -> Y; X <-> Y", outcome="Y", treatment="X", instrument="Z")
     Z is an instrument for the effect of X on Y.
-    >>> print(check_instrument("W -> Z -> X -> Y; X <-> Y; W -> Y", "Z", outcome="Y", treatment="X"))
+    >>> print(check_instrument("W -> Z -> X -> Y; X <-> Y; W -> Y", outcome="Y", treatment="X", instrument="Z"))
     Z is not an instrument for the effect of X on Y:
       Z <- W -> Y is open without the effect
     """
@@ -139,7 +139,7 @@ def check_instrument(
 
 def instruments(
     graph: GraphLike[DAG | CausalGraph], outcome: Node, treatment: Node, *, allowed: Nodes | None = None
-) -> Iterator[Instrument]:
+) -> tuple[Instrument, ...]:
     """The instruments for an effect, each with a set that it is one given: the empty set where it will do.
 
     For each candidate the separator from the outcome that is closest to the outcome is tried, among the ancestors of
@@ -162,13 +162,13 @@ def instruments(
 
     Examples
     --------
-    >>> list(instruments("W -> Z -> X -> Y; X <-> Y; W -> Y; V -> X", outcome="Y", treatment="X"))
-    [Z given W, V]
+    >>> instruments("W -> Z -> X -> Y; X <-> Y; W -> Y; V -> X", outcome="Y", treatment="X")
+    (Z given W, V)
     """
     problem = _read(graph, outcome, treatment)
     roles = {"outcome": problem.outcome, "treatment": problem.treatment}
     _, free = read_allowed(problem.causes, roles, (), allowed)
-    return _found(problem, free - problem.forbidden)
+    return tuple(_found(problem, free - problem.forbidden))
 
 
 def _found(problem: AdjustmentProblem, free: frozenset[Node]) -> Iterator[Instrument]:

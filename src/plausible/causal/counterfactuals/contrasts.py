@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from textwrap import indent
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from plausible.causal.counterfactuals.query import Findings, counterfactual
 from plausible.causal.functional.model import FunctionalModel
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.factors import Factor
+from plausible.factors.display import format_number
 from plausible.variables import State
 
 __all__ = ["Contrast", "NaturalEffects", "effect_on_treated", "natural_effects"]
@@ -39,6 +41,15 @@ class Contrast:
             raise NotSupported(f"A mean needs one outcome with numbers as states, not {list(states)}; see difference.")
         weights = np.array(states, dtype=np.float64)
         return float(weights @ (self.treated.values - self.control.values))
+
+    def __str__(self) -> str:
+        return "\n".join(map(self._line, np.ndindex(self.treated.values.shape)))
+
+    def _line(self, place: tuple[int, ...]) -> str:
+        pairs = zip(self.treated.scope, place, strict=True)
+        event = ", ".join(f"{variable.name}={variable.states[code]}" for variable, code in pairs)
+        low, high = float(self.control.values[place]), float(self.treated.values[place])
+        return f"P({event})  {format_number(low)} -> {format_number(high)}  ({high - low:+.4g})"
 
 
 def effect_on_treated(
@@ -71,6 +82,9 @@ def effect_on_treated(
     >>> effect = effect_on_treated(model, "O", {"T": True}, {"T": False})
     >>> effect.mean_difference
     1.0
+    >>> print(effect)
+    P(O=True)  0 -> 1  (+1)
+    P(O=False)  1 -> 0  (-1)
     """
     check_comparison(treatment, control)
     known = joint_evidence(evidence, treatment, model.variables)
@@ -99,6 +113,10 @@ class NaturalEffects:
     indirect: Contrast
     total_indirect: Contrast
 
+    def __str__(self) -> str:
+        parts = {"total": self.total, "natural direct": self.direct, "natural indirect": self.indirect}
+        return "\n".join(line for name, part in parts.items() for line in (name, indent(str(part), "  ")))
+
 
 def natural_effects(
     model: FunctionalModel,
@@ -109,6 +127,9 @@ def natural_effects(
     evidence: Findings | None = None,
 ) -> NaturalEffects:
     """Natural direct and indirect effects of a treatment x against a control x' (Pearl 2001), exactly.
+
+    For a functional model, which has answers also where causes are latent or an effect acts both ways, and for units of
+    whom something is known. A network without latent causes needs no functions: `mediated_effects`.
 
     Parameters
     ----------

@@ -27,10 +27,12 @@ from plausible.variables.evidence import Likelihood
 __all__ = ["identify_counterfactual"]
 
 Event = Mapping[Potential, State]
+#: The same, where the name of a variable stands for what it was without any intervention.
+EventLike = Mapping[Potential, State] | Mapping[str, State] | Mapping[Potential | str, State]
 
 
 def identify_counterfactual(
-    graph: GraphLike[DAG | CausalGraph], event: Event, given: Event | None = None
+    graph: GraphLike[DAG | CausalGraph], event: EventLike, given: EventLike | None = None
 ) -> CounterfactualEstimand:
     """P(event | given) in terms of interventional distributions, if these determine it whatever the mechanisms are.
 
@@ -47,7 +49,7 @@ def identify_counterfactual(
     event
         Potential responses, not nested -> states, all at once: `{Potential("Y", {"X": 1}): 1}`.
     given
-        Potential responses -> states that are known.
+        Potential responses -> states that are known; `{"X": 1}` is short for `{Potential("X"): 1}`.
 
     Returns
     -------
@@ -66,7 +68,7 @@ def identify_counterfactual(
 
     Examples
     --------
-    >>> treated = {Potential("X"): 1}
+    >>> treated = {"X": 1}
     >>> print(identify_counterfactual("X -> M -> Y; X <-> Y", {Potential("Y", {"X": 0}): 1}, treated))
     Σ_{m} P(X=1, Y=1 | do(M=m)) P(M=m | do(X=0)) / (P(X=1))
     >>> identify_counterfactual("X -> Y; X <-> Y", {Potential("Y", {"X": 0}): 1}, treated)
@@ -75,8 +77,9 @@ def identify_counterfactual(
     plausible.errors.NotIdentifiable: P(Y[X=0]=1 | X=1) is not identifiable from experiments: the district X, Y[X=0] ...
     """
     causes = CausalGraph(read_as(graph, CausalGraph, DAG))
-    question = _question(event, given or {})
-    wanted, known = (_read(causes, part) for part in (event, given or {}))
+    asked, told = (_with_potentials(part) for part in (event, given or {}))
+    question = _question(asked, told)
+    wanted, known = _read(causes, asked), _read(causes, told)
     if known is None or counterfactual_graph(causes, known, list(known)) is None:
         raise ImpossibleEvidence(f"What is given in {question} can't happen.")
     while wanted is not None and (exchanged := _exchanged(causes, wanted, known)) is not None:
@@ -86,6 +89,11 @@ def identify_counterfactual(
     if numerator.is_zero:
         return CounterfactualEstimand(numerator)
     return CounterfactualEstimand(numerator, _identified(causes, known, question))
+
+
+def _with_potentials(event: EventLike) -> dict[Potential, State]:
+    """The event with names as potential responses to nothing."""
+    return {Potential(term) if isinstance(term, str) else term: state for term, state in event.items()}
 
 
 def _read(graph: CausalGraph, event: Event) -> dict[Potential, State] | None:

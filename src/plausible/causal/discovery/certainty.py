@@ -54,6 +54,13 @@ class CausalCertainty:
     hidden: bool
     selection: bool
 
+    def __str__(self) -> str:
+        place = {node: number for number, node in enumerate(self.graph.nodes)}
+        pairs = sorted(self.pairs, key=lambda pair: (place[pair[0]], place[pair[1]]))
+        paths = "; ".join(f"{cause} ~> {effect}" for cause, effect in pairs) or "none"
+        allowed = ["hidden variables"] * self.hidden + ["selection"] * self.selection
+        return f"causal paths that are sure with {' and '.join(allowed) or 'all variables observed'}: {paths}"
+
     def counterexample(self, cause: Node, effect: Node) -> HiddenStructure:
         """A structure of the class without a causal path from one node to another.
 
@@ -100,8 +107,8 @@ def causal_certainty(
     >>> sorted(causal_certainty(student, hidden=False).pairs)
     [('D', 'G'), ('D', 'J'), ('G', 'J'), ('I', 'G'), ('I', 'J')]
     >>> found = causal_certainty(student)
-    >>> sorted(found.pairs)
-    [('G', 'J')]
+    >>> print(found)
+    causal paths that are sure with hidden variables: G ~> J
     >>> found.counterexample("D", "G").graph
     DAG('G -> J; I -> G; I -> S; U_D_G -> G; U_D_G -> D')
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["MarkConfidence", "bootstrap_marks"]
 
 _MARKS = (Mark.TAIL, Mark.CIRCLE, Mark.ARROW)
+_MARK_NAMES = ("tail", "circle", "arrowhead")
 
 
 class _HasPAG(Protocol):
@@ -61,6 +63,18 @@ class MarkConfidence:
     def __post_init__(self) -> None:
         for array in (self.marks, self.causes, self.possible_causes):
             array.setflags(write=False)
+
+    def __str__(self) -> str:
+        lines = [f"{self.num_graphs} graphs; edges in at least half of them, each with its most frequent marks:"]
+        for a, b in combinations(self.names, 2):
+            if self.edge(a, b) >= 0.5:
+                lines.append(f"  {a}, {b}  {self.edge(a, b):.0%}: {self._end(a, b)}, {self._end(b, a)}")
+        return "\n".join(lines)
+
+    def _end(self, node: str, other: str) -> str:
+        shares = self.marks[self._place(node), self._place(other)]
+        best = int(shares.argmax())
+        return f"{_MARK_NAMES[best]} at {node} {shares[best]:.0%}"
 
     def edge(self, a: str, b: str) -> float:
         """The share of graphs with an edge between two nodes."""

@@ -8,6 +8,7 @@ from typing import Literal, NoReturn, TypeAlias
 
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs.ancestral import PAG
+from plausible.graphs.graph_input import GraphLike, read_as
 from plausible.graphs.mark_masks import MarkMasks, bits
 from plausible.graphs.nodes import Node, NodeIndex
 from plausible.graphs.pag_questions import active_steps, ancestry, pag_separated
@@ -30,7 +31,7 @@ class PAGEffect:
 
     Attributes
     ----------
-    treatment, outcome
+    outcome, treatment
         Two nodes.
     reading
         "none": it is P(outcome). "conditional": it is P(outcome | treatment). "open": this graph alone does not tell.
@@ -38,8 +39,8 @@ class PAGEffect:
         A path that may confound the two where it is open, else ().
     """
 
-    treatment: Node
     outcome: Node
+    treatment: Node
     reading: Reading
     path: tuple[Node, ...] = ()
 
@@ -53,7 +54,7 @@ class PAGEffect:
         return f"P({outcome} | do({treatment})) is open: {shown} may be more than the effect of {treatment}."
 
 
-def effect_in_pag(pag: PAG, treatment: Node, outcome: Node) -> PAGEffect:
+def effect_in_pag(graph: GraphLike[PAG], outcome: Node, treatment: Node) -> PAGEffect:
     """Whether all structures of the class give the effect as P(outcome) or as P(outcome | treatment).
 
     The latter holds if all possibly directed paths from the treatment to the outcome begin with visible edges `->`, and
@@ -63,9 +64,9 @@ def effect_in_pag(pag: PAG, treatment: Node, outcome: Node) -> PAGEffect:
 
     Parameters
     ----------
-    pag
-        The PAG of a class.
-    treatment, outcome
+    graph
+        The PAG of a class, something that has one, such as the result of `fci`, or arrow text.
+    outcome, treatment
         Two nodes.
 
     References
@@ -75,41 +76,43 @@ def effect_in_pag(pag: PAG, treatment: Node, outcome: Node) -> PAGEffect:
     Examples
     --------
     >>> pag = PAG("D o-> G; I o-> G; G -> J; I o-o S")
-    >>> effect_in_pag(pag, "G", "J").reading, effect_in_pag(pag, "J", "G").reading
+    >>> effect_in_pag(pag, outcome="J", treatment="G").reading, effect_in_pag(pag, outcome="G", treatment="J").reading
     ('conditional', 'none')
-    >>> print(effect_in_pag(pag, "I", "J"))
+    >>> print(effect_in_pag(pag, outcome="J", treatment="I"))
     P(J | do(I)) is open: I - G - J may be more than the effect of I.
     """
+    pag: PAG = read_as(graph, PAG)
     index = NodeIndex(pag.nodes)
     start, goal = index.position(treatment), index.position(outcome)
     if start == goal:
         raise InvalidArgument(f"Treatment and outcome are both {treatment!r}: an effect is one on another variable.")
     if ancestry(pag, treatment, outcome) == "impossible":
-        return PAGEffect(treatment, outcome, "none")
+        return PAGEffect(outcome, treatment, "none")
     masks = MarkMasks.of(pag)
     path = _invisible_path(masks, start, goal) or _open_path(masks, start, goal)
-    return PAGEffect(treatment, outcome, "open" if path else "conditional", index.names(path))
+    return PAGEffect(outcome, treatment, "open" if path else "conditional", index.names(path))
 
 
-def effect_is_conditional(pag: PAG, treatment: Node, outcome: Node) -> bool:
+def effect_is_conditional(graph: GraphLike[PAG], outcome: Node, treatment: Node) -> bool:
     """Whether P(outcome | do(treatment)) = P(outcome | treatment) in all structures of the class.
 
-    >>> effect_is_conditional(PAG("D o-> G; I o-> G; G -> J; I o-o S"), "G", "J")
+    >>> effect_is_conditional(PAG("D o-> G; I o-> G; G -> J; I o-o S"), outcome="J", treatment="G")
     True
     """
-    reading = effect_in_pag(pag, treatment, outcome).reading
+    pag: PAG = read_as(graph, PAG)
+    reading = effect_in_pag(pag, outcome, treatment).reading
     return pag_separated(pag, treatment, outcome) if reading == "none" else reading == "conditional"
 
 
-def refuse_query(pag: PAG, treatment: Node, outcome: Node) -> NoReturn:
+def refuse_query(graph: GraphLike[PAG], outcome: Node, treatment: Node) -> NoReturn:
     """Say why a PAG does not answer a causal query, what it does tell of it, and what to do.
 
-    >>> refuse_query(PAG("X o-> Y"), "X", "Y")
+    >>> refuse_query(PAG("X o-> Y"), outcome="Y", treatment="X")
     Traceback (most recent call last):
     ...
     plausible.errors.NotSupported: P(Y | do(X)) is open: X - Y may be more than the effect of X. A PAG stands for ...
     """
-    raise NotSupported(f"{effect_in_pag(pag, treatment, outcome)} {_ADVICE}")
+    raise NotSupported(f"{effect_in_pag(graph, outcome, treatment)} {_ADVICE}")
 
 
 def _invisible_path(masks: MarkMasks, start: int, goal: int) -> tuple[int, ...]:

@@ -22,10 +22,11 @@ from plausible.causal.estimation.identified import Identified
 from plausible.causal.estimation.instrument_method import InstrumentalVariable
 from plausible.causal.estimation.mediated_effects import read_levels
 from plausible.causal.estimation.method import EffectMethod, PreparedEstimate
+from plausible.causal.estimation.no_effect import NoEffect, may_cause
 from plausible.causal.estimation.plug_in import PlugIn
 from plausible.causal.estimation.positivity import PositivityReport
 from plausible.causal.estimation.rows import EffectTask
-from plausible.causal.estimation.scores import state_scores
+from plausible.causal.estimation.scores import scored_state, state_scores
 from plausible.causal.identification.algorithm import identify
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, NotIdentifiable, UnknownVariable, suggestion
@@ -94,6 +95,8 @@ class EffectEstimate:
         Y and X.
     levels
         x and x'.
+    event
+        The state of the outcome whose probability the mean is; `None` where it is the mean of numbers.
     method
         How it was estimated.
     variables
@@ -121,6 +124,7 @@ class EffectEstimate:
     outcome: str
     treatment: str
     levels: tuple[State, State]
+    event: State | None
     method: str
     variables: tuple[str, ...]
     means: tuple[float, float]
@@ -135,8 +139,10 @@ class EffectEstimate:
 
     def __str__(self) -> str:
         used = f", using {', '.join(self.variables)}" if self.variables else ""
+        change = " -> ".join(format_number(level) if type(level) is float else str(level) for level in self.levels)
+        measure = self.outcome if self.event is None else f"P({self.outcome}={self.event})"
         lines = [
-            f"Effect of {self.treatment}: {self.levels[0]} -> {self.levels[1]} on {self.outcome} ({self.method}{used})",
+            f"Effect of {self.treatment}: {change} on {measure} ({self.method}{used})",
             f"  difference {format_number(self.difference)}",
         ]
         if self.interval is not None:
@@ -193,9 +199,11 @@ def estimate_effect(
         `FrontDoor` ("front-door"), `InstrumentalVariable` ("instrument"). Where left out: doubly robust if a set to
         adjust for is there (standardisation for a continuous treatment), else by the front door, else by the estimand
         that `identify` finds ("identified"). An instrument is never taken unasked, as it assumes more than the graph
-        says: that the effect is linear and the same for all cases.
+        says: that the effect is linear and the same for all cases. What is no cause by the graph has no effect, and
+        needs no method.
     levels
-        x and x'; the two states of the treatment, or 0 and 1 for a continuous one, where left out.
+        x and x'; where left out the two states of the treatment, or for a continuous one its mean and one more, so that
+        the difference is that of one unit.
     event
         The state of a discrete outcome whose probability is the mean; see `state_scores`.
     bootstrap
@@ -229,6 +237,7 @@ def estimate_effect(
         outcome=outcome,
         treatment=treatment,
         levels=task.levels,
+        event=scored_state(task.outcome, event),
         method=chosen.name,
         variables=prepared.variables,
         means=(means.low, means.high),
@@ -274,7 +283,20 @@ def _task(
             raise UnknownVariable.named(name, table.variables, "the data")
     y, x = table.variables[outcome], table.variables[treatment]
     scores = None if y.is_continuous and event is None else state_scores(y, event)
+    if levels is None and x.is_continuous:
+        levels = _one_unit(table, treatment)
     return EffectTask(table, y, x, read_levels(x, levels), scores)
+
+
+def _one_unit(table: Table, treatment: str) -> tuple[State, State] | None:
+    """The mean of a continuous treatment, where data can tell most, and one more; `None` without any number."""
+    numbers = table.column(treatment)
+    there = ~np.isnan(numbers)
+    weights = None if table.weights is None else table.weights[there]
+    if not (there.any() if weights is None else weights.sum() > 0):
+        return None
+    mean = float(np.average(numbers[there], weights=weights))
+    return mean, mean + 1.0
 
 
 def _method(method: EffectMethod | MethodName | None, task: EffectTask, graph: AdjustableGraph) -> EffectMethod:
@@ -287,6 +309,8 @@ def _method(method: EffectMethod | MethodName | None, task: EffectTask, graph: A
             raise InvalidArgument(f"method= is a method, such as DoublyRobust(), or its name, not {method!r}.")
         return method
     y, x, allowed = task.outcome.name, task.treatment.name, observed_nodes(task, graph)
+    if not may_cause(graph, y, x):
+        return NoEffect()
     if adjustment_set(graph, y, x, allowed=allowed) is not None:
         return Standardization() if task.treatment.is_continuous else DoublyRobust()
     known = read_as(graph, DAG, CausalGraph, PDAG, MAG, PAG)
@@ -295,8 +319,10 @@ def _method(method: EffectMethod | MethodName | None, task: EffectTask, graph: A
     if isinstance(known, DAG | CausalGraph):
         _refuse_unidentified(task, known, allowed)
         return Identified()
-    raise InvalidArgument(
-        f"No columns of the data are a set to adjust for in all members of this {type(known).__name__}."
+    unclear = read_problem(graph, y, x).unclear
+    reason = "" if unclear is None else f": '{unclear}' leaves open whether a causal path begins there"
+    raise NotIdentifiable(
+        f"No columns of the data are a set to adjust for in all members of this {type(known).__name__}{reason}."
         f"{missing_columns(task, graph)}"
     )
 

@@ -83,7 +83,7 @@ class InstrumentalVariable:
         causes = read_causes(graph)
         outcome, treatment = task.outcome.name, task.treatment.name
         if self.instrument is None:
-            found = list(instruments(causes, outcome, treatment, allowed=observed_nodes(task, causes)))
+            found = instruments(causes, outcome, treatment, allowed=observed_nodes(task, causes))
             if not found:
                 raise InvalidArgument(
                     f"No column of the data is an instrument for the effect of {treatment!r} on {outcome!r}, with or "
@@ -95,7 +95,7 @@ class InstrumentalVariable:
         for name in (self.instrument, *given):
             if name not in task.table.variables:
                 raise UnknownVariable.named(name, task.table.variables, "the data")
-        check = check_instrument(causes, self.instrument, outcome, treatment, given)
+        check = check_instrument(causes, outcome, treatment, self.instrument, given)
         if not check.is_valid:
             raise InvalidArgument(str(check))
         return self.instrument, given

@@ -85,7 +85,8 @@ def mediated_effects(
 
     Edges that lead to a mediator first carry the value that the mediators respond to, the others the value that acts
     directly. With the treatment split in two, E[Y_{a, M_b}] is an ordinary query. Without latent causes this is right
-    wherever the effects can be told apart at all.
+    wherever the effects can be told apart at all. With them, or where one knows how noise acts: `natural_effects` of a
+    functional model.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from plausible.errors import InvalidArgument, NotSupported
 from plausible.models import BayesianNetwork
 from plausible.variables import State, Variable
 
-__all__ = ["expected_outcome", "state_scores"]
+__all__ = ["expected_outcome", "scored_state", "state_scores"]
 
 Floats = NDArray[np.float64]
 
@@ -50,6 +50,18 @@ def state_scores(variable: Variable, event: State | None = None) -> Floats:
         f"The outcome {variable.name!r} has {variable.num_states} states that are no numbers. Name the one whose "
         f"probability is asked for: event={variable.states[-1]!r}."
     )
+
+
+def scored_state(variable: Variable, event: State | None = None) -> State | None:
+    """The state whose probability the mean of these numbers is; `None` where the states are numbers themselves.
+
+    >>> scored_state(Variable("cured", ["no", "yes"])), scored_state(Variable("grade", [1, 2, 3]))
+    ('yes', None)
+    """
+    if event is not None or variable.is_continuous:
+        return event
+    is_number = all(isinstance(state, (bool, int, float)) for state in variable.states)
+    return None if is_number else variable.states[-1]
 
 
 def expected_outcome(

@@ -85,7 +85,7 @@ class FunctionalModel(Frozen):
         self._variables = {name: cpd.variable for name, cpd in self._functions.items()}
         for cpd in self._functions.values():
             _check_function(cpd)
-        self.graph = latent_projection(self.network.graph, names)
+        self.graph = latent_projection(self.network.graph, observed=names)
 
     # --- what is there ---
 

@@ -76,7 +76,7 @@ def read_question(
             raise InvalidArgument(
                 f"{effect} asks about {node!r}, which observed= leaves out: nothing is known of its distribution."
             )
-    return Question(latent_projection(causes, seen), effect)
+    return Question(latent_projection(causes, observed=seen), effect)
 
 
 def _refuse_class(graph: object) -> None:

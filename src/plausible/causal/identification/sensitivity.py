@@ -96,6 +96,14 @@ class EdgeSensitivity:
         """Whether it is not identifiable, and would be with any one edge less."""
         return not self.identifiable and not self.stubborn
 
+    def __str__(self) -> str:
+        if self.identifiable:
+            told = {"one more edge that makes it not so": self.breaking, "one more that does not": self.harmless}
+        else:
+            told = {"one less edge that makes it so": self.repairing, "one less that does not": self.stubborn}
+        lines = [f"  {what}: {', '.join(map(str, edges)) or 'none'}" for what, edges in told.items()]
+        return "\n".join([f"{self.effect} is {'' if self.identifiable else 'not '}identifiable", *lines])
+
 
 def edge_sensitivity(
     graph: GraphLike[DAG | CausalGraph],
@@ -121,6 +129,10 @@ def edge_sensitivity(
     True
     >>> edge_sensitivity("Z -> X -> Y; X <-> Y", "Y", "X").repairing
     (Edge.of('X', '->', 'Y'), Edge.of('X', '<->', 'Y'))
+    >>> print(edge_sensitivity("Z -> X -> Y; X <-> Y", "Y", "X"))
+    P(Y | do(X)) is not identifiable
+      one less edge that makes it so: X -> Y, X <-> Y
+      one less that does not: Z -> X
     """
     causes, effect = read_question(graph, outcome, treatment, given, observed)
     roles = effect.outcome, effect.treatment, effect.given

@@ -11,9 +11,10 @@ from typing import TypeAlias
 
 from plausible.causal.interventional.class_turns import Turn, after_turn, class_turns, is_valid_turn
 from plausible.causal.interventional.regimes import regimes
+from plausible.data.intervention_marks import are_targets
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
-from plausible.errors import InvalidArgument, NotSupported
+from plausible.errors import InvalidArgument, NotSupported, counted
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.graph_input import GraphLike, read_dag
 from plausible.graphs.interventional_classes import (
@@ -95,6 +96,11 @@ class InterventionalClass:
         """How many graphs the class has."""
         return interventional_class_size(self.graph)
 
+    def __str__(self) -> str:
+        experiments = counted(sum(map(bool, self.targets)), "experiment")
+        members = counted(self.size, "graph")
+        return f"{self.graph}\n{members}, score {self.score:.6g}, from {experiments}; stopped: {self.stopped}"
+
 
 Progress: TypeAlias = Callable[[InterventionalStep], object]
 
@@ -154,7 +160,12 @@ def gies(
     table = Table.read(data)
     if table.missing:
         name = next(iter(table.missing))
-        raise NotSupported(f"{name!r} is missing in {table.missing[name]} rows: a search over classes needs all cells.")
+        hint = ""
+        if are_targets(table.variables[name].states, table.variables):
+            hint = f" If the column names what was set in each row: Table.read(data, interventions={name!r})."
+        raise NotSupported(
+            f"{name!r} is missing in {table.missing[name]} rows: a search over classes needs all cells.{hint}"
+        )
     wanted = read_score(score or usual_score(table))
     if not wanted.is_score_equivalent:
         raise NotSupported(
@@ -192,6 +203,17 @@ def search_interventional_classes(
         For each experiment what was set together.
     knowledge, start, progress, time_limit
         See `gies`.
+
+    Examples
+    --------
+    The effect follows its cause in 100 rows, and does not where it is set itself:
+
+    >>> columns = {"cause": [0, 1] * 100, "effect": [0, 1] * 50 + [0, 0, 1, 1] * 25}
+    >>> table = Table.read(columns, interventions={row: "effect" for row in range(100, 200)})
+    >>> scores = read_score("bic").on(TableStatistics(table))
+    >>> print(search_interventional_classes(scores, [(), ("effect",)]))
+    cause -> effect
+    1 graph, score -145.884, from 1 experiment; stopped: local maximum
     """
     began = time.monotonic()
     check_seconds("time_limit", time_limit)

@@ -50,6 +50,13 @@ class BootstrappedBounds:
     uppers: Floats
     violations: Floats
 
+    def __str__(self) -> str:
+        num_samples = int((~np.isnan(self.lowers)).sum())
+        if not num_samples:
+            return f"{self.bounds}\nno sample has bounds"
+        low, high = self.interval()
+        return f"{self.bounds}\n95% interval of {num_samples} samples: {low:.6g} to {high:.6g}"
+
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """From a low quantile of the lower ends to a high one of the upper ends.
 

@@ -120,7 +120,7 @@ def _refuse_large(responses: Sequence[ResponseVariable], outside: Sequence[Varia
         f"The district {[response.variable.name for response in responses]} has {written_product(num_types)} "
         f"joint response types ({sizes}) for {written_product(num_outside)} assignments to its outside parents; at "
         f"most {MAX_TYPES} types and {MAX_CELLS} pairs fit. Assume that some types don't occur (Monotone, "
-        "NoDirectEffect), or leave variables out: latent_projection(graph, observed) gives bounds that are "
+        "NoDirectEffect), or leave variables out: latent_projection(graph, observed=...) gives bounds that are "
         "valid, if wider."
     )
 

@@ -149,7 +149,7 @@ def _refuse_many(choices: Sequence[Sequence[int]]) -> None:
         raise TooLarge(
             f"The event depends on the response types of variables that have, with their causes, "
             f"{written_product(sizes)} joint states in its worlds; at most {MAX_TERMS} can be listed. Give evidence "
-            "about some of them, or leave variables out with latent_projection(...)."
+            "about some of them, or leave variables out with latent_projection(graph, observed=...)."
         )
 
 

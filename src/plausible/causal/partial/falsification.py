@@ -42,6 +42,13 @@ class Falsification:
         """Whether no model of the graph shows what is observed."""
         return any(violation > ROUNDING for violation in (*self.violations.values(), self.missed_limits))
 
+    def __str__(self) -> str:
+        within = "" if self.confidence is None else f" within the {self.confidence:.0%} confidence region of the data"
+        if not self.is_contradicted:
+            return f"Not contradicted: the graph can show what is observed{within}."
+        far = [f"{', '.join(names)} by {far:.4g}" for names, far in self.violations.items() if far > ROUNDING]
+        return f"Contradicted: no model of the graph shows what is observed{within}; nearest: {'; '.join(far)}."
+
 
 def falsification(
     graph: GraphLike[DAG | CausalGraph],
@@ -76,6 +83,8 @@ def falsification(
     >>> found = falsification("A -> T -> O; T <-> O", trial)
     >>> found.is_contradicted, round(found.violations["T", "O"], 6)
     (True, 2.0)
+    >>> print(found)
+    Contradicted: no model of the graph shows what is observed; nearest: T, O by 2.
     """
     listed = read_assumptions(assumptions)
     systems = read_systems(graph, read_source(source), listed, Contradictions.PROJECT, confidence)

@@ -70,9 +70,9 @@ class NoncomplianceReport:
 
 def noncompliance_report(
     source: SourceLike,
-    assignment: str,
-    treatment: str,
     outcome: str,
+    treatment: str,
+    assignment: str,
     *,
     has_no_defiers: bool = False,
     confidence: float | None = None,
@@ -85,7 +85,7 @@ def noncompliance_report(
     ----------
     source
         The observed distribution, or data. Data that contradict the model are moved to the nearest that do not.
-    assignment, treatment, outcome
+    outcome, treatment, assignment
         The names of three binary variables.
     has_no_defiers
         Whether to assume that nobody takes the treatment just because it was not assigned.
@@ -100,7 +100,7 @@ def noncompliance_report(
     --------
     >>> import numpy as np
     >>> shares = [[[0.919, 0.081], [0.0, 0.0]], [[0.315, 0.073], [0.139, 0.473]]]
-    >>> print(noncompliance_report(Factor({"A": 2, "T": 2, "O": 2}, np.array(shares) / 2), "A", "T", "O"))
+    >>> print(noncompliance_report(Factor({"A": 2, "T": 2, "O": 2}, np.array(shares) / 2), "O", "T", "A"))
     encouragement effect   0.465
     noncompliance          0.388
     natural bounds on ACE  [0.392, 0.78]

@@ -42,7 +42,7 @@ class ObservedModel:
     @property
     def graph(self) -> CausalGraph:
         """The latent projection of the network's graph: `<->` where observed variables share a latent cause."""
-        return latent_projection(self.network.graph, self.observed)
+        return latent_projection(self.network.graph, observed=self.observed)
 
     def query(
         self,

@@ -102,8 +102,8 @@ def _classes(task: StructureTask) -> Found:
         name = next(iter(task.statistics.table.interventions))
         raise NotSupported(
             f"Rows in which {name!r} was set from outside tell graphs of one equivalence class apart, so that 'ges' "
-            "can't tell how good a class is. Take the method 'hill-climbing', 'orders' or 'a-star', which search "
-            "single graphs, or leave those rows out."
+            "can't tell how good a class is. causal.gies searches the classes that they leave; the methods "
+            "'hill-climbing', 'orders' and 'a-star' search single graphs."
         )
     found = search_classes(
         task.scores,
