@@ -12,7 +12,7 @@ import pytest
 from plausible.causal.discovery.fci import fci
 from plausible.causal.discovery.mark_confidence import bootstrap_marks
 from plausible.causal.discovery.possible_d_sep import possible_causes_of, possible_d_sep
-from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.errors import InvalidArgument, InvalidGraph, UnknownVariable
 from plausible.graphs.ancestral import PAG, mag_of
 from plausible.graphs.ancestral_class import pag_of
 from plausible.graphs.causal_graph import CausalGraph
@@ -256,6 +256,43 @@ def test_contradictory_tests_give_a_graph_that_no_order_of_columns_changes(varia
     assert num_conflicts > 0 or variant == "conservative"
 
 
+def has_member(found):
+    try:
+        found.member()
+    except InvalidGraph:
+        return False
+    return True
+
+
+def test_selection_that_was_not_allowed_for_is_a_conflict():
+    """Four pairs with a selected effect each: a cycle of circles without a chord stands for no class."""
+    oracle = MSeparationOracle(
+        "A -> S1 <- B; B -> S2 <- C; C -> S3 <- D; D -> S4 <- A", selection=["S1", "S2", "S3", "S4"]
+    )
+    found = fci(oracle)
+    assert found.graph == PAG("A o-o B o-o C o-o D o-o A")
+    assert [one.names for one in found.conflicts if one.kind == "undirected"] == [
+        ("A", "B"),
+        ("A", "D"),
+        ("B", "C"),
+        ("C", "D"),
+    ]
+    assert "tells of selection, feedback or unfaithfulness" in str(found.conflicts[-1])
+    assert not fci(oracle, selection=True).conflicts
+
+
+@pytest.mark.parametrize("selection", [False, True])
+def test_a_graph_without_members_has_a_conflict_that_says_so(selection):
+    """Contradictory tests: "no class" is among the conflicts if and only if the class has no member."""
+    counts = {True: 0, False: 0}
+    for seed in range(40):
+        found = fci(random_answers("ABCDEF", seed), selection=selection)
+        is_told = "no class" in [one.kind for one in found.conflicts]
+        assert is_told != has_member(found)
+        counts[is_told] += 1
+    assert min(counts.values()) > 3
+
+
 def test_degenerate_tables():
     """No variables, one, constants, and variables without anything to do with each other."""
     assert fci(FunctionTest("", lambda *_: 1.0)).graph == PAG("", nodes=())
@@ -281,6 +318,9 @@ def test_search_can_be_stopped_and_limited():
         fci(oracle, max_path_length=0)
     with pytest.raises(UnknownVariable):
         fci(oracle, knowledge=Knowledge(required=[("X2", "Z")]))
+    for rows in ({"A": ["x", None], "B": ["x", "y"]}, {"A": [0.5, None], "B": [0.1, 0.2]}):
+        with pytest.raises(InvalidArgument, match=r"'A' is missing in 1 of 2 rows.*dropna.*impute.*structural_em"):
+            fci(rows)
 
 
 def test_oracle_answers_are_those_of_the_dag_with_its_latent_nodes_summed_out():
@@ -313,6 +353,19 @@ def test_bootstrap_counts_marks_of_the_graphs_learned():
     assert len(found.to_frame()) == 4
     with pytest.raises(UnknownVariable):
         found.edge("A", "Z")
+
+
+def test_bootstrap_counts_causes_of_graphs_that_stand_for_a_class_only():
+    """A cycle of circles without a chord would make every node a certain cause of the opposite one."""
+    data = {name: ["x", "y"] * 10 for name in "ABCD"}
+    cycle, chain = PAG("A o-o B o-o C o-o D o-o A"), PAG("A o-> B; C o-> B; B -> D")
+    graphs = iter([cycle, chain, cycle, chain])
+    found = bootstrap_marks(data, lambda _: next(graphs), num_samples=4, num_threads=1)
+    assert (found.num_graphs, found.num_without_class) == (4, 2)
+    assert (found.cause("A", "C"), found.cause("B", "D"), found.edge("A", "B"), found.edge("B", "D")) == (0, 1, 1, 0.5)
+    none = bootstrap_marks(data, lambda _: cycle, num_samples=2)
+    assert none.num_without_class == 2
+    assert np.isnan(none.causes).all()
 
 
 def test_bootstrap_marks_do_not_depend_on_threads():

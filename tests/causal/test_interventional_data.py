@@ -55,6 +55,8 @@ def test_all_ways_of_naming_targets_mean_the_same():
     ways = [
         Table.read(columns, interventions=[None, "A", "A,B", ""]),
         Table.read(columns, interventions=[float("nan"), ["A"], ("B", "A"), []]),
+        Table.read(columns, interventions=["", "A,", "A, B;", " "]),
+        Table.read(columns, interventions={"A": [0, 1, 1, 0], "B": np.array([0.0, 0.0, 1.0, 0.0])}),
         Table.read(columns, interventions={1: "A", 2: {"A", "B"}}),
         Table.read(pd.DataFrame({**columns, "INT": [None, "A", "B; A", None]}), interventions="INT"),
         Table.read(Table.read(columns), interventions=np.array([None, "A", "A + B", None], dtype=object)),
@@ -91,7 +93,10 @@ def test_names_that_are_one_text_with_a_comma_stay_one_name():
         ([None, 1], InvalidArgument, "row 1 is 1"),
         ("INT", UnknownVariable, "'INT'"),
         (3, InvalidArgument, "interventions=3"),
-        ({"A": [0, 1]}, InvalidArgument, "True and False"),
+        ({"A": [0, 2]}, InvalidArgument, "'A' are a list of True and False, or 1 and 0, for 2 rows"),
+        ({"A": "ab"}, InvalidArgument, "'A' are a list of True and False"),
+        ({True: "A"}, InvalidArgument, "key True: give number of a row"),
+        ("A", InvalidArgument, "'A' takes that column for the targets.*the first is 0.*{'A': "),
         ({"X": [True, False]}, UnknownVariable, "'X'"),
     ],
 )

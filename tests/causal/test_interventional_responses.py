@@ -26,6 +26,7 @@ from plausible.errors import (
     TooLarge,
     UnknownVariable,
 )
+from plausible.graphs import DAG
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.variables import Variable, likelihood
 
@@ -183,11 +184,11 @@ def test_family_scores_equal_enumeration_and_add_up_to_the_evidence_of_a_graph()
     table = Table.read({"x": [x for x, _ in rows], "y": [y for _, y in rows]})
     functions = list(product((0, 1), repeat=2))
     allowed = [[n for n, f in enumerate(functions) if f[x] == y] for x, y in rows]
-    total, _ = enumerate_types(allowed, 4)
+    total, _ = enumerate_types(allowed, 4, alpha=0.5)
     scores = ResponseScores.on(table, num_particles=3000)
     assert scores.family("y", ["x"]) == pytest.approx(math.log(total), abs=0.03)
     assert scores.family("y", []) == pytest.approx(2 * math.lgamma(4) - math.lgamma(8), abs=1e-9)
-    whole = response_evidence("x -> y", table, num_particles=3000)
+    whole = response_evidence("x -> y", table, {("y",): [0.5] * 4}, num_particles=3000)
     assert whole.log_evidence == pytest.approx(scores.family("x", []) + scores.family("y", ["x"]), abs=0.05)
     assert scores.family("y", ["x"]) == scores.family("y", ["x"])
     tiny = ResponseScores.on(table, max_types=3)
@@ -206,6 +207,53 @@ def test_search_finds_a_graph_with_independent_responses_and_interventions_direc
     table = Table.read({"a": a, "b": b, "c": c}, interventions={"b": is_set})
     found = learn_functional_structure(table, method, Knowledge(max_parents=2))
     assert set(found.graph.edges) == {("a", "b"), ("b", "c")}
+
+
+def test_parents_with_one_state_change_no_score():
+    """Neither the estimate nor its random numbers, so that no search takes them for causes."""
+    rng = np.random.default_rng(2)
+    rows = {"k": ["only"] * 40, "x": rng.integers(0, 2, 40), "y": rng.integers(0, 3, 40)}
+    scores = ResponseScores.on(rows, num_particles=50)
+    assert scores.family("y", ["k", "x"]) == scores.family("y", ["x"])
+    assert scores.family("y", ["k"]) == scores.family("y", [])
+    assert not {"k"} & {node for edge in learn_functional_structure(rows).graph.edges for node in edge}
+
+
+def test_states_that_never_occur_in_a_parent_change_a_score_by_no_more_than_noise():
+    """The prior of a child is the same in each context, however many contexts there are: here one is never seen."""
+    y = np.random.default_rng(3).integers(0, 2, 60)
+    table = Table.read({"x": [0] * 60, "y": y}, [Variable("x", 2), Variable("y", 2)])
+    exact, found = (
+        response_evidence(graph, table, {("y",): counts}, num_particles=2000)
+        for graph, counts in ((DAG("", nodes=["x", "y"]), [1, 1]), ("x -> y", [0.5] * 4))
+    )
+    assert exact.standard_error == 0
+    assert abs(found.log_evidence - exact.log_evidence) < 4 * found.standard_error + 1e-9
+    scores = ResponseScores.on(table)
+    assert scores.family("y", ["x"]) <= scores.family("y", []) + 1e-9
+
+
+def test_standard_error_of_the_evidence_is_that_of_repeated_estimates():
+    rng = np.random.default_rng(0)
+    x, w = rng.integers(0, 2, (2, 100))
+    y = (x & w) ^ (rng.random(100) < 0.2)
+    rows = {"x": x, "w": w, "y": y.astype(int)}
+    found = [response_evidence("x -> y <- w", rows, num_particles=60, seed=seed) for seed in range(30)]
+    spread = np.std([one.log_evidence for one in found], ddof=1)
+    assert 0.5 < np.mean([one.standard_error for one in found]) / spread < 2
+
+
+def test_a_posterior_of_other_rows_or_another_graph_is_no_start():
+    rows = {"x": [0, 1, 1], "y": [0, 1, 0]}
+    posterior = learn_responses("x -> y", rows, num_draws=2)
+    for graph, other, match in (
+        ("y -> x", rows, "posterior of 'x -> y' over .*, not of 'y -> x'"),
+        ("x -> y", {"x": [0, 1, 1], "y": [0, 1, 1]}, "posterior of other rows"),
+        ("x -> y", {name: [*column, 1] for name, column in rows.items()}, "posterior of other rows"),
+        ("x -> y", {"x": ["a", "b", "b"], "y": [0, 1, 0]}, "posterior of 'x -> y' over"),
+    ):
+        with pytest.raises(InvalidArgument, match=match):
+            learn_responses(graph, other, num_draws=2, start=posterior)
 
 
 def test_evidence_tells_confounding_from_its_absence():

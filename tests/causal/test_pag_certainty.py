@@ -7,7 +7,7 @@ import pytest
 
 from plausible.causal.discovery.certainty import causal_certainty
 from plausible.causal.discovery.pag_effects import effect_in_pag, effect_is_conditional, refuse_query
-from plausible.errors import InvalidArgument, NotSupported
+from plausible.errors import InvalidArgument, InvalidGraph, NotSupported
 from plausible.graphs.ancestral import PAG
 from plausible.graphs.ancestral_class import pag_members, pag_of
 from plausible.graphs.causal_graph import CausalGraph
@@ -155,3 +155,13 @@ def test_student_effect_of_grade_is_conditional_and_others_are_refused_with_a_re
         refuse_query(pag, "S", "I")
     with pytest.raises(InvalidArgument, match="both 'G'"):
         effect_in_pag(pag, "G", "G")
+
+
+def test_a_graph_that_stands_for_no_class_makes_nothing_certain():
+    """A cycle of circles without a chord; with knowledge in its marks a graph still stands for some members."""
+    with pytest.raises(InvalidGraph, match=r"makes nothing certain.*selection, feedback or unfaithfulness"):
+        causal_certainty(PAG("A o-o B o-o C o-o D o-o A"))
+    with pytest.raises(InvalidGraph, match="makes nothing certain"):
+        causal_certainty("A -> E; A o-o B o-o C o-o D o-o A")
+    assert causal_certainty(PAG("A -> B")).pairs == {("A", "B")}
+    assert causal_certainty(PAG("B -> C; A o-o B; A o-o C")).pairs == {("B", "C")}

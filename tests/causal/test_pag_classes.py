@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,9 +19,10 @@ from causal_class_oracle import (
     of_graph,
     of_pag,
 )
-from plausible.errors import InvalidArgument, InvalidGraph
+from plausible.errors import InvalidArgument, InvalidGraph, UnknownVariable
 from plausible.graphs.ancestral import MAG, PAG
-from plausible.graphs.ancestral_class import is_member, pag_member, pag_members, pag_of
+from plausible.graphs.ancestral_class import is_member, pag_member, pag_members, pag_of, stands_for_class
+from plausible.graphs.class_paths import ancestral_member
 from plausible.graphs.dag import DAG
 from plausible.graphs.marks import Edge, Mark
 from plausible.graphs.pag_questions import (
@@ -29,6 +31,7 @@ from plausible.graphs.pag_questions import (
     is_visible,
     pag_separated,
     possible_ancestors,
+    possibly_directed_paths,
     visible_edges,
 )
 from plausible.graphs.random import erdos_renyi_dag
@@ -151,6 +154,78 @@ def test_graphs_that_are_no_class_have_no_member():
     assert pag_member(PAG("", nodes=["A"])) == MAG("", nodes=["A"])
     with pytest.raises(InvalidArgument, match="MAG is about observed nodes"):
         pag_of(MAG("A -> B"), latent="A")
+
+
+@pytest.mark.parametrize(
+    ("asked", "error", "match"),
+    [
+        (("D", "J", Mark.ARROW), InvalidArgument, "at 'D' on an edge to 'J', but there is no edge"),
+        (("D", "S", Mark.TAIL), InvalidArgument, "at 'D' on an edge to 'S', but there is no edge"),
+        (("D", "G", "arrow"), InvalidArgument, "asks for 'arrow' at 'D': a member has Mark.TAIL or Mark.ARROW"),
+        (("D", "G", Mark.CIRCLE), InvalidArgument, "Mark.CIRCLE"),
+        (("D", "Z", Mark.ARROW), UnknownVariable, "'Z'"),
+        (("D", "G"), InvalidArgument, r"such as \('A', 'B', Mark.TAIL\)"),
+    ],
+)
+def test_marks_that_can_not_be_placed_are_refused_by_name(asked, error, match):
+    with pytest.raises(error, match=match):
+        pag_member(PAG("D o-> G; I o-> G; G -> J; I o-o S"), having=[asked])
+
+
+def test_a_graph_stands_for_a_class_iff_it_is_the_pag_of_some_mag_exhaustively():
+    """All graphs of three nodes with marks of any kind against all classes of MAGs; narrowed, with some more marks."""
+    ends = [(left, right) for left in Mark for right in Mark]
+    classes = [graph_of(common_marks(members), PAG) for members in all_classes(3, lines=False).values()]
+    every_mag = [graph_of(member) for members in all_classes(3, lines=False).values() for member in members]
+    for marks in product([None, *ends], repeat=3):
+        edges = [Edge(a, b, *two) for (a, b), two in zip(combinations(range(3), 2), marks, strict=True) if two]
+        if any(edge.is_undirected for edge in edges):
+            continue
+        try:
+            graph = PAG(edges, nodes=range(3))
+        except InvalidGraph:
+            continue
+        assert stands_for_class(graph) == (graph in classes)
+        fits = any(_has_marks(mag, graph) and _has_marks(graph, pag_of(mag)) for mag in every_mag)
+        assert stands_for_class(graph, narrowed=True) == fits
+
+
+def _has_marks(graph, fewer):
+    """Whether a graph has the edges of another, and its marks but for circles."""
+    if {frozenset(edge.ends) for edge in graph.edges} != {frozenset(edge.ends) for edge in fewer.edges}:
+        return False
+    return all(
+        edge.mark_at(end) in (Mark.CIRCLE, graph.edges_between(*edge.ends)[0].mark_at(end))
+        for edge in fewer.edges
+        for end in edge.ends
+    )
+
+
+def test_questions_take_text_and_what_has_a_graph():
+    """As other doors do: arrow text, a PAG, and results that have one as their `.graph`."""
+    text = "D o-> G; I o-> G; G -> J; I o-o S"
+    for given in (text, PAG(text), SimpleNamespace(graph=PAG(text))):
+        assert definite_ancestors(given, "J") == {"G"}
+        assert possible_ancestors(given, "J") == {"D", "I", "G", "S"}
+        assert ancestry(given, "G", "J") == "certain"
+        assert is_visible(given, "G", "J")
+        assert [edge.ends for edge in visible_edges(given)] == [("G", "J")]
+        assert next(possibly_directed_paths(given, "D", "J")) == ("D", "G", "J")
+        assert pag_separated(given, "D", "S")
+        assert pag_member(given) == MAG("D -> G; I -> G; G -> J; I -> S")
+        assert is_member("D -> G <- I -> S; G -> J", given)
+        assert len(list(pag_members(given))) == 8
+        assert stands_for_class(given)
+
+
+def test_the_member_of_adjustment_is_that_of_the_class():
+    """Both directions of work on one class take one MAG."""
+    rng = np.random.default_rng(8)
+    for _ in range(20):
+        dag = erdos_renyi_dag(7, 0.35, seed=rng)
+        pag = pag_of(dag, latent=dag.nodes[:2])
+        member = ancestral_member(pag)
+        assert {str(edge) for edge in member.edges} == {str(edge) for edge in pag_member(pag).edges}
 
 
 def check_questions(pag, members, independent, *, lines):

@@ -22,19 +22,21 @@ Marks: TypeAlias = Mapping[str, NDArray[np.bool_]]
 _BETWEEN = re.compile(r"\s*[,;+]\s*")
 
 
-def read_interventions(given: Any, known: Mapping[str, object], num_rows: int) -> Marks:
+def read_interventions(given: Any, known: Mapping[str, object], num_rows: int, column: str | None = None) -> Marks:
     """The rows in which each variable was set from outside; variables that never were are left out.
 
     Parameters
     ----------
     given
-        Name -> for each row whether that variable was set; number of a row -> its targets; or a list with the targets
-        of each row. Targets are a name, several names, text with commas, semicolons or plus signs between names, or
-        nothing: `None`, NaN, or an empty text or list.
+        Name -> for each row whether that variable was set, as True and False or 1 and 0; number of a row -> its
+        targets; or a list with the targets of each row. Targets are a name, several names, text with commas, semicolons
+        or plus signs between names, or nothing: `None`, NaN, or an empty text or list.
     known
         The variables.
     num_rows
         How many rows there are.
+    column
+        The column of the data that these are, for messages.
 
     Examples
     --------
@@ -44,6 +46,12 @@ def read_interventions(given: Any, known: Mapping[str, object], num_rows: int) -
     array([False, False,  True])
     """
     if isinstance(given, Mapping):
+        for key in given:
+            if isinstance(key, (bool, np.bool_)):
+                raise InvalidArgument(
+                    f"interventions= has the key {key!r}: give number of a row -> its targets, or name of a variable "
+                    "-> True and False for each row."
+                )
         if not given or not all(isinstance(key, (int, np.integer)) for key in given):
             return _by_variable(given, known, num_rows)
         return _by_row(dict(given), known, num_rows)
@@ -52,6 +60,8 @@ def read_interventions(given: Any, known: Mapping[str, object], num_rows: int) -
             f"interventions={given!r}: give the targets of each row, or name -> True and False for each row."
         )
     listed = as_list(given)
+    if column is not None:
+        _refuse_plain_column(column, listed, known)
     if len(listed) != num_rows:
         raise InvalidArgument(f"There are {num_rows} rows, but interventions for {len(listed)}.")
     return _by_row(dict(enumerate(listed)), known, num_rows)
@@ -74,11 +84,13 @@ def _by_variable(masks: Mapping[str, Any], known: Mapping[str, object], num_rows
     for name, mask in masks.items():
         if name not in known:
             raise UnknownVariable.named(name, known, "the data, though interventions name it")
-        rows = np.array(mask)
-        if rows.dtype != np.bool_ or rows.shape != (num_rows,):
-            raise InvalidArgument(f"The interventions on {name!r} are a list of True and False for {num_rows} rows.")
-        if rows.any():
-            read[name] = rows
+        cells = as_list(mask) if isinstance(mask, Iterable) else []
+        if len(cells) != num_rows or not all(isinstance(cell, (bool, int, float)) and cell in (0, 1) for cell in cells):
+            raise InvalidArgument(
+                f"The interventions on {name!r} are a list of True and False, or 1 and 0, for {num_rows} rows."
+            )
+        if any(cells):
+            read[name] = np.array(cells, dtype=np.bool_)
     return MappingProxyType(read)
 
 
@@ -96,10 +108,10 @@ def _by_row(targets: Mapping[int, Any], known: Mapping[str, object], num_rows: i
 
 
 def _names(row: int, target: Any, known: Mapping[str, object]) -> list[str]:
-    if target is None or is_missing(target) or (isinstance(target, str) and not target.strip()):
+    if _is_nothing(target):
         return []
     if isinstance(target, str):
-        names = [target] if target in known else _BETWEEN.split(target.strip())
+        names = _split(target, known)
     elif isinstance(target, Iterable):
         names = list(target)
     else:
@@ -108,3 +120,23 @@ def _names(row: int, target: Any, known: Mapping[str, object]) -> list[str]:
         if name not in known:
             raise UnknownVariable.named(name, known, f"the data, though row {row} names it as a target")
     return names
+
+
+def _is_nothing(target: Any) -> bool:
+    return target is None or is_missing(target) or (isinstance(target, str) and not target.strip())
+
+
+def _split(target: str, known: Mapping[str, object]) -> list[str]:
+    """The names in a text, or the text itself where it is a name."""
+    return [target] if target in known else [name for name in _BETWEEN.split(target.strip()) if name]
+
+
+def _refuse_plain_column(column: str, cells: list[Any], known: Mapping[str, object]) -> None:
+    """Refuse a column without an empty cell and without the name of a variable: more often it is a variable itself."""
+    if not cells or any(_is_nothing(cell) or not known.keys().isdisjoint(_split(str(cell), known)) for cell in cells):
+        return
+    raise InvalidArgument(
+        f"interventions={column!r} takes that column for the targets of each row, but none of its cells names another "
+        f"column: the first is {cells[0]!r}. If {column!r} itself was set from outside, give interventions="
+        f"{{{column!r}: [...]}} with True or False for each row."
+    )

@@ -120,9 +120,10 @@ class Table:
         if isinstance(weights, str):
             _refuse_no_weights(weights, opened.names)
             weights = read_numbers(weights, used.pop(weights))
-        if isinstance(interventions, str):
-            _refuse_no_targets(interventions, opened.names)
-            interventions = used.pop(interventions)
+        targets_in = interventions if isinstance(interventions, str) else None
+        if targets_in is not None:
+            _refuse_no_targets(targets_in, opened.names)
+            interventions = used.pop(targets_in)
         _refuse_absent(given, used)
         encoded: dict[str, tuple[Variable, NDArray[Any]]] = {}
         for name, column in used.items():
@@ -136,7 +137,7 @@ class Table:
             MappingProxyType({name: variable for name, (variable, _) in encoded.items()}),
             *_stacked(encoded.values(), num_rows),
             _read_weights(weights, num_rows),
-            read_interventions({} if interventions is None else interventions, encoded, num_rows),
+            read_interventions({} if interventions is None else interventions, encoded, num_rows, targets_in),
         )
 
     @property
@@ -301,10 +302,11 @@ def _read_again(
         _refuse_no_weights(weights, table.variables)
         weights, name = read_numbers(weights, _decoded(table, weights)), weights
         table = table.select(other for other in table.variables if other != name)
-    if isinstance(interventions, str):
-        _refuse_no_targets(interventions, table.variables)
-        interventions, name = _decoded(table, interventions), interventions
-        table = table.select(other for other in table.variables if other != name)
+    targets_in = interventions if isinstance(interventions, str) else None
+    if targets_in is not None:
+        _refuse_no_targets(targets_in, table.variables)
+        interventions = _decoded(table, targets_in)
+        table = table.select(other for other in table.variables if other != targets_in)
     _refuse_absent(given, table.variables)
     changed = {name: variable for name, variable in given.items() if not _is_same(variable, table.variables[name])}
     if changed:
@@ -313,7 +315,7 @@ def _read_again(
     if weights is not None:
         table = table.weighted(weights)
     if interventions is not None:
-        marks = read_interventions(interventions, table.variables, table.num_rows)
+        marks = read_interventions(interventions, table.variables, table.num_rows, targets_in)
         table = replace(table, interventions=marks)
     return table
 

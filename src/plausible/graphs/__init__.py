@@ -1,7 +1,7 @@
 """Graphs: directed, undirected and mixed, and what follows from their structure alone."""
 
 from plausible.graphs.ancestral import MAG, PAG, mag_of
-from plausible.graphs.ancestral_class import is_member, pag_member, pag_members, pag_of
+from plausible.graphs.ancestral_class import is_member, pag_member, pag_members, pag_of, stands_for_class
 from plausible.graphs.causal_graph import CausalGraph, latent_projection
 from plausible.graphs.chordal import (
     chordless_cycle,
@@ -195,6 +195,7 @@ __all__ = [
     "random_polytree",
     "random_tree",
     "reversible_edges",
+    "stands_for_class",
     "tree_from_elimination",
     "triangulate",
     "uniform_dag",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import combinations
 from typing import final
 
@@ -11,6 +11,7 @@ from plausible.graphs.causal_graph import CausalGraph, read_causes
 from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike
 from plausible.graphs.m_separation import SeparationGraph
+from plausible.graphs.mark_masks import MarkMasks, bits
 from plausible.graphs.marked import MarkedGraph
 from plausible.graphs.marks import Edge, Mark
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
@@ -55,13 +56,12 @@ class MAG(SeparationGraph):
         self._allow_only("->", "<->", "-")
         self._allow_one_edge_per_pair()
         _check_ancestral(self)
-        for a, b in _inducing_pairs(self._incident, latent=set(), selected=set()):
-            left, right = self._index.names((a, b))
-            if not self.is_adjacent(left, right):
-                raise InvalidGraph(
-                    f"This graph is not maximal: {left!r} and {right!r} are not adjacent, yet an inducing path joins "
-                    "them, so no set separates them. Add the edge between them that agrees with their ancestry."
-                )
+        for pair in _missing_edges(MarkMasks.of(self)):
+            left, right = self._index.names(pair)
+            raise InvalidGraph(
+                f"This graph is not maximal: {left!r} and {right!r} are not adjacent, yet an inducing path joins "
+                "them, so no set separates them. Add the edge between them that agrees with their ancestry."
+            )
 
 
 @final
@@ -174,3 +174,32 @@ def _inducing_pairs(incident: Incidence, latent: set[int], selected: set[int]) -
             opened = ancestral[a] | ancestral[b] | of_selected
             if b in walk_reach(incident, [a], [node in opened for node in range(size)], is_latent):
                 yield a, b
+
+
+def _missing_edges(masks: MarkMasks) -> Iterator[tuple[int, int]]:
+    """The pairs of an ancestral graph that are not adjacent, yet joined by an inducing path.
+
+    Its inner nodes are colliders and ancestors of an end; one that both ends point into is no ancestor of either, so
+    that edges `<->` join two or more of them.
+    """
+    siblings = [masks.arrow[node] & masks.arrow_from[node] for node in range(len(masks))]
+    inner = sum(1 << node for node, row in enumerate(siblings) if row)
+    ends = [node for node in range(len(masks)) if masks.arrow_from[node] & inner]
+    above = {node: _reach(1 << node, masks.parents, -1) for node in ends}
+    for a, b in combinations(ends, 2):
+        opened = (above[a] | above[b]) & inner
+        first, last = masks.arrow_from[a] & opened, masks.arrow_from[b] & opened
+        if first and last and not masks.adjacent[a] >> b & 1 and _reach(first, siblings.__getitem__, opened) & last:
+            yield a, b
+
+
+def _reach(found: int, step: Callable[[int], int], within: int) -> int:
+    """Some nodes, and those that steps lead to from them within a set, as bit sets."""
+    frontier = found
+    while frontier:
+        reached = 0
+        for node in bits(frontier):
+            reached |= step(node)
+        frontier = reached & within & ~found
+        found |= frontier
+    return found

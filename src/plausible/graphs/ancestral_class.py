@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 from plausible.errors import InvalidArgument, InvalidGraph
@@ -13,11 +13,14 @@ from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike, read_as
 from plausible.graphs.mark_masks import MarkMasks, bits
 from plausible.graphs.marks import Mark
-from plausible.graphs.nodes import Node, Nodes
+from plausible.graphs.nodes import Node, NodeIndex, Nodes
 from plausible.graphs.pag_rules import DiscriminatingPath, MarkRules
 from plausible.graphs.pdag import PDAG
 
-__all__ = ["is_member", "pag_member", "pag_members", "pag_of"]
+__all__ = ["directed_ends", "is_member", "pag_member", "pag_members", "pag_of", "stands_for_class"]
+
+#: So many completions are tried before a graph with knowledge in its marks counts as one without a member.
+_MAX_TRIES = 100
 
 
 def pag_of(graph: GraphLike[DAG | CausalGraph | MAG], *, latent: Nodes = (), selection: Nodes = ()) -> PAG:
@@ -87,7 +90,7 @@ def _rules(masks: MarkMasks, member: MarkMasks) -> MarkRules:
     return MarkRules(masks, is_collider, selection=any(_lines(member)))
 
 
-def pag_member(pag: PAG, having: Iterable[tuple[Node, Node, Mark]] = ()) -> MAG:
+def pag_member(pag: GraphLike[PAG], having: Iterable[tuple[Node, Node, Mark]] = ()) -> MAG:
     """One MAG of the class, with as few arrowheads as there can be.
 
     `o->` and `-o` become `->`, and the edges `o-o`, which form a chordal graph, are directed without a new unshielded
@@ -97,9 +100,9 @@ def pag_member(pag: PAG, having: Iterable[tuple[Node, Node, Mark]] = ()) -> MAG:
     Parameters
     ----------
     pag
-        The PAG of a class.
+        The PAG of a class, a result that has one, or arrow text.
     having
-        Marks (node, other end, mark) that the member must have.
+        Marks (node, other end, mark) that the member must have: each at a node on its edge to another.
 
     Raises
     ------
@@ -117,62 +120,145 @@ def pag_member(pag: PAG, having: Iterable[tuple[Node, Node, Mark]] = ()) -> MAG:
     >>> pag_member(PAG("D o-> G; I o-> G; G -> J; I o-o S"), having=[("D", "G", Mark.ARROW), ("I", "S", Mark.ARROW)])
     MAG('D <-> G; I -> G; G -> J; S -> I')
     """
-    masks = MarkMasks.of(pag)
-    member = _augmented(masks, pag)
-    if member is None or not is_member(member, pag):
+    known: PAG = read_as(pag, PAG)
+    masks = MarkMasks.of(known)
+    member = _augmented(masks, known)
+    if member is None or not is_member(member, known):
         raise InvalidGraph(
             "No MAG has exactly these marks in all members of its class, so this graph stands for no class. One "
             "learned from few rows can have marks that contradict each other: see its conflicts, and try another "
             "alpha= or variant='conservative'."
         )
-    wanted = list(having)
+    wanted = list(_read_marks(known, having))
     if not wanted:
         return member
-    places = {node: place for place, node in enumerate(pag.nodes)}
     for node, other, mark in wanted:
-        masks.want(places[node], places[other], mark)
+        masks.want(node, other, mark)
     masks.settle()
-    found = _nearest_completion(masks, member, pag, [places[node] for node, _, _ in wanted])
+    true = MarkMasks.of(member)
+    found = _first_completion(
+        masks,
+        known,
+        [node for node, _, _ in wanted],
+        close=lambda work: _rules(work, true).close(),
+        accepts=lambda mag: is_member(mag, known),
+    )
     if found is None:
-        shown = ", ".join(f"{mark.name.lower()} at {node!r} towards {other!r}" for node, other, mark in wanted)
+        shown = ", ".join(
+            f"{mark.name.lower()} at {known.nodes[node]!r} towards {known.nodes[other]!r}"
+            for node, other, mark in wanted
+        )
         raise InvalidGraph(f"No member of the class without further edges '-' has all these marks: {shown}.")
     return found
 
 
+def _read_marks(pag: PAG, having: Iterable[tuple[Node, Node, Mark]]) -> Iterator[tuple[int, int, Mark]]:
+    """The marks that are asked for, with positions for nodes."""
+    index = NodeIndex(pag.nodes)
+    for asked in having:
+        if not isinstance(asked, tuple) or len(asked) != 3:
+            raise InvalidArgument(f"having= lists marks such as ('A', 'B', Mark.TAIL), for a tail at A, not {asked!r}.")
+        node, other, mark = asked
+        a, b = index.position(node), index.position(other)
+        if mark not in (Mark.TAIL, Mark.ARROW):
+            raise InvalidArgument(f"having= asks for {mark!r} at {node!r}: a member has Mark.TAIL or Mark.ARROW there.")
+        if not pag.is_adjacent(node, other):
+            raise InvalidArgument(f"having= asks for a mark at {node!r} on an edge to {other!r}, but there is no edge.")
+        yield a, b, mark
+
+
+def stands_for_class(pag: GraphLike[PAG], *, narrowed: bool = False) -> bool:
+    """Whether some MAG has exactly these marks in all members of its class.
+
+    The checks of a PAG itself look at marks one by one; a cycle of `o-o` without chord passes them, though without
+    selection no MAG has it. O(n² × edges) at worst; with `narrowed` at most 100 times that.
+
+    Parameters
+    ----------
+    pag
+        A graph that may be the PAG of a class.
+    narrowed
+        Whether knowledge may have made more marks than the class has: then it is enough that some of its members have
+        them. Members are looked for, and not all where there are many.
+
+    Examples
+    --------
+    >>> stands_for_class("A o-> B; C o-> B"), stands_for_class("A o-o B o-o C o-o D o-o A")
+    (True, False)
+    >>> stands_for_class("A -> B"), stands_for_class("A -> B", narrowed=True)
+    (False, True)
+    """
+    known: PAG = read_as(pag, PAG)
+    masks = MarkMasks.of(known)
+    if not narrowed:
+        member = _augmented(masks, known)
+        return member is not None and is_member(member, known)
+
+    def rules(work: MarkMasks) -> MarkRules:
+        return MarkRules(work, lambda _: None, selection=any(_lines(masks)))
+
+    if any(rules(masks).circle_cycles()):
+        return False
+    found = _first_completion(
+        masks.copy(),
+        known,
+        (),
+        close=lambda work: rules(work).close(),
+        accepts=lambda mag: _is_narrower(masks, _class_marks(mag)),
+        max_tries=_MAX_TRIES,
+    )
+    return found is not None
+
+
+def _is_narrower(masks: MarkMasks, of_class: MarkMasks) -> bool:
+    """Whether all marks of a class are there."""
+    return all(
+        not (of_class.arrow[node] & ~masks.arrow[node] or of_class.tail[node] & ~masks.tail[node])
+        for node in range(len(masks))
+    )
+
+
 def _augmented(masks: MarkMasks, pag: PAG) -> MAG | None:
-    """The graph with `->` for `o->` and `-o`, and `o-o` directed; `None` if that is no MAG."""
-    circles = [(a, b) for a in range(len(masks)) for b in bits(masks.circle(a) & masks.circle_from(a)) if a < b]
-    lines = PDAG([(a, "-", b) for a, b in circles], nodes=range(len(masks)))
-    full = masks.copy()
+    """The graph with its open ends directed; `None` if that is no MAG."""
     try:
-        directed = consistent_extension(lines)
-        for a, b in directed.edges:
-            _direct(full, int(str(a)), int(str(b)))
-        for node in range(len(masks)):
-            for other in bits(masks.circle(node) & masks.arrow_from[node]):
-                full.put(node, other, Mark.TAIL)
-            for other in bits(masks.circle(node) & masks.tail_from[node]):
-                full.put(node, other, Mark.ARROW)
-        return MAG(full.edges(pag.nodes), nodes=pag.nodes)
+        return MAG(directed_ends(masks).edges(pag.nodes), nodes=pag.nodes)
     except InvalidGraph:
         return None
 
 
-def _direct(masks: MarkMasks, tail: int, head: int) -> None:
-    masks.put(tail, head, Mark.TAIL)
-    masks.put(head, tail, Mark.ARROW)
+def directed_ends(masks: MarkMasks) -> MarkMasks:
+    """The marks with `->` for `o->` and `-o`, and `o-o` directed without an unshielded collider among them.
+
+    In the PAG of a class this makes a member (Zhang 2008, On the completeness of orientation rules, theorem 2). Where
+    the edges `o-o` do not form a chordal graph they can't be directed: `InvalidGraph`.
+    """
+    circles = [(a, b) for a in range(len(masks)) for b in bits(masks.circle(a) & masks.circle_from(a)) if a < b]
+    lines = PDAG([(a, "-", b) for a, b in circles], nodes=range(len(masks)))
+    full = masks.copy()
+    for tail, head in consistent_extension(lines).edges:
+        a, b = int(str(tail)), int(str(head))
+        full.put(a, b, Mark.TAIL)
+        full.put(b, a, Mark.ARROW)
+    for node in range(len(masks)):
+        for other in bits(masks.circle(node) & masks.arrow_from[node]):
+            full.put(node, other, Mark.TAIL)
+        for other in bits(masks.circle(node) & masks.tail_from[node]):
+            full.put(node, other, Mark.ARROW)
+    return full
 
 
-def is_member(mag: MAG, pag: PAG) -> bool:
+def is_member(mag: GraphLike[MAG], pag: GraphLike[PAG]) -> bool:
     """Whether the PAG is that of the class of a MAG.
 
     >>> is_member(MAG("A <-> B"), PAG("A o-o B")), is_member(MAG("A -> B <- C"), PAG("A o-o B o-o C"))
     (True, False)
     """
-    return pag_of(mag) == pag
+    member: MAG = read_as(mag, MAG)
+    known: PAG = read_as(pag, PAG)
+    return pag_of(member) == known
 
 
-def pag_members(pag: PAG, limit: int | None = None, *, selection: bool = False) -> Iterator[MAG]:
+def pag_members(pag: GraphLike[PAG], limit: int | None = None, *, selection: bool = False) -> Iterator[MAG]:
     """The MAGs of the class, each once.
 
     Circles become tails and arrowheads one by one, each followed by what the rules make of it; a try that leads to a
@@ -181,7 +267,7 @@ def pag_members(pag: PAG, limit: int | None = None, *, selection: bool = False) 
     Parameters
     ----------
     pag
-        The PAG of a class.
+        The PAG of a class, a result that has one, or arrow text.
     limit
         At most so many; `None` for all.
     selection
@@ -192,7 +278,8 @@ def pag_members(pag: PAG, limit: int | None = None, *, selection: bool = False) 
     >>> [str(member) for member in pag_members(PAG("A o-o B"))]
     ['A -> B', 'B -> A', 'A <-> B']
     """
-    yield from islice(_completions(MarkMasks.of(pag), pag_member(pag), pag, selection), limit)
+    known: PAG = read_as(pag, PAG)
+    yield from islice(_completions(MarkMasks.of(known), pag_member(known), known, selection), limit)
 
 
 def _completions(masks: MarkMasks, member: MAG, pag: PAG, selection: bool) -> Iterator[MAG]:
@@ -211,19 +298,28 @@ def _completions(masks: MarkMasks, member: MAG, pag: PAG, selection: bool) -> It
             yield found
 
 
-def _nearest_completion(masks: MarkMasks, member: MAG, pag: PAG, nodes: Sequence[int]) -> MAG | None:
-    """A member with the marks that there are: circles next to some nodes are tried until the others need no trying."""
-    true, waiting = MarkMasks.of(member), [masks]
+def _first_completion(
+    masks: MarkMasks,
+    pag: PAG,
+    nodes: Sequence[int],
+    *,
+    close: Callable[[MarkMasks], None],
+    accepts: Callable[[MAG], bool],
+    max_tries: int | None = None,
+) -> MAG | None:
+    """A MAG with the marks that there are: circles next to some nodes are tried until the others need no trying."""
+    waiting, num_tries = [masks], 0
     fixed_lines = {(a, b) for a, row in enumerate(_lines(MarkMasks.of(pag))) for b in bits(row)}
     around = [*nodes, *(b for a in nodes for b in bits(masks.adjacent[a]))]
     order = list(dict.fromkeys([*around, *range(len(masks))]))
-    while waiting:
+    while waiting and num_tries != max_tries:
+        num_tries += 1
         work = waiting.pop()
-        _rules(work, true).close()
+        close(work)
         if work.conflicts or not _is_consistent(work, pag, fixed_lines, selection=False):
             continue
         found = _augmented(work, pag)
-        if found is not None and is_member(found, pag):
+        if found is not None and accepts(found):
             return found
         end = next(((a, b) for a in order for b in bits(work.circle(a))), None)
         if end is not None:

@@ -7,10 +7,11 @@ from collections.abc import Set as AbstractSet
 
 from plausible.errors import NotSupported
 from plausible.graphs.ancestral import MAG, PAG
+from plausible.graphs.ancestral_class import directed_ends
 from plausible.graphs.causal_graph import CausalGraph
-from plausible.graphs.consistent_extension import consistent_extension
+from plausible.graphs.mark_masks import MarkMasks
 from plausible.graphs.marked import MarkedGraph
-from plausible.graphs.marks import Edge, Mark
+from plausible.graphs.marks import Mark
 from plausible.graphs.nodes import Node
 from plausible.graphs.pdag import PDAG
 
@@ -20,9 +21,10 @@ __all__ = ["ancestral_member", "possible_causes", "possible_effects"]
 def possible_effects(graph: PDAG | MAG | PAG, starts: Iterable[Node], blocked: AbstractSet[Node]) -> frozenset[Node]:
     """The starts and what possibly directed paths lead to from them, along no blocked node.
 
-    Such a path has no arrowhead towards its beginning. In a PDAG that is closed under Meek's rules it also has no two
-    neighbours of a node on it adjacent: only then no edge outside of the path can contradict it (Perkovic, Kalisch &
-    Maathuis 2017, lemma 3.6). Linear in the edges; in a PDAG times the degree.
+    Such a path has no arrowhead towards its beginning, and no tail towards its end (`-` and `-o` tell of selection). In
+    a PDAG, where `-` is an open direction, that is closed under Meek's rules it also has no two neighbours of a node on
+    it adjacent: only then no edge outside of the path can contradict it (Perkovic, Kalisch & Maathuis 2017, lemma 3.6).
+    Linear in the edges; in a PDAG times the degree.
 
     Examples
     --------
@@ -55,7 +57,8 @@ def _reach(
     while frontier:
         before, node = frontier.pop()
         for other, here, there in incident[node]:
-            if other in closed or (here if forwards else there) is Mark.ARROW:
+            near, far = (here, there) if forwards else (there, here)
+            if other in closed or near is Mark.ARROW or (nearby is None and far is Mark.TAIL):
                 continue
             if nearby and before >= 0 and (other == before or other in nearby[before]):
                 continue
@@ -70,24 +73,14 @@ def _reach(
 def ancestral_member(graph: MAG | PAG) -> CausalGraph:
     """One MAG of the class: `o->` as `->`, and the edges `o-o` directed without a new collider.
 
-    References
-    ----------
-    Zhang (2008), On the completeness of orientation rules for causal discovery in the presence of latent confounders
-    and selection bias, Artificial Intelligence 172, theorem 2.
+    Whether the graph stands for a class is not checked, so that one with marks from knowledge will do.
 
     Examples
     --------
     >>> ancestral_member(PAG("A o-o B o-o C"))
     CausalGraph('A -> B; B -> C')
     """
-    circles = [edge for edge in graph.edges if edge.left_mark is edge.right_mark is Mark.CIRCLE]
-    directed = consistent_extension(PDAG([(edge.left, "-", edge.right) for edge in circles], nodes=graph.nodes))
-    edges = [Edge.of(a, "->", b) for a, b in directed.edges]
     for edge in graph.edges:
-        if Mark.ARROW not in (edge.left_mark, edge.right_mark) and edge not in circles:
+        if Mark.ARROW not in (edge.left_mark, edge.right_mark) and Mark.TAIL in (edge.left_mark, edge.right_mark):
             raise NotSupported(f"'{edge}' tells of selection: no effect in the selected can be told from this graph.")
-        if edge.is_bidirected:
-            edges.append(edge)
-        elif edge not in circles:
-            edges.append(Edge.of(edge.left, "->", edge.right))
-    return CausalGraph(edges, nodes=graph.nodes)
+    return CausalGraph(directed_ends(MarkMasks.of(graph)).edges(graph.nodes), nodes=graph.nodes)

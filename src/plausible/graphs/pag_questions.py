@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
 from plausible.graphs.ancestral import MAG, PAG
+from plausible.graphs.class_paths import possible_causes
+from plausible.graphs.graph_input import GraphLike, read_as
 from plausible.graphs.mark_masks import MarkMasks, bits
 from plausible.graphs.marks import Edge
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
@@ -27,7 +29,13 @@ __all__ = [
 Ancestry: TypeAlias = Literal["certain", "possible", "impossible"]
 
 
-def definite_ancestors(pag: PAG, nodes: Nodes) -> frozenset[Node]:
+def _read(pag: GraphLike[PAG]) -> tuple[MarkMasks, NodeIndex]:
+    """The marks of a PAG that this is, has or writes, and the positions of its nodes."""
+    known: PAG = read_as(pag, PAG)
+    return MarkMasks.of(known), NodeIndex(known.nodes)
+
+
+def definite_ancestors(pag: GraphLike[PAG], nodes: Nodes) -> frozenset[Node]:
     """The nodes that are ancestors of one of `nodes` in every member of the class.
 
     From such a node edges `->` lead to one of `nodes`, or two uncovered possibly directed paths lead to them or to
@@ -38,7 +46,7 @@ def definite_ancestors(pag: PAG, nodes: Nodes) -> frozenset[Node]:
     Parameters
     ----------
     pag
-        The PAG of a class.
+        The PAG of a class, a result that has one, or arrow text.
     nodes
         A node, or several.
 
@@ -52,9 +60,9 @@ def definite_ancestors(pag: PAG, nodes: Nodes) -> frozenset[Node]:
     >>> sorted(definite_ancestors(PAG("D o-> G; I o-> G; G -> J; I o-o S"), "J"))
     ['G']
     """
-    masks, index = MarkMasks.of(pag), NodeIndex(pag.nodes)
+    masks, index = _read(pag)
     goals = sum(1 << place for place in index.select(nodes))
-    certain = goals | _reached(goals, masks.parents)
+    certain = goals | _above(masks, goals)
     found = {place for place in range(len(masks)) if certain >> place & 1 or _has_two_paths(masks, place, certain)}
     return frozenset(index.names(found)) - frozenset(index.names(index.select(nodes)))
 
@@ -67,31 +75,31 @@ def _has_two_paths(masks: MarkMasks, a: int, goals: int) -> bool:
     return has_two_ways(a, goals, reach, beyond)
 
 
-def possible_ancestors(pag: PAG, nodes: Nodes) -> frozenset[Node]:
+def possible_ancestors(pag: GraphLike[PAG], nodes: Nodes) -> frozenset[Node]:
     """The nodes that are ancestors of one of `nodes` in some member: those with a possibly directed path. Linear.
 
     >>> sorted(possible_ancestors(PAG("D o-> G; I o-> G; G -> J; I o-o S"), "J"))
     ['D', 'G', 'I', 'S']
     """
-    masks, index = MarkMasks.of(pag), NodeIndex(pag.nodes)
-    goals = sum(1 << place for place in index.select(nodes))
-    found = _reached(goals, lambda node: masks.adjacent[node] & ~masks.tail[node] & ~masks.arrow_from[node])
-    return frozenset(index.names(bits(found & ~goals)))
+    known: PAG = read_as(pag, PAG)
+    index = NodeIndex(known.nodes)
+    goals = index.names(index.select(nodes))
+    return possible_causes(known, goals, frozenset()) - frozenset(goals)
 
 
-def _reached(starts: int, step: Callable[[int], int]) -> int:
-    """The nodes that one or more steps lead to."""
-    found, frontier = 0, starts
+def _above(masks: MarkMasks, nodes: int) -> int:
+    """The nodes with edges `->` that lead to some nodes."""
+    found, frontier = 0, nodes
     while frontier:
         reached = 0
         for node in bits(frontier):
-            reached |= step(node)
+            reached |= masks.parents(node)
         frontier = reached & ~found
         found |= frontier
     return found
 
 
-def ancestry(pag: PAG, ancestor: Node, descendant: Node) -> Ancestry:
+def ancestry(pag: GraphLike[PAG], ancestor: Node, descendant: Node) -> Ancestry:
     """Whether a node is an ancestor of another in all members, in some, or in none.
 
     >>> pag = PAG("X o-> Y")
@@ -103,7 +111,7 @@ def ancestry(pag: PAG, ancestor: Node, descendant: Node) -> Ancestry:
     return "possible" if ancestor in possible_ancestors(pag, descendant) else "impossible"
 
 
-def is_visible(pag: PAG | MAG, cause: Node, effect: Node) -> bool:
+def is_visible(pag: GraphLike[PAG | MAG], cause: Node, effect: Node) -> bool:
     """Whether `cause -> effect` is there and no latent common cause of the two can be.
 
     Some node that is not adjacent to the effect then points into the cause, or begins a path into the cause whose
@@ -126,28 +134,32 @@ def is_visible(pag: PAG | MAG, cause: Node, effect: Node) -> bool:
     >>> is_visible(pag, "G", "J"), is_visible(pag, "D", "G")
     (True, False)
     """
-    if not pag.has_edge(cause, effect):
+    graph: PAG | MAG = read_as(pag, PAG, MAG)
+    if not graph.has_edge(cause, effect):
         return False
-    index = NodeIndex(pag.nodes)
-    return collider_path_start(MarkMasks.of(pag), index.position(cause), index.position(effect)) is not None
+    index = NodeIndex(graph.nodes)
+    return collider_path_start(MarkMasks.of(graph), index.position(cause), index.position(effect)) is not None
 
 
-def visible_edges(pag: PAG) -> tuple[Edge, ...]:
+def visible_edges(pag: GraphLike[PAG]) -> tuple[Edge, ...]:
     """The edges `->` that hide no latent common cause.
 
     >>> visible_edges(PAG("A o-> B; C o-> B; B -> D"))
     (Edge.of('B', '->', 'D'),)
     """
-    masks = MarkMasks.of(pag)
-    places = {node: place for place, node in enumerate(pag.nodes)}
+    known: PAG = read_as(pag, PAG)
+    masks, index = _read(known)
     return tuple(
         edge
-        for edge in pag.edges
-        if edge.is_directed and collider_path_start(masks, places[edge.left], places[edge.right]) is not None
+        for edge in known.edges
+        if edge.is_directed
+        and collider_path_start(masks, index.position(edge.left), index.position(edge.right)) is not None
     )
 
 
-def possibly_directed_paths(pag: PAG, source: Node, target: Node, limit: int = 100) -> Iterator[tuple[Node, ...]]:
+def possibly_directed_paths(
+    pag: GraphLike[PAG], source: Node, target: Node, limit: int = 100
+) -> Iterator[tuple[Node, ...]]:
     """The paths from a node to another without an arrowhead towards the source or a tail towards the target.
 
     Each is directed in some member if it is uncovered. Shortest first are not promised; only nodes from which the
@@ -156,7 +168,7 @@ def possibly_directed_paths(pag: PAG, source: Node, target: Node, limit: int = 1
     Parameters
     ----------
     pag
-        The PAG of a class.
+        The PAG of a class, a result that has one, or arrow text.
     source, target
         Two nodes.
     limit
@@ -167,7 +179,7 @@ def possibly_directed_paths(pag: PAG, source: Node, target: Node, limit: int = 1
     >>> list(possibly_directed_paths(PAG("A o-o B o-o C; A o-> C"), "A", "C"))
     [('A', 'C'), ('A', 'B', 'C')]
     """
-    masks, index = MarkMasks.of(pag), NodeIndex(pag.nodes)
+    masks, index = _read(pag)
     goal = index.position(target)
     useful = frozenset(index.positions[node] for node in possible_ancestors(pag, target)) | {goal}
     stack: list[tuple[int, ...]] = [(index.position(source),)]
@@ -181,7 +193,7 @@ def possibly_directed_paths(pag: PAG, source: Node, target: Node, limit: int = 1
         stack += [(*path, node) for node in sorted(onward, key=lambda node: (node != goal, node), reverse=True)]
 
 
-def pag_separated(pag: PAG, x: Nodes, y: Nodes, given: Nodes = ()) -> bool:
+def pag_separated(pag: GraphLike[PAG], x: Nodes, y: Nodes, given: Nodes = ()) -> bool:
     """Whether `x` and `y` are m-separated given others, in all members: they agree on that.
 
     So they are if no path is active on which it is clear of every inner node whether it is a collider: two arrowheads,
@@ -190,7 +202,7 @@ def pag_separated(pag: PAG, x: Nodes, y: Nodes, given: Nodes = ()) -> bool:
     Parameters
     ----------
     pag
-        The PAG of a class.
+        The PAG of a class, a result that has one, or arrow text.
     x, y
         A node or several each. Nodes that are also given are ignored.
     given
@@ -206,7 +218,7 @@ def pag_separated(pag: PAG, x: Nodes, y: Nodes, given: Nodes = ()) -> bool:
     >>> pag_separated(pag, "D", "S"), pag_separated(pag, "D", "S", given="J")
     (True, False)
     """
-    masks, index = MarkMasks.of(pag), NodeIndex(pag.nodes)
+    masks, index = _read(pag)
     observed = sum(1 << place for place in index.select(given))
     starts = [place for place in index.select(x) if not observed >> place & 1]
     targets = sum(1 << place for place in index.select(y)) & ~observed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from itertools import pairwise
 from typing import NamedTuple
 
 from plausible.graphs.mark_masks import MarkMasks, bits
@@ -145,13 +146,23 @@ class MarkRules:
     def _rule_5(self) -> None:
         """a o-o b at the ends of an uncovered path of circles that is uncovered round about: all are undirected."""
         masks = self._masks
+        for cycle in self.circle_cycles():
+            for one, other in pairwise((*cycle, cycle[0])):
+                masks.want(one, other, Mark.TAIL)
+                masks.want(other, one, Mark.TAIL)
+
+    def circle_cycles(self) -> Iterator[list[int]]:
+        """Cycles of edges `o-o` no node of which has its two neighbours joined: one for each edge that is in some.
+
+        Only selection makes these, as every node of one has a tail on it.
+        """
+        masks = self._masks
         circles = [masks.circle(node) & masks.circle_from(node) for node in range(len(masks))]
         for a in range(len(masks)):
             for b in bits(circles[a] >> a << a):
                 path = self._circle_path(circles, a, b)
-                for one, other in zip(path, [*path[1:], a], strict=True) if path else ():
-                    masks.want(one, other, Mark.TAIL)
-                    masks.want(other, one, Mark.TAIL)
+                if path:
+                    yield path
 
     def _circle_path(self, circles: list[int], a: int, b: int) -> list[int]:
         """A path from a to b by another way than their edge, no node of which has its two neighbours joined."""

@@ -19,7 +19,7 @@ from plausible.learn.scores.bge import BGe
 from plausible.learn.scores.conditional_gaussian import ConditionalGaussian
 from plausible.learn.scores.gaussian import GaussianLikelihood
 from plausible.learn.scores.penalized import BIC
-from plausible.learn.scores.reading import read_score
+from plausible.learn.scores.reading import read_score, score_graph
 
 NAMES = "ABCD"
 FAMILIES = [("A", []), ("B", ["A"]), ("D", ["C", "A"]), ("A", ["B", "C", "D"])]
@@ -280,3 +280,13 @@ def test_families_scored_at_once_score_as_each_alone(score):
             for name in some
         ]
         np.testing.assert_allclose(values, alone)
+
+
+def test_the_score_of_a_graph_is_bic_of_the_kind_that_fits_the_columns():
+    rng = np.random.default_rng(0)
+    x, g = rng.normal(size=30), rng.integers(0, 2, 30)
+    numbers, mixed = {"x": x, "y": x + rng.normal(size=30)}, {"x": x, "g": g.astype(str)}
+    assert score_graph("x -> y", numbers) == score_graph("x -> y", numbers, "gaussian-bic")
+    assert score_graph("g -> x", mixed) == score_graph("g -> x", mixed, "conditional-gaussian-bic")
+    with pytest.raises(NotSupported, match="'x' is continuous, but BIC is a score of counts"):
+        score_graph("x -> y", numbers, "bic")

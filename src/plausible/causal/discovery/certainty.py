@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
-from plausible.errors import InvalidArgument, NotSupported
+from plausible.errors import InvalidArgument, InvalidGraph, NotSupported
 from plausible.graphs.ancestral import MAG, PAG
-from plausible.graphs.ancestral_class import pag_member, pag_of
+from plausible.graphs.ancestral_class import pag_member, pag_of, stands_for_class
 from plausible.graphs.consistent_extension import consistent_extension
 from plausible.graphs.dag import DAG
 from plausible.graphs.equivalence import essential_graph
@@ -101,6 +101,11 @@ def causal_certainty(
     selection
         Whether the data may have been selected by effects of the variables; only with `hidden`.
 
+    Raises
+    ------
+    InvalidGraph
+        If a PAG stands for no class, as one learned from few rows may not: see `stands_for_class`.
+
     Examples
     --------
     >>> student = DAG("D -> G <- I -> S; G -> J")
@@ -130,6 +135,12 @@ def causal_certainty(
 
 def _class_pag(known: DAG | PDAG | PAG) -> PAG:
     if isinstance(known, PAG):
+        if not stands_for_class(known, narrowed=True):
+            raise InvalidGraph(
+                "No class of MAGs was found with members that have these marks, so this graph makes nothing "
+                "certain. Its marks tell of selection, feedback or unfaithfulness, or of tests that err: see the "
+                "conflicts of the search, and try another alpha=, variant='majority' or selection=True."
+            )
         return known
     return pag_of(consistent_extension(known) if isinstance(known, PDAG) else known)
 

@@ -10,13 +10,19 @@ from typing import Unpack, final
 import numpy as np
 
 from plausible.causal.discovery.collider_checks import check_colliders
-from plausible.causal.discovery.mark_conflicts import End, MarkConflict, conflicts_of, take_back
+from plausible.causal.discovery.mark_conflicts import (
+    End,
+    MarkConflict,
+    conflicts_of,
+    cycle_conflicts,
+    take_back,
+)
 from plausible.causal.discovery.possible_d_sep import refine_skeleton
 from plausible.causal.discovery.skeleton_phases import remaining
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, suggestion
 from plausible.graphs.ancestral import MAG, PAG
-from plausible.graphs.ancestral_class import pag_member
+from plausible.graphs.ancestral_class import pag_member, stands_for_class
 from plausible.graphs.mark_masks import MarkMasks, adjacency_masks, bits
 from plausible.graphs.marks import Mark
 from plausible.graphs.pag_rules import DiscriminatingPath, MarkRules
@@ -41,7 +47,8 @@ class PAGResult(ConstraintBasedResult[PAG]):
     Attributes
     ----------
     graph
-        Without conflicts, ambiguous triples and knowledge the PAG of an equivalence class.
+        Without conflicts, ambiguous triples and knowledge the PAG of an equivalence class, if the search was not
+        stopped. With knowledge but no conflicts, some members of a class have all its marks.
     separating_sets, p_values, num_tests, conflicts, ambiguous, determined, stopped
         What the graph rests on: see `ConstraintResult`.
     selection
@@ -187,7 +194,18 @@ def _orient(test: IndependenceTest, skeleton: Skeleton, told: _Told) -> tuple[PA
         rules.close()
     conflicts = conflicts_of(masks, fixed, names)
     conflicts += take_back(masks, names, selection=told.selection)
-    return PAG(masks.edges(names), nodes=test.names), tuple(conflicts)
+    if not told.selection:
+        conflicts += cycle_conflicts(rules.circle_cycles(), names)
+    graph = PAG(masks.edges(names), nodes=test.names)
+    # Ambiguous triples and a search that was stopped leave marks open that a class has.
+    if not (told.ambiguous or skeleton.stopped or stands_for_class(graph, narrowed=_is_told(told.known))):
+        conflicts.append(MarkConflict("no class"))
+    return graph, tuple(conflicts)
+
+
+def _is_told(known: Constraints) -> bool:
+    """Whether knowledge requires or forbids anything."""
+    return bool(known.required.any() or not (known.allowed | np.eye(len(known.allowed), dtype=np.bool_)).all())
 
 
 def _with_colliders(

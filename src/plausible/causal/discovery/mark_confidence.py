@@ -14,6 +14,7 @@ from plausible.causal.discovery.fci import fci
 from plausible.data.table import Table, TableLike
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs.ancestral import PAG
+from plausible.graphs.ancestral_class import stands_for_class
 from plausible.graphs.marks import Mark
 from plausible.graphs.pag_questions import definite_ancestors, possible_ancestors
 from plausible.graphs.seeds import Seed
@@ -49,9 +50,12 @@ class MarkConfidence:
         By node, other node, and mark (tail, circle, arrowhead): the share of graphs with that mark at the node on an
         edge between the two.
     causes, possible_causes
-        By cause and effect, the share of graphs in which the one is certainly, or possibly, an ancestor of the other.
+        By cause and effect, the share of graphs in which the one is certainly, or possibly, an ancestor of the other:
+        of the graphs that stand for a class, and NaN if none does.
     num_graphs
         How many graphs were learned.
+    num_without_class
+        How many of these stand for no class, so that they tell nothing about causes: see `stands_for_class`.
     """
 
     names: tuple[str, ...]
@@ -59,6 +63,7 @@ class MarkConfidence:
     causes: NDArray[np.float64] = field(repr=False)
     possible_causes: NDArray[np.float64] = field(repr=False)
     num_graphs: int
+    num_without_class: int = 0
 
     def __post_init__(self) -> None:
         for array in (self.marks, self.causes, self.possible_causes):
@@ -85,7 +90,7 @@ class MarkConfidence:
         return float(self.marks[self._place(node), self._place(other), _MARKS.index(mark)])
 
     def cause(self, cause: str, effect: str) -> float:
-        """The share of graphs that are sure of a causal path."""
+        """The share of graphs, of those that stand for a class, that are sure of a causal path."""
         return float(self.causes[self._place(cause), self._place(effect)])
 
     def to_frame(self) -> pd.DataFrame:
@@ -165,14 +170,18 @@ def _confidence(graphs: list[PAG]) -> MarkConfidence:
     places: dict[object, int] = {name: place for place, name in enumerate(names)}
     num = len(names)
     marks, causes, possible = np.zeros((num, num, 3)), np.zeros((num, num)), np.zeros((num, num))
+    num_classes = 0
     for graph in graphs:
         if set(graph.nodes) != set(names):
             raise InvalidArgument("Only graphs over the same variables can be counted together.")
         for edge in graph.edges:
             for end in edge.ends:
                 marks[places[end], places[edge.other(end)], _MARKS.index(edge.mark_at(end))] += 1
+        if not stands_for_class(graph, narrowed=True):
+            continue
+        num_classes += 1
         for name in names:
             causes[[places[node] for node in definite_ancestors(graph, name)], places[name]] += 1
             possible[[places[node] for node in possible_ancestors(graph, name)], places[name]] += 1
-    total = len(graphs)
-    return MarkConfidence(names, marks / total, causes / total, possible / total, total)
+    total, known = len(graphs), num_classes or np.nan
+    return MarkConfidence(names, marks / total, causes / known, possible / known, total, total - num_classes)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from plausible.graphs.mark_masks import MarkMasks, bits
 from plausible.graphs.marks import Mark
 
-__all__ = ["MarkConflict", "conflicts_of", "take_back"]
+__all__ = ["MarkConflict", "conflicts_of", "cycle_conflicts", "take_back"]
 
-Kind: TypeAlias = Literal["opposed marks", "against knowledge", "cycle", "ancestor", "undirected"]
+Kind: TypeAlias = Literal["opposed marks", "against knowledge", "cycle", "ancestor", "undirected", "no class"]
 End: TypeAlias = tuple[int, int]
 
 _SENTENCES: dict[Kind, str] = {
@@ -19,7 +20,9 @@ _SENTENCES: dict[Kind, str] = {
     "against knowledge": "At {0} on its edge to {1} the tests speak against knowledge, which stands.",
     "cycle": "{0} -> {1} would be in a directed cycle: both its ends are open again.",
     "ancestor": "{0} <-> {1} says that {0} is no ancestor of {1}, but other edges do: its end at {0} is open again.",
-    "undirected": "{0} - {1} meets an arrowhead, or there is no selection that could make it: its ends are open again.",
+    "undirected": "{0} - {1} meets an arrowhead, or there is no selection that could make it: its ends are open.",
+    "no class": "No ancestral graph has exactly these marks in all members of its class: that tells of selection, "
+    "feedback or unfaithfulness, or of tests that err.",
 }
 
 
@@ -31,13 +34,13 @@ class MarkConflict:
     ----------
     kind
         What contradicts: two marks at one end, tests and knowledge, directed edges that form a cycle, `<->` between a
-        node and an ancestor of it, or an edge `-` where there can be none.
+        node and an ancestor of it, an edge `-` where there can be none, or marks that stand for no class.
     names
-        The end in question, and the other one of its edge.
+        The end in question, and the other one of its edge; () where it is about all marks together.
     """
 
     kind: Kind
-    names: tuple[str, str]
+    names: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return _SENTENCES[self.kind].format(*self.names)
@@ -52,7 +55,10 @@ def conflicts_of(masks: MarkMasks, known: Collection[End], names: Sequence[str])
 
 
 def take_back(masks: MarkMasks, names: Sequence[str], *, selection: bool) -> list[MarkConflict]:
-    """Make circles of marks until no two contradict each other."""
+    """Make circles of marks until no two contradict each other.
+
+    That is about ancestors only: the marks that are left need not be those of a class.
+    """
     found = []
     kinds: dict[Kind, Callable[[MarkMasks, bool], Iterator[End]]] = {
         "cycle": _in_cycles,
@@ -66,6 +72,12 @@ def take_back(masks: MarkMasks, names: Sequence[str], *, selection: bool) -> lis
                 masks.put(other, node, Mark.CIRCLE)
             found.append(MarkConflict(kind, (names[node], names[other])))
     return found
+
+
+def cycle_conflicts(cycles: Iterable[Sequence[int]], names: Sequence[str]) -> list[MarkConflict]:
+    """The edges of cycles of circles that only selection makes, where there is none."""
+    ends = {(min(pair), max(pair)) for cycle in cycles for pair in pairwise((*cycle, cycle[0]))}
+    return [MarkConflict("undirected", (names[a], names[b])) for a, b in sorted(ends)]
 
 
 def _in_cycles(masks: MarkMasks, _: bool) -> Iterator[End]:

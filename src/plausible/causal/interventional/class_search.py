@@ -23,11 +23,11 @@ from plausible.graphs.interventional_classes import (
     interventional_essential_graph,
     target_masks,
 )
+from plausible.graphs.mark_masks import bits
 from plausible.inference.options import check_seconds
 from plausible.inference.search.search_state import improves
 from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import FamilyScores, Score
-from plausible.learn.structures.exact.class_moves import bits
 from plausible.learn.structures.exact.equivalence import ClassSearch, TimeIsUp, class_constraints
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.structure import usual_score

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from plausible.graphs import DAG
 from plausible.graphs.consistent_extension import consistent_extension
-from plausible.learn.structures.exact.class_moves import ClassGraph, bits, direct
+from plausible.graphs.mark_masks import bits
+from plausible.learn.structures.exact.class_moves import ClassGraph, direct
 
 __all__ = ["Turn", "after_turn", "class_turns", "is_valid_turn"]
 

@@ -292,7 +292,7 @@ def learn_responses(
     space = ResponseSpace.of(graph, table.variables, max_types)
     problem = ResponseProblem.of(space, table, prior)
     generator = generator_of(seed)
-    first = start_responses(problem, num_chains, generator) if start is None else start.state
+    first = start_responses(problem, num_chains, generator) if start is None else _state_of(start, space, problem)
     steps = ChainSteps(0 if start is not None else burn_in, num_draws, 1)
     run = run_chains(partial(response_step, problem), [first], steps, progress, time_limit)
     draws = []
@@ -302,3 +302,22 @@ def learn_responses(
         gammas = np.where(alpha > 0, np.maximum(gammas, np.finfo(float).tiny), 0.0)
         draws.append(gammas / gammas.sum(axis=-1, keepdims=True))
     return ResponsePosterior(space, tuple(draws), run.last[0], run.stopped)
+
+
+def _state_of(start: ResponsePosterior, space: ResponseSpace, problem: ResponseProblem) -> ResponseState:
+    """Where the chains of a posterior are; one of another graph or of other rows is refused."""
+    if start.space.graph != space.graph or start.space.variables != space.variables:
+        known, asked = (", ".join(map(repr, one.variables.values())) for one in (start.space, space))
+        raise InvalidArgument(
+            f"start= is a posterior of '{start.space.graph}' over {known}, not of '{space.graph}' over {asked}."
+        )
+    for part, said, alpha, counts in zip(
+        space.components, problem.cells, problem.pseudo_counts, start.state.counts, strict=True
+    ):
+        has_rows = counts.shape[1:] == said.allowed.shape and (counts.sum(axis=2) == said.sizes).all()
+        if not has_rows or counts[:, ~(said.allowed & (alpha > 0))].any():
+            raise InvalidArgument(
+                "start= is a posterior of other rows or another prior: its types of "
+                f"{', '.join(map(repr, part.names))} do not fit these rows. Give the rows that it was learned from."
+            )
+    return start.state

@@ -50,6 +50,12 @@ def read_test(source: TableLike | IndependenceTest, name: TestName = "auto") -> 
         name = "conditional-gaussian" if len(kinds) > 1 else "fisher-z" if kinds == {True} else "g"
     if name not in _TESTS:
         raise InvalidArgument(f"There is no test {name!r}.{suggestion(name, ['auto', *_TESTS])}")
+    for column, num_missing in table.missing.items():
+        raise InvalidArgument(
+            f"{column!r} is missing in {num_missing} of {table.num_rows} rows; tests need complete columns. Leave "
+            "these rows out, as frame.dropna() does, fill them in by pb.learn.impute, or search by a score with EM, "
+            "without hidden causes: pb.learn.structural_em."
+        )
     test = _TESTS[name](table)
     left = [variable for variable in table.variables if variable not in test.names]
     if left:

@@ -21,7 +21,7 @@ from plausible.learn.scores.penalized import AIC, BIC, LogLikelihood
 from plausible.learn.scores.prior_network import BDeScore
 from plausible.learn.scores.score import Score
 
-__all__ = ["SCORES", "read_score", "score_graph"]
+__all__ = ["SCORES", "fitting_score", "read_score", "score_graph"]
 
 #: Name -> what makes the score with its usual options.
 SCORES: Mapping[str, Callable[[], Score]] = MappingProxyType(
@@ -87,12 +87,23 @@ def read_score(score: str | Score) -> Score:
     return _NUMBERED[name](number)
 
 
+def fitting_score(table: Table, kind: str) -> str:
+    """The name of a score of this kind, such as "bic", for the columns that there are.
+
+    >>> fitting_score(Table.read({"x": [0.5, 1.5], "y": ["a", "b"]}), "aic")
+    'conditional-gaussian-aic'
+    """
+    if not table.continuous:
+        return kind
+    return f"conditional-gaussian-{kind}" if table.discrete else f"gaussian-{kind}"
+
+
 #: The scores that have a way with missing cells of their own.
 _METHODS = (BIC, BDeScore, BDeuScore, DirichletScore, K2Score)
 
 
 def score_graph(
-    graph: GraphLike[DAG], data: TableLike, score: str | Score = "bic", *, method: str | None = None
+    graph: GraphLike[DAG], data: TableLike, score: str | Score | None = None, *, method: str | None = None
 ) -> float:
     """How well a graph fits data: the sum of the scores of its families; with missing cells, what stands for it.
 
@@ -103,7 +114,7 @@ def score_graph(
     data
         What `Table.read` takes; cells may be missing (None, NaN).
     score
-        A score or its name.
+        A score or its name. `None` for BIC of the kind that fits the columns: of counts, of numbers, or of both.
     method
         How it is had where cells are missing: one of `INCOMPLETE_SCORES`, with the prior of a Dirichlet score, or
         `K2`. Unless given, "bic" for BIC, and "cheeseman-stutz" for Dirichlet scores. `score_incomplete` tells more.
@@ -118,8 +129,8 @@ def score_graph(
     >>> round(pb.learn.score("rain -> grass", data), 4), round(pb.learn.score("rain -> grass", data, "k2"), 4)
     (-4.852, -5.3503)
     """
-    wanted = read_score(score)
     table = data if isinstance(data, Table) else Table.read(data)
+    wanted = read_score(score or fitting_score(table, "bic"))
     if method is not None or (table.missing and isinstance(wanted, _METHODS)):
         return _score_incomplete(graph, table, wanted, method)
     scores = wanted.on_data(table)

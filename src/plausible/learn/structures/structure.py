@@ -17,7 +17,7 @@ from plausible.inference.options import check_seconds
 from plausible.inference.search.local_search import SearchMethod
 from plausible.learn.incomplete_structures.missing import Missing, Treated, treat_missing
 from plausible.learn.named_options import read_named_option
-from plausible.learn.scores.reading import read_score
+from plausible.learn.scores.reading import fitting_score, read_score
 from plausible.learn.scores.score import Score
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.methods import METHODS, StructureSearch
@@ -189,6 +189,4 @@ def usual_score(source: Table | Statistics, name: str = "hill-climbing") -> str:
     """
     kind = "log-likelihood" if name in _BY_LIKELIHOOD else "bic"
     table = source.table if isinstance(source, TableStatistics) else source
-    if not isinstance(table, Table) or not table.continuous:
-        return kind
-    return f"conditional-gaussian-{kind}" if table.discrete else f"gaussian-{kind}"
+    return fitting_score(table, kind) if isinstance(table, Table) else kind

@@ -8,20 +8,10 @@ from typing import Literal, NamedTuple
 
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.consistent_extension import consistent_extension
+from plausible.graphs.mark_masks import bits
 from plausible.graphs.marks import Edge
 
-__all__ = ["ClassGraph", "ClassMove", "bits", "direct"]
-
-
-def bits(mask: int) -> Iterator[int]:
-    """The members of a set given by bits.
-
-    >>> list(bits(0b1101))
-    [0, 2, 3]
-    """
-    while mask:
-        yield (mask & -mask).bit_length() - 1
-        mask &= mask - 1
+__all__ = ["ClassGraph", "ClassMove", "direct"]
 
 
 class ClassMove(NamedTuple):

@@ -12,10 +12,11 @@ import numpy as np
 from plausible.errors import NotSupported
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.equivalence import essential_graph
+from plausible.graphs.mark_masks import bits
 from plausible.inference.options import check_seconds
 from plausible.inference.search.search_state import improves
 from plausible.learn.scores.score import FamilyScores
-from plausible.learn.structures.exact.class_moves import ClassGraph, ClassMove, bits
+from plausible.learn.structures.exact.class_moves import ClassGraph, ClassMove
 from plausible.learn.structures.exact.result import BoundedResult, Outcome, bounded_result
 from plausible.learn.structures.knowledge import Constraints, Knowledge
 
