@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal, NoReturn, TypeAlias
+from typing import Literal, TypeAlias
 
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs.ancestral import PAG
@@ -104,15 +104,18 @@ def effect_is_conditional(graph: GraphLike[PAG], outcome: Node, treatment: Node)
     return pag_separated(pag, treatment, outcome) if reading == "none" else reading == "conditional"
 
 
-def refuse_query(graph: GraphLike[PAG], outcome: Node, treatment: Node) -> NoReturn:
-    """Say why a PAG does not answer a causal query, what it does tell of it, and what to do.
+def refuse_query(graph: GraphLike[PAG], outcome: Node, treatment: Node) -> None:
+    """Refuse a causal query that a PAG leaves open: say why, and what to do. One that it answers passes.
 
     >>> refuse_query(PAG("X o-> Y"), outcome="Y", treatment="X")
     Traceback (most recent call last):
     ...
     plausible.errors.NotSupported: P(Y | do(X)) is open: X - Y may be more than the effect of X. A PAG stands for ...
+    >>> refuse_query(PAG("D o-> G; I o-> G; G -> J"), outcome="J", treatment="G")
     """
-    raise NotSupported(f"{effect_in_pag(graph, outcome, treatment)} {_ADVICE}")
+    found = effect_in_pag(graph, outcome, treatment)
+    if found.reading == "open":
+        raise NotSupported(f"{found} {_ADVICE}")
 
 
 def _invisible_path(masks: MarkMasks, start: int, goal: int) -> tuple[int, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from plausible.causal.discovery.pag_effects import effect_in_pag, refuse_query
 from plausible.causal.queries.arguments import refuse_overlap
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs.ancestral import MAG, PAG
@@ -61,7 +62,7 @@ def read_question(
     observed
         The nodes that can be measured; all, where left out.
     """
-    _refuse_class(graph)
+    _refuse_class(graph, outcome, treatment)
     causes = read_causes(graph)
     index = NodeIndex(causes.nodes)
     effect = Effect(*(index.names(index.select(nodes)) for nodes in (outcome, treatment, given)))
@@ -79,7 +80,14 @@ def read_question(
     return Question(latent_projection(causes, observed=seen), effect)
 
 
-def _refuse_class(graph: object) -> None:
+def _refuse_class(graph: object, outcome: Nodes, treatment: Nodes) -> None:
+    found = getattr(graph, "graph", graph)
+    if isinstance(found, PAG) and outcome in found.nodes and treatment in found.nodes:
+        refuse_query(found, outcome, treatment)
+        raise NotSupported(
+            "Identification is about one graph, and a PAG stands for a class of them; here all of them agree: "
+            f"{effect_in_pag(found, outcome, treatment)} Ask effect_in_pag(...), or estimate_effect(...) with data."
+        )
     if isinstance(graph, PDAG | MAG | PAG):
         raise NotSupported(
             f"Identification is about one graph, and a {type(graph).__name__} stands for a class of them. What all "
