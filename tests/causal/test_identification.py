@@ -255,5 +255,5 @@ def test_sums_over_a_chain_are_marginals(seed):
 @pytest.mark.parametrize("graph", [PAG("X o-> Y"), PDAG("X - Y")])
 def test_classes_of_graphs_are_sent_to_what_answers_for_them(graph):
     """Identification is about one graph; adjustment and effect_in_pag are about classes."""
-    with pytest.raises(NotSupported, match=r"adjustment_sets.*effect_in_pag"):
+    with pytest.raises(NotSupported, match="adjustment_sets"):
         identify(graph, "Y", "X")

@@ -19,9 +19,10 @@ __all__ = ["PAGEffect", "effect_in_pag", "effect_is_conditional", "refuse_query"
 Reading: TypeAlias = Literal["none", "conditional", "open"]
 
 _ADVICE = (
-    "A PAG stands for many models and is none itself. Choose a member, add latent variables where it has '<->', and "
-    "learn its parameters by EM: pag_member(pag), pb.learn.em. Or write down the latent causes that you assume as a "
-    "CausalGraph and ask identify; or measure what knowledge= could tell fci."
+    "A set to adjust for may be right in all members: adjustment_sets(pag, outcome, treatment). Otherwise, as a PAG "
+    "stands for many models and is none itself, choose a member, add latent variables where it has '<->', "
+    "and learn its parameters by EM: pag_member(pag), pb.learn.em. Or write down the latent causes that you assume as "
+    "a CausalGraph and ask identify; or measure what knowledge= could tell fci."
 )
 
 
@@ -110,7 +111,7 @@ def refuse_query(graph: GraphLike[PAG], outcome: Node, treatment: Node) -> None:
     >>> refuse_query(PAG("X o-> Y"), outcome="Y", treatment="X")
     Traceback (most recent call last):
     ...
-    plausible.errors.NotSupported: P(Y | do(X)) is open: X - Y may be more than the effect of X. A PAG stands for ...
+    plausible.errors.NotSupported: P(Y | do(X)) is open: X - Y may be more than the effect of X. A set to ...
     >>> refuse_query(PAG("D o-> G; I o-> G; G -> J"), outcome="J", treatment="G")
     """
     found = effect_in_pag(graph, outcome, treatment)
