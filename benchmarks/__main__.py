@@ -19,6 +19,7 @@ ALL = (
     "constraint_based",
     "causal_discovery",
     "identification",
+    "influence_diagrams",
     "mixtures",
     "expectation_maximization",
     "structural_em",

@@ -13,6 +13,7 @@ from plausible.decisions.counting import StrategyCount, count_strategies
 from plausible.decisions.drawing import diagram_dot
 from plausible.decisions.irrelevance import Reduction, minimal_reduction
 from plausible.decisions.parts import Decision, Utility
+from plausible.decisions.questions import DiagramQuestions
 from plausible.decisions.recall import Recall, check_recall, with_recall
 from plausible.decisions.relevance import RelevanceGraph, relevance_graph
 from plausible.decisions.strategy import RuleLike, Strategy, read_rule
@@ -28,7 +29,7 @@ from plausible.variables.frozen import Frozen
 __all__ = ["InfluenceDiagram"]
 
 
-class InfluenceDiagram(Frozen):
+class InfluenceDiagram(DiagramQuestions, Frozen):
     """Who decides what, knowing what, and what comes of it: an immutable value; edits return new diagrams.
 
     Every decision knows what it `sees` and nothing else: memory is explicit, so that the diagram may have a limited

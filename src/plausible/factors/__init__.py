@@ -38,6 +38,7 @@ from plausible.factors.information import (
     pinsker_bound,
     total_variation,
 )
+from plausible.factors.joint_factor import JointFactor
 from plausible.factors.moments import MomentGaussian
 from plausible.factors.spaces import ProbabilitySpace, bayes_rule, total_probability
 
@@ -47,6 +48,7 @@ __all__ = [
     "Factor",
     "GaussianFactor",
     "GaussianMixture",
+    "JointFactor",
     "MomentGaussian",
     "ProbabilitySpace",
     "bayes_rule",

@@ -1,0 +1,123 @@
+"""The questions that an influence diagram answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, cast
+
+from plausible.decisions.strategy import RuleLike, Strategy
+from plausible.factors import Factor
+from plausible.variables.evidence import EvidenceLike
+
+if TYPE_CHECKING:
+    from plausible.decisions.diagram import InfluenceDiagram
+    from plausible.decisions.solving.evaluating import LocalOptimality
+    from plausible.decisions.solving.options import Method, Seed, SolvingState
+    from plausible.decisions.solving.plan import SolvingPlan
+    from plausible.decisions.solving.solution import Solution
+
+__all__ = ["DiagramQuestions"]
+
+
+class DiagramQuestions:
+    """What people ask of a diagram, as methods; what answers is in `plausible.decisions.solving`."""
+
+    __slots__ = ()
+
+    def solve(
+        self,
+        *,
+        method: Method = "auto",
+        evidence: EvidenceLike | None = None,
+        restarts: int = 10,
+        seed: Seed = 0,
+        time_limit: float = 60.0,
+        progress: Callable[[SolvingState], object] | None = None,
+    ) -> Solution:
+        """A strategy with the largest expected utility, and how it is known to be one.
+
+        Parameters
+        ----------
+        method
+            `"auto"`, exact where decisions do not rely on each other or are few enough to be searched with a proof;
+            `"local"`, `"elimination"` or `"enumeration"`: see `plausible.decisions.solving.solve.solve`.
+        evidence
+            What is known before any decision is made.
+        restarts, seed
+            Random strategies from which iterated optimisation starts, beside the uniform one, and their source.
+        time_limit
+            A search for a proof stops after so many seconds; `gap` tells how far it came.
+        progress
+            Told a `SolvingState` after each step; an answer that is true stops the search.
+
+        Examples
+        --------
+        >>> from plausible.cpds import TableCPD
+        >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+        >>> market = TableCPD("market", [0.5, 0.3, 0.2], states=["poor", "fair", "good"])
+        >>> profit = Utility(["market", "found"], [[0, -7], [0, 5], [0, 20]], name="profit")
+        >>> diagram = InfluenceDiagram([market], [Decision("found", ["no", "yes"])], [profit])
+        >>> solution = diagram.solve()
+        >>> solution.expected_utility, solution.strategy.action("found"), solution.is_optimal
+        (2.0, 'yes', True)
+        """
+        from plausible.decisions.solving.options import Options
+        from plausible.decisions.solving.solve import solve
+
+        return solve(self._diagram, method, evidence, Options(restarts, seed, time_limit, progress))
+
+    def expected_utility(
+        self, strategy: Strategy | Mapping[str, RuleLike], evidence: EvidenceLike | None = None
+    ) -> float:
+        """What a strategy is worth, given evidence from before all decisions.
+
+        `strategy` is a `Strategy`, or rules in the forms that `InfluenceDiagram.strategy` reads.
+        """
+        from plausible.decisions.solving.evaluating import expected_utility
+
+        return expected_utility(self._diagram, self._rules(strategy), evidence)
+
+    def utility_parts(
+        self, strategy: Strategy | Mapping[str, RuleLike], evidence: EvidenceLike | None = None
+    ) -> dict[str, float]:
+        """Utility -> its expectation under a strategy; the parts add up to `expected_utility`."""
+        from plausible.decisions.solving.evaluating import utility_parts
+
+        return utility_parts(self._diagram, self._rules(strategy), evidence)
+
+    def optimal_rule(
+        self, decision: str, strategy: Strategy | Mapping[str, RuleLike], evidence: EvidenceLike | None = None
+    ) -> Factor:
+        """The best rule of one decision where all others follow a strategy."""
+        from plausible.decisions.solving.single_rule import optimal_rule
+
+        return optimal_rule(self._diagram, decision, self._rules(strategy), evidence)
+
+    def expected_utility_factor(
+        self, decision: str, strategy: Strategy | Mapping[str, RuleLike], evidence: EvidenceLike | None = None
+    ) -> Factor:
+        """μ(w, d) = P(w) E[U | w, d] of one decision where all others follow a strategy."""
+        from plausible.decisions.solving.single_rule import expected_utility_factor
+
+        return expected_utility_factor(self._diagram, decision, self._rules(strategy), evidence)
+
+    def local_optimality_test(
+        self, strategy: Strategy | Mapping[str, RuleLike], evidence: EvidenceLike | None = None
+    ) -> LocalOptimality:
+        """Whether no change of a single rule makes a strategy better, and what would be better if one does."""
+        from plausible.decisions.solving.evaluating import local_optimality_test
+
+        return local_optimality_test(self._diagram, self._rules(strategy), evidence)
+
+    def explain(self, evidence: EvidenceLike | None = None) -> SolvingPlan:
+        """How `solve` would go about it: what decisions need to know, their order, and the tables that it takes."""
+        from plausible.decisions.solving.plan import plan
+
+        return plan(self._diagram, evidence)
+
+    @property
+    def _diagram(self) -> InfluenceDiagram:
+        return cast("InfluenceDiagram", self)
+
+    def _rules(self, strategy: Strategy | Mapping[str, RuleLike]) -> Mapping[str, Factor]:
+        return strategy if isinstance(strategy, Strategy) else self._diagram.strategy(strategy)

@@ -1,0 +1,1 @@
+"""Solving influence diagrams: expected utilities, best strategies, and proofs that they are best."""

@@ -1,0 +1,221 @@
+"""What a given strategy is worth, and whether one rule of it could be better."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from plausible.decisions.solving.joint_table import weighing
+from plausible.decisions.solving.joint_tree import JointTree
+from plausible.decisions.solving.problem import Floats, Problem, read_findings, read_problem
+from plausible.decisions.solving.updating import Rules
+from plausible.errors import ImpossibleEvidence, InvalidArgument
+from plausible.factors import Factor
+from plausible.factors.alignment import assignment_at
+from plausible.factors.display import format_number
+from plausible.factors.joint_factor import TIE
+from plausible.variables import Assignment, State
+from plausible.variables.evidence import EvidenceLike
+
+if TYPE_CHECKING:
+    from plausible.decisions.diagram import InfluenceDiagram
+
+__all__ = [
+    "BetterAction",
+    "LocalOptimality",
+    "expected_utility",
+    "local_optimality_test",
+    "read_strategy",
+    "utility_parts",
+]
+
+
+def expected_utility(
+    diagram: InfluenceDiagram, strategy: Mapping[str, Factor], evidence: EvidenceLike | None = None
+) -> float:
+    """EU(σ) = Σ_x P_σ(x | evidence) Σ_i U_i(x): one pass of joint factors through a clique tree.
+
+    Parameters
+    ----------
+    diagram
+        The influence diagram.
+    strategy
+        A rule for each decision, deterministic or not; rules may depend on a part of what the decision sees.
+    evidence
+        What is known before any decision is made.
+
+    Examples
+    --------
+    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> diagram = InfluenceDiagram([], [Decision("D", 2)], [Utility("D", [3, 5])])
+    >>> expected_utility(diagram, diagram.uniform_strategy())
+    4.0
+    """
+    problem, rules = read_strategy(diagram, strategy, evidence)
+    total = weighing(problem, rules).total()
+    if total.probability <= 0:
+        raise ImpossibleEvidence.outright()
+    return total.expected_utility
+
+
+def utility_parts(
+    diagram: InfluenceDiagram, strategy: Mapping[str, Factor], evidence: EvidenceLike | None = None
+) -> dict[str, float]:
+    """Utility -> its expectation under a strategy; they add up to `expected_utility`.
+
+    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> parts = [Utility("D", [3, 5], name="gain"), Utility("D", [0, -1], name="cost")]
+    >>> diagram = InfluenceDiagram([], [Decision("D", 2)], parts)
+    >>> utility_parts(diagram, diagram.strategy({"D": 1}))
+    {'gain': 5.0, 'cost': -1.0}
+    """
+    problem, rules = read_strategy(diagram, strategy, evidence)
+    scopes = [scope for scope, _ in problem.utilities]
+    tree = JointTree(problem, rules, scopes)
+    found = {}
+    for place, (name, (scope, table)) in enumerate(zip(diagram.utilities, problem.utilities, strict=True)):
+        weights = tree.marginal(place, scope)
+        if weights.sum() <= 0:
+            raise ImpossibleEvidence.outright()
+        found[name] = float((weights * table).sum() / weights.sum())
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class BetterAction:
+    """An information state in which another action would be better, all else as it is.
+
+    Attributes
+    ----------
+    decision
+        The decision.
+    seen
+        What is seen.
+    action
+        An action that is better than what the rule does.
+    gain
+        By how much the expected utility would grow where this is seen.
+    probability
+        How likely that is under the strategy.
+    """
+
+    decision: str
+    seen: Assignment
+    action: State
+    gain: float
+    probability: float
+
+    def __str__(self) -> str:
+        seen = ", ".join(f"{name}={state}" for name, state in self.seen.items()) or "always"
+        return (
+            f"{self.decision}, {seen} (probability {format_number(self.probability)}): "
+            f"{self.action} is better by {format_number(self.gain)}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LocalOptimality:
+    """Whether no change of a single rule makes a strategy better.
+
+    Attributes
+    ----------
+    expected_utility
+        Of the strategy.
+    better
+        What would be better, for all that can be seen; none where the strategy is locally optimal.
+    """
+
+    expected_utility: float
+    better: tuple[BetterAction, ...]
+
+    @property
+    def is_locally_optimal(self) -> bool:
+        """Whether every rule is the best one given the others."""
+        return not self.better
+
+    def __bool__(self) -> bool:
+        return self.is_locally_optimal
+
+    def __str__(self) -> str:
+        if self.is_locally_optimal:
+            return "Locally optimal: no change of a single rule is an improvement."
+        return "\n".join(["Not locally optimal:", *map(str, self.better)])
+
+
+def local_optimality_test(
+    diagram: InfluenceDiagram, strategy: Mapping[str, Factor], evidence: EvidenceLike | None = None
+) -> LocalOptimality:
+    """Whether each rule takes, wherever it can come to act, an action with the largest expected utility.
+
+    States w of information with P(w) = 0 under the strategy are passed over: what is done there makes no difference
+    as long as the other rules stay as they are (Koller & Friedman 2009, proposition 23.3).
+
+    Parameters
+    ----------
+    diagram
+        The influence diagram.
+    strategy
+        A rule for each decision.
+    evidence
+        What is known before any decision is made.
+
+    Examples
+    --------
+    Two decisions that have to agree, without seeing each other: agreeing on the worse is locally optimal.
+
+    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> pair = InfluenceDiagram([], [Decision("D", 2), Decision("E", 2)], [Utility(["D", "E"], [[1, 0], [0, 2]])])
+    >>> print(local_optimality_test(pair, pair.strategy({"D": 0, "E": 0})))
+    Locally optimal: no change of a single rule is an improvement.
+    >>> print(local_optimality_test(pair, pair.strategy({"D": 0, "E": 1})))
+    Not locally optimal:
+    D, always (probability 1): 1 is better by 2
+    E, always (probability 1): 0 is better by 1
+    """
+    problem, rules = read_strategy(diagram, strategy, evidence)
+    tree = weighing(problem, rules)
+    total = tree.total()
+    if total.probability <= 0:
+        raise ImpossibleEvidence.outright()
+    better = [found for name in diagram.decisions for found in _better(problem, name, rules[name], tree.family(name))]
+    return LocalOptimality(total.expected_utility, tuple(better))
+
+
+def _better(problem: Problem, name: str, rule: Floats, tables: tuple[Floats, Floats]) -> list[BetterAction]:
+    """The information states in which a rule could do better."""
+    phi, psi = (table.reshape(-1, rule.shape[-1]) for table in tables)
+    probability = phi[:, 0] / phi[:, 0].sum()
+    worth = psi / np.where(phi > 0, phi, 1.0)
+    gains = worth.max(axis=1) - (worth * rule.reshape(phi.shape)).sum(axis=1)
+    rows = np.flatnonzero((probability > 0) & (gains > 100 * TIE * (1 + np.abs(worth).max(axis=1))))
+    *seen, decision = (problem.variables[number] for number in problem.families[name])
+    return [
+        BetterAction(
+            name,
+            assignment_at(tuple(seen), int(row)),
+            decision.states[int(worth[row].argmax())],
+            float(gains[row]),
+            float(probability[row]),
+        )
+        for row in rows
+    ]
+
+
+def read_strategy(
+    diagram: InfluenceDiagram, strategy: Mapping[str, Factor], evidence: EvidenceLike | None
+) -> tuple[Problem, Rules]:
+    """The diagram on arrays, each decision depending on what its rule depends on."""
+    information = {}
+    for name in diagram.decisions:
+        if name not in strategy:
+            raise InvalidArgument(f"The strategy has no rule for {name!r}; make one with diagram.strategy({{...}}).")
+        *used, decision = strategy[name].scope
+        if decision.name != name or not {v.name for v in used} <= set(diagram.decisions[name].sees):
+            sees = [*diagram.decisions[name].sees, name]
+            raise InvalidArgument(f"The rule of {name!r} is over {list(strategy[name].names)}, not over {sees}.")
+        information[name] = tuple(variable.name for variable in used)
+    problem = read_problem(diagram, read_findings(diagram, evidence), information)
+    return problem, {name: np.array(strategy[name].values) for name in diagram.decisions}

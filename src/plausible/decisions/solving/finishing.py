@@ -1,0 +1,115 @@
+"""From rules on arrays to a solution for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from plausible.decisions.parts import Decision
+from plausible.decisions.solving.joint_table import Weighing, weighing
+from plausible.decisions.solving.problem import Floats, Problem
+from plausible.decisions.solving.solution import Policy, Solution
+from plausible.decisions.solving.structure import Structure
+from plausible.decisions.solving.updating import Rules, decided
+from plausible.decisions.strategy import Strategy
+from plausible.factors import Factor
+from plausible.factors.alignment import align, num_entries, table_shape
+from plausible.factors.joint_factor import TIE
+
+if TYPE_CHECKING:
+    from plausible.decisions.diagram import InfluenceDiagram
+
+__all__ = ["Found", "Policies", "finish"]
+
+#: Rules that would have more entries are kept over what they use.
+_MAX_RULE = 2**12
+
+
+class Found(NamedTuple):
+    """Rules, what is known about the best ones, and how both were found."""
+
+    rules: Rules
+    upper_bound: float | None  # None where the rules are proved best
+    method: str
+
+
+class Policies(Mapping[str, Policy]):
+    """Decision -> what to do there; each is worked out when it is first looked at, and then kept."""
+
+    __slots__ = ("_diagram", "_known", "_problem", "_rules", "_tree")
+
+    def __init__(self, diagram: InfluenceDiagram, problem: Problem, rules: Rules, tree: Weighing) -> None:
+        self._diagram, self._problem, self._rules, self._tree = diagram, problem, rules, tree
+        self._known: dict[str, Policy] = {}
+
+    def __getitem__(self, name: str) -> Policy:
+        decision = self._diagram.decision(name)
+        if name not in self._known:
+            self._known[name] = _policy(self._problem, decision, self._rules[name], self._tree.family(name))
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._diagram.decisions)
+
+    def __len__(self) -> int:
+        return len(self._diagram.decisions)
+
+    def __repr__(self) -> str:
+        return f"Policies({list(self)!r})"
+
+
+def finish(
+    diagram: InfluenceDiagram, problem: Problem, structure: Structure, found: Found, tree: Weighing | None = None
+) -> Solution:
+    """Make the rules deterministic, and say what they are worth.
+
+    `tree` may hold the rules, to be made deterministic; without one a new one is made.
+    """
+    rules = decided(found.rules)
+    if tree is None:
+        tree = weighing(problem, rules)
+    else:
+        for name in rules:
+            if not np.array_equal(rules[name], found.rules[name]):
+                tree.replace(name, rules[name])
+    value = tree.total().expected_utility
+    return Solution(
+        expected_utility=value,
+        strategy=Strategy({name: _full_rule(diagram, problem, name, rules[name]) for name in diagram.decisions}),
+        policies=Policies(diagram, problem, rules, tree),
+        upper_bound=value if found.upper_bound is None else max(value, found.upper_bound),
+        method=found.method,
+        components=structure.components,
+        relies_on=dict(structure.relies_on),
+    )
+
+
+def _full_rule(diagram: InfluenceDiagram, problem: Problem, name: str, rule: Floats) -> Factor:
+    """The rule over all that the decision sees, where that is not too much."""
+    used = tuple(problem.variables[number] for number in problem.families[name])
+    table = rule.reshape(table_shape(used))
+    scope = (*diagram.information(name), diagram.variables[name])
+    if len(used) == len(scope) or num_entries(scope) > _MAX_RULE:
+        return Factor.trusted(used, table)
+    return Factor.trusted(scope, np.array(np.broadcast_to(align(table, used, scope), table_shape(scope))))
+
+
+def _policy(problem: Problem, decision: Decision, rule: Floats, tables: tuple[Floats, Floats]) -> Policy:
+    """What each action would bring, where all else follows the rules."""
+    phi, psi = (table.reshape(-1, rule.shape[-1]) for table in tables)
+    worth = np.where(phi > 0, psi / np.where(phi > 0, phi, 1.0), np.nan)
+    actions = rule.reshape(phi.shape).argmax(axis=1)
+    taken = np.take_along_axis(worth, actions[:, None], axis=1)
+    uses = tuple(problem.variables[number] for number in problem.families[decision.name][:-1])
+    inside = {variable.name for variable in uses}
+    return Policy(
+        decision=decision.variable,
+        uses=uses,
+        ignores=tuple(seen for seen in decision.sees if seen not in inside),
+        actions=actions,
+        probability=phi[:, 0] / phi[:, 0].sum(),
+        expected_utility=worth,
+        is_best=np.asarray(worth >= taken - 10 * TIE * np.abs(worth)),
+    )

@@ -1,0 +1,99 @@
+"""All joint factors in one table, where that is small: faster than a clique tree, and nothing has to be compiled."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Protocol
+
+import numpy as np
+
+from plausible.decisions.solving.joint_tree import JointTree, Pair
+from plausible.decisions.solving.problem import Floats, Problem
+from plausible.factors.alignment import MAX_ENTRIES
+
+__all__ = ["JointTable", "Weighing", "weighing"]
+
+#: Up to this many entries one table takes less time than the messages of a tree.
+SMALL = 2**12
+
+
+class Weighing(Protocol):
+    """What a decision can be weighed with: the rules of all decisions, and what follows from them."""
+
+    def replace(self, decision: str, rule: Floats) -> None:
+        """Put another rule in the place of that of a decision."""
+
+    def total(self) -> Pair:
+        """P(evidence), up to a scale, and the expected utility."""
+
+    def family(self, decision: str) -> tuple[Floats, Floats]:
+        """P(seen), up to a scale, and P(seen) E[utility | seen, action], over the family, whatever its own rule is."""
+
+
+def weighing(problem: Problem, rules: Mapping[str, Floats], max_entries: int = MAX_ENTRIES) -> Weighing:
+    """The problem under some rules: in one table if it is small, else in a clique tree."""
+    is_small = len(problem.variables) <= SMALL.bit_length() and math.prod(problem.sizes) <= SMALL
+    return JointTable(problem, rules) if is_small else JointTree(problem, rules, max_entries=max_entries)
+
+
+class JointTable:
+    """The joint distribution and the total utility over all variables, and the rules.
+
+    Parameters
+    ----------
+    problem
+        The tables.
+    rules
+        Decision -> its rule over its family, for all decisions.
+    """
+
+    __slots__ = ("_phi", "_problem", "_rules", "_shape", "_utility")
+
+    def __init__(self, problem: Problem, rules: Mapping[str, Floats]) -> None:
+        self._problem = problem
+        self._shape = problem.sizes
+        phi, mu = np.ones(self._shape), np.zeros(self._shape)
+        for scope, table in problem.probabilities:
+            phi *= self._placed(table, scope)
+        for scope, table in problem.utilities:
+            mu += self._placed(table, scope)
+        self._phi, self._utility = phi, mu
+        self._rules: dict[str, Floats] = {}
+        for name, rule in rules.items():
+            self.replace(name, rule)
+
+    def _placed(self, table: Floats, scope: tuple[int, ...]) -> Floats:
+        """A table over a scope as one that broadcasts over all variables."""
+        shape = [1] * len(self._shape)
+        for variable in scope:
+            shape[variable] = self._shape[variable]
+        return table.transpose(sorted(range(len(scope)), key=scope.__getitem__)).reshape(shape)
+
+    def replace(self, decision: str, rule: Floats) -> None:
+        """Put another rule in the place of that of a decision; a uniform one is a number that makes no difference."""
+        if (rule == rule.item(0)).all():
+            self._rules.pop(decision, None)
+        else:
+            self._rules[decision] = self._placed(rule, self._problem.families[decision])
+
+    def total(self) -> Pair:
+        """P(evidence), up to a scale, and the expected utility."""
+        phi, mu = self._phi, self._utility
+        for rule in self._rules.values():
+            phi = phi * rule
+        weight = phi.sum()
+        return Pair(weight, (phi * mu).sum() / (weight if weight > 0 else 1.0))
+
+    def family(self, decision: str) -> tuple[Floats, Floats]:
+        """P(seen), up to a scale, and P(seen) E[utility | seen, action], both over the family."""
+        phi, mu = self._phi, self._utility
+        for name, rule in self._rules.items():
+            if name != decision:
+                phi = phi * rule
+        scope = self._problem.families[decision]
+        kept = set(scope)
+        gone = tuple(axis for axis in range(phi.ndim) if axis not in kept)
+        order = [sum(other < axis for other in scope) for axis in scope]
+        seen, weighted = (np.add.reduce(part, axis=gone).transpose(order) for part in (phi, phi * mu))
+        return seen, weighted

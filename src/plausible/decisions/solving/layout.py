@@ -1,0 +1,117 @@
+"""Clique trees over numbered variables, their axes in an order that makes sums run along memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from plausible.engine.ordering import Elimination, best_elimination
+from plausible.errors import TooLarge
+from plausible.factors.alignment import MAX_ENTRIES
+from plausible.variables import Variable
+
+__all__ = ["TreeLayout", "lay_out"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeLayout:
+    """A tree of cliques with the running intersection property.
+
+    Attributes
+    ----------
+    cliques
+        The variables of each clique, those that are eliminated first last.
+    neighbors
+        For each clique the cliques that it is joined to; parts without common variables are joined too.
+    homes
+        For each scope asked for, a clique that has all of it.
+    rank
+        Variables come in this order in every clique.
+    num_entries
+        The entries of the tables of all cliques.
+    largest
+        The clique with the largest table.
+    """
+
+    cliques: tuple[tuple[int, ...], ...]
+    neighbors: tuple[tuple[int, ...], ...]
+    homes: tuple[int, ...]
+    rank: tuple[int, ...]
+    num_entries: int
+    largest: tuple[int, ...]
+
+
+def lay_out(
+    variables: Sequence[Variable], scopes: Sequence[tuple[int, ...]], max_entries: int = MAX_ENTRIES
+) -> TreeLayout:
+    """A tree with a clique for each scope, by a greedy elimination order; refused where its tables would be too large.
+
+    Parameters
+    ----------
+    variables
+        By number; each must be in some scope.
+    scopes
+        What has to lie in one clique.
+    max_entries
+        The limit on the entries of all cliques together.
+    """
+    if not variables:
+        return TreeLayout(((),), ((),), (0,) * len(scopes), (), 1, ())
+    run = _elimination(variables, scopes)
+    steps = [tuple(run.cliques[a:b].tolist()) for a, b in zip(run.clique_starts, run.clique_starts[1:], strict=False)]
+    order = run.order.tolist()
+    step_of = {variable: step for step, variable in enumerate(order)}
+    following = [min((step_of[v] for v in clique[1:]), default=-1) for clique in steps]
+    absorber = _absorbers(steps, following)
+    kept = sorted(set(absorber))
+    place = {step: number for number, step in enumerate(kept)}
+    rank = [0] * len(variables)
+    for step, variable in enumerate(order):
+        rank[variable] = len(order) - step
+    cliques = tuple(tuple(sorted(steps[step], key=rank.__getitem__)) for step in kept)
+    sizes = [math.prod(variables[v].num_states for v in clique) for clique in cliques]
+    largest = cliques[max(range(len(cliques)), key=sizes.__getitem__)]
+    _check(variables, sum(sizes), largest, max_entries)
+    first = [min((step_of[v] for v in scope), default=len(order) - 1) for scope in scopes]
+    homes = tuple(place[absorber[step]] for step in first)
+    number = [place[step] for step in absorber]
+    return TreeLayout(cliques, _neighbors(number, following), homes, tuple(rank), sum(sizes), largest)
+
+
+def _elimination(variables: Sequence[Variable], scopes: Sequence[tuple[int, ...]]) -> Elimination:
+    starts = np.cumsum([0, *map(len, scopes)], dtype=np.int64)
+    items = np.array([variable for scope in scopes for variable in scope], dtype=np.int64)
+    return best_elimination(items, starts, np.array([v.num_states for v in variables], dtype=np.int64))
+
+
+def _absorbers(steps: Sequence[tuple[int, ...]], following: Sequence[int]) -> list[int]:
+    """For each step one with a maximal clique that holds its clique: see `plausible.graphs.cliques.absorbing_steps`."""
+    absorbers = list(range(len(steps)))
+    for step, after in enumerate(following):
+        if after >= 0 and len(steps[step]) == len(steps[after]) + 1:
+            absorbers[after] = absorbers[step]
+    return absorbers
+
+
+def _neighbors(number: Sequence[int], following: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    """The cliques joined where the result of a step enters another, and the last ones of separate parts in a row."""
+    around: list[dict[int, None]] = [{} for _ in range(max(number) + 1)]
+    roots = [number[step] for step, after in enumerate(following) if after < 0]
+    joined = ((number[step], number[after]) for step, after in enumerate(following) if after >= 0)
+    for a, b in (*joined, *pairwise(roots)):
+        if a != b:
+            around[a][b] = around[b][a] = None
+    return tuple(map(tuple, around))
+
+
+def _check(variables: Sequence[Variable], entries: int, largest: tuple[int, ...], limit: int) -> None:
+    if entries > limit:
+        names = ", ".join(variables[v].name for v in largest[:8]) + (", ..." if len(largest) > 8 else "")
+        raise TooLarge(
+            f"Solving would need tables with {entries:.3g} entries ({entries * 8 / 2**30:.3g} GiB), the largest over "
+            f"{len(largest)} variables ({names}); the limit is {limit:.3g}. Let decisions see less, or join states."
+        )

@@ -1,0 +1,77 @@
+"""Upper bounds: what could be reached if decisions knew more."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from plausible.decisions.solving.joint_table import weighing
+from plausible.decisions.solving.problem import Floats, read_problem
+from plausible.decisions.solving.structure import decisions_in_time, read_structure
+from plausible.decisions.solving.updating import improve
+from plausible.errors import TooLarge
+
+if TYPE_CHECKING:
+    from plausible.decisions.diagram import InfluenceDiagram
+
+__all__ = ["relaxed_bound"]
+
+
+def relaxed_bound(diagram: InfluenceDiagram, findings: Mapping[str, Floats], max_entries: int = 2**22) -> float:
+    """The expected utility of the best strategy where decisions remember all, or, if that is too much, know all.
+
+    Whoever knows more can do as well by ignoring it, so no strategy of the diagram does better. With perfect recall no
+    decisions rely on each other, and each rule is found once. Knowing everything that is not yet to be influenced is
+    more, but as then much of it need not be known, it may be easier.
+
+    Parameters
+    ----------
+    diagram
+        The influence diagram.
+    findings
+        What is known beforehand: see `read_findings`.
+    max_entries
+        The limit on the tables; inf is returned where both bounds would need more.
+    """
+    for sees in (_with_recall(diagram), _with_foresight(diagram)):
+        try:
+            return _solved(diagram.with_information(sees), findings, max_entries)
+        except TooLarge:
+            continue
+    return math.inf
+
+
+def _solved(diagram: InfluenceDiagram, findings: Mapping[str, Floats], max_entries: int) -> float:
+    structure = read_structure(diagram, findings)
+    problem = read_problem(diagram, findings, structure.information, structure.relevant)
+    entries = sum(math.prod(map(float, problem.family_shape(name))) for name in problem.families)
+    if entries > max_entries:
+        raise TooLarge(f"The rules of the bound would have {entries:.3g} entries.")
+    rules = problem.uniform_rules()
+    tree = weighing(problem, rules, max_entries)
+    for (name,) in structure.components:
+        improve(tree, name, rules)
+    return tree.total().expected_utility
+
+
+def _with_recall(diagram: InfluenceDiagram) -> dict[str, tuple[str, ...]]:
+    """All that a decision and those before it see, and what these chose."""
+    known: dict[str, None] = {}
+    sees = {}
+    for name in decisions_in_time(diagram):
+        known.update(dict.fromkeys(diagram.decisions[name].sees))
+        sees[name] = tuple(known)
+        known[name] = None
+    return sees
+
+
+def _with_foresight(diagram: InfluenceDiagram) -> dict[str, tuple[str, ...]]:
+    """All that no decision from this one on has an influence on."""
+    order = decisions_in_time(diagram)
+    sees: dict[str, tuple[str, ...]] = {}
+    influenced: set[object] = set()
+    for name in reversed(order):
+        influenced |= {name, *diagram.graph.descendants(name)}
+        sees[name] = tuple(other for other in diagram.variables if other not in influenced)
+    return sees

@@ -1,0 +1,127 @@
+"""Sum-max-sum elimination: what is never seen first, then the last decision, what it sees, and so on back in time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from plausible.decisions.solving.problem import Floats
+from plausible.errors import ImpossibleEvidence, InvalidArgument
+from plausible.factors import Factor
+from plausible.factors.joint_factor import JointFactor, combined
+from plausible.graphs.elimination import elimination_order
+from plausible.graphs.nodes import Node
+from plausible.graphs.undirected import UndirectedGraph
+from plausible.models.lowering import lower
+
+if TYPE_CHECKING:
+    from plausible.decisions.diagram import InfluenceDiagram
+
+__all__ = ["eliminate_joint", "joint_factors", "sum_max_sum", "temporal_blocks"]
+
+
+def joint_factors(
+    diagram: InfluenceDiagram,
+    strategy: Mapping[str, Factor] | None = None,
+    findings: Mapping[str, Floats] | None = None,
+) -> list[JointFactor]:
+    """The distributions (φ, 0), the rules (δ, 0) and the utilities (1, μ) of a diagram.
+
+    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> diagram = InfluenceDiagram([], [Decision("D", 2)], [Utility("D", [3, 5])])
+    >>> factors = joint_factors(diagram, diagram.strategy({"D": 1}))
+    >>> eliminate_joint(factors, ["D"]).utility.sum()
+    5.0
+    """
+    lowered = lower(diagram.chance.values(), (*diagram.variables, *diagram.utilities), {})
+    weights = [Factor((diagram.variables[name],), vector) for name, vector in (findings or {}).items()]
+    rules = () if strategy is None else strategy.values()
+    return [
+        *(JointFactor(factor) for factor in (*lowered.factors, *rules, *weights)),
+        *(JointFactor(utility=factor) for factor in diagram.utility_factors.values()),
+    ]
+
+
+def eliminate_joint(factors: Iterable[JointFactor], order: Iterable[str]) -> JointFactor:
+    """Sum variables out of a combination of joint factors, one after the other, and combine what is left.
+
+    Any order gives the same; over all variables the result is (1, expected utility). The cost is that of ordinary
+    elimination in this order (Koller & Friedman 2009, algorithm 23.2).
+    """
+    left = list(factors)
+    for name in order:
+        touching = [factor for factor in left if name in factor.names]
+        left = [factor for factor in left if name not in factor.names]
+        left.append(combined(touching).marginalize(name) if touching else JointFactor())
+    return combined(left)
+
+
+def temporal_blocks(diagram: InfluenceDiagram) -> list[tuple[tuple[str, ...], str]]:
+    """For each decision, in time, what is seen there for the first time; perfect recall is checked."""
+    known: dict[str, None] = {}
+    blocks = []
+    before: str | None = None
+    for node in diagram.graph.topological_order:
+        if (name := str(node)) not in diagram.decisions:
+            continue
+        sees = diagram.decisions[name].sees
+        if forgotten := [other for other in known if other not in sees]:
+            raise InvalidArgument(
+                f"Sum-max-sum elimination needs perfect recall, but {name!r} does not see {forgotten[0]!r}, which was "
+                f'known at {before!r}. Add what is forgotten to sees=, or use method="auto".'
+            )
+        blocks.append((tuple(other for other in sees if other not in known), name))
+        known.update(dict.fromkeys((*sees, name)))
+        before = name
+    return blocks
+
+
+def sum_max_sum(diagram: InfluenceDiagram, findings: Mapping[str, Floats]) -> dict[str, Factor]:
+    """MEU = Σ_X1 max_D1 ... Σ_Xk max_Dk Σ_Y P U, by elimination of joint factors in that order, from the right.
+
+    Sums and maxima do not commute, so within this order only those of one block can be sorted: greedily. The factors
+    at which the maxima are taken are the cliques of a strong junction tree, gone through once.
+
+    Returns
+    -------
+    dict
+        Decision -> its rule over the part of what it sees that was left in the elimination, and the decision.
+
+    References
+    ----------
+    Jensen, Jensen & Dittmer (1994), From influence diagrams to junction trees, UAI.
+    """
+    blocks = temporal_blocks(diagram)
+    seen = {name for block, decision in blocks for name in (*block, decision)}
+    factors = joint_factors(diagram, None, findings)
+    left = _summed(factors, [name for factor in factors for name in factor.names if name not in seen])
+    rules: dict[str, Factor] = {}
+    for block, decision in reversed(blocks):
+        variable = diagram.variables[decision]
+        touching = [factor for factor in left if decision in factor.names]
+        nothing = JointFactor(utility=Factor((variable,), np.zeros(variable.num_states)))  # it may touch no factor
+        rest, rules[decision] = combined((*touching, nothing)).maximize(decision)
+        left = _summed([*(factor for factor in left if decision not in factor.names), rest], block)
+    if combined(left).probability.sum() <= 0:
+        raise ImpossibleEvidence.outright()
+    return {decision: rules[decision] for _, decision in blocks}
+
+
+def _summed(factors: Sequence[JointFactor], names: Sequence[str]) -> list[JointFactor]:
+    """Sum some variables out, in a greedy order."""
+    scopes = [factor.scope for factor in factors]
+    sizes: dict[Node, int] = {variable.name: variable.num_states for scope in scopes for variable in scope}
+    pairs = ((a.name, b.name) for scope in scopes for a, b in combinations(scope, 2))
+    graph = UndirectedGraph(pairs, nodes=sizes)
+    gone = set(names)
+    keep = [name for name in sizes if name not in gone]
+    order = elimination_order(graph, "weighted-min-fill", cardinalities=sizes, keep=keep)
+    left = list(factors)
+    for name in map(str, order):
+        touching = [factor for factor in left if name in factor.names]
+        left = [factor for factor in left if name not in factor.names]
+        left.append(combined(touching).marginalize(name))
+    return left

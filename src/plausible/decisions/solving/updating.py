@@ -1,0 +1,84 @@
+"""Better rules for one decision at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from plausible.decisions.solving.joint_table import Weighing
+from plausible.decisions.solving.problem import Floats, Problem
+from plausible.factors.joint_factor import TIE
+
+__all__ = ["Rules", "ascend", "best_rule", "decided", "improve", "random_rules"]
+
+#: Decision -> its rule, an array over its family.
+Rules = dict[str, Floats]
+
+
+def best_rule(probability: Floats, weighted: Floats, rule: Floats) -> Floats:
+    """The rule that takes, for all that may be seen, an action with the largest expected utility.
+
+    EU(δ) = Σ_w Σ_d δ(d | w) P(w) E[U | w, d], so each w can be looked at by itself. The present action stays where it
+    is as good as any, up to rounding; what is never seen keeps its row, whatever that is.
+
+    Parameters
+    ----------
+    probability, weighted
+        P(w), up to a scale, and P(w) E[U | w, d], both over (w, d).
+    rule
+        The present rule.
+    """
+    peaks = np.maximum.reduce(weighted, axis=-1, keepdims=True)
+    rounding = TIE * np.maximum.reduce(np.abs(weighted), axis=-1, keepdims=True)
+    good = weighted >= peaks - rounding
+    choice = np.where(good, 1.0 + (rule == 1.0), 0.0).argmax(axis=-1)
+    best = np.eye(rule.shape[-1])[choice]
+    seen = probability > 0
+    return best if seen.all() else np.where(seen, best, rule)
+
+
+def improve(tree: Weighing, decision: str, rules: Rules) -> bool:
+    """Replace the rule of one decision by the best one given all others; whether that acts otherwise than before."""
+    rule = best_rule(*tree.family(decision), rules[decision])
+    if np.array_equal(rule, rules[decision]):
+        return False
+    rules[decision] = rule
+    tree.replace(decision, rule)
+    return True
+
+
+def ascend(tree: Weighing, decisions: Sequence[str], rules: Rules) -> float:
+    """Improve one rule after the other until none can be improved by itself; the expected utility.
+
+    It never falls, and there are finitely many deterministic rules, so this ends: in a strategy that no change of one
+    rule makes better (iterated optimisation). Other strategies may be better still. Rows of mixed rules that are never
+    seen are settled when all else is, which may show something better again.
+    """
+    unchanged, place, is_mixed = 0, 0, True
+    while unchanged < len(decisions):
+        unchanged = 0 if improve(tree, decisions[place], rules) else unchanged + 1
+        place = (place + 1) % len(decisions)
+        if is_mixed and unchanged == len(decisions):
+            is_mixed, unchanged = False, 0
+            for name, rule in decided({name: rules[name] for name in decisions}).items():
+                rules[name] = rule
+                tree.replace(name, rule)
+    return tree.total().expected_utility
+
+
+def decided(rules: Mapping[str, Floats]) -> Rules:
+    """Deterministic rules: the first of the most likely actions in each row."""
+    return {
+        name: (rule.argmax(axis=-1)[..., None] == np.arange(rule.shape[-1])).astype(np.float64)
+        for name, rule in rules.items()
+    }
+
+
+def random_rules(problem: Problem, decisions: Sequence[str], rng: np.random.Generator) -> Rules:
+    """Fully mixed rules, every row drawn evenly from all distributions over the actions."""
+    drawn = {}
+    for name in decisions:
+        weights = rng.exponential(size=problem.family_shape(name)) + 1e-12
+        drawn[name] = weights / weights.sum(axis=-1, keepdims=True)
+    return drawn
