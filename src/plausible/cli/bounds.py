@@ -22,7 +22,7 @@ from plausible.cli.effect_text import EffectOption, EffectText, named_states, re
 from plausible.cli.empty_cells import MissingRows, told_left_out, usable_rows
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.quoting import names_in
-from plausible.cli.source import read_model
+from plausible.cli.source import read_network
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, ModelContradicted, suggestion
 from plausible.graphs import DAG, CausalGraph
@@ -164,7 +164,7 @@ def _observed(source: str, variables: Iterable[Variable], na: list[str] | None) 
     path = Path(source)
     if path.suffix.lower() in _TABLES:
         return read_data(path, variables, missing_values=na)
-    model = read_model(source)
+    model = read_network(source)
     if not isinstance(model, BayesianNetwork):
         raise InvalidArgument(f"{source!r} is no Bayesian network; give one, or a table of data.")
     return model

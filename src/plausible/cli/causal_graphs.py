@@ -11,11 +11,11 @@ from typing import Annotated, Any
 
 import typer
 
-from plausible.cli.source import read_model
+from plausible.cli.source import read_network
 from plausible.errors import InvalidGraph, NotSupported
 from plausible.graphs import DAG, MAG, PAG, PDAG, CausalGraph
 from plausible.graphs.graph_input import read_as
-from plausible.io import FORMATS, Model
+from plausible.io import FORMATS, Network
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
@@ -121,7 +121,7 @@ def _stated(text: str) -> Any:
     return text if match is None else _KINDS[match[1]](text[match.end() :])
 
 
-def _model_or_text(source: str) -> Model | str:
+def _model_or_text(source: str) -> Network | str:
     path = Path(source)
     try:
         is_file = bool(source) and path.is_file()
@@ -138,7 +138,7 @@ def _model_or_text(source: str) -> Model | str:
         return source
     if not is_file and path.suffix and not is_model(source):
         raise InvalidGraph(f"{source!r} is no file, and no graph such as 'A -> B'.")
-    return read_model(source)
+    return read_network(source)
 
 
 def _document_text(path: Path) -> str:

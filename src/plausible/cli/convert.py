@@ -8,6 +8,7 @@ import typer
 
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.source import ModelSource, read_model
+from plausible.decisions import InfluenceDiagram
 from plausible.io import save
 
 __all__ = ["EXAMPLES", "NAME", "run"]
@@ -27,7 +28,9 @@ def run(
     """Convert a model to another file format, chosen by the ending of the target (also with .gz)."""
     found = read_model(model)
     save(found, target, format=format)
+    written = {"variables": len(found.variables)}
+    written |= {"utilities": len(found.utilities)} if isinstance(found, InfluenceDiagram) else {}
     if as_json:
-        print_json({"source": model, "target": target, "variables": len(found.variables)})
+        print_json({"source": model, "target": target, **written})
     else:
-        print_line(f"{target}: {len(found.variables)} variables written")
+        print_line(f"{target}: {', '.join(f'{count} {thing}' for thing, count in written.items())} written")

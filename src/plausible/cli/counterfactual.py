@@ -11,7 +11,7 @@ from plausible.causal.counterfactuals.query import counterfactual
 from plausible.causal.functional.conversion import Coupling, functional_model
 from plausible.cli.evidence import Do, EvidenceTexts, read_findings, read_interventions
 from plausible.cli.output import AsJson, factor_document, print_json, print_line
-from plausible.cli.source import ModelSource, read_model
+from plausible.cli.source import ModelSource, read_network
 from plausible.cli.targets import TargetNames, TargetOption, read_targets
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.models import BayesianNetwork
@@ -43,7 +43,7 @@ def run(
     Comonotone: one draw, the same quantile whatever the parents, so that a case changes as little as it can. Noisy-or
     variables have a mechanism of their own. Where the couplings differ, the network does not determine the answer.
     """
-    found = read_model(model)
+    found = read_network(model)
     if not isinstance(found, BayesianNetwork):
         raise InvalidArgument(f"{model!r} is no Bayesian network; counterfactuals need one.")
     names = read_targets(targets, target_option)

@@ -9,7 +9,7 @@ import typer
 
 from plausible.cli.quoting import Sign, parts, plain, read_signs
 from plausible.errors import InvalidEvidence, NotSupported, UnknownVariable
-from plausible.io import Model
+from plausible.io import Network
 from plausible.models import BayesianNetwork
 from plausible.variables import State, Variable, jeffrey, likelihood
 from plausible.variables.variable import is_missing
@@ -57,7 +57,7 @@ from what it reads, so put single quotes around the whole: -e 'A="b, c"'.
 """
 
 
-def read_findings(texts: Iterable[str] | None, model: Model) -> dict[str, Any]:
+def read_findings(texts: Iterable[str] | None, model: Network) -> dict[str, Any]:
     """Name -> finding, as `evidence=` of the models takes it."""
     findings: dict[str, Any] = {}
     for text in texts or ():
@@ -73,7 +73,7 @@ def read_findings(texts: Iterable[str] | None, model: Model) -> dict[str, Any]:
     return findings
 
 
-def read_interventions(texts: Iterable[str] | None, model: Model) -> dict[str, Any]:
+def read_interventions(texts: Iterable[str] | None, model: Network) -> dict[str, Any]:
     """Name -> value that an intervention sets; only Bayesian networks have any."""
     found = read_findings(texts, model)
     if found and not isinstance(model, BayesianNetwork):
@@ -85,13 +85,13 @@ def read_interventions(texts: Iterable[str] | None, model: Model) -> dict[str, A
     return found
 
 
-def asked(evidence: Iterable[str] | None, do: Iterable[str] | None, model: Model) -> dict[str, Any]:
+def asked(evidence: Iterable[str] | None, do: Iterable[str] | None, model: Network) -> dict[str, Any]:
     """The arguments `evidence=` and, where there are interventions, `do=`, which only Bayesian networks take."""
     interventions = read_interventions(do, model)
     return {"evidence": read_findings(evidence, model), **({"do": interventions} if interventions else {})}
 
 
-def intervened(model: Model, do: Mapping[str, Any]) -> Model:
+def intervened(model: Network, do: Mapping[str, Any]) -> Network:
     """The model after interventions, for questions that have no `do=` of their own."""
     return model.intervene(do) if do and isinstance(model, BayesianNetwork) else model
 

@@ -13,7 +13,7 @@ from plausible.cli.effect_text import EffectOption, EffectText, Term, named_stat
 from plausible.cli.hedges import tell_not_identifiable
 from plausible.cli.output import AsJson, factor_document, print_json, print_line
 from plausible.cli.quoting import names_in
-from plausible.cli.source import read_model
+from plausible.cli.source import read_network
 from plausible.errors import InvalidArgument, NotIdentifiable, NotSupported
 from plausible.models import BayesianNetwork
 
@@ -80,7 +80,7 @@ def run(
 
 
 def _network(source: str) -> BayesianNetwork:
-    model = read_model(source)
+    model = read_network(source)
     if not isinstance(model, BayesianNetwork):
         raise InvalidArgument(f"--network {source!r} is no Bayesian network.")
     return model

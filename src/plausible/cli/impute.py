@@ -12,7 +12,7 @@ import typer
 from plausible.cli.chunks import ColumnKind
 from plausible.cli.data import DataFile, MissingMarkers, read_columns
 from plausible.cli.output import AsJson, print_json, print_line
-from plausible.cli.source import read_model
+from plausible.cli.source import read_network
 from plausible.cli.tables import check_ending, new_table, open_table
 from plausible.data.csv_columns import WHOLE_NUMBER
 from plausible.data.table import Table
@@ -96,7 +96,7 @@ def run(
 
 
 def _network(source: str) -> BayesianNetwork:
-    model = read_model(source)
+    model = read_network(source)
     if not isinstance(model, BayesianNetwork):
         raise InvalidArgument(f"--network {source!r} is no Bayesian network; cells are filled by one.")
     return model

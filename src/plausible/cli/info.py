@@ -7,6 +7,7 @@ from typing import Any
 
 from plausible.cli.output import AsJson, facts, print_json
 from plausible.cli.source import ModelSource, read_model
+from plausible.decisions import InfluenceDiagram
 from plausible.graphs import DAG, elimination_order, induced_width
 from plausible.io import Model
 from plausible.models import BayesianNetwork
@@ -33,7 +34,7 @@ def model_facts(model: Model) -> dict[str, Any]:
     states = [variable.num_states for variable in model.variables.values() if not variable.is_continuous]
     common: dict[str, Any] = {
         "name": model.notes.name,
-        "kind": "Bayesian network" if isinstance(model, BayesianNetwork) else "Markov network",
+        "kind": _kind(model),
         "description": model.notes.description,
         "reference": model.notes.reference,
         "variables": len(model.variables),
@@ -47,6 +48,12 @@ def model_facts(model: Model) -> dict[str, Any]:
     return {**common, **_own_facts(model)}
 
 
+def _kind(model: Model) -> str:
+    if isinstance(model, InfluenceDiagram):
+        return "influence diagram"
+    return "Bayesian network" if isinstance(model, BayesianNetwork) else "Markov network"
+
+
 def print_facts(found: dict[str, Any], title: str) -> None:
     """The facts as text, without those that say nothing."""
     named = str(found["name"]) or title
@@ -55,6 +62,8 @@ def print_facts(found: dict[str, Any], title: str) -> None:
 
 
 def _own_facts(model: Model) -> dict[str, Any]:
+    if isinstance(model, InfluenceDiagram):
+        return _diagram_facts(model)
     if not isinstance(model, BayesianNetwork):
         return {"factors": len(model.factors), "pairwise": model.is_pairwise}
     graph: DAG = model.graph
@@ -70,7 +79,20 @@ def _own_facts(model: Model) -> dict[str, Any]:
     }
 
 
+def _diagram_facts(diagram: InfluenceDiagram) -> dict[str, Any]:
+    return {
+        "chance": list(diagram.chance),
+        "decisions": {name: list(decision.sees) for name, decision in diagram.decisions.items()},
+        "utilities": {name: list(utility.parent_names) for name, utility in diagram.utilities.items()},
+        "distributions": dict(Counter(cpd.kind for cpd in diagram.chance.values()).most_common()),
+    }
+
+
 def _shown(value: object) -> object:
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    if isinstance(value, dict) and all(isinstance(names, list) for names in value.values()):
+        return ", ".join(f"{name}({', '.join(names)})" for name, names in value.items()) or "none"
     if isinstance(value, dict):
         return ", ".join(f"{count} {kind}" for kind, count in value.items())
     if isinstance(value, bool):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from plausible.cli.engines import EngineOption, engine_argument, print_best
 from plausible.cli.evidence import Do, EvidenceTexts, asked
 from plausible.cli.output import AsJson
-from plausible.cli.source import ModelSource, read_model
+from plausible.cli.source import ModelSource, read_network
 
 __all__ = ["EXAMPLES", "NAME", "run"]
 
@@ -24,6 +24,6 @@ def run(
 
     The (natural) logarithm is that of the assignment and the evidence together.
     """
-    found = read_model(model)
+    found = read_network(model)
     best = found.mpe(**asked(evidence, do, found), **engine_argument(engine))
     print_best(best, as_json=as_json, has_engine=engine is not None)

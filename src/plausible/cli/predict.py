@@ -12,10 +12,10 @@ from plausible.cli.evidence import Do, EvidenceTexts, intervened, read_findings,
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.prediction import Prediction, check_columns, check_question
 from plausible.cli.progress import ShowProgress, progress_bar
-from plausible.cli.source import ModelSource, read_model
+from plausible.cli.source import ModelSource, read_network
 from plausible.cli.tables import check_ending, new_table, open_table
 from plausible.errors import InvalidArgument, counted
-from plausible.io import Model
+from plausible.io import Network
 
 __all__ = ["EXAMPLES", "NAME", "run"]
 
@@ -49,7 +49,7 @@ def run(
     or `mean(target)` and `variance(target)` where the target is continuous, with --no-proba the mean alone.
     Files may be larger than memory; the output appears only once it is whole.
     """
-    found = read_model(model)
+    found = read_network(model)
     findings, interventions = _given(evidence, do, found)
     # A variable that was set is in that state with certainty, so it may be given as well.
     fixed = {**findings, **interventions}
@@ -70,7 +70,7 @@ def run(
         print_line(f"{output}: {counted(num_rows, 'row')} written{note}")
 
 
-def _given(evidence: list[str] | None, do: list[str] | None, model: Model) -> tuple[dict[str, Any], dict[str, Any]]:
+def _given(evidence: list[str] | None, do: list[str] | None, model: Network) -> tuple[dict[str, Any], dict[str, Any]]:
     """Findings and interventions, which must be of different variables."""
     findings, interventions = read_findings(evidence, model), read_interventions(do, model)
     for name in interventions:

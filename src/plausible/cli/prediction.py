@@ -11,7 +11,7 @@ import numpy as np
 from plausible.cli.chunks import Chunk, ColumnKind, kind_of
 from plausible.cli.evidence import state_of
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, UnknownState, UnknownVariable
-from plausible.io import Model
+from plausible.io import Network
 from plausible.models.exact_engine import ExactEngine
 from plausible.models.hybrid_engine import HybridEngine
 from plausible.variables import State, Variable
@@ -101,7 +101,7 @@ class Prediction:
         return ""
 
 
-def check_question(model: Model, target: str, fixed: Mapping[str, Any]) -> None:
+def check_question(model: Network, target: str, fixed: Mapping[str, Any]) -> None:
     """Refuse a target that is given, and findings for every row that are not one state or number."""
     if target not in model.variables:
         raise UnknownVariable.named(target, model.variables, "this model")
@@ -113,7 +113,7 @@ def check_question(model: Model, target: str, fixed: Mapping[str, Any]) -> None:
             raise NotSupported(f"What holds in every row has to be one state: write {name}=state.")
 
 
-def check_columns(model: Model, fixed: Mapping[str, Any], names: Iterable[str], place: str) -> None:
+def check_columns(model: Network, fixed: Mapping[str, Any], names: Iterable[str], place: str) -> None:
     """Refuse a table that has no evidence, and findings that are also fixed."""
     known = [name for name in names if name in model.variables]
     if not known:

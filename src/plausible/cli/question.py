@@ -12,10 +12,10 @@ import typer
 from plausible.cli.engines import EngineOption, engine_argument, in_shell_words
 from plausible.cli.evidence import Do, EvidenceTexts, asked
 from plausible.cli.output import AsJson
-from plausible.cli.source import ModelSource, read_model
+from plausible.cli.source import ModelSource, read_network
 from plausible.cli.targets import TargetNames, TargetOption, read_targets
 from plausible.inference.budget import Budget
-from plausible.io import Model
+from plausible.io import Network
 
 __all__ = ["Question", "question_command"]
 
@@ -46,7 +46,7 @@ class Question:
         Whether the answer is printed as a JSON document.
     """
 
-    model: Model
+    model: Network
     targets: list[str]
     given: dict[str, Any]
     as_json: bool
@@ -89,7 +89,7 @@ def question_command(
         engine: EngineOption = None,
         as_json: AsJson = False,
     ) -> None:
-        found = read_model(model)
+        found = read_network(model)
         names = read_targets(targets, target_option, needed=needs_targets)
         limits = _limits(budget_seconds, budget_memory)
         given = {**asked(evidence, do, found), **limits, **engine_argument(engine)}

@@ -16,10 +16,10 @@ from plausible.cli.engines import EngineOption, engine_argument, in_shell_words,
 from plausible.cli.evidence import Do, EvidenceTexts, asked
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.progress import ShowProgress, progress_bar
-from plausible.cli.source import ModelSource, read_model
+from plausible.cli.source import ModelSource, read_network
 from plausible.cli.tables import check_ending, new_table
 from plausible.errors import counted
-from plausible.io import Model
+from plausible.io import Network
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,7 +55,7 @@ def run(
     They are independent, and exactly from it, unless --engine names another way to draw: how many independent rows
     those are worth then stands on standard error.
     """
-    found = read_model(model)
+    found = read_network(model)
     given = {**asked(evidence, do, found), **engine_argument(engine)}
     samples = _samples(found, num_rows, seed, given)
     if output is None:
@@ -70,7 +70,7 @@ def run(
         print_line(f"{output}: {counted(num_rows, 'row')} written")
 
 
-def _samples(model: Model, num_rows: int, seed: int | None, given: Mapping[str, Any]) -> Iterator[pd.DataFrame]:
+def _samples(model: Network, num_rows: int, seed: int | None, given: Mapping[str, Any]) -> Iterator[pd.DataFrame]:
     """The rows in frames that fit in memory, at least one of them; one generator goes through them all."""
     generator = np.random.default_rng(seed)
     size = rows_in_chunk(len(model.variables))
@@ -82,7 +82,7 @@ def _samples(model: Model, num_rows: int, seed: int | None, given: Mapping[str, 
         yield frame
 
 
-def _print(samples: Iterator[pd.DataFrame], model: Model, *, as_json: bool) -> None:
+def _print(samples: Iterator[pd.DataFrame], model: Network, *, as_json: bool) -> None:
     if as_json:
         records = [record for frame in samples for record in frame.to_dict("records")]
         print_json({"rows": len(records), "samples": records})
@@ -94,7 +94,7 @@ def _print(samples: Iterator[pd.DataFrame], model: Model, *, as_json: bool) -> N
         writer.write(_columns(frame, kinds))
 
 
-def _write(samples: Iterator[pd.DataFrame], model: Model, output: Path, advance: Any) -> None:
+def _write(samples: Iterator[pd.DataFrame], model: Network, output: Path, advance: Any) -> None:
     first = next(samples)
     kinds = _kinds(first, model)
     with new_table(output, kinds) as writer:
@@ -105,7 +105,7 @@ def _write(samples: Iterator[pd.DataFrame], model: Model, output: Path, advance:
             advance(num_done := num_done + len(frame))
 
 
-def _kinds(frame: pd.DataFrame, model: Model) -> dict[str, ColumnKind]:
+def _kinds(frame: pd.DataFrame, model: Network) -> dict[str, ColumnKind]:
     return {name: kind_of(model.variables[name]) for name in frame.columns}
 
 

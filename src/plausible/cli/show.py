@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
 
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.source import ModelSource, read_model
+from plausible.cpds import CPD
+from plausible.decisions import InfluenceDiagram
 from plausible.errors import UnknownVariable
 from plausible.io import Model
 from plausible.models import BayesianNetwork
@@ -23,10 +26,11 @@ Names = Annotated[list[str] | None, typer.Argument(help="Variables to show; all 
 def run(model: ModelSource, variables: Names = None, as_json: AsJson = False) -> None:
     """Show the graph of a model and the distributions of its variables."""
     found = read_model(model)
-    chosen = list(variables or found.variables)
+    known = found.graph.nodes if isinstance(found, InfluenceDiagram) else tuple(found.variables)
+    chosen = list(variables or map(str, known))
     for name in chosen:
-        if name not in found.variables:
-            raise UnknownVariable.named(name, found.variables, f"{model!r}")
+        if name not in known:
+            raise UnknownVariable.named(name, known, f"{model!r}")
     if as_json:
         print_json(_document(found, chosen))
         return
@@ -36,21 +40,38 @@ def run(model: ModelSource, variables: Names = None, as_json: AsJson = False) ->
 
 
 def _tables(model: Model, names: list[str]) -> list[tuple[str, str]]:
+    if isinstance(model, InfluenceDiagram):
+        return [_part(model, name) for name in names]
     if not isinstance(model, BayesianNetwork):
         chosen = set(names)
         return [(", ".join(factor.names), str(factor)) for factor in model.factors if chosen & set(factor.names)]
     return [(repr(model.cpd(name)), str(model.cpd(name))) for name in names if name not in model.inputs]
 
 
+def _part(diagram: InfluenceDiagram, name: str) -> tuple[str, str]:
+    """A distribution, a decision with what it sees, or a utility: a title and its table."""
+    if name in diagram.decisions:
+        decision = diagram.decisions[name]
+        seen = ", ".join(decision.sees) or "nothing"
+        return name, f"decides among {', '.join(map(str, decision.states))}, seeing {seen}"
+    if name in diagram.utilities:
+        return repr(diagram.utilities[name]), str(diagram.utility_factors[name])
+    return repr(diagram.chance[name]), str(diagram.chance[name])
+
+
 def _document(model: Model, names: list[str]) -> dict[str, Any]:
     document: dict[str, Any] = {
         "graph": str(model.graph),
-        "variables": {name: _states(model, name) for name in names},
+        "variables": {name: _states(model, name) for name in names if name in model.variables},
     }
     if isinstance(model, BayesianNetwork):
-        document["distributions"] = {
-            name: {"kind": cpd.kind, "parents": list(cpd.parent_names), **cpd.to_record()}
-            for name, cpd in model.cpds.items()
+        document["distributions"] = _distributions(model.cpds, names)
+    elif isinstance(model, InfluenceDiagram):
+        document["distributions"] = _distributions(model.chance, names)
+        document["decisions"] = {name: list(model.decisions[name].sees) for name in names if name in model.decisions}
+        document["utilities"] = {
+            name: {"parents": list(factor.names), "values": factor.flat.tolist()}
+            for name, factor in model.utility_factors.items()
             if name in names
         }
     else:
@@ -60,6 +81,14 @@ def _document(model: Model, names: list[str]) -> dict[str, Any]:
             if set(names) & set(factor.names)
         ]
     return document
+
+
+def _distributions(cpds: Mapping[str, CPD], names: list[str]) -> dict[str, Any]:
+    return {
+        name: {"kind": cpd.kind, "parents": list(cpd.parent_names), **cpd.to_record()}
+        for name, cpd in cpds.items()
+        if name in names
+    }
 
 
 def _states(model: Model, name: str) -> list[Any] | str:

@@ -8,12 +8,13 @@ from typing import Annotated
 import typer
 
 from plausible import examples
-from plausible.errors import PlausibleError, suggestion
+from plausible.decisions import InfluenceDiagram
+from plausible.errors import NotSupported, PlausibleError, suggestion
 from plausible.graphs import DAG, UndirectedGraph
-from plausible.io import Model, load
+from plausible.io import Model, Network, load
 from plausible.models import BayesianNetwork
 
-__all__ = ["GraphSource", "ModelSource", "read_graph", "read_graph_or_network", "read_model"]
+__all__ = ["GraphSource", "ModelSource", "read_graph", "read_graph_or_network", "read_model", "read_network"]
 
 ModelSource = Annotated[str, typer.Argument(help="A file, or the name of an example such as asia.", show_default=False)]
 GraphSource = Annotated[
@@ -24,6 +25,17 @@ GraphSource = Annotated[
 
 class NoSuchModel(PlausibleError, LookupError):
     """Neither a file nor an example has this name."""
+
+
+def read_network(source: str) -> Network:
+    """The model in a file, or the example of that name, for a question to chance alone."""
+    model = read_model(source)
+    if isinstance(model, InfluenceDiagram):
+        raise NotSupported(
+            f"{source!r} is an influence diagram, which has decisions and utilities; this command asks a network. "
+            "In Python, diagram.network(strategy) is the network that a strategy makes of it."
+        )
+    return model
 
 
 def read_model(source: str) -> Model:
@@ -38,7 +50,7 @@ def read_model(source: str) -> Model:
 
 
 def read_graph_or_network(source: str) -> DAG | UndirectedGraph | BayesianNetwork:
-    """The graph that arrow text spells, else a model, of which a Markov network counts as its graph."""
+    """The graph that arrow text spells, else a network; a model of another kind counts as its graph."""
     if "->" in source or "<-" in source:
         return DAG(source)
     if " - " in source or " -- " in source:

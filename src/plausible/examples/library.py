@@ -1,4 +1,4 @@
-"""Famous networks as data records: for tests, docs, demonstrations and teaching."""
+"""Famous networks and influence diagrams as data records: for tests, docs, demonstrations and teaching."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Example", "get", "load", "names"]
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A network with its story: what it is about, and where it comes from."""
+    """A model with its story: what it is about, and where it comes from."""
 
     name: str
     description: str
@@ -50,5 +50,7 @@ def load(name: str) -> Model:
 
     >>> load("asia")
     <BayesianNetwork 'asia': 8 variables, 8 edges, 18 parameters>
+    >>> load("entrepreneur")
+    <InfluenceDiagram 'entrepreneur': 2 chance, 2 decisions, 2 utilities>
     """
     return get(name).model

@@ -4,7 +4,7 @@ from plausible.io.bif import format_bif, parse_bif
 from plausible.io.dne import parse_dne
 from plausible.io.dsl import parse_dsl
 from plausible.io.files import load, parse, save, to_text
-from plausible.io.formats import Format, Model
+from plausible.io.formats import Format, Model, Network
 from plausible.io.hugin import format_hugin, parse_hugin
 from plausible.io.json_format import format_json, parse_json
 from plausible.io.registry import FORMATS
@@ -23,6 +23,7 @@ __all__ = [
     "FORMATS",
     "Format",
     "Model",
+    "Network",
     "UAIResult",
     "format_bif",
     "format_hugin",

@@ -1,4 +1,4 @@
-"""From what a parser found, piece by piece and in any order, to a checked network."""
+"""From what a parser found, piece by piece and in any order, to a checked network or influence diagram."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from plausible.cpds import CPD, DeterministicCPD, TableCPD
 from plausible.cpds.rows import Rounding
+from plausible.decisions import Decision, InfluenceDiagram, Utility
 from plausible.errors import CyclicGraph, FormatError, PlausibleError, RoundedProbabilities, suggestion
 from plausible.io.origin import warn_reader
 from plausible.models import BayesianNetwork, Notes, VariableNotes
@@ -76,8 +77,15 @@ class _Distribution:
 
 
 @dataclass(slots=True)
+class _Numbers:
+    parents: tuple[str, ...]
+    values: npt.NDArray[np.float64]
+    place: Place
+
+
+@dataclass(slots=True)
 class Assembly:
-    """Collects variables, distributions and notes while a file is read; `network` checks that they fit together.
+    """Collects nodes, distributions and notes while a file is read; `model` checks that they fit together.
 
     Every complaint is a `FormatError` at the place in the file that it is about. Rows that miss one by rounding are
     renormalised, and reported in one warning for the whole file.
@@ -87,18 +95,76 @@ class Assembly:
     notes: Notes = field(default_factory=Notes)
     _variable_notes: dict[str, VariableNotes] = field(default_factory=dict)
     _distributions: dict[str, _Distribution] = field(default_factory=dict)
+    _decisions: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _utilities: dict[str, _Numbers | None] = field(default_factory=dict)
     _places: dict[str, Place] = field(default_factory=dict)
 
     def add_variable(
         self, name: str, states: Iterable[State] | None, place: Place, notes: VariableNotes | None = None
     ) -> None:
         """A variable and, where the file has some, the notes on it."""
-        if name in self.variables:
-            raise place.error(f"The variable {name!r} is declared twice.")
+        self._add_node(name, "variable", place, notes)
         try:
             self.variables[name] = Variable(name, states)
         except PlausibleError as error:
             raise place.error(str(error)) from None
+
+    def add_decision(
+        self, name: str, states: Iterable[State] | None, place: Place, notes: VariableNotes | None = None
+    ) -> None:
+        """A decision, which sees nothing until `add_information` says what."""
+        self.add_variable(name, states, place, notes)
+        self.make_decision(name, place)
+
+    def make_decision(self, name: str, place: Place) -> None:
+        """Say that a variable is a decision; the first to be called so comes first."""
+        if name in self._decisions:
+            raise place.error(f"The decision {name!r} is listed twice.")
+        self._decisions[self.variable(name, place).name] = ()
+
+    def add_information(self, decision: str, sees: Sequence[str], place: Place) -> None:
+        """What a decision sees, in order."""
+        if self._decisions[decision]:
+            raise place.error(f"What the decision {decision!r} sees is said twice.")
+        for name in sees:
+            self._variable(name, f"which the decision {decision!r} sees", place)
+        self._decisions[decision] = tuple(sees)
+
+    def add_utility(self, name: str, place: Place, notes: VariableNotes | None = None) -> None:
+        """A utility, which `add_utility_values` gives its numbers."""
+        self._add_node(name, "utility", place, notes)
+        self._utilities[name] = None
+
+    def add_utility_values(
+        self, utility: str, parents: Sequence[str], values: npt.NDArray[np.float64], place: Place
+    ) -> None:
+        """The numbers of a utility in a row, parents in order, the last parent's state changing fastest."""
+        if self._utilities[utility] is not None:
+            raise place.error(f"The utility {utility!r} has two tables.")
+        scope = self.parents(utility, parents, place)
+        check_axes(utility, parents, place)
+        for parent in scope:
+            if parent.is_continuous:
+                raise place.error(f"{parent.name!r}, a parent of {utility!r}, is continuous; it needs states.")
+        shape = [parent.num_states for parent in scope]
+        if values.size != prod(shape):
+            needed = count_text(prod(shape))
+            raise place.error(f"The utility {utility!r} needs {needed} numbers; the file has {values.size}.")
+        if not np.isfinite(values).all():
+            raise place.error(f"The utility {utility!r} has a number that is not finite.")
+        self._utilities[utility] = _Numbers(tuple(parents), values.reshape(shape), place)
+
+    def is_decision(self, name: str) -> bool:
+        """Whether a node is a decision."""
+        return name in self._decisions
+
+    def is_utility(self, name: str) -> bool:
+        """Whether a node is a utility."""
+        return name in self._utilities
+
+    def _add_node(self, name: str, kind: str, place: Place, notes: VariableNotes | None) -> None:
+        if name in self._places:
+            raise place.error(f"The {kind} {name!r} is declared twice.")
         self._places[name] = place
         if notes is not None and notes != VariableNotes():
             self._variable_notes[name] = notes
@@ -145,6 +211,9 @@ class Assembly:
         """Any distribution, made once the variables of the whole file are known."""
         if child in self._distributions:
             raise place.error(f"{child!r} has two distributions.")
+        if child in self._decisions or child in self._utilities:
+            kind = "decision" if child in self._decisions else "utility"
+            raise place.error(f"{child!r} is a {kind}, which has no distribution.")
         self._distributions[child] = _Distribution(tuple(parents), make, place)
 
     def parents(self, child: str, names: Sequence[str], place: Place) -> tuple[Variable, ...]:
@@ -156,25 +225,48 @@ class Assembly:
         return self._variable(name, "used here", place)
 
     def _variable(self, name: str, role: str, place: Place) -> Variable:
+        if name in self._utilities:
+            raise place.error(f"{name!r}, {role}, is a utility, which nothing can depend on.")
         if name not in self.variables:
             raise place.error(f"{name!r}, {role}, is not declared.{suggestion(name, self.variables)}")
         return self.variables[name]
 
+    def model(self) -> BayesianNetwork | InfluenceDiagram:
+        """The influence diagram, where there are decisions or utilities, else the network."""
+        return self.diagram() if self._decisions or self._utilities else self.network()
+
+    def diagram(self) -> InfluenceDiagram:
+        """The influence diagram; chance variables, decisions and utilities in the order of their declaration."""
+        cpds, roundings = self._made()
+        diagram = self._checked_diagram(cpds)
+        self._warn(roundings)
+        return diagram
+
     def network(self) -> BayesianNetwork:
         """The network, its variables in the order of their declaration."""
+        cpds, roundings = self._made()
+        network = self._checked_network(cpds)
+        self._warn(roundings)
+        return network
+
+    def _made(self) -> tuple[list[CPD], list[tuple[str, Rounding]]]:
+        """The distributions of all variables but decisions, and where rows missed one by rounding."""
         for name, distribution in self._distributions.items():
             self._variable(name, "which this distribution is of,", distribution.place)
         cpds: list[CPD] = []
         roundings: list[tuple[str, Rounding]] = []
         for name, variable in self.variables.items():
+            if name in self._decisions:
+                continue
             cpd, rounding = self._make(name, variable)
             cpds.append(cpd)
             if rounding is not None:
                 roundings.append((name, rounding))
-        network = self._checked_network(cpds)
+        return cpds, roundings
+
+    def _warn(self, roundings: list[tuple[str, Rounding]]) -> None:
         if roundings:
             warn_reader(_rounding_text(roundings), RoundedProbabilities)
-        return network
 
     def _make(self, name: str, variable: Variable) -> tuple[CPD, Rounding | None]:
         if name not in self._distributions:
@@ -192,11 +284,35 @@ class Assembly:
             raise distribution.place.error(str(error)) from None
 
     def _checked_network(self, cpds: list[CPD]) -> BayesianNetwork:
-        notes = replace(self.notes, variables=MappingProxyType(self._variable_notes))
         try:
-            return BayesianNetwork(*cpds, notes=notes)
+            return BayesianNetwork(*cpds, notes=self._all_notes())
         except CyclicGraph as error:
             raise self._distributions[str(error.cycle[0])].place.error(str(error)) from None
+
+    def _checked_diagram(self, cpds: list[CPD]) -> InfluenceDiagram:
+        for name, variable in self.variables.items():
+            if variable.is_continuous:
+                raise self._places[name].error(f"{name!r} is continuous; an influence diagram has states only.")
+        decisions, utilities = [], []
+        for name, sees in self._decisions.items():
+            try:
+                decisions.append(Decision(self.variables[name], sees=sees))
+            except PlausibleError as error:
+                raise self._places[name].error(str(error)) from None
+        for name, numbers in self._utilities.items():
+            if numbers is None:
+                raise self._places[name].error(f"The utility {name!r} has no table.")
+            try:
+                utilities.append(Utility(numbers.parents, numbers.values, name))
+            except PlausibleError as error:
+                raise numbers.place.error(str(error)) from None
+        try:
+            return InfluenceDiagram(cpds, decisions, utilities, self._all_notes())
+        except CyclicGraph as error:
+            raise self._places[str(error.cycle[0])].error(str(error)) from None
+
+    def _all_notes(self) -> Notes:
+        return replace(self.notes, variables=MappingProxyType(self._variable_notes))
 
 
 def check_axes(child: str, parents: Sequence[object], place: Place) -> None:

@@ -1,7 +1,8 @@
 """DNE, the text format of Netica: read only.
 
 Nodes with states and tables (`probs`) or functions (`functable`) are read, and continuous ones that Netica has cut
-into intervals (`levels`). What it keeps about windows (`visual`) is passed over; other fields become properties.
+into intervals (`levels`). With nodes of the kinds DECISION and UTILITY it is an influence diagram. What Netica keeps
+about windows (`visual`) is passed over; other fields become properties.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Final
 
+from plausible.decisions import InfluenceDiagram
 from plausible.errors import suggestion
 from plausible.io.assembly import Assembly, Place
 from plausible.io.blocks import Block, Value, parse_blocks, sole_block
@@ -22,13 +24,14 @@ from plausible.models import BayesianNetwork, Notes, VariableNotes
 __all__ = ["FORMAT", "parse_dne"]
 
 _NODE: Final = re.compile(r"node (\S+)")
+_KINDS: Final = ("NATURE", "DECISION", "UTILITY", "CONSTANT")
 _KNOWN: Final = frozenset(("kind", "discrete", "chance", "states", "parents", "probs", "functable", "title", "comment"))
 #: The largest number of states that `numstates` may declare without naming them.
 _MAX_UNNAMED: Final = 10_000
 
 
-def parse_dne(text: str) -> BayesianNetwork:
-    """The network in a DNE text; tables list parents in order, the child's state changing fastest.
+def parse_dne(text: str) -> BayesianNetwork | InfluenceDiagram:
+    """The network or influence diagram in a DNE text; tables list parents in order, the child's state changing fastest.
 
     >>> network = parse_dne('''
     ... // ~->[DNET-1]->~
@@ -44,10 +47,10 @@ def parse_dne(text: str) -> BayesianNetwork:
     assembly = Assembly(notes=_network_notes(tree))
     nodes = list(_nodes(tree))
     for name, block in nodes:
-        assembly.add_variable(name, _states(name, block), block.place, _node_notes(block))
+        _add_node(assembly, name, block)
     for name, block in nodes:
-        _add_distribution(assembly, name, block)
-    return assembly.network()
+        _add_definition(assembly, name, block)
+    return assembly.model()
 
 
 def _network_notes(tree: Block) -> Notes:
@@ -71,14 +74,23 @@ def _nodes(tree: Block) -> Iterator[tuple[str, Block]]:
             raise block.place.error(f"Expected 'node name', not {shown(block.head)}.")
         if match is None or _is_label(block):
             continue
-        kind = block.text("kind").upper() or "NATURE"
-        if kind in ("DECISION", "UTILITY"):
-            raise block.place.error(
-                f"{match[1]!r} is a {kind} node: this is an influence diagram; only Bayesian networks are read."
-            )
-        if kind != "NATURE":
-            raise block.place.error(f"{match[1]!r} is of kind {kind!r}.{suggestion(kind, ('NATURE', 'CONSTANT'))}")
+        kind = _kind(block)
+        if kind not in _KINDS:
+            raise block.place.error(f"{match[1]!r} is of kind {kind!r}.{suggestion(kind, _KINDS)}")
         yield match[1], block
+
+
+def _kind(block: Block) -> str:
+    return block.text("kind").upper() or "NATURE"
+
+
+def _add_node(assembly: Assembly, name: str, block: Block) -> None:
+    notes = _node_notes(block)
+    if _kind(block) == "UTILITY":
+        assembly.add_utility(name, block.place, notes)
+    else:
+        add = assembly.add_decision if _kind(block) == "DECISION" else assembly.add_variable
+        add(name, _states(name, block), block.place, notes)
 
 
 def _node_notes(block: Block) -> VariableNotes:
@@ -146,10 +158,11 @@ def _interval(low: str, high: str) -> str:
     return f">= {low}" if high.upper() in ("INFINITY", "INF") else f"{low} to {high}"
 
 
-# --- distributions ---
+# --- definitions ---
 
 
-def _add_distribution(assembly: Assembly, name: str, block: Block) -> None:
+def _add_definition(assembly: Assembly, name: str, block: Block) -> None:
+    """The distribution of a node, the numbers of a utility, or what a decision sees: not what it was found to do."""
     listed = block.get("parents")
     parents = [] if listed is None else listed.items()
     for parent in parents:
@@ -157,6 +170,18 @@ def _add_distribution(assembly: Assembly, name: str, block: Block) -> None:
         if not parent:
             raise place.error(f"A link of {name!r} has no parent.")
         assembly.parents(name, [parent], place)
+    if assembly.is_decision(name):
+        assembly.add_information(name, parents, block.place)
+    elif assembly.is_utility(name):
+        numbers = block.get("functable")
+        if numbers is None:
+            raise block.place.error(f"The utility {name!r} has no table ('functable').")
+        assembly.add_utility_values(name, parents, numbers.numbers(), numbers.place)
+    else:
+        _add_distribution(assembly, name, parents, block)
+
+
+def _add_distribution(assembly: Assembly, name: str, parents: Sequence[str], block: Block) -> None:
     probabilities, function = block.get("probs"), block.get("functable")
     if function is not None and (probabilities is None or block.text("chance").upper() == "DETERMIN"):
         _add_function(assembly, name, parents, function)

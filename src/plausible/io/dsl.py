@@ -99,7 +99,8 @@ def _states(name: str, block: Block) -> list[str]:
     kind = block.text("TYPE")
     if kind in _DIAGRAM:
         raise block.place.error(
-            f"{name!r} is a {_DIAGRAM[kind]} node: this is an influence diagram; only Bayesian networks are read."
+            f"{name!r} is a {_DIAGRAM[kind]} node: this is an influence diagram, which is read from XDSL files only. "
+            "Save it as one in GeNIe."
         )
     if kind not in ("CPT", "TRUTHTABLE", "NOISY_MAX"):
         known = suggestion(kind, ("CPT", "TRUTHTABLE", "NOISY_MAX"))

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from plausible.cpds import CPD, TableCPD
+from plausible.decisions import InfluenceDiagram
 from plausible.errors import NotRepresentable, NotSupported, TooLarge
 from plausible.models import BayesianNetwork, MarkovNetwork
 
-__all__ = ["Format", "Model", "bayesian_network", "check_model", "discrete_network", "table_of"]
+__all__ = ["Format", "Model", "Network", "bayesian_network", "check_model", "discrete_network", "table_of"]
 
-Model: TypeAlias = BayesianNetwork | MarkovNetwork
+#: Models of chance alone.
+Network: TypeAlias = BayesianNetwork | MarkovNetwork
+#: What files hold.
+Model: TypeAlias = Network | InfluenceDiagram
+
+_DIAGRAM_ENDINGS: Final = ".json, .xdsl, .net or .xmlbif"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +45,21 @@ class Format:
 
 def check_model(model: object) -> None:
     """Refuse what no file holds."""
-    if not isinstance(model, BayesianNetwork | MarkovNetwork):
+    if not isinstance(model, BayesianNetwork | MarkovNetwork | InfluenceDiagram):
         raise NotRepresentable(
-            f"Files hold a BayesianNetwork or a MarkovNetwork; this is a {type(model).__name__}. Make one of it first."
+            "Files hold a BayesianNetwork, a MarkovNetwork or an InfluenceDiagram; "
+            f"this is a {type(model).__name__}. Make one of it first."
         )
 
 
 def bayesian_network(model: Model, format: str) -> BayesianNetwork:
     """The model, for a format that holds Bayesian networks without inputs, and no others."""
     check_model(model)
+    if isinstance(model, InfluenceDiagram):
+        raise NotRepresentable(
+            f"{format} files have no place for decisions and utilities. Save this diagram as {_DIAGRAM_ENDINGS}, "
+            "or save the network that a strategy makes of it: diagram.network(strategy)."
+        )
     if not isinstance(model, BayesianNetwork):
         raise NotRepresentable(f"{format} files hold Bayesian networks. Save this {type(model).__name__} as .json.")
     if model.inputs:

@@ -1,4 +1,4 @@
-"""Reading Hugin's NET files: discrete nodes with tables, continuous ones with conditional Gaussians."""
+"""Reading Hugin's NET files: discrete nodes with tables, continuous ones with conditional Gaussians, and decisions."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Final
 
 from plausible.cpds import CPD
 from plausible.cpds.rows import Rounding
+from plausible.decisions import InfluenceDiagram
 from plausible.errors import suggestion
 from plausible.io.assembly import Assembly, Place
 from plausible.io.blocks import Block, Value, parse_blocks
@@ -27,8 +28,8 @@ KEYWORDS: Final = frozenset(
 )
 
 _COMMENTS: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|(?P<comment>%[^\n]*)', re.DOTALL)
-_NODE: Final = re.compile(r"(?:(discrete|continuous) )?node (\S+)")
-_OTHER: Final = re.compile(r"(?:(?:discrete|continuous) )?(decision|utility|function|class|instance|object)\b")
+_NODE: Final = re.compile(r"(?:(discrete|continuous) )?(node|decision|utility) (\S+)")
+_OTHER: Final = re.compile(r"(?:(?:discrete|continuous) )?(function|class|instance|object)\b")
 _POTENTIAL: Final = re.compile(r"potential ?\(([^|()]*)(?:\|([^|()]*))?\)")
 _NAMES: Final = re.compile(r"[^\s,]+")
 
@@ -43,10 +44,11 @@ def legal(name: str) -> str:
     return f"_{text}" if not text or text[0].isdigit() or text in KEYWORDS else text
 
 
-def parse_hugin(text: str) -> BayesianNetwork:
-    """The network in a text of Hugin's NET language.
+def parse_hugin(text: str) -> BayesianNetwork | InfluenceDiagram:
+    """The network in a text of Hugin's NET language; with decisions or utilities, the influence diagram.
 
-    Tables list parents in the order of the potential's head, the child's state changing fastest.
+    Tables list parents in the order of the potential's head, the child's state changing fastest. The potential of a
+    decision has no table: its head lists what the decision sees.
 
     >>> network = parse_hugin('''
     ... net { }
@@ -70,12 +72,12 @@ def parse_hugin(text: str) -> BayesianNetwork:
         assembly.notes = _network_notes(block)
     for block in tree.blocks:
         if (node := _NODE.fullmatch(block.head)) is not None:
-            _add_node(assembly, block, node[2], node[1] == "continuous", names)
+            _add_node(assembly, block, node, names)
         elif not block.head.startswith("potential") and block.head != "net":
             raise _not_known(block)
     for block in _of_kind(tree, "potential"):
         _add_potential(assembly, block, names)
-    return assembly.network()
+    return assembly.model()
 
 
 def _of_kind(tree: Block, kind: str) -> list[Block]:
@@ -89,33 +91,37 @@ def _not_known(block: Block) -> Exception:
     other = _OTHER.match(block.head)
     if other is None:
         word = block.head.split()[0]
-        hint = suggestion(word, ("net", "node", "discrete node", "continuous node", "potential"))
+        known = ("net", "node", "discrete node", "continuous node", "decision", "utility", "potential")
+        hint = suggestion(word, known)
         return block.place.error(f"Expected 'net', 'node' or 'potential', not {shown(block.head)}.{hint}")
-    if other[1] in ("decision", "utility"):
-        return block.place.error(
-            f"{shown(block.head)} makes this an influence diagram; only Bayesian networks are read from NET files."
-        )
     return block.place.error(f"{shown(block.head)}: {other[1]} blocks are not supported here.")
 
 
 # --- nodes ---
 
 
-def _add_node(assembly: Assembly, block: Block, written: str, is_continuous: bool, names: dict[str, str]) -> None:
+def _add_node(assembly: Assembly, block: Block, head: re.Match[str], names: dict[str, str]) -> None:
+    is_continuous, kind, written = head[1] == "continuous", head[2], head[3]
     if written in names:
         raise block.place.error(f"The node {written!r} is declared twice.")
     name = restore_name(written, json.dumps(block.text("plausible_name")), legal)
-    states = block.get("states")
-    if is_continuous:
-        if states is not None:
-            raise states.place.error(f"The continuous node {written!r} can't have states.")
-        assembly.add_variable(name, None, block.place, _node_notes(block))
-    else:
-        if states is None:
-            raise block.place.error(f"The node {written!r} has no states.")
-        meant = restore_states(states.items(), block.text("plausible_states") or None, str)
-        assembly.add_variable(name, meant, block.place, _node_notes(block))
     names[written] = name
+    states = block.get("states")
+    if kind == "decision" and is_continuous:
+        raise block.place.error(f"The decision {written!r} is continuous; only decisions with states can be read.")
+    if kind == "utility" or is_continuous:
+        if states is not None:
+            raise states.place.error(f"The {block.head.rpartition(' ')[0]} {written!r} can't have states.")
+        if kind == "utility":
+            assembly.add_utility(name, block.place, _node_notes(block))
+        else:
+            assembly.add_variable(name, None, block.place, _node_notes(block))
+        return
+    if states is None:
+        raise block.place.error(f"The {kind} {written!r} has no states.")
+    meant = restore_states(states.items(), block.text("plausible_states") or None, str)
+    add = assembly.add_decision if kind == "decision" else assembly.add_variable
+    add(name, meant, block.place, _node_notes(block))
 
 
 def _node_notes(block: Block) -> VariableNotes:
@@ -176,16 +182,22 @@ def _add_potential(assembly: Assembly, block: Block, names: Mapping[str, str]) -
     for name in (*children, *parents):
         if name not in names:
             raise block.place.error(f"{name!r}, in this potential, is not declared.{suggestion(name, names)}")
-    child = names[children[0]]
+    child, given = names[children[0]], [names[parent] for parent in parents]
+    if assembly.is_decision(child):
+        assembly.add_information(child, given, block.place)
+        assembly.add_properties(child, {f"potential.{key}": text for key, text in _properties(block, ()).items()})
+        return
     data = block.get("data")
     if data is None:
         model = "; expressions ('model_data') are not supported here" if block.get("model_data") else ""
         raise block.place.error(f"The potential of {child!r} has no 'data'{model}.")
-    if assembly.variables[child].is_continuous:
+    if assembly.is_utility(child):
+        assembly.add_utility_values(child, given, data.numbers(), data.place)
+    elif assembly.variables[child].is_continuous:
         _add_gaussian(assembly, child, parents, data, names)
     else:
         values = data.numbers(assembly.variables[child].num_states)
-        assembly.add_table(child, [names[parent] for parent in parents], values, data.place)
+        assembly.add_table(child, given, values, data.place)
     others = _properties(block, ("data",))
     assembly.add_properties(child, {f"potential.{key}": text for key, text in others.items()})
 

@@ -7,12 +7,16 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
+
 from plausible.cpds import CPD
-from plausible.io.formats import Model, bayesian_network, table_of
+from plausible.io.contents import Contents, contents
+from plausible.io.formats import Model, table_of
 from plausible.io.hugin_gaussians import normal_texts
 from plausible.io.hugin_parser import legal
 from plausible.io.identifiers import stand_ins, state_stand_ins
-from plausible.models import BayesianNetwork, VariableNotes
+from plausible.models import Notes, VariableNotes
 from plausible.variables import Variable
 
 __all__ = ["format_hugin"]
@@ -25,9 +29,12 @@ _TAKEN: Final = frozenset(("name", "reference", "label", "position", "states", "
 
 
 def format_hugin(model: Model) -> str:
-    """The NET text of a Bayesian network, discrete or conditional Gaussian; other CPDs are written as their tables.
+    """The NET text of a Bayesian network or an influence diagram.
+
+    Discrete and conditional Gaussian distributions can be written; those of other kinds as their tables.
 
     >>> from plausible.cpds import TableCPD
+    >>> from plausible.models import BayesianNetwork
     >>> print(format_hugin(BayesianNetwork(TableCPD("coin", [0.5, 0.5], states=["heads", "tails"]))))
     net
     {
@@ -42,16 +49,24 @@ def format_hugin(model: Model) -> str:
     }
     <BLANKLINE>
     """
-    network = bayesian_network(model, "NET")
-    names = dict(zip(network.variables, stand_ins(list(network.variables), legal), strict=True))
-    lines = list(_block("net", _network_fields(network)))
-    for name, variable in network.variables.items():
-        head = f"{'continuous ' if variable.is_continuous else ''}node {names[name]}"
-        lines += _block(head, _node_fields(variable, names[name], network.notes.of(name)))
-    for cpd in network.cpds.values():
-        given = f" | {' '.join(names[parent] for parent in cpd.parent_names)}" if cpd.parent_names else ""
-        lines += _block(f"potential ( {names[cpd.variable.name]}{given} )", [f"data = {_data(cpd, names)}"])
+    parts = contents(model, "NET")
+    names = dict(zip(parts.nodes, stand_ins(parts.nodes, legal), strict=True))
+    lines = list(_block("net", _network_fields(parts.notes)))
+    for name, written in names.items():
+        notes = parts.notes.of(name)
+        fields = [*_state_fields(parts.variables.get(name)), *_node_fields(name, written, notes)]
+        lines += _block(f"{_kind(parts, name)} {written}", fields)
+    for name, written in names.items():
+        parents = parts.parents(name)
+        given = f" | {' '.join(names[parent] for parent in parents)}" if parents else ""
+        lines += _block(f"potential ( {written}{given} )", _potential_fields(parts, name, names))
     return "\n".join((*lines, ""))
+
+
+def _kind(parts: Contents, name: str) -> str:
+    if name in parts.utilities or name in parts.decisions:
+        return "utility" if name in parts.utilities else "decision"
+    return "continuous node" if parts.variables[name].is_continuous else "node"
 
 
 def _block(head: str, fields: Iterator[str] | Sequence[str]) -> Iterator[str]:
@@ -62,18 +77,24 @@ def _block(head: str, fields: Iterator[str] | Sequence[str]) -> Iterator[str]:
     yield "}"
 
 
-def _network_fields(network: BayesianNetwork) -> Iterator[str]:
-    notes = network.notes
+def _network_fields(notes: Notes) -> Iterator[str]:
     for key, text in (("name", notes.name), ("HR_Desc", notes.description), ("reference", notes.reference)):
         if text:
             yield f"{key} = {_string(text)}"
     yield from _property_fields(notes.properties)
 
 
-def _node_fields(variable: Variable, written: str, notes: VariableNotes) -> Iterator[str]:
-    texts, listed = ([], None) if variable.is_continuous else state_stand_ins(variable, str)
-    if texts:
-        yield f"states = ({' '.join(map(_string, texts))})"
+def _state_fields(variable: Variable | None) -> Iterator[str]:
+    """The states of a node, if it has any."""
+    if variable is None or variable.is_continuous:
+        return
+    texts, listed = state_stand_ins(variable, str)
+    yield f"states = ({' '.join(map(_string, texts))})"
+    if listed is not None:
+        yield f"plausible_states = {_string(listed)}"
+
+
+def _node_fields(name: str, written: str, notes: VariableNotes) -> Iterator[str]:
     for key, text in (("label", notes.label), ("HR_Desc", notes.description)):
         if text:
             yield f"{key} = {_string(text)}"
@@ -82,10 +103,8 @@ def _node_fields(variable: Variable, written: str, notes: VariableNotes) -> Iter
         yield "position = ({} {})".format(*map(round, notes.position))
         if not all(float(coordinate).is_integer() for coordinate in notes.position):
             yield "plausible_position = ({!r} {!r})".format(*map(float, notes.position))
-    if written != variable.name:
-        yield f"plausible_name = {_string(variable.name)}"
-    if listed is not None:
-        yield f"plausible_states = {_string(listed)}"
+    if written != name:
+        yield f"plausible_name = {_string(name)}"
     yield from _property_fields(notes.properties)
 
 
@@ -102,14 +121,28 @@ def _property_fields(properties: Mapping[str, str]) -> Iterator[str]:
         yield f"plausible_properties = {_string(json.dumps(exact))}"
 
 
+def _potential_fields(parts: Contents, name: str, names: Mapping[str, str]) -> list[str]:
+    """The table of a distribution or a utility; a decision has none."""
+    if name in parts.decisions:
+        return []
+    if name not in parts.utilities:
+        return [f"data = {_data(parts.cpds[name], names)}"]
+    return [f"data = {_table(parts.utilities[name].values)}"]
+
+
 def _data(cpd: CPD, names: Mapping[str, str]) -> str:
     """The numbers in nested lists, a list for each parent's states."""
     if cpd.variable.is_continuous:
         texts, sizes = normal_texts(cpd, names)
         return _nested(texts, sizes) if sizes else f"({texts[0]})"
-    table = table_of(cpd, "NET")
-    rows = table.values.reshape(-1, cpd.variable.num_states).tolist()
-    return _nested([f"({' '.join(map(repr, row))})" for row in rows], table.values.shape[:-1])
+    return _table(table_of(cpd, "NET").values)
+
+
+def _table(values: npt.NDArray[np.float64]) -> str:
+    """The numbers in nested lists; a single one in a list of its own."""
+    shape = values.shape or (1,)
+    rows = values.reshape(-1, shape[-1]).tolist()
+    return _nested([f"({' '.join(map(repr, row))})" for row in rows], shape[:-1])
 
 
 def _nested(texts: list[str], sizes: Sequence[int]) -> str:

@@ -9,8 +9,10 @@
 
 A distribution has the fields of its kind, see `CPD.to_record`; tables are numbers in a row, the child's state changing
 fastest. A `"markov-network"` has `"factors": [{"scope": ["A", "B"], "values": [...]}]` instead, the last variable's
-state changing fastest. States are text, numbers, truth values, null, or lists of these, which stand for tuples. Fields
-that are not known are errors, so that nothing is passed over.
+state changing fastest. An `"influence-diagram"` has no inputs, but `"decisions": [{"variable": "umbrella", "sees":
+["forecast"]}]` and `"utilities": [{"name": "comfort", "parents": ["rain", "umbrella"], "values": [...]}]`. States are
+text, numbers, truth values, null, or lists of these, which stand for tuples. Fields that are not known are errors, so
+that nothing is passed over.
 """
 
 from __future__ import annotations
@@ -19,22 +21,23 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from plausible.cpds import CPD, KINDS, LinearGaussianCPD, TableCPD
 from plausible.cpds.rows import Rounding
+from plausible.decisions import InfluenceDiagram
 from plausible.errors import NotRepresentable, PlausibleError, suggestion
 from plausible.factors import Factor
 from plausible.factors.alignment import num_entries
 from plausible.io.assembly import Assembly
 from plausible.io.formats import Format, Model, check_model
+from plausible.io.json_diagrams import add_decisions, add_utilities, decision_records, utility_records
+from plausible.io.json_nodes import read_numbers, read_variable, said, variable_record
 from plausible.io.json_values import JSONValue, parse_values
-from plausible.io.states import from_plain, to_plain
 from plausible.models import BayesianNetwork, MarkovNetwork, Notes, VariableNotes
-from plausible.variables import State, Variable
+from plausible.variables import Variable
 
 __all__ = ["FORMAT", "MAX_SCOPE", "VERSION", "format_json", "parse_json"]
 
@@ -43,7 +46,13 @@ MAX_SCOPE = 256
 #: The version that is written, and the only one that is read.
 VERSION = 1
 
-_BAYESIAN, _MARKOV = "bayesian-network", "markov-network"
+_BAYESIAN, _MARKOV, _DIAGRAM = "bayesian-network", "markov-network", "influence-diagram"
+#: Kind of model -> the fields that it must have beside variables, and those that it may have.
+_PARTS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
+    _BAYESIAN: (("distributions",), ("inputs",)),
+    _MARKOV: (("factors",), ()),
+    _DIAGRAM: (("distributions", "decisions", "utilities"), ()),
+}
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NOTES = ("name", "description", "reference", "properties")
 
@@ -61,8 +70,10 @@ def parse_json(text: str) -> Model:
     """
     root = parse_values(text)
     kind = _kind(root)
-    parts = ("inputs", "distributions") if kind == _BAYESIAN else ("factors",)
-    fields = root.fields(("format", "version", "kind", "variables", parts[-1]), (*_NOTES, *parts[:-1]))
+    required, optional = _PARTS[kind]
+    fields = root.fields(("format", "version", "kind", "variables", *required), (*_NOTES, *optional))
+    if kind == _DIAGRAM:
+        return _influence_diagram(fields)
     return _bayesian_network(fields) if kind == _BAYESIAN else _markov_network(fields)
 
 
@@ -76,17 +87,32 @@ def _kind(root: JSONValue) -> str:
         found = f"This file has version {version.value}" if type(version.value) is int else "This file has no version"
         raise version.error(f"{found}; version {VERSION} can be read.")
     kind = head.get("kind", root)
-    if kind.value not in (_BAYESIAN, _MARKOV):
-        hint = suggestion(kind.value, (_BAYESIAN, _MARKOV)) if isinstance(kind.value, str) else ""
-        raise kind.error(f'Expected "kind": "{_BAYESIAN}" or "{_MARKOV}".{hint}')
+    if not isinstance(kind.value, str) or kind.value not in _PARTS:
+        hint = suggestion(kind.value, _PARTS) if isinstance(kind.value, str) else ""
+        raise kind.error(f'Expected "kind": "{_BAYESIAN}", "{_MARKOV}" or "{_DIAGRAM}".{hint}')
     return str(kind.value)
 
 
-def _bayesian_network(fields: Mapping[str, JSONValue]) -> BayesianNetwork:
+def _declared(fields: Mapping[str, JSONValue]) -> Assembly:
+    """The variables, to which distributions are to be added."""
     assembly = Assembly(notes=_network_notes(fields))
     for value in fields["variables"].items():
-        name, states, notes = _variable(value)
+        name, states, notes = read_variable(value)
         assembly.add_variable(name, states, value.place, notes)
+    return assembly
+
+
+def _influence_diagram(fields: Mapping[str, JSONValue]) -> InfluenceDiagram:
+    assembly = _declared(fields)
+    add_decisions(assembly, fields["decisions"])
+    add_utilities(assembly, fields["utilities"])
+    for value in fields["distributions"].items():
+        _add_distribution(assembly, value)
+    return assembly.diagram()
+
+
+def _bayesian_network(fields: Mapping[str, JSONValue]) -> BayesianNetwork:
+    assembly = _declared(fields)
     inputs = _inputs(fields, assembly)
     for value in fields["distributions"].items():
         child = _add_distribution(assembly, value)
@@ -134,7 +160,7 @@ def _add_distribution(assembly: Assembly, value: JSONValue) -> str:
         return _cpd(KINDS[kind], variable, given, value, record)
 
     if kind == TableCPD.kind and record.keys() == {"values"}:
-        assembly.add_table(child, names, _numbers(record["values"]), record["values"].place)
+        assembly.add_table(child, names, read_numbers(record["values"]), record["values"].place)
     else:
         assembly.add_distribution(child, names, make, value.place)
     return child
@@ -160,7 +186,7 @@ def _markov_network(fields: Mapping[str, JSONValue]) -> MarkovNetwork:
     variables: dict[str, Variable] = {}
     notes: dict[str, VariableNotes] = {}
     for value in fields["variables"].items():
-        name, states, on_variable = _variable(value)
+        name, states, on_variable = read_variable(value)
         if name in variables or states is None:
             raise value.error(f"{name!r} {'is declared twice' if name in variables else 'needs states'}.")
         try:
@@ -185,7 +211,7 @@ def _factor(value: JSONValue, variables: Mapping[str, Variable]) -> Factor:
         scope[name] = variables[name]
     if len(scope) > MAX_SCOPE:
         raise fields["scope"].error(f"A factor over {len(scope)} variables is not read: the limit is {MAX_SCOPE}.")
-    values = _numbers(fields["values"])
+    values = read_numbers(fields["values"])
     if values.size != num_entries(scope.values()):
         raise fields["values"].error(f"Expected {num_entries(scope.values())} numbers, found {values.size}.")
     if not (values.min() >= 0 and values.max() < np.inf):
@@ -194,45 +220,7 @@ def _factor(value: JSONValue, variables: Mapping[str, Variable]) -> Factor:
     return Factor.from_flat(scope.values(), values)
 
 
-def _numbers(value: JSONValue) -> npt.NDArray[np.float64]:
-    """A list of numbers, without lists inside."""
-    if not isinstance(value.value, list) or not set(map(type, value.value)) <= {int, float}:
-        for item in value.items():
-            item.check_number()
-    try:
-        return np.array(value.value, dtype=np.float64)
-    except OverflowError:
-        raise value.error("A number is too large.") from None
-
-
-# --- variables and notes ---
-
-
-def _variable(value: JSONValue) -> tuple[str, list[State] | None, VariableNotes]:
-    fields = value.fields(("name",), ("states", "continuous", "label", "description", "position", "properties"))
-    name = fields["name"].text()
-    is_continuous = "continuous" in fields and fields["continuous"].value is True
-    if is_continuous == ("states" in fields):
-        raise value.error(f'{name!r} needs either "states": [...] or "continuous": true.')
-    states = None if is_continuous else [_state(item) for item in fields["states"].items()]
-    texts = {key: fields[key].text() for key in ("label", "description") if key in fields}
-    position = _position(fields["position"]) if "position" in fields else None
-    properties = fields["properties"].texts() if "properties" in fields else {}
-    return name, states, VariableNotes(**texts, position=position, properties=properties)
-
-
-def _state(item: JSONValue) -> State:
-    try:
-        return from_plain(item.value)
-    except (TypeError, RecursionError):
-        raise item.error("A state is text, a number, true, false, null, or a list of these.") from None
-
-
-def _position(value: JSONValue) -> tuple[float, float]:
-    coordinates = _numbers(value)
-    if coordinates.size != 2 or not np.isfinite(coordinates).all():
-        raise value.error("A position is a list of two numbers.")
-    return float(coordinates[0]), float(coordinates[1])
+# --- notes ---
 
 
 def _network_notes(fields: Mapping[str, JSONValue]) -> Notes:
@@ -258,39 +246,28 @@ def format_json(model: Model) -> str:
     <BLANKLINE>
     """
     check_model(model)
-    is_bayesian = isinstance(model, BayesianNetwork)
+    kind = _BAYESIAN if isinstance(model, BayesianNetwork) else _MARKOV
+    kind = _DIAGRAM if isinstance(model, InfluenceDiagram) else kind
     head: dict[str, Any] = {
         "format": "plausible",
         "version": VERSION,
-        "kind": _BAYESIAN if is_bayesian else _MARKOV,
-        **_said(name=model.notes.name, description=model.notes.description, reference=model.notes.reference),
-        **_said(properties=dict(model.notes.properties)),
+        "kind": kind,
+        **said(name=model.notes.name, description=model.notes.description, reference=model.notes.reference),
+        **said(properties=dict(model.notes.properties)),
     }
-    variables = [_variable_record(variable, model.notes.of(name)) for name, variable in model.variables.items()]
+    variables = [variable_record(variable, model.notes.of(name)) for name, variable in model.variables.items()]
     blocks: dict[str, list[Any]] = {"variables": variables}
     if isinstance(model, BayesianNetwork):
-        head |= _said(inputs=list(model.inputs))
+        head |= said(inputs=list(model.inputs))
         blocks["distributions"] = [_distribution_record(cpd) for cpd in model.cpds.values()]
+    elif isinstance(model, InfluenceDiagram):
+        blocks["distributions"] = [_distribution_record(cpd) for cpd in model.chance.values()]
+        blocks |= {"decisions": decision_records(model), "utilities": utility_records(model)}
     else:
         blocks["factors"] = [{"scope": list(f.names), "values": f.flat.tolist()} for f in model.factors]
     text = _layout(head, blocks, ensure_ascii=False)
     # Half a surrogate pair can't be encoded, but it can be escaped.
     return _layout(head, blocks, ensure_ascii=True) if _SURROGATE.search(text) else text
-
-
-def _said(**fields: Any) -> dict[str, Any]:
-    return {key: value for key, value in fields.items() if value}
-
-
-def _variable_record(variable: Variable, notes: VariableNotes) -> dict[str, Any]:
-    kind: dict[str, Any] = (
-        {"continuous": True}
-        if variable.is_continuous
-        else {"states": [to_plain(state, variable.name) for state in variable.states]}
-    )
-    position = None if notes.position is None else [float(coordinate) for coordinate in notes.position]
-    texts = _said(label=notes.label, description=notes.description, position=position)
-    return {"name": variable.name, **kind, **texts, **_said(properties=dict(notes.properties))}
 
 
 def _distribution_record(cpd: CPD) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""From XDSL to a network."""
+"""From XDSL to a network or an influence diagram."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from plausible.cpds import CPD, DeterministicCPD, NoisyMax, NoisyOr, TableCPD
 from plausible.cpds.rows import Rounding, checked_rows
+from plausible.decisions import InfluenceDiagram
 from plausible.errors import suggestion
 from plausible.io.agrum import is_agrum_xdsl, last_parent_fastest
 from plausible.io.assembly import MAX_AXES, Assembly
@@ -28,9 +29,10 @@ from plausible.io.xdsl_notes import (
     user_properties,
     variable_notes,
 )
+from plausible.io.xdsl_weights import utility_weights, warn_of_sums
 from plausible.io.xml_source import Element, parse_xml
 from plausible.models import BayesianNetwork
-from plausible.variables import Variable
+from plausible.variables import State, Variable
 
 __all__ = ["MAX_NOISY_ENTRIES", "parse_xdsl"]
 
@@ -40,17 +42,21 @@ MAX_NOISY_ENTRIES = 2**24
 _Make: TypeAlias = Callable[[Variable, tuple[Variable, ...]], tuple[CPD, Rounding | None]]
 _Number = TypeVar("_Number", np.float64, np.intp)
 
-_NODES = ("cpt", "deterministic", "noisymax")
-_DECISIONS = ("decision", "utility", "mau")
 _PARTS = {
-    "cpt": ("probabilities",),
-    "deterministic": ("resultingstates",),
-    "noisymax": ("strengths", "parameters"),
+    "cpt": ("state", "probabilities"),
+    "deterministic": ("state", "resultingstates"),
+    "noisymax": ("state", "strengths", "parameters"),
+    "decision": ("state",),
+    "utility": ("utilities",),
+    "mau": ("weights", "expressions"),
 }
 
 
-def parse_xdsl(text: str) -> BayesianNetwork:
+def parse_xdsl(text: str) -> BayesianNetwork | InfluenceDiagram:
     """The network in an XDSL text: its nodes of the types `cpt`, `deterministic` and `noisymax`.
+
+    With nodes of the types `decision` and `utility` it is an influence diagram. A `mau` node that adds utilities up is
+    left out, with a warning, and its weights multiply the numbers of those utilities.
 
     >>> network = parse_xdsl('''<smile version="1.0" id="coin"><nodes>
     ... <cpt id="toss"><state id="heads"/><state id="tails"/><probabilities>0.5 0.5</probabilities></cpt>
@@ -68,18 +74,23 @@ def parse_xdsl(text: str) -> BayesianNetwork:
     for element in (root, nodes):
         element.check_no_text()
     for number, node in enumerate(nodes.children):
-        reader.add_variable(node, drawn.get(node.attribute("id")), grid_position(number) if has_grid else None)
+        reader.add_node(node, drawn.get(node.attribute("id")), grid_position(number) if has_grid else None)
+    reader.weights = utility_weights(nodes)
     for node in nodes.children:
-        reader.add_distribution(node)
+        reader.add_definition(node)
     for name, (element, _) in drawn.items():
         if name not in reader.names:
             raise element.error(f"There is no node {name!r}.{suggestion(name, reader.names)}")
-    return reader.assembly.network()
+    model = reader.assembly.model()
+    warn_of_sums(reader.sums, reader.weights)
+    return model
 
 
 @dataclass(slots=True)
 class _Reader:
-    """What is known of the nodes: the names for identifiers, state identifiers, and which list their states backwards.
+    """What is known of the nodes: names for identifiers, state identifiers, and which list states backwards.
+
+    Also the weights of utilities, and the identifiers of the nodes that give them by adding utilities up.
 
     SMILE grades the states of a noisy-max from the strongest to none, this library from none to the strongest: the
     writer turns them around, says so in a property, and the reader turns them back.
@@ -90,17 +101,34 @@ class _Reader:
     names: dict[str, str] = field(default_factory=dict)
     states: dict[str, dict[str, int]] = field(default_factory=dict)
     backwards: dict[str, str] = field(default_factory=dict)
+    weights: dict[str, float] = field(default_factory=dict)
+    sums: set[str] = field(default_factory=set)
 
-    def add_variable(
+    def add_node(
         self, node: Element, drawn: tuple[Element, str] | None, no_position: tuple[float, float] | None
     ) -> None:
-        """The variable of a node and the notes on it."""
+        """The variable or utility of a node and the notes on it."""
         self._check_type(node)
         written = node.attribute("id")
         if written in self.names:
             raise node.error(f"There are two nodes {written!r}.")
         properties = user_properties(node)
         name = restore_name(written, properties.pop("plausible_name", None), identifier)
+        self.names[written] = name
+        states = [] if node.tag in ("utility", "mau") else self._states(node, name, properties)
+        notes = variable_notes(node, properties, (written, name), drawn, no_position)
+        if node.tag == "utility":
+            self.assembly.add_utility(name, node.place, notes)
+        elif node.tag == "decision":
+            self.assembly.add_decision(name, states, node.place, notes)
+        elif node.tag == "mau":
+            self.sums.add(written)
+        else:
+            self.assembly.add_variable(name, states, node.place, notes)
+
+    def _states(self, node: Element, name: str, properties: dict[str, str]) -> list[State]:
+        """The states of a node; what `properties` say of them is taken out."""
+        written = node.attribute("id")
         noisy = properties.pop("plausible_noisy", None) if node.tag == "noisymax" else None
         state_elements = list(node.named("state"))
         identifiers = [element.attribute("id") for element in state_elements]
@@ -112,33 +140,41 @@ class _Reader:
             extras.reverse()
         if any(extras):
             properties.setdefault(STATES, json.dumps(extras))
-        states = restore_states(identifiers, properties.pop("plausible_states", None), identifier)
-        self.names[written] = name
-        notes = variable_notes(node, properties, (written, name), drawn, no_position)
-        self.assembly.add_variable(name, states, node.place, notes)
+        return restore_states(identifiers, properties.pop("plausible_states", None), identifier)
 
     def _check_type(self, node: Element) -> None:
-        if node.tag in _DECISIONS:
-            raise node.error(f"<{node.tag}> makes this an influence diagram, not a Bayesian network.")
         if node.tag == "equation":
             raise node.error("<equation> nodes are continuous: only networks over variables with states can be read.")
-        if node.tag not in _NODES:
-            raise node.error(f"Nodes of the type <{node.tag}> can't be read.{suggestion(node.tag, _NODES)}")
-        node.check_children(("state", "parents", "property", *_PARTS[node.tag]))
+        if node.tag not in _PARTS:
+            raise node.error(f"Nodes of the type <{node.tag}> can't be read.{suggestion(node.tag, _PARTS)}")
+        node.check_children(("parents", "property", *_PARTS[node.tag]))
         if "dynamic" in node.attributes:
             raise node.error("This node is of a temporal network, which can't be read as a Bayesian network.")
 
-    def add_distribution(self, node: Element) -> None:
-        """The distribution of a node."""
+    def add_definition(self, node: Element) -> None:
+        """The distribution of a node, the numbers of a utility, or what a decision sees."""
         child = self.names[node.attribute("id")]
         given = node.at_most_one("parents")
         words = given.words() if given else []
         for word in words:
             if given is not None and word not in self.names:
                 raise given.place_of(word).error(f"There is no node {word!r}.{suggestion(word, self.names)}")
+            if given is not None and word in self.sums and node.tag != "mau":
+                raise given.place_of(word).error(f"{word!r} adds utilities up; only another <mau> can depend on it.")
+        parents = [self.names[word] for word in words]
+        if node.tag == "decision":
+            self.assembly.add_information(child, parents, given.place if given else node.place)
+        if node.tag in ("decision", "mau"):
+            return
         numbers = node.one(_PARTS[node.tag][-1])
+        if node.tag == "utility":
+            scope = self.assembly.parents(child, parents, given.place if given else node.place)
+            with np.errstate(over="ignore"):
+                values = self._shaped(numbers.numbers(), scope, numbers) * self.weights[node.attribute("id")]
+            self.assembly.add_utility_values(child, parents, values.ravel(), numbers.place)
+            return
         read = {"cpt": self._table, "deterministic": self._function, "noisymax": self._noisy_max}[node.tag]
-        self.assembly.add_distribution(child, [self.names[word] for word in words], read(node, numbers), numbers.place)
+        self.assembly.add_distribution(child, parents, read(node, numbers), numbers.place)
 
     def _table(self, node: Element, element: Element) -> _Make:
         values = element.numbers()

@@ -1,16 +1,17 @@
-"""From a network to XDSL."""
+"""From a network or an influence diagram to XDSL."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from plausible.cpds import CPD, DeterministicCPD, NoisyMax, NoisyOr
-from plausible.io.formats import Model, discrete_network, table_of
+from plausible.io.contents import Contents, discrete_contents
+from plausible.io.formats import Model, table_of
 from plausible.io.identifiers import stand_ins, state_stand_ins
 from plausible.io.xdsl_notes import (
     genie_lines,
@@ -21,19 +22,19 @@ from plausible.io.xdsl_notes import (
     property_lines,
     state_attributes,
 )
-from plausible.models import BayesianNetwork
 
 __all__ = ["format_xdsl"]
 
 
 def format_xdsl(model: Model) -> str:
-    """A Bayesian network as XDSL, for GeNIe and SMILE; numbers exact to the last bit.
+    """A Bayesian network or an influence diagram as XDSL, for GeNIe and SMILE; numbers exact to the last bit.
 
     Functions are written as `deterministic` nodes, noisy-or and noisy-max as `noisymax` nodes wherever SMILE can say
     them, other CPDs as tables. SMILE wants the states of a noisy-max from the strongest down to none, so they stand
     in the file the other way round than in the model; reading the file turns them back.
 
     >>> from plausible.cpds import TableCPD
+    >>> from plausible.models import BayesianNetwork
     >>> print(format_xdsl(BayesianNetwork(TableCPD("toss", [0.5, 0.5], states=["heads", "tails"]))))
     <?xml version="1.0" encoding="UTF-8"?>
     ...
@@ -46,17 +47,17 @@ def format_xdsl(model: Model) -> str:
       </nodes>
     ...
     """
-    network = discrete_network(model, "XDSL")
-    names = dict(zip(network.variables, stand_ins(list(network.variables), identifier), strict=True))
-    noisy = {name: gate for name, cpd in network.cpds.items() if (gate := _gate(cpd)) is not None}
+    parts = discrete_contents(model, "XDSL")
+    names = dict(zip(parts.nodes, stand_ins(parts.nodes, identifier), strict=True))
+    noisy = {name: gate for name, cpd in parts.cpds.items() if (gate := _gate(cpd)) is not None}
     places = {name: grid_position(number) for number, name in enumerate(names)}
-    head, genie = head_lines(network.notes, any(network.notes.of(name).position is None for name in names))
+    head, genie = head_lines(parts.notes, any(parts.notes.of(name).position is None for name in names))
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', *head, "  <nodes>"]
     for name in names:
-        lines += _node_lines(network, name, names, noisy, places[name])
+        lines += _node_lines(parts, name, names, noisy, places[name])
     lines += ["  </nodes>", "  <extensions>", *genie]
     for name, written in names.items():
-        lines += genie_lines(network.notes.of(name), (written, name), places[name])
+        lines += genie_lines(parts.notes.of(name), (written, name), places[name])
     return "\n".join([*lines, "    </genie>", "  </extensions>", "</smile>", ""])
 
 
@@ -108,35 +109,50 @@ def _or_gate(cpd: NoisyOr) -> _Gate | None:
 
 
 def _node_lines(
-    network: BayesianNetwork,
+    parts: Contents,
     name: str,
     names: Mapping[str, str],
     noisy: Mapping[str, _Gate],
     no_position: tuple[float, float],
 ) -> Iterator[str]:
-    variable, cpd, notes = network.variables[name], network.cpd(name), network.notes.of(name)
-    identifiers, states = state_stand_ins(variable, identifier)
+    notes = parts.notes.of(name)
+    identifiers, states = ([], None) if name in parts.utilities else state_stand_ins(parts.variables[name], identifier)
     own = {} if names[name] == name else {"plausible_name": json.dumps(name)}
     own |= {} if states is None else {"plausible_states": states}
     own |= {"plausible_noisy": noisy[name].kind} if name in noisy else {}
-    tag = "noisymax" if name in noisy else "deterministic" if isinstance(cpd, DeterministicCPD) else "cpt"
+    tag = "noisymax" if name in noisy else _tag(parts, name)
     yield f'    <{tag} id="{names[name]}"{node_attributes(notes)}>'
     written = [
         f'      <state id="{state}"{attributes} />'
-        for state, attributes in zip(identifiers, state_attributes(notes, variable.num_states), strict=True)
+        for state, attributes in zip(identifiers, state_attributes(notes, len(identifiers)), strict=True)
     ]
     yield from reversed(written) if name in noisy else written
-    if cpd.parent_names:
-        yield f"      <parents>{' '.join(names[parent] for parent in cpd.parent_names)}</parents>"
-    yield from _definition_lines(cpd, identifiers, noisy)
-    for line in property_lines(notes, (names[name], name), no_position, variable.num_states, own):
+    if parents := parts.parents(name):
+        yield f"      <parents>{' '.join(names[parent] for parent in parents)}</parents>"
+    if name in parts.utilities:
+        values = np.flip(parts.utilities[name].values, _backwards(parents, noisy))
+        yield f"      <utilities>{_numbers(values)}</utilities>"
+    elif name in parts.cpds:
+        yield from _definition_lines(parts.cpds[name], identifiers, noisy)
+    for line in property_lines(notes, (names[name], name), no_position, len(identifiers), own):
         yield f"  {line}"
     yield f"    </{tag}>"
 
 
+def _tag(parts: Contents, name: str) -> str:
+    if name in parts.utilities or name in parts.decisions:
+        return "utility" if name in parts.utilities else "decision"
+    return "deterministic" if isinstance(parts.cpds[name], DeterministicCPD) else "cpt"
+
+
+def _backwards(parents: Sequence[str], noisy: Mapping[str, _Gate]) -> tuple[int, ...]:
+    """The axes of parents whose states stand in the file the other way round."""
+    return tuple(axis for axis, parent in enumerate(parents) if parent in noisy)
+
+
 def _definition_lines(cpd: CPD, identifiers: list[str], noisy: Mapping[str, _Gate]) -> Iterator[str]:
     gate = noisy.get(cpd.variable.name)
-    backwards = tuple(axis for axis, parent in enumerate(cpd.parent_names) if parent in noisy)
+    backwards = _backwards(cpd.parent_names, noisy)
     if gate is not None:
         turned = [
             [parent.num_states - 1 - position for position in order] if parent.name in noisy else order

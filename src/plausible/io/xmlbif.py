@@ -4,6 +4,10 @@ A table lists parents in the order of their <GIVEN>, the child's state changing 
 `key = value`; `position`, `label`, `description` and `reference` are read as notes, others as properties, those of a
 <DEFINITION> under `definition.key`. What the format can't say literally is put into properties whose keys start with
 `plausible_`, as JSON, which other programs pass over.
+
+Variables of the types `decision` and `utility` make an influence diagram, as pyAgrum writes it: the <DEFINITION> of a
+decision has no <TABLE>, only what it sees; that of a utility lists its numbers, the last parent's state changing
+fastest.
 """
 
 from __future__ import annotations
@@ -13,8 +17,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from xml.sax.saxutils import escape
 
+from plausible.decisions import InfluenceDiagram
+from plausible.errors import suggestion
 from plausible.io.assembly import Assembly
-from plausible.io.formats import Format, Model, discrete_network, table_of
+from plausible.io.contents import Contents, discrete_contents
+from plausible.io.formats import Format, Model, table_of
 from plausible.io.identifiers import restore_name, restore_states, stand_ins, state_stand_ins
 from plausible.io.property_texts import (
     Dialect,
@@ -31,6 +38,7 @@ __all__ = ["FORMAT", "format_xmlbif", "parse_xmlbif"]
 
 _NAME, _STATES = "plausible_name", "plausible_states"
 _DEFINITION = "definition."
+_TYPES = ("nature", "discrete", "decision", "utility")
 
 # No document type: some programs can't read past one, and none needs it.
 _HEADER = """<?xml version="1.0" encoding="UTF-8"?>
@@ -41,8 +49,8 @@ _HEADER = """<?xml version="1.0" encoding="UTF-8"?>
 # --- reading ---
 
 
-def parse_xmlbif(text: str) -> BayesianNetwork:
-    """The network in an XMLBIF text; tags in upper or lower case.
+def parse_xmlbif(text: str) -> BayesianNetwork | InfluenceDiagram:
+    """The network or influence diagram in an XMLBIF text; tags in upper or lower case.
 
     >>> network = parse_xmlbif('''<BIF VERSION="0.3"><NETWORK><NAME>coin</NAME>
     ... <VARIABLE TYPE="nature"><NAME>toss</NAME><OUTCOME>heads</OUTCOME><OUTCOME>tails</OUTCOME></VARIABLE>
@@ -63,20 +71,18 @@ def parse_xmlbif(text: str) -> BayesianNetwork:
         names[written] = name
     for element in network.named("DEFINITION"):
         _add_definition(assembly, element, names)
-    return assembly.network()
+    return assembly.model()
 
 
 def _add_variable(
     assembly: Assembly, element: Element, definition_properties: Mapping[str, Mapping[str, str]]
 ) -> tuple[str, str]:
-    """Add a variable; its name as written and as meant."""
+    """Add a variable or a utility; its name as written and as meant."""
     element.check_children(["NAME", "OUTCOME", "VALUE", "PROPERTY"])
     written = element.one("NAME").content()
     kind = element.attributes.get("TYPE", "nature").strip().lower()
-    if kind in ("decision", "utility"):
-        raise element.error(f"{written!r} is a {kind} variable: this is an influence diagram, not a Bayesian network.")
-    if kind not in ("nature", "discrete"):
-        raise element.error(f"The TYPE of {written!r} is {kind!r}; only nature variables can be read.")
+    if kind not in _TYPES:
+        raise element.error(f"The TYPE of {written!r} is {kind!r}, which can't be read.{suggestion(kind, _TYPES)}")
     properties = _properties(element)
     outcomes = [outcome.content() for outcome in element.named("OUTCOME", "VALUE")]
     name = restore_name(written, properties.pop(_NAME, None), _legal)
@@ -85,7 +91,15 @@ def _add_variable(
         # aGrUM repeats name and outcomes here and reads only this: kept, it would undo a later renaming.
         del properties["fast"]
     properties |= definition_properties.get(written, {})
-    assembly.add_variable(name, states, element.place, variable_notes(properties))
+    notes = variable_notes(properties)
+    if kind == "utility":
+        # One outcome stands there for programs to which everything is a variable.
+        if len(outcomes) > 1:
+            raise element.error(f"The utility {written!r} has {len(outcomes)} outcomes; it can't have states.")
+        assembly.add_utility(name, element.place, notes)
+    else:
+        add = assembly.add_decision if kind == "decision" else assembly.add_variable
+        add(name, states, element.place, notes)
     return written, name
 
 
@@ -100,14 +114,20 @@ def _definition_properties(network: Element) -> dict[str, dict[str, str]]:
 
 def _add_definition(assembly: Assembly, element: Element, names: Mapping[str, str]) -> None:
     element.check_children(["FOR", "GIVEN", "TABLE", "PROPERTY"])
-    child = element.one("FOR")
+    written = element.one("FOR")
+    givens = list(element.named("GIVEN"))
+    child, *parents = (names.get(part.content(), part.content()) for part in (written, *givens))
+    if not assembly.is_utility(child):
+        assembly.variable(child, written.place)
+    for given, parent in zip(givens, parents, strict=True):
+        assembly.parents(child, [parent], given.place)
+    if assembly.is_decision(child):
+        element.check_children(["FOR", "GIVEN", "PROPERTY"])
+        assembly.add_information(child, parents, element.place)
+        return
     table = element.one("TABLE")
-    parents = [given.content() for given in element.named("GIVEN")]
-    meant = [names.get(written, written) for written in (child.content(), *parents)]
-    assembly.variable(meant[0], child.place)
-    for given, parent in zip(element.named("GIVEN"), meant[1:], strict=True):
-        assembly.parents(meant[0], [parent], given.place)
-    assembly.add_table(meant[0], meant[1:], table.numbers(), table.place)
+    add = assembly.add_utility_values if assembly.is_utility(child) else assembly.add_table
+    add(child, parents, table.numbers(), table.place)
 
 
 def _properties(element: Element) -> dict[str, str]:
@@ -118,9 +138,10 @@ def _properties(element: Element) -> dict[str, str]:
 
 
 def format_xmlbif(model: Model) -> str:
-    """A Bayesian network as XMLBIF 0.3; every CPD as its table, numbers exact to the last bit.
+    """A Bayesian network or an influence diagram as XMLBIF 0.3: tables with numbers exact to the last bit.
 
     >>> from plausible.cpds import TableCPD
+    >>> from plausible.models import BayesianNetwork
     >>> print(format_xmlbif(BayesianNetwork(TableCPD("toss", [0.5, 0.5], states=["heads", "tails"]))))
     <?xml version="1.0" encoding="UTF-8"?>
     ...
@@ -133,22 +154,23 @@ def format_xmlbif(model: Model) -> str:
     </NETWORK>
     </BIF>
     """
-    network = discrete_network(model, "XMLBIF")
-    written = dict(zip(network.variables, stand_ins(list(network.variables), _legal), strict=True))
-    title = _legal_state(network.notes.name)
+    parts = discrete_contents(model, "XMLBIF")
+    written = dict(zip(parts.nodes, stand_ins(parts.nodes, _legal), strict=True))
+    title = _legal_state(parts.notes.name)
     lines = [_HEADER, f"<NAME>{_text(title)}</NAME>"]
-    lines += [_property_line(text, "") for text in network_texts(network.notes, title, _PROPERTIES)]
-    for name in network.variables:
-        lines += _variable_lines(network, name, written[name])
-    for name in network.variables:
-        lines += _definition_lines(network, name, written)
+    lines += [_property_line(text, "") for text in network_texts(parts.notes, title, _PROPERTIES)]
+    for name in parts.nodes:
+        lines += _variable_lines(parts, name, written[name])
+    for name in parts.nodes:
+        lines += _definition_lines(parts, name, written)
     return "\n".join([*lines, "</NETWORK>", "</BIF>", ""])
 
 
-def _variable_lines(network: BayesianNetwork, name: str, written: str) -> Iterator[str]:
-    notes = network.notes.of(name)
-    outcomes, states = state_stand_ins(network.variables[name], _legal_state)
-    yield '<VARIABLE TYPE="nature">'
+def _variable_lines(parts: Contents, name: str, written: str) -> Iterator[str]:
+    notes = parts.notes.of(name)
+    is_utility = name in parts.utilities
+    outcomes, states = (["0"], None) if is_utility else state_stand_ins(parts.variables[name], _legal_state)
+    yield f'<VARIABLE TYPE="{"utility" if is_utility else "decision" if name in parts.decisions else "nature"}">'
     yield f"  <NAME>{_text(written)}</NAME>"
     for outcome in outcomes:
         yield f"  <OUTCOME>{_text(outcome)}</OUTCOME>"
@@ -161,17 +183,20 @@ def _variable_lines(network: BayesianNetwork, name: str, written: str) -> Iterat
     yield "</VARIABLE>"
 
 
-def _definition_lines(network: BayesianNetwork, name: str, written: Mapping[str, str]) -> Iterator[str]:
-    table = table_of(network.cpd(name), "XMLBIF")
+def _definition_lines(parts: Contents, name: str, written: Mapping[str, str]) -> Iterator[str]:
     yield "<DEFINITION>"
     yield f"  <FOR>{_text(written[name])}</FOR>"
-    for parent in table.parent_names:
+    for parent in parts.parents(name):
         yield f"  <GIVEN>{_text(written[parent])}</GIVEN>"
-    yield "  <TABLE>"
-    for row in table.values.reshape(-1, table.variable.num_states).tolist():
-        yield "    " + " ".join(map(repr, row))
-    yield "  </TABLE>"
-    for key, text in network.notes.of(name).properties.items():
+    if name not in parts.decisions:
+        values = (
+            parts.utilities[name].values if name in parts.utilities else table_of(parts.cpds[name], "XMLBIF").values
+        )
+        yield "  <TABLE>"
+        for row in values.reshape(-1, *values.shape[-1:]).tolist() if values.ndim else [[values.item()]]:
+            yield "    " + " ".join(map(repr, row))
+        yield "  </TABLE>"
+    for key, text in parts.notes.of(name).properties.items():
         if _is_of_definition(key, text):
             yield _property_line(f"{key.removeprefix(_DEFINITION)} = {text}", "  ")
     yield "</DEFINITION>"
