@@ -423,7 +423,7 @@ def test_wrong_questions_are_named():
         bounds(IV, {"O": 1}, TRIAL)
     with pytest.raises(InvalidArgument, match="is not linear"):
         query * query
-    with pytest.raises(InvalidArgument, match="'raise' or 'project'"):
+    with pytest.raises(InvalidArgument, match="'raise', 'project' or 'test'"):
         bounds(IV, query, TRIAL, contradictions="ignore")
     with pytest.raises(InvalidArgument, match="outcome= is empty"):
         probability_of({})

@@ -156,14 +156,34 @@ def test_the_report_of_cholestyramine():
 
 
 def test_reports_of_rows_tell_of_contradictions():
-    """Rows that no instrument makes: the report projects and says so."""
+    """Rows that no instrument makes: the report projects, and says so first."""
     rows = {"A": [0, 0, 0, 1, 1, 1], "T": [0, 0, 0, 0, 0, 1], "O": [0, 0, 0, 1, 1, 1]}
     report = noncompliance_report(rows, "O", "T", "A")
     assert not report.inequality.is_satisfied
     assert "violated by 0.6667" in str(report)
-    assert f"of the nearest table that the model can show: {report.effect.violation:.4g} away in total" in str(report)
-    assert report.effect.violation > 0
+    first, *_ = str(report).splitlines()
+    assert first.startswith(f"What is observed contradicts the model: {report.effect.violation:.4g} away")
+    assert "of the nearest table that the model can show" in str(report)
+    assert report.is_contradicted
     assert report.effect.lower <= report.effect.upper
+
+
+def test_both_bounds_of_a_report_allow_for_noise_at_the_level_that_it_tells():
+    """The natural bounds hold the sharp ones always, so they do over a region; both hold those of the sample."""
+    rng = np.random.default_rng(0)
+    names = {"assignment": "A", "treatment": "T", "outcome": "O"}
+    for _ in range(4):
+        table = _trial(rng.dirichlet(np.ones(16)).reshape(4, 4))[0]
+        cells = rng.choice(8, size=400, p=table.ravel() / 2)
+        rows = dict(zip("ATO", np.unravel_index(cells, (2, 2, 2)), strict=True))
+        plain, wide = noncompliance_report(rows, **names), noncompliance_report(rows, **names, confidence=0.9)
+        assert wide.natural.lower < plain.natural.lower < plain.natural.upper < wide.natural.upper
+        assert wide.natural.lower <= wide.effect.lower + 1e-7
+        assert wide.effect.upper <= wide.natural.upper + 1e-7
+        assert wide.natural.width < plain.natural.width + 0.5
+        assert str(wide).count("at 90% confidence") == 2
+        assert "confidence" not in str(plain)
+    assert "without defiers" in str(noncompliance_report(_joint(CHOLESTYRAMINE), **names, has_no_defiers=True))
 
 
 def test_wrong_tables_are_refused():

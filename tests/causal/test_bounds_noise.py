@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from bounds_oracle import random_units
-from plausible.causal.partial.assumptions import Limit
+from plausible.causal.partial.assumptions import Limit, Monotone
 from plausible.causal.partial.bootstrap import bootstrap_bounds
 from plausible.causal.partial.bounds import bounds
 from plausible.causal.partial.falsification import falsification
 from plausible.causal.partial.linear_form import NotLinear
 from plausible.causal.partial.linear_query import average_causal_effect, probability_of
 from plausible.causal.partial.region import binomial_interval
-from plausible.errors import InvalidArgument
+from plausible.errors import InvalidArgument, ModelContradicted
 from plausible.factors import Factor
 
 IV = "A -> T -> O; T <-> O"
@@ -187,3 +187,42 @@ def test_the_bootstrap_stops_when_told_and_survives_empty_samples():
     assert 0 < np.isnan(strict.uppers).sum() < 12
     with pytest.raises(InvalidArgument, match="level="):
         found.interval(1.0)
+
+
+def _trial_rows(rng, num=2000):
+    """Some take what they are assigned, some always, some never; who takes it of his own accord fares better."""
+    drive, assigned = rng.random(num), rng.integers(2, size=num)
+    taken = ((assigned == 1) & (drive > 0.3)) | (drive > 0.9)
+    well = rng.random(num) < 0.2 + 0.4 * taken + 0.3 * (drive > 0.5)
+    return {"A": assigned, "T": taken.astype(int), "O": well.astype(int)}
+
+
+@pytest.mark.parametrize("confidence", [None, 0.95])
+def test_data_that_refute_the_graph_beyond_noise_have_no_bounds(confidence):
+    """Where `falsification` contradicts, bounds raise; they go on only if told to project, and then say so."""
+    rows = _trial_rows(np.random.default_rng(0))
+    assert bounds(IV, EFFECT, rows, confidence=confidence).violation == 0.0
+    follows = {**rows, "O": np.where(rows["T"] == 0, rows["A"], rows["O"])}
+    assert falsification(IV, follows, confidence=confidence).is_contradicted
+    with pytest.raises(ModelContradicted, match="nor anything within sampling noise") as caught:
+        bounds(IV, EFFECT, follows, confidence=confidence)
+    assert caught.value.violation > 0.1
+    falling = Monotone("O", "T", is_decreasing=True)
+    with pytest.raises(ModelContradicted, match="Drop an assumption"):
+        bounds(IV, EFFECT, rows, assumptions=falling, confidence=confidence)
+    with pytest.raises(ModelContradicted):
+        bootstrap_bounds(IV, EFFECT, follows, num_samples=2)
+    moved = bounds(IV, EFFECT, follows, confidence=confidence, contradictions="project")
+    assert f"moved by {moved.violation:.3g} in total" in str(moved)
+
+
+def test_noise_alone_moves_data_and_is_told():
+    """Six rows that no instrument shows, as chance makes them: bounds are of the nearest that one can show."""
+    rows = {"A": [0, 0, 0, 1, 1, 1], "T": [0, 0, 0, 0, 0, 1], "O": [0, 0, 1, 1, 1, 1]}
+    found = bounds(IV, EFFECT, rows)
+    assert found.violation > 0
+    assert "What is observed was moved by" in str(found)
+    assert "moved by" in repr(found)
+    with pytest.raises(ModelContradicted, match="if this is sampling noise"):
+        bounds(IV, EFFECT, rows, contradictions="raise")
+    assert bounds(IV, EFFECT, rows, contradictions="test").violation == found.violation

@@ -517,3 +517,82 @@ def test_an_outcome_above_the_treatment_has_no_causal_path():
     assert "No causal path leads from 'T' to 'Y'" in str(estimate)
     with pytest.raises(InvalidArgument, match="No causal path leads from 'T' to 'Y'"):
         estimate_effect(rows, "Y -> T", "Y", "T", method="doubly-robust")
+
+
+# --- overlap with continuous covariates ---
+
+
+def _by_age(treated):
+    """3000 ages, a treatment that depends on them, and an outcome that it raises by one."""
+    rng = np.random.default_rng(0)
+    age = rng.uniform(40, 70, 3000)
+    t = treated(age, rng).astype(int)
+    y = t + 0.02 * (age - 55) ** 2 * np.sign(age - 55) + rng.normal(size=3000)
+    return {"C": age, "T": t, "Y": y}
+
+
+@pytest.mark.parametrize("method", [None, "weighting", DoublyRobust(model="regression")])
+def test_levels_that_no_case_could_both_have_are_not_compared(method):
+    """All above 55 are treated and nobody else: any answer would be the model's, even with the wrong sign."""
+    with pytest.raises(
+        PositivityViolation, match=r"Only \d\.\d\d% of all cases had, by C, a chance of both T=0 and T=1"
+    ):
+        estimate_effect(_by_age(lambda age, rng: age > 55), CONFOUNDED, "Y", "T", method=method, bootstrap=NO_RESAMPLES)
+
+
+def test_standardisation_without_overlap_extrapolates_and_says_so():
+    """The way that the refusal names; half of the cases have no chance of each level."""
+    rows = _by_age(lambda age, rng: age > 55)
+    estimate = estimate_effect(rows, CONFOUNDED, "Y", "T", method=Standardization("C", "regression"), bootstrap=20)
+    report = estimate.positivity
+    assert not report.is_satisfied
+    assert not report.has_overlap
+    assert list(report.unlikely.values()) == pytest.approx([0.5, 0.5], abs=0.03)
+    assert report.comparable == pytest.approx(1 - sum(report.unlikely.values()))
+    assert "chance of both levels" in str(estimate)
+    assert "all but 0 for" in str(estimate)
+
+
+def test_partial_overlap_is_warned_of_with_its_share():
+    """Chances that fall below a fiftieth of the average for the oldest and the youngest."""
+    rows = _by_age(lambda age, rng: rng.random(3000) < 1 / (1 + np.exp(55 - age)))
+    estimate = estimate_effect(rows, CONFOUNDED, "Y", "T", bootstrap=20)
+    share = np.mean(np.abs(rows["C"] - 55) < np.log(99))  # where both chances are above 0.01
+    assert not estimate.positivity.is_satisfied
+    assert estimate.positivity.comparable == pytest.approx(share, abs=0.04)
+    assert f"only {estimate.positivity.comparable:.2%} of all cases" in str(estimate)
+
+
+def test_ranges_without_a_level_are_named_whatever_the_propensity_model_says():
+    """Treated in the middle only: a logistic regression gives everyone the same chance; the tenths do not."""
+    rows = _by_age(lambda age, rng: np.abs(age - 55) < 5)
+    report = estimate_effect(rows, CONFOUNDED, "Y", "T", bootstrap=NO_RESAMPLES).positivity
+    assert not report.is_satisfied
+    assert not report.unlikely
+    for level, inside in ((0, True), (1, False)):
+        ranges = [[float(end) for end in c.covariates["C"].split(" to ")] for c in report.empty if c.level == level]
+        assert ranges
+        assert all((max(abs(end - 55) for end in ends) < 5.1) is inside for ends in ranges)
+
+
+def test_rare_treatments_at_random_are_no_violation():
+    """One case in a hundred is treated, whatever its age."""
+    rows = _by_age(lambda age, rng: rng.random(3000) < 0.01)
+    report = estimate_effect(rows, CONFOUNDED, "Y", "T", bootstrap=NO_RESAMPLES).positivity
+    assert report.is_satisfied
+    assert report.comparable == 1.0
+
+
+def test_a_continuous_covariate_does_not_hide_empty_strata():
+    """Smoking men are all treated: said with and without ages beside."""
+    rng = np.random.default_rng(0)
+    man, smokes, age = rng.integers(2, size=600), rng.integers(3, size=600), rng.uniform(40, 70, 600)
+    treated = np.where((man == 1) & (smokes == 2), 1, rng.integers(2, size=600))
+    rows = {"man": man, "smokes": smokes, "age": age, "T": treated, "Y": treated + age + rng.normal(size=600)}
+    graph = "man -> T; smokes -> T; man -> Y; smokes -> Y; T -> Y"
+    with pytest.raises(PositivityViolation, match=r'fill in: method=DoublyRobust\(model="regression"\)'):
+        estimate_effect(rows, graph, "Y", "T")
+    report = estimate_effect(rows, f"{graph}; age -> T; age -> Y", "Y", "T", bootstrap=NO_RESAMPLES).positivity
+    assert not report.is_satisfied
+    assert [(cell.level, dict(cell.covariates)) for cell in report.empty] == [(0, {"man": 1, "smokes": 2})]
+    assert report.empty[0].share == pytest.approx(np.mean((man == 1) & (smokes == 2)))

@@ -364,6 +364,28 @@ def test_what_is_no_cause_has_no_effect_and_the_graph_is_the_reason(plausible, t
     assert "difference 0, 95% interval 0 to 0" in text
 
 
+def test_empty_strata_are_filled_in_by_a_regression_where_asked_for(plausible, tmp_path):
+    """The refusal names --model, which does it; it is for methods that adjust."""
+    rng = np.random.default_rng(0)
+    man, smokes = rng.integers(2, size=300), rng.integers(3, size=300)
+    treated = np.where((man == 1) & (smokes == 2), 1, rng.integers(2, size=300))
+    frame = pd.DataFrame({"man": man, "smokes": smokes, "X": treated, "Y": treated + man + rng.normal(size=300)})
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    graph = "man -> X; smokes -> X; man -> Y; smokes -> Y; X -> Y"
+    arguments = ("effect", str(tmp_path / "data.csv"), "--graph", graph, "--effect", "X => Y", "--resamples", "0")
+    code, _, errors = plausible(*arguments)
+    assert code == 2
+    assert errors.endswith("let a model fill in: --model regression.\n")
+    code, text, errors = plausible(*arguments, "--model", "regression")
+    assert (code, errors) == (0, "")
+    assert "no cases of 0 where man=1, smokes=2" in text
+    document = json.loads(plausible(*arguments, "--model", "regression", "--method", "standardization", "--json")[1])
+    assert document["method"] == "standardization"
+    assert [cell["covariates"] for cell in document["positivity"]["empty"]] == [{"man": 1, "smokes": 2}]
+    assert "Did you mean 'regression'?" in plausible(*arguments, "--model", "regresion")[2]
+    assert "not --method plug-in" in plausible(*arguments, "--model", "regression", "--method", "plug-in")[2]
+
+
 # --- counterfactual ---
 
 
@@ -430,13 +452,30 @@ def test_bounds_of_a_bow_are_the_natural_ones(plausible, confounded):
     assert (document["lower"], document["upper"]) == pytest.approx(ends)
 
 
-def test_a_network_that_the_graph_cannot_show_is_a_contradiction_in_one_line(plausible, confounded):
+def test_a_graph_that_is_contradicted_ends_with_code_1(plausible, confounded):
     """Z moves Y besides X; that only X does is refused by what is observed, and no Python is advised."""
     arguments = ("bounds", confounded[1], "--graph", "Z -> X -> Y; X <-> Y", "--effect", "X=1 => Y=1")
     code, out, errors = plausible(*arguments, "--assume", "decreasing:Z->X")
-    assert (code, out, errors.count("\n")) == (2, "", 1)
-    assert "contradicts the graph" in errors
-    assert "contradictions=" not in errors
+    assert (code, errors, out.count("\n")) == (1, "", 1)
+    assert "contradicts the graph" in out
+    assert "contradictions=" not in out
+
+
+def test_data_that_refute_the_graph_end_with_code_1(plausible, tmp_path):
+    """The outcome follows the assignment of those who don't take the drug: no instrument does that."""
+    rng = np.random.default_rng(0)
+    assigned, taken = rng.integers(2, size=1000), (rng.random(1000) < 0.2).astype(int)
+    frame = pd.DataFrame({"A": assigned, "T": taken, "O": np.where(taken == 0, assigned, rng.integers(2, size=1000))})
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    arguments = ("bounds", str(tmp_path / "data.csv"), "--graph", TRIAL, "--effect", "T=1 vs T=0 => O=1")
+    code, out, errors = plausible(*arguments)
+    assert (code, errors) == (1, "")
+    assert "nor anything within sampling noise" in out
+    code, out, errors = plausible(*arguments, "--json")
+    assert (code, errors) == (1, "")
+    document = json.loads(out)
+    assert document["contradicted"]
+    assert document["violation"] > 0.1
 
 
 def test_bounds_of_a_network_with_latent_variables_are_those_of_its_latent_projection(plausible, confounded):

@@ -95,7 +95,8 @@ def run(
 
     'T=1 => O=1' is the probability of O=1 had T been set to 1, 'T=1 vs T=0 => O=1' the difference. Conditions after a
     bar are about what really happened: 'T=0 => O=0 | T=1, O=1' asks of those with T=1 and O=1 how many would have had
-    O=0 under T=0. States of a column are ordered as numbers, or else by name.
+    O=0 under T=0. States of a column are ordered as numbers, or else by name. Where what is observed contradicts the
+    graph, by more than sampling noise explains, this is said and the exit code is 1.
     """
     asked = read_effect(effect)
     causes, whole = _read(source, graph, observed, na)
@@ -104,7 +105,7 @@ def run(
     query, assumptions = _query(asked, _variables(seen)), [_assumption(text) for text in assume or ()]
     left_out = told_left_out(whole, seen) if isinstance(whole, Table) and isinstance(seen, Table) else ""
     interval = None
-    with _in_shell_words():
+    with _in_shell_words(query, as_json=as_json):
         if bootstrap is not None and confidence is not None:
             samples = bootstrap_bounds(causes, query, seen, assumptions=assumptions, num_samples=bootstrap)
             found, interval = samples.bounds, _Interval(confidence, bootstrap, samples.interval(confidence))
@@ -195,11 +196,21 @@ def _assumption(text: str) -> TypeAssumption:
 
 
 @contextmanager
-def _in_shell_words() -> Iterator[None]:
-    """Let errors in here name options of the command line where the library names arguments."""
+def _in_shell_words(query: LinearQuery, *, as_json: bool) -> Iterator[None]:
+    """Let errors in here name options of the command line where the library names arguments.
+
+    That the graph is contradicted is an answer, and ends with code 1.
+    """
     try:
         yield
-    except (NotLinear, ModelContradicted, InvalidArgument) as error:
+    except ModelContradicted as error:
+        reason = re.sub(r", add a missing edge, or, .*$", " or add a missing edge.", str(error))
+        if as_json:
+            print_json({"query": str(query), "contradicted": True, "violation": error.violation, "reason": reason})
+        else:
+            print_line(reason)
+        raise typer.Exit(1) from None
+    except (NotLinear, InvalidArgument) as error:
         text = str(error)
         for pattern, words in _WORDS.items():
             text = re.sub(pattern, words, text)
@@ -208,7 +219,6 @@ def _in_shell_words() -> Iterator[None]:
 
 _WORDS = {
     r"\bsee bootstrap_bounds": "add --bootstrap 200",
-    r'contradictions="project" or for a confidence= region': "the data",
     r"Leave these rows out, or learn with expected counts: plausible\.learn\.em\.": "Leave these rows out with "
     "--missing complete-rows, or complete them: plausible impute.",
 }
@@ -242,7 +252,5 @@ def _tell(found: Bounds, assumed: list[str], left_out: str, interval: _Interval 
         print_line(f"{interval.level:.0%} of {interval.num_samples} samples: {low:.4g} to {high:.4g}")
     if left_out:
         print_line(f"missing: {left_out}")
-    if found.violation > 0:
-        print_line(f"The data were moved by {found.violation:.3g} in total to what the graph can show.")
     if not found.is_sharp:
         print_line("Latent causes act on pairs of a larger district only: the bounds hold, but may be too wide.")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Annotated, Any, cast, get_args
 
 import typer
 
 from plausible.causal.adjustment.instruments import instruments
+from plausible.causal.estimation.adjusted import DoublyRobust, Model, Standardization, Weighting
 from plausible.causal.estimation.effect import Bootstrap, EffectEstimate, MethodName, estimate_effect
+from plausible.causal.estimation.method import EffectMethod
 from plausible.causal.estimation.positivity import PositivityReport, ThinCell
 from plausible.cli.causal_graphs import ANY_CLASS, ONE_GRAPH, GraphOption, read_causal_source
 from plausible.cli.data import ContinuousColumns, DataFile, MissingMarkers, StateColumns, read_data
@@ -21,7 +23,14 @@ from plausible.cli.hedges import tell_not_identifiable
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.weights import WeightsColumn, weighted_by
 from plausible.data.table import Table
-from plausible.errors import InvalidArgument, NotIdentifiable, NotSupported, UnknownVariable, suggestion
+from plausible.errors import (
+    InvalidArgument,
+    NotIdentifiable,
+    NotSupported,
+    PositivityViolation,
+    UnknownVariable,
+    suggestion,
+)
 
 __all__ = ["EXAMPLES", "NAME", "run"]
 
@@ -40,6 +49,13 @@ def run(
     method: Annotated[
         str | None,
         typer.Option(help=f"{', '.join(get_args(MethodName))}.", show_default="one that the graph allows"),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="saturated (numbers of its own for each stratum) or regression, for methods that adjust.",
+            show_default="saturated, if all covariates have states",
+        ),
     ] = None,
     confidence: Annotated[float, typer.Option(help="The chance that the interval covers the effect.")] = 0.95,
     resamples: Annotated[
@@ -78,7 +94,7 @@ def run(
                 source.graph,
                 outcome,
                 treatment,
-                method=cast("MethodName | None", method),
+                method=_method(method, model),
                 bootstrap=plan,
                 **options,
             )
@@ -101,6 +117,24 @@ def _tell_instruments(graph: Any, outcome: str, treatment: str, table: Table) ->
     found = "; ".join(map(str, instruments(graph, outcome, treatment, allowed=columns)))
     if found:
         print_line(f"If it is linear and the same for all cases, by an instrument ({found}): --method instrument.")
+
+
+def _method(name: str | None, model: str | None) -> EffectMethod | MethodName | None:
+    """The method of a name, with a model if one was asked for."""
+    if model is None:
+        return cast("MethodName | None", name)
+    if model not in get_args(Model):
+        raise InvalidArgument(f"--model {model!r} is no model.{suggestion(model, get_args(Model))}")
+    if (name or "doubly-robust") not in _ADJUSTING:
+        raise InvalidArgument(f"--model is for methods that adjust ({', '.join(_ADJUSTING)}), not --method {name}.")
+    return _ADJUSTING[name or "doubly-robust"](model=cast("Model", model))
+
+
+_ADJUSTING: Mapping[str, type[DoublyRobust | Standardization | Weighting]] = {
+    "doubly-robust": DoublyRobust,
+    "standardization": Standardization,
+    "weighting": Weighting,
+}
 
 
 def _names(effect: EffectText) -> tuple[str, str]:
@@ -139,7 +173,7 @@ def _in_shell_words() -> Iterator[None]:
     """Let errors in here name options of the command line where the library names arguments and classes."""
     try:
         yield
-    except (InvalidArgument, NotSupported, UnknownVariable) as error:
+    except (InvalidArgument, NotSupported, PositivityViolation, UnknownVariable) as error:
         text = str(error)
         for pattern, words in _WORDS.items():
             text = re.sub(pattern, words, text)
@@ -149,6 +183,9 @@ def _in_shell_words() -> Iterator[None]:
 _WORDS = {
     r"method=PlugIn\(\)": "--method plug-in",
     r"method=Standardization\(\)": "--method standardization",
+    r'method=Standardization\(model="regression"\)': "--method standardization --model regression",
+    r'method=DoublyRobust\(model="regression"\)': "--model regression",
+    "model='regression'": "--model regression",
     r"FrontDoor\(\) or InstrumentalVariable\(\)": "--method front-door or --method instrument",
     r"identify\(\) with a fitted network": "--method identified",
     r"Leave these rows out, impute": "Leave these rows out with --missing complete-rows, impute",
@@ -188,6 +225,8 @@ def _positivity(report: PositivityReport) -> dict[str, Any]:
         "sparse": [_cell(cell) for cell in report.sparse],
         "propensity": {str(level): list(ends) for level, ends in report.propensity.items()},
         "effective": {str(level): number for level, number in report.effective.items()},
+        "unlikely": {str(level): share for level, share in report.unlikely.items()},
+        "comparable": report.comparable,
     }
 
 

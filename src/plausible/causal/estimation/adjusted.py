@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +20,12 @@ from plausible.causal.estimation.nuisance import (
     outcome_means,
     propensities,
 )
-from plausible.causal.estimation.positivity import positivity_report
+from plausible.causal.estimation.positivity import PositivityReport, positivity_report
 from plausible.causal.estimation.regressions import linear_fit
 from plausible.causal.estimation.rows import EffectRows, EffectTask, effect_rows
-from plausible.errors import InvalidArgument, NotSupported
+from plausible.errors import InvalidArgument, NotSupported, PositivityViolation
 
-__all__ = ["DoublyRobust", "Standardization", "Weighting"]
+__all__ = ["DoublyRobust", "Model", "Standardization", "Weighting"]
 
 Floats = NDArray[np.float64]
 
@@ -49,6 +49,9 @@ class _Adjusted(ABC):
     adjustment: str | Iterable[str] | None = None
     model: Model | None = None
 
+    #: Whether cases count by one over the chance of what they got.
+    _divides_by_chances: ClassVar[bool] = True
+
     @property
     @abstractmethod
     def name(self) -> str:
@@ -67,11 +70,14 @@ class _Adjusted(ABC):
         covariates = choose_covariates(task, graph, self.adjustment)
         rows, nuisances = _prepared(task, covariates, self.model)
         chances = propensities(rows, nuisances, rows.weights)
+        report = positivity_report(task, rows, chances)
+        if self._divides_by_chances and not nuisances.is_saturated and not report.has_overlap:
+            _refuse_apart(task, covariates, report)
         return PreparedEstimate(
             rows.weights,
             lambda weights: self._means(rows, nuisances, comparable(rows, nuisances, weights)),
             covariates,
-            positivity_report(task, rows, covariates, chances),
+            report,
             self._error(rows, nuisances),
         )
 
@@ -90,6 +96,8 @@ class Standardization(_Adjusted):
     model
         "saturated" or "regression"; the first where all covariates are discrete, if left out.
     """
+
+    _divides_by_chances: ClassVar[bool] = False
 
     @property
     def name(self) -> str:
@@ -171,12 +179,22 @@ def _prepared(task: EffectTask, covariates: tuple[str, ...], model: Model | None
     if model not in (None, "saturated", "regression"):
         raise InvalidArgument(f"model= is 'saturated' or 'regression', not {model!r}.")
     rows = effect_rows(task, covariates)
-    if model == "saturated" and rows.cell is None:
+    if model == "saturated" and not rows.is_discrete:
         raise InvalidArgument("A saturated model needs discrete covariates. Discretize them, or model='regression'.")
-    is_saturated = model == "saturated" or (model is None and rows.cell is not None)
+    is_saturated = model == "saturated" or (model is None and rows.is_discrete)
     nuisances = Nuisances.of(rows, task.level_codes, is_saturated=is_saturated)
-    check_levels(task, rows, covariates, nuisances)
+    check_levels(task, rows, nuisances)
     return rows, nuisances
+
+
+def _refuse_apart(task: EffectTask, covariates: tuple[str, ...], report: PositivityReport) -> None:
+    levels = " and ".join(f"{task.treatment.name}={level!r}" for level in task.levels)
+    raise PositivityViolation(
+        f"Only {report.comparable:.2%} of all cases had, by {', '.join(covariates)}, a chance of both {levels}, so the "
+        "data do not compare them. Take cases that could have had both, adjust for another set, or, if you trust a "
+        "model of the outcome far from the cases that it was fitted to, "
+        'method=Standardization(model="regression").'
+    )
 
 
 def _linear(task: EffectTask, covariates: tuple[str, ...]) -> PreparedEstimate:

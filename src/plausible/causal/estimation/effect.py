@@ -166,6 +166,11 @@ class EffectEstimate:
             return
         if self.positivity.empty:
             yield "where there are no cases, a model or a prior fills in, and not the data"
+        if self.positivity.unlikely:
+            yield (
+                f"only {self.positivity.comparable:.2%} of all cases had a real chance of both levels; for the others "
+                "very few cases tell, or a model alone. Take cases that could have had both, or adjust for another set"
+            )
         if self.positivity.sparse and self.interval is not None:
             yield "where there are few cases, their mean hardly varies over resamples: the interval may be too narrow"
 

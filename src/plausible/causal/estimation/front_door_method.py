@@ -51,15 +51,15 @@ class FrontDoor:
         """Read the columns, check the graph, and refuse what can't be estimated."""
         mediators = self._chosen(task, graph)
         rows = effect_rows(task, mediators)
-        if task.treatment.is_continuous or rows.cell is None:
+        if task.treatment.is_continuous or not rows.is_discrete:
             return _linear(task, rows, mediators)
-        _check_cells(task, rows, mediators)
+        _check_cells(task, rows)
         codes = task.level_codes
 
         def estimate(weights: Floats) -> Means:
             return _from_counts(rows, codes, weights)
 
-        thin = [cell for code in np.unique(rows.treatment) for cell in thin_cells(task, rows, mediators, int(code))]
+        thin = [cell for code in np.unique(rows.treatment) for cell in thin_cells(task, rows, int(code))]
         return PreparedEstimate(rows.weights, estimate, mediators, PositivityReport.of(thin))
 
     def _chosen(self, task: EffectTask, graph: AdjustableGraph) -> tuple[str, ...]:
@@ -85,7 +85,6 @@ class FrontDoor:
 
 def _tables(rows: EffectRows, weights: Floats) -> tuple[Floats, Floats]:
     """How much each (treatment, stratum of mediators) weighs, and the sum of its outcomes."""
-    assert rows.cell is not None
     treatment = rows.treatment.astype(np.int64)
     shape = (int(treatment.max()) + 1, rows.num_cells)
     place = treatment * rows.num_cells + rows.cell
@@ -105,7 +104,7 @@ def _from_counts(rows: EffectRows, codes: tuple[int, int], weights: Floats) -> M
         return Means.of([float(counts[code] @ outcome / of_treatment[code]) for code in codes])
 
 
-def _check_cells(task: EffectTask, rows: EffectRows, mediators: tuple[str, ...]) -> None:
+def _check_cells(task: EffectTask, rows: EffectRows) -> None:
     counts, _ = _tables(rows, rows.weights)
     for level, code in zip(task.levels, task.level_codes, strict=True):
         if code >= len(counts) or not counts[code].any():
@@ -114,8 +113,7 @@ def _check_cells(task: EffectTask, rows: EffectRows, mediators: tuple[str, ...])
     used = counts[list(task.level_codes)].any(axis=0)
     for code in occurring.tolist():
         for cell in np.flatnonzero(used & (counts[code] == 0)).tolist():
-            variables = [task.table.variables[name] for name in mediators]
-            states = {v.name: v.states[i] for v, i in zip(variables, rows.cell_states[cell].tolist(), strict=True)}
+            states = rows.stratum(cell)
             place = ", ".join(f"{name}={state!r}" for name, state in states.items())
             state = task.treatment.states[code]
             raise PositivityViolation(

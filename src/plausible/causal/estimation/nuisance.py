@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,7 +51,7 @@ def comparable(rows: EffectRows, nuisances: Nuisances, weights: Floats) -> Float
     In a resample a stratum can lose its cases of a level. Averaged over different strata, the two levels would differ
     by what the strata do, and not by what the treatment does.
     """
-    if not nuisances.is_saturated or rows.cell is None:
+    if not nuisances.is_saturated:
         return weights
     has_all = np.ones(rows.num_cells, dtype=bool)
     for code in nuisances.codes:
@@ -66,7 +65,7 @@ def outcome_means(rows: EffectRows, nuisances: Nuisances, weights: Floats) -> li
 
 
 def _outcome_mean(rows: EffectRows, nuisances: Nuisances, weights: Floats) -> Floats:
-    if nuisances.is_saturated and rows.cell is not None:
+    if nuisances.is_saturated:
         counts = totals(rows.cell, weights, rows.num_cells)
         sums = totals(rows.cell, weights * rows.outcome, rows.num_cells)
         return np.where(counts > 0, sums / np.where(counts > 0, counts, 1.0), np.nan)[rows.cell]
@@ -86,34 +85,31 @@ def propensities(rows: EffectRows, nuisances: Nuisances, weights: Floats) -> lis
 
 def _propensity(rows: EffectRows, nuisances: Nuisances, code: int, weights: Floats) -> Floats:
     treated = (rows.treatment == code).astype(np.float64)
-    if nuisances.is_saturated and rows.cell is not None:
+    if nuisances.is_saturated:
         counts = totals(rows.cell, weights, rows.num_cells)
         here = totals(rows.cell, weights * treated, rows.num_cells)
         return (here / np.where(counts > 0, counts, 1.0))[rows.cell]
     return logistic_mean(rows.design, logistic_fit(rows.design, treated, weights))
 
 
-def check_levels(task: EffectTask, rows: EffectRows, covariates: Sequence[str], nuisances: Nuisances) -> None:
+def check_levels(task: EffectTask, rows: EffectRows, nuisances: Nuisances) -> None:
     """Refuse levels without cases: at all, or, in a saturated model, in some stratum."""
     for level, code in zip(task.levels, nuisances.codes, strict=True):
         treated = rows.treatment == code
         if not treated.any():
             raise InvalidArgument(f"No row has {task.treatment.name}={level!r}: the data do not tell what it does.")
-        if nuisances.is_saturated and rows.cell is not None:
+        if nuisances.is_saturated:
             counts = totals(rows.cell, treated.astype(np.float64), rows.num_cells)
             if not counts.all():
-                _refuse_stratum(task, rows, covariates, level, int(np.argmin(counts)), int((counts == 0).sum()))
+                _refuse_stratum(task, rows, level, int(np.argmin(counts)), int((counts == 0).sum()))
 
 
-def _refuse_stratum(
-    task: EffectTask, rows: EffectRows, covariates: Sequence[str], level: State, cell: int, number: int
-) -> None:
-    variables = [task.table.variables[name] for name in covariates]
-    states = {v.name: v.states[i] for v, i in zip(variables, rows.cell_states[cell].tolist(), strict=True)}
+def _refuse_stratum(task: EffectTask, rows: EffectRows, level: State, cell: int, number: int) -> None:
+    states = rows.stratum(cell)
     place = ", ".join(f"{name}={state!r}" for name, state in states.items())
     raise PositivityViolation(
         f"No case with {place} has {task.treatment.name}={level!r} ({number} of {rows.num_cells} strata lack this "
         "level), so the data do not tell what it does there. Merge states, adjust for another set, or let a model "
-        "fill in: model='regression'.",
+        'fill in: method=DoublyRobust(model="regression").',
         [{**states, task.treatment.name: level}],
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,10 +67,14 @@ class EffectRows:
     design
         The covariates for regressions: ones, then an indicator for each state but the first, or the number itself less
         its mean, in units of its standard deviation.
+    stratifiers
+        The discrete covariates.
+    numbers
+        Continuous covariate -> its column.
     cell
-        Which joint state of the covariates it is; `None` where some are continuous.
+        Which joint state of the discrete covariates it is.
     cell_states
-        For each cell the positions of the covariates' states.
+        For each cell the positions of their states.
     weights
         How many cases it stands for.
     """
@@ -77,14 +82,26 @@ class EffectRows:
     outcome: Floats
     treatment: Floats
     design: Floats
-    cell: Codes | None
+    stratifiers: tuple[Variable, ...]
+    numbers: Mapping[str, Floats]
+    cell: Codes
     cell_states: Codes
     weights: Floats
 
     @property
     def num_cells(self) -> int:
-        """How many joint states of the covariates occur."""
+        """How many joint states of the discrete covariates occur."""
         return len(self.cell_states)
+
+    @property
+    def is_discrete(self) -> bool:
+        """Whether all covariates are discrete."""
+        return not self.numbers
+
+    def stratum(self, cell: int) -> dict[str, State]:
+        """Discrete covariate -> its state in a cell."""
+        codes = self.cell_states[cell].tolist()
+        return {v.name: v.states[code] for v, code in zip(self.stratifiers, codes, strict=True)}
 
 
 def refuse_unusable(table: Table, names: Iterable[str]) -> None:
@@ -124,8 +141,19 @@ def effect_rows(task: EffectTask, covariates: Sequence[str]) -> EffectRows:
         weights = totals(place.reshape(-1), weights, columns.shape[1])
     columns, weights = columns[:, weights > 0], weights[weights > 0]
     variables = [table.variables[name] for name in covariates]
-    cell, states = _cells(columns[2:], variables)
-    return EffectRows(columns[0], columns[1], design_of(columns[2:], variables, weights), cell, states, weights)
+    places = [place for place, variable in enumerate(variables) if not variable.is_continuous]
+    numbers = {v.name: column for v, column in zip(variables, columns[2:], strict=True) if v.is_continuous}
+    cell, states = _cells(columns[2:][places])
+    return EffectRows(
+        outcome=columns[0],
+        treatment=columns[1],
+        design=design_of(columns[2:], variables, weights),
+        stratifiers=tuple(variables[place] for place in places),
+        numbers=MappingProxyType(numbers),
+        cell=cell,
+        cell_states=states,
+        weights=weights,
+    )
 
 
 def totals(place: Codes, values: Floats, size: int) -> Floats:
@@ -149,10 +177,9 @@ def design_of(columns: Floats, variables: Sequence[Variable], weights: Floats) -
     return np.ascontiguousarray(design.T)
 
 
-def _cells(columns: Floats, variables: Sequence[Variable]) -> tuple[Codes | None, Codes]:
-    if any(variable.is_continuous for variable in variables):
-        return None, np.zeros((0, len(variables)), dtype=np.int64)
-    if not variables:
+def _cells(columns: Floats) -> tuple[Codes, Codes]:
+    """The different columns: which of them each one is, and their entries."""
+    if not len(columns):
         return np.zeros(columns.shape[1], dtype=np.int64), np.zeros((1, 0), dtype=np.int64)
     states, cell = np.unique(columns.astype(np.int64), axis=1, return_inverse=True)
     return cell.reshape(-1), np.ascontiguousarray(states.T)

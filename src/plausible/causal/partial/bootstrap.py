@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from plausible.causal.functional.responses import written_product
 from plausible.causal.partial.assumptions import AssumptionsLike, Limit, read_assumptions
 from plausible.causal.partial.bounds import Bounds, read_systems, solved
+from plausible.causal.partial.feasibility import Contradictions
 from plausible.causal.partial.linear_query import LinearQuery
 from plausible.causal.partial.source import Observed, SourceLike, read_source
 from plausible.errors import ImpossibleEvidence, InvalidArgument, ModelContradicted, TooLarge
@@ -84,8 +85,8 @@ def bootstrap_bounds(
 ) -> BootstrappedBounds:
     """The bounds of data and of many samples of them, drawn with replacement.
 
-    Samples that the graph can't show are projected to what it can. Costs the linear programs of one call of `bounds`
-    for each sample.
+    Samples that the graph can't show are projected to what it can; data that contradict it beyond sampling noise are
+    refused. Costs the linear programs of one call of `bounds` for each sample.
 
     Parameters
     ----------
@@ -128,7 +129,7 @@ def bootstrap_bounds(
     for rng in generator_of(seed).spawn(num_samples):
         drawn = _drawn(observed, watched.names, counts, rng)
         try:
-            found = solved(query, read_systems(graph, drawn, listed), limits)
+            found = solved(query, read_systems(graph, drawn, listed, Contradictions.PROJECT), limits)
             samples.append((found.lower, found.upper, found.violation))
         except (ImpossibleEvidence, ModelContradicted):
             samples.append((math.nan, math.nan, math.nan))

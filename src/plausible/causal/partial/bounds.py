@@ -121,12 +121,16 @@ class Bounds:
         return self._ends[end]
 
     def __str__(self) -> str:
+        moved = f"\nWhat is observed was moved by {self.violation:.3g} in total to what the graph can show."
+        return self._range() + (moved if self.violation > 0 else "")
+
+    def _range(self) -> str:
         if self.is_identified:
             return f"{self.query} = {_shown(self.lower)}"
         return f"{_shown(self.lower)} <= {self.query} <= {_shown(self.upper)}"
 
     def __repr__(self) -> str:
-        return f"<Bounds: {self}>"
+        return f"<Bounds: {self._range()}{f', moved by {self.violation:.3g}' if self.violation > 0 else ''}>"
 
 
 def _shown(value: float) -> str:
@@ -139,7 +143,7 @@ def bounds(
     source: SourceLike,
     *,
     assumptions: AssumptionsLike = (),
-    contradictions: Literal["raise", "project"] | None = None,
+    contradictions: Literal["raise", "project", "test"] | None = None,
     confidence: float | None = None,
 ) -> Bounds:
     """The least and the greatest value that a quantity can have, given the graph and what is observed.
@@ -165,7 +169,9 @@ def bounds(
         What else is known: `Monotone`, `NoDirectEffect`, `Limit`; one or several.
     contradictions
         Where no types show what is observed: "raise", the default for distributions, or "project" it to the nearest
-        that some types show, the default for data; the violation is reported.
+        that some types show, and report the violation. "test", the default for data, projects what sampling noise
+        explains, and raises where everything within a confidence region is contradicted, as `falsification` does; at
+        the level 0.95, or that of `confidence`. (A distribution has no noise: there it raises.)
     confidence
         Allow for sampling noise of data: the bounds then hold over all distributions within a confidence region, so
         that they contain the truth with this probability or more.
@@ -177,7 +183,7 @@ def bounds(
     Raises
     ------
     ModelContradicted
-        No response types show what is observed.
+        No response types show what is observed; see `contradictions`.
     NotLinear
         The query multiplies unknowns of several districts, or adds conditional probabilities with unknown conditions.
     TooLarge
@@ -228,14 +234,16 @@ def read_systems(
     types = tuple(one for one in assumptions if isinstance(one, TypeAssumption))
     for assumption in types:
         check_cause(assumption.variable, assumption.cause, causal.parents(assumption.variable))
-    default = Contradictions.PROJECT if observed.is_sample else Contradictions.RAISE
+    default = Contradictions.TEST if observed.is_sample else Contradictions.RAISE
     chosen = default if contradictions is None else _chosen(contradictions)
+    if chosen is Contradictions.TEST:
+        chosen = default
     return Systems(causal, observed, types, chosen, confidence)
 
 
 def _chosen(contradictions: str) -> Contradictions:
     if contradictions not in list(Contradictions):
-        raise InvalidArgument(f"contradictions= is 'raise' or 'project', not {contradictions!r}.")
+        raise InvalidArgument(f"contradictions= is 'raise', 'project' or 'test', not {contradictions!r}.")
     return Contradictions(contradictions)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from enum import StrEnum
 from typing import Any
@@ -22,6 +23,8 @@ class Contradictions(StrEnum):
 
     RAISE = "raise"
     PROJECT = "project"
+    #: Refuse what sampling noise does not explain, and move the rest.
+    TEST = "test"
 
 
 def smallest_violation(polytope: Polytope) -> float:
@@ -47,7 +50,9 @@ def smallest_violation(polytope: Polytope) -> float:
     return max(0.0, float(found.fun))
 
 
-def settled(polytope: Polytope, contradictions: Contradictions) -> tuple[Polytope, float]:
+def settled(
+    polytope: Polytope, contradictions: Contradictions, region: Callable[[], Polytope]
+) -> tuple[Polytope, float]:
     """A polytope that is not empty, and how far what is seen had to be moved for it.
 
     Parameters
@@ -56,19 +61,28 @@ def settled(polytope: Polytope, contradictions: Contradictions) -> tuple[Polytop
         The constraints.
     contradictions
         Whether to raise `ModelContradicted`, or to go on with the nearest that the model can show.
+    region
+        The constraints with room for sampling noise, for the test of whether this explains what is seen.
     """
     violation = smallest_violation(polytope)
     if violation <= ROUNDING:
         return polytope, 0.0
     if contradictions is Contradictions.RAISE:
-        names = list(polytope.district.names)
-        raise ModelContradicted(
-            f"What is observed contradicts the graph: no distribution of the response types of {names} shows it; the "
-            f"nearest misses it by {violation:.4g} in total. Drop an assumption, add a missing edge, or, if this is "
-            f'sampling noise, ask with contradictions="project" or for a confidence= region.',
-            violation,
-        )
+        advice = 'if this is sampling noise, ask with contradictions="project" or for a confidence= region'
+        raise _contradicted(polytope, violation, "", advice)
+    if contradictions is Contradictions.TEST and (beyond := smallest_violation(region())) > ROUNDING:
+        advice = 'to go on with the nearest that the graph can show, ask with contradictions="project"'
+        raise _contradicted(polytope, beyond, ", nor anything within sampling noise of it", advice)
     return _projected(polytope), violation
+
+
+def _contradicted(polytope: Polytope, violation: float, reach: str, advice: str) -> ModelContradicted:
+    return ModelContradicted(
+        f"What is observed contradicts the graph: no distribution of the response types of "
+        f"{list(polytope.district.names)} shows it{reach}; the nearest misses it by {violation:.4g} in total. Drop an "
+        f"assumption, add a missing edge, or, {advice}.",
+        violation,
+    )
 
 
 def _projected(polytope: Polytope) -> Polytope:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from plausible.causal.partial.assumptions import Monotone
@@ -15,6 +16,7 @@ from plausible.causal.partial.instruments import (
     noncompliance_rate,
 )
 from plausible.causal.partial.linear_query import average_causal_effect, probability_of
+from plausible.causal.partial.region import joint_intervals
 from plausible.causal.partial.source import SourceLike, read_source
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
@@ -36,13 +38,15 @@ class NoncomplianceReport:
     noncompliance
         P(t⁰ | a¹) + P(t¹ | a⁰).
     natural
-        The natural bounds on the effect of the treatment.
+        The natural bounds on the effect of the treatment, which hold with or without defiers.
     effect
-        The sharp ones.
+        The sharp ones; both allow for sampling noise at the level `effect.confidence`, unless it is `None`.
     treated, untreated
         Bounds on P(o¹ | do(t¹)) and P(o¹ | do(t⁰)).
     inequality
         Whether the table may come from an instrument at all.
+    has_no_defiers
+        Whether the sharp bounds assume that there are no defiers.
     """
 
     table: Factor
@@ -53,16 +57,26 @@ class NoncomplianceReport:
     treated: Bounds
     untreated: Bounds
     inequality: InstrumentalInequality
+    has_no_defiers: bool = False
+
+    @property
+    def is_contradicted(self) -> bool:
+        """Whether the model can't show the table, nor, with a confidence level, anything in the region around it."""
+        return self.effect.violation > 0
 
     def __str__(self) -> str:
+        level = "" if self.effect.confidence is None else f" at {self.effect.confidence:.0%} confidence"
+        defiers = ", without defiers" if self.has_no_defiers else ""
+        moved = ", of the nearest table that the model can show" if self.is_contradicted else ""
         lines = [
             f"encouragement effect   {self.encouragement:.4g}",
             f"noncompliance          {self.noncompliance:.4g}",
-            f"natural bounds on ACE  [{self.natural.lower:.4g}, {self.natural.upper:.4g}]",
-            f"sharp bounds on ACE    [{self.effect.lower:.4g}, {self.effect.upper:.4g}]",
+            f"natural bounds on ACE  [{self.natural.lower:.4g}, {self.natural.upper:.4g}]{level}",
+            f"sharp bounds on ACE    [{self.effect.lower:.4g}, {self.effect.upper:.4g}]{level}{defiers}{moved}",
         ]
-        if self.effect.violation > 0:
-            lines[-1] += f", of the nearest table that the model can show: {self.effect.violation:.4g} away in total"
+        if self.is_contradicted:
+            away = f"{self.effect.violation:.4g} away in total from the nearest table that it can show"
+            lines.insert(0, f"What is observed contradicts the model{level}{defiers}: {away}.")
         if not self.inequality.is_satisfied:
             lines.append(f"The instrumental inequality is violated by {self.inequality.excess:.4g}.")
         return "\n".join(lines)
@@ -90,7 +104,7 @@ def noncompliance_report(
     has_no_defiers
         Whether to assume that nobody takes the treatment just because it was not assigned.
     confidence
-        Allow for sampling noise in the sharp bounds, at this level.
+        Allow for sampling noise in both kinds of bounds, at this level.
 
     References
     ----------
@@ -125,10 +139,22 @@ def noncompliance_report(
         table=trial,
         encouragement=encouragement_effect(table),
         noncompliance=noncompliance_rate(table),
-        natural=natural_bounds(table),
+        natural=natural_bounds(table) if confidence is None else _natural_region(source, trial.names, confidence),
         inequality=instrumental_inequality(table),
+        has_no_defiers=has_no_defiers,
         **found,
     )
+
+
+def _natural_region(source: SourceLike, names: Sequence[str], level: float) -> Interval:
+    """The least and the greatest natural bounds of tables within a confidence region.
+
+    They are p(o¹, t¹ | a¹) + p(o⁰, t⁰ | a⁰) - 1 ≤ ACE ≤ 1 - p(o⁰, t¹ | a¹) - p(o¹, t⁰ | a⁰), and so are widest where
+    these four are least.
+    """
+    counts = read_source(source).tables(names).reshape(2, 4)
+    least = joint_intervals(counts, level)[0].reshape(2, 2, 2)
+    return Interval(float(least[1, 1, 1] + least[0, 0, 0] - 1.0), float(1.0 - least[1, 1, 0] - least[0, 0, 1]))
 
 
 def _trial_table(source: SourceLike, names: tuple[str, str, str]) -> Factor:

@@ -15,7 +15,7 @@ from plausible.causal.partial.source import Observed
 from plausible.errors import InvalidArgument
 from plausible.graphs.causal_graph import CausalGraph
 
-__all__ = ["binomial_interval", "confidence_polytope"]
+__all__ = ["binomial_interval", "confidence_polytope", "joint_intervals"]
 
 Floats = NDArray[np.float64]
 
@@ -62,9 +62,22 @@ def confidence_polytope(graph: CausalGraph, district: District, observed: Observ
     if outside.isdisjoint(graph.descendants(district.names)):
         names = [*(variable.name for variable in district.outside), *district.names]
         counts = observed.tables(names).reshape(math.prod(v.num_states for v in district.outside), -1)
-        low, high = _cells(counts, (1.0 - level) / _num_intervals(counts))
+        low, high = joint_intervals(counts, level)
         return assembled(district, [whole, (len(district.names), None, low, high)])
     return assembled(district, [whole, *_products(graph, district, observed, 1.0 - level)])
+
+
+def joint_intervals(counts: Floats, level: float) -> tuple[Floats, Floats]:
+    """Intervals of P(cell | row) that hold all at once with probability `level` or more.
+
+    Parameters
+    ----------
+    counts
+        Rows × cells.
+    level
+        How often none of them may miss.
+    """
+    return _cells(counts, (1.0 - level) / _num_intervals(counts))
 
 
 def _cells(counts: Floats, alpha: float) -> tuple[Floats, Floats]:

@@ -21,6 +21,9 @@ __all__ = ["Members", "Systems"]
 
 Members = tuple[Node, ...]
 
+#: At this level data contradict a graph, where no other was asked for.
+_TEST_LEVEL = 0.95
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Systems:
@@ -61,11 +64,12 @@ class Systems:
 
     def _made(self, members: Members) -> tuple[Polytope, float]:
         district = build_district(self.graph, members, self.observed, self.assumptions)
-        if self.confidence is None:
-            found = polytope(self.graph, district, self.observed)
-        else:
-            found = confidence_polytope(self.graph, district, self.observed, self.confidence)
-        return settled(found, self.contradictions)
+
+        def region() -> Polytope:
+            return confidence_polytope(self.graph, district, self.observed, self.confidence or _TEST_LEVEL)
+
+        found = polytope(self.graph, district, self.observed) if self.confidence is None else region()
+        return settled(found, self.contradictions, region)
 
     def violation(self, members: Sequence[Members]) -> float:
         """By how much, in total, what is seen missed what these districts can show."""
