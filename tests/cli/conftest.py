@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 
 from plausible.cli import main
 
 
 @pytest.fixture
-def plausible(capsys):
-    """Run the program; gives exit code, standard output and standard error."""
+def plausible(capsys, monkeypatch):
+    """Run the program with nothing to read from its input; gives exit code, standard output and standard error."""
+    monkeypatch.setattr("sys.stdin", io.StringIO())
 
     def run(*arguments: str) -> tuple[int, str, str]:
         with pytest.raises(SystemExit) as stop:

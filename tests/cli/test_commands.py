@@ -15,6 +15,8 @@ import pytest
 import plausible as pb
 from plausible.cli import app
 
+#: What `plausible troubleshoot asia` reads.
+COSTS = "component,observe,repair,ok\nbronc,4,10,no\nlung,20,90,no\ntub,,30,no\nxray,3,,\n"
 NAMES = [command.name for command in app.app.registered_commands]
 
 COMMANDS = [
@@ -329,6 +331,7 @@ def test_help_ends_with_examples_that_run(plausible, tmp_path, monkeypatch, name
     """What the help tells to type works as it stands."""
     monkeypatch.chdir(tmp_path)
     Path("rows.csv").write_text("xray,dysp,X1\nyes,,1.5\n,no,\n")
+    Path("costs.csv").write_text(COSTS)
     pb.save(pb.examples.load("asia"), "learned.bif")
     code, text, _ = plausible(name, "--help")
     assert code == 0
@@ -379,6 +382,7 @@ def test_what_the_guide_shows_runs_and_names_every_command(plausible, tmp_path, 
     lines = [shlex.split(line)[1:] for line in guide.splitlines() if line.startswith("    plausible ")]
     assert {line[0] for line in lines} == set(NAMES)
     monkeypatch.chdir(tmp_path)
+    Path("costs.csv").write_text(COSTS)
     pb.save(pb.examples.load("asia"), "learned.bif")
     for line in lines:
         code, text, errors = plausible(*line)

@@ -40,7 +40,7 @@ def test_a_session_ends_early_and_goes_on_from_its_file(monkeypatch, capsys, tmp
     file = str(tmp_path / "answers.json")
     code, told = _ask(monkeypatch, capsys, ["a", "b", "--method", "time-trade-off", "--save", file], ["longer"])
     assert code == 0
-    assert f"plausible elicit --save {file}" in told.err
+    assert f"plausible elicit --save {file}" in told.out
     _, told = _ask(monkeypatch, capsys, ["--save", file, "--json"], ["shorter", "stop"])
     document = json.loads(told.out)
     assert document["questions"] == 2

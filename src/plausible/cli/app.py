@@ -40,6 +40,7 @@ from plausible.cli import (
     sample,
     score,
     show,
+    troubleshoot,
 )
 from plausible.cli import map as best_states
 from plausible.cli.causal_graphs import GRAPHS
@@ -66,7 +67,7 @@ app = typer.Typer(
 )
 
 _WITH_ENGINES = (query, marginals, mpe, best_states, sample)
-_INFERENCE = (query, marginals, moments, mpe, best_states, explain, sample, predict, counterfactual)
+_INFERENCE = (query, marginals, moments, mpe, best_states, explain, sample, predict, counterfactual, troubleshoot)
 _WITH_EFFECTS = (identify, adjust, effect, bounds)
 
 

@@ -54,7 +54,7 @@ def run(
         session = _resumed(save)
     else:
         session = _started(outcomes or [], worst, best, method, tolerance, years)
-    session = _interview(session, save)
+    session = _interview(session, save, aside=as_json)
     result = session.result
     if as_json:
         told = {str(t.item): {"utility": t.value, "low": t.low, "high": t.high} for t in result.items_told}
@@ -64,7 +64,7 @@ def run(
     print_line(str(result))
     if not session.is_done:
         again = f" Go on with: plausible elicit --save {save}" if save is not None else ""
-        print_line(f"Ended early; at most {session.num_left} questions were left.{again}", error=True)
+        print_line(f"Ended early; at most {session.num_left} questions were left.{again}")
 
 
 def _started(
@@ -96,22 +96,27 @@ def _resumed(path: Path) -> ElicitationSession:
     return resume_session(record)
 
 
-def _interview(session: ElicitationSession, path: Path | None) -> ElicitationSession:
-    """Ask until all is known or the answers end; each answer is saved at once."""
+def _interview(session: ElicitationSession, path: Path | None, *, aside: bool) -> ElicitationSession:
+    """Ask until all is known or the answers end; each answer is saved at once. `aside` keeps the output clean."""
     replies = _replies()
+    _keep(session, path)
     while (question := session.question) is not None:
-        print_line(f"{question.text}\n({_choices(question.choices, question.limits)}, undo or stop)", error=True)
+        print_line(f"{question.text}\n({_choices(question.choices, question.limits)}, undo or stop)", error=aside)
         reply = next(replies, "stop")
         if reply == "stop":
             break
         try:
             session = session.undo() if reply == "undo" else session.answer(reply)
         except InvalidArgument as error:
-            print_line(str(error), error=True)
+            print_line(str(error), error=aside)
             continue
-        if path is not None:
-            path.write_text(json.dumps(session.to_dict(), indent=2) + "\n", encoding="utf-8")
+        _keep(session, path)
     return session
+
+
+def _keep(session: ElicitationSession, path: Path | None) -> None:
+    if path is not None:
+        path.write_text(json.dumps(session.to_dict(), indent=2) + "\n", encoding="utf-8")
 
 
 def _choices(choices: tuple[str, ...], limits: tuple[float, float]) -> str:

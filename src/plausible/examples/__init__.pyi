@@ -12,3 +12,6 @@ from plausible.examples.library import get as get
 from plausible.examples.library import load as load
 from plausible.examples.library import names as names
 from plausible.examples.prenatal import prenatal_utility as prenatal_utility
+from plausible.examples.printer import printer_costs as printer_costs
+from plausible.examples.printer import printer_network as printer_network
+from plausible.examples.printer import printer_troubleshooter as printer_troubleshooter

@@ -1,0 +1,284 @@
+"""Coordination graphs: what a team should do in a state of the world, when its values add up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from types import MappingProxyType
+from typing import Literal
+
+import numpy as np
+
+from plausible.decisions.coordination.local_values import as_rules, names_of, narrowed, rule_table, worth_at
+from plausible.decisions.coordination.value_rules import ValueRule, best_by_rules
+from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable
+from plausible.factors import Factor
+from plausible.factors.alignment import MAX_ENTRIES
+from plausible.factors.display import format_number
+from plausible.graphs import UndirectedGraph
+from plausible.inference.map_orders import constrained_order
+from plausible.inference.max_elimination import max_tables
+from plausible.inference.optimizer import Optimizer
+from plausible.variables import Evidence, State, Variable
+from plausible.variables.frozen import Frozen
+
+__all__ = ["CoordinationGraph", "JointAction"]
+
+#: The largest difference between exponents that messages are made of.
+_RANGE = 200.0
+
+
+@dataclass(frozen=True, slots=True)
+class JointAction:
+    """What each agent does.
+
+    Attributes
+    ----------
+    actions
+        Agent -> action; passive agents have none.
+    value
+        What the team gains.
+    bound
+        No joint action gains more than this; infinite where nothing is known.
+    method
+        How it was found.
+    """
+
+    actions: Mapping[str, State]
+    value: float
+    bound: float
+    method: str
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether this is proved to be a best joint action."""
+        return self.bound - self.value <= 1e-9 * max(1.0, abs(self.value))
+
+    def __str__(self) -> str:
+        width = max(map(len, self.actions), default=0)
+        lines = [f"{name.ljust(width)}  {action}" for name, action in self.actions.items()]
+        known = "" if self.is_exact else f", at most {format_number(self.bound)} for any other"
+        return "\n".join([*lines, f"value {format_number(self.value)}{known}"])
+
+
+class CoordinationGraph(Frozen):
+    """A team whose value is Σ_i V_i(x_i, a_i): local functions of some of the world's state and some agents' actions.
+
+    Agents are joined where they share a function. In a state x the best joint action argmax_a Σ_i V_i(x_i, a_i) is
+    found by eliminating agents one after the other, at a cost exponential in the induced width of that graph only, or
+    by messages between agents. It looks one step ahead, and each agent can work it out for itself.
+
+    Parameters
+    ----------
+    agents
+        Agent -> its actions.
+    values
+        Factors of any real numbers, and `ValueRule` objects; all add up. Names that are no agent's are the state's.
+
+    References
+    ----------
+    Guestrin, Koller & Parr (2001), Multiagent planning with factored MDPs. Kok, Spaan & Vlassis (2003), Multi-robot
+    decision making using coordination graphs. Koller & Friedman (2009), box 23.B.
+
+    Examples
+    --------
+    >>> team = CoordinationGraph(
+    ...     {"one": ["pass", "dribble"], "two": ["run", "wait"], "three": ["run", "wait"]},
+    ...     [
+    ...         ValueRule({"open": "two", "one": "pass", "two": "run"}, 10),
+    ...         ValueRule({"open": "three", "one": "pass", "three": "run"}, 8),
+    ...         ValueRule({"one": "dribble"}, 2),
+    ...         ValueRule({"two": "run"}, -1),
+    ...         ValueRule({"three": "run"}, -1),
+    ...     ],
+    ... )
+    >>> print(team.best({"open": "two"}))
+    one    pass
+    two    run
+    three  wait
+    value 9
+    >>> team.with_roles({"two": None}).best({"open": "two"}).actions
+    mappingproxy({'one': 'dribble', 'three': 'wait'})
+    """
+
+    __slots__ = ("_agents", "_values")
+
+    _agents: dict[str, Variable]
+    _values: tuple[Factor | ValueRule, ...]
+
+    def __init__(self, agents: Mapping[str, Iterable[State]], values: Iterable[Factor | ValueRule] = ()) -> None:
+        self._agents = {name: Variable(name, list(actions)) for name, actions in agents.items()}
+        self._values = tuple(values)
+        for part in self._values:
+            if not isinstance(part, (Factor, ValueRule)):
+                raise InvalidModel(f"The values of a team are factors and value rules, not {part!r}.")
+            self._check(part)
+
+    def _check(self, part: Factor | ValueRule) -> None:
+        if isinstance(part, Factor):
+            for variable in part.scope:
+                if variable.name in self._agents and variable != self._agents[variable.name]:
+                    raise InvalidModel(
+                        f"The agent {variable.name!r} has the actions {self._agents[variable.name].states}, but a "
+                        f"factor has {variable.states}."
+                    )
+            if not np.isfinite(part.values).all():
+                raise InvalidModel(f"The values over {', '.join(part.names)} are not all finite.")
+            return
+        for name in part.context.keys() & self._agents.keys():
+            for action in part.context[name]:
+                self._agents[name].index(action)
+
+    # --- what is there ---
+
+    @property
+    def agents(self) -> Mapping[str, Variable]:
+        """Name -> the agent, a variable whose states are its actions."""
+        return MappingProxyType(self._agents)
+
+    @property
+    def values(self) -> tuple[Factor | ValueRule, ...]:
+        """The local values, in the order given."""
+        return self._values
+
+    @property
+    def state_variables(self) -> tuple[str, ...]:
+        """The names that a state of the world has to settle."""
+        return tuple(
+            dict.fromkeys(name for part in self._values for name in names_of(part) if name not in self._agents)
+        )
+
+    @property
+    def graph(self) -> UndirectedGraph:
+        """The agents, joined where a value speaks of both."""
+        groups = [[name for name in names_of(part) if name in self._agents] for part in self._values]
+        return UndirectedGraph((pair for group in groups for pair in combinations(group, 2)), nodes=self._agents)
+
+    # --- narrower teams ---
+
+    def given(self, state: Mapping[str, State]) -> CoordinationGraph:
+        """The team in a state of the world: values of actions alone; rules that can't hold are left out."""
+        known = dict(state)
+        for name in self.state_variables:
+            if name not in known:
+                raise UnknownVariable(f"The state of the world says nothing of {name!r}.")
+        for name in known:
+            if name in self._agents:
+                raise InvalidArgument(f"{name!r} is an agent: the state of the world can't set it. See with_roles.")
+        left: list[Factor | ValueRule] = []
+        for part in self._values:
+            if isinstance(part, Factor):
+                left.append(part.reduce({name: known[name] for name in part.names if name in known}))
+            elif (rule := part.given(known)) is not None:
+                left.append(rule)
+        return CoordinationGraph({name: agent.states for name, agent in self._agents.items()}, left)
+
+    def with_roles(self, roles: Mapping[str, Iterable[State] | None]) -> CoordinationGraph:
+        """The team when agents have roles.
+
+        Parameters
+        ----------
+        roles
+            Agent -> the actions that its role allows; `None` for a passive agent, who drops out together with all
+            values that speak of its actions.
+        """
+        for name in roles:
+            if name not in self._agents:
+                raise UnknownVariable.named(name, self._agents, "this team")
+        passive = {name for name, actions in roles.items() if actions is None}
+        allowed = {name: list(actions) for name, actions in roles.items() if actions is not None}
+        for name, actions in allowed.items():
+            for action in actions:
+                self._agents[name].index(action)
+            if not actions:
+                raise InvalidArgument(f"The role of {name!r} allows no action; None makes an agent passive.")
+        agents = {
+            name: [action for action in agent.states if name not in allowed or action in allowed[name]]
+            for name, agent in self._agents.items()
+            if name not in passive
+        }
+        kept = [part for part in self._values if passive.isdisjoint(names_of(part))]
+        fewer = (narrowed(part, self._agents, agents) for part in kept)
+        return CoordinationGraph(agents, [part for part in fewer if part is not None])
+
+    # --- what to do ---
+
+    def value(self, actions: Mapping[str, State], state: Mapping[str, State] | None = None) -> float:
+        """What the team gains by a joint action in a state of the world."""
+        team = self.given(state or {})
+        for name in team.agents:
+            if name not in actions:
+                raise UnknownVariable(f"The joint action lacks {name!r}.")
+        for name, action in actions.items():
+            if name not in team.agents:
+                raise UnknownVariable.named(name, team.agents, "this team")
+            team.agents[name].index(action)
+        return math.fsum(worth_at(part, actions) for part in team.values)
+
+    def best(
+        self, state: Mapping[str, State] | None = None, method: Literal["tables", "rules"] | Optimizer | None = None
+    ) -> JointAction:
+        """A best joint action in a state of the world.
+
+        Parameters
+        ----------
+        state
+            State variable -> state; more may be given than is asked for.
+        method
+            "tables": max-sum elimination, exact. "rules": the same on rules, exact and cheaper where rules have
+            narrow contexts; a factor counts as a rule for each entry. An engine such as `MaxProduct()`: messages, then
+            decoding, for teams whose graph is too dense. Rules where all values are rules, else tables, if left out.
+        """
+        team = self.given(state or {})
+        if method is None:
+            method = "rules" if all(isinstance(part, ValueRule) for part in team.values) else "tables"
+        if isinstance(method, Optimizer):
+            return team._by_messages(method)
+        if method == "rules":
+            rules = [rule for part in team.values for rule in as_rules(part)]
+            found = best_by_rules(rules, list(team.agents.values()))
+            return team._judged(found.actions, found.value, "rule elimination")
+        if method != "tables":
+            raise InvalidArgument(f'method= is "tables", "rules" or an engine such as MaxProduct(), not {method!r}.')
+        tables = team._tables()
+        plan = constrained_order(tables, team.agents)
+        plan.check(MAX_ENTRIES, "Use MaxProduct(), or give roles.")
+        run = max_tables(tables, plan)
+        codes = run.best()
+        actions = {name: agent.states[codes[name]] for name, agent in team.agents.items()}
+        return team._judged(actions, run.log_value, "max-sum elimination")
+
+    def _by_messages(self, engine: Optimizer) -> JointAction:
+        """Exponentials of the values, in a unit that keeps them in range: no maximum moves."""
+        tables = self._tables()
+        spread = max((float(np.ptp(table.values)) for table in tables), default=0.0)
+        unit = max(1.0, spread / _RANGE)
+        weights = [Factor(table.scope, np.exp((table.values - table.values.max()) / unit)) for table in tables]
+        found = engine.best(weights, Evidence.read({}, self._agents))
+        actions = {name: found[name] for name in self._agents}
+        value = self.value(actions)
+        error = found.info.error
+        return self._judged(actions, math.inf if error is None else value + unit * error, found.info.engine)
+
+    def _judged(self, actions: Mapping[str, State], bound: float, method: str) -> JointAction:
+        ordered = {name: actions[name] for name in self._agents}
+        value = self.value(ordered)
+        return JointAction(MappingProxyType(ordered), value, max(bound, value), method)
+
+    def _tables(self) -> list[Factor]:
+        """All values as factors over actions, each agent in one at least."""
+        tables = [part if isinstance(part, Factor) else rule_table(part, self._agents) for part in self._values]
+        return [*tables, *(Factor([agent], np.zeros(agent.num_states)) for agent in self._agents.values())]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, CoordinationGraph):
+            return NotImplemented
+        return self._agents == other._agents and self._values == other._values
+
+    def __hash__(self) -> int:
+        return hash((frozenset(self._agents.items()), self._values))
+
+    def __repr__(self) -> str:
+        return f"<CoordinationGraph: {len(self._agents)} agents, {len(self._values)} values>"

@@ -1,0 +1,65 @@
+"""Steps of a troubleshooting session, and what came of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from plausible.variables import State
+
+__all__ = ["Outcome", "Step", "StepKind", "TakenStep"]
+
+StepKind: TypeAlias = Literal["observe", "repair", "test", "call"]
+#: The state that was seen; after a repair, whether the device works; nothing after a call.
+Outcome: TypeAlias = "State | bool | None"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Something to do.
+
+    Attributes
+    ----------
+    kind
+        "observe" a component, "repair" (or replace) it, make a "test", or "call" service.
+    name
+        The component or test; empty for a call.
+    cost
+        What it costs.
+
+    Examples
+    --------
+    >>> print(Step("repair", "fuse", 1.0))
+    repair fuse
+    """
+
+    kind: StepKind
+    name: str
+    cost: float
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name or 'service'}"
+
+
+@dataclass(frozen=True, slots=True)
+class TakenStep:
+    """A step and what came of it.
+
+    Attributes
+    ----------
+    step
+        What was done.
+    outcome
+        The state that was seen; after a repair, whether the device works; `None` after a call.
+    """
+
+    step: Step
+    outcome: Outcome
+
+    def __str__(self) -> str:
+        if self.step.kind == "call":
+            return str(self.step)
+        told = (
+            ("it works" if self.outcome else "it still does not work") if self.step.kind == "repair" else self.outcome
+        )
+        return f"{self.step}: {told}"

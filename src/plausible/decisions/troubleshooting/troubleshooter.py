@@ -1,0 +1,196 @@
+"""Troubleshooters: a network, what can be repaired, and what everything costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from plausible.causal.counterfactuals.findings import Finding
+from plausible.causal.counterfactuals.potential import Potential
+from plausible.causal.functional.conversion import Coupling, functional_model
+from plausible.causal.functional.model import FunctionalModel
+from plausible.decisions.troubleshooting.beliefs import Device, Situation
+from plausible.decisions.troubleshooting.costs import Costs
+from plausible.decisions.troubleshooting.session import TroubleshootingSession
+from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.models import BayesianNetwork
+from plausible.variables import EvidenceLike, State
+from plausible.variables.evidence import findings_of
+from plausible.variables.frozen import Frozen
+
+__all__ = ["Troubleshooter"]
+
+#: Situations that are kept compiled.
+_MOST_KEPT = 128
+
+
+class Troubleshooter(Frozen):
+    """What to look at, to test and to repair next, so that mending a device costs least on average.
+
+    A repair is an intervention on the device as it stands: what was seen before it stays true of the time before, and
+    what a repair does not reach stays as it was (persistence). So several faults at once, and findings between
+    repairs, are taken into account exactly; see `plausible.causal.repair`. How a step is chosen, `advise` says.
+
+    Parameters
+    ----------
+    network
+        A Bayesian network whose edges are causes, or a functional model.
+    components
+        Component -> the state in which it is no fault, and which its repair puts it into. Where left out, as the costs
+        say.
+    works
+        The device works: one name -> state. Seen for nothing after each repair.
+    costs
+        What each step costs; see `read_costs` for a file.
+    coupling
+        How a Bayesian network becomes a functional model. "comonotone": a repair changes as little as it can.
+
+    References
+    ----------
+    Heckerman, Breese & Rommelse (1995), Decision-theoretic troubleshooting. Breese & Heckerman (1996), Decision-
+    theoretic troubleshooting: a framework for repair and experiment.
+
+    Examples
+    --------
+    >>> from plausible.cpds import NoisyOr, TableCPD
+    >>> car = BayesianNetwork(
+    ...     TableCPD("battery", [0.9, 0.1], states=["ok", "dead"]),
+    ...     TableCPD("starter", [0.95, 0.05], states=["ok", "dead"]),
+    ...     TableCPD("lights", [[0.98, 0.02], [0.1, 0.9]], parents=["battery"], states=["on", "off"]),
+    ...     NoisyOr("stalls", ["battery", "starter"], [0.9, 0.8]),
+    ... )
+    >>> costs = Costs(repair={"battery": 90, "starter": 200}, observe={"battery": 20, "starter": 60, "lights": 1})
+    >>> mechanic = Troubleshooter(car, {"battery": "ok", "starter": "ok"}, works={"stalls": False}, costs=costs)
+    >>> session = mechanic.start()
+    >>> print(session.advice)
+    step            | costs now |   chance | expected cost
+    ----------------+-----------+----------+--------------
+    test lights     |         1 |          |       140.122
+    observe battery |        20 | 0.697785 |       143.244
+    repair battery  |        90 | 0.697785 |       150.443
+    observe starter |        60 | 0.302215 |       183.244
+    repair starter  |       200 | 0.302215 |       262.801
+    Test lights: expected cost 140.122, 3.12184 less than observe battery; it costs 1 and saves 4.12184.
+    >>> session = session.after(session.next_step(), "off")
+    >>> print(session.next_step())
+    repair battery
+    >>> print(session.after("repair battery", True))
+    1. test lights: off
+    2. repair battery: it works
+    it works; paid 91
+    """
+
+    __slots__ = ("_situations", "costs", "device")
+
+    #: The model, its components and when it works.
+    device: Device
+    #: What each step costs.
+    costs: Costs
+    _situations: dict[Any, Situation]
+
+    def __init__(
+        self,
+        network: BayesianNetwork | FunctionalModel,
+        components: Mapping[str, State] | None = None,
+        *,
+        works: Mapping[str, State],
+        costs: Costs,
+        coupling: Coupling = "comonotone",
+    ) -> None:
+        model = network if isinstance(network, FunctionalModel) else functional_model(network, coupling)
+        self.costs = costs
+        self.device = _device(model, components, works, costs)
+        self._situations = {}
+
+    def start(self, evidence: EvidenceLike | None = None) -> TroubleshootingSession:
+        """A session with a device that does not work.
+
+        Parameters
+        ----------
+        evidence
+            What else is known at the start: name -> state, states or `likelihood(...)`.
+        """
+        known = dict(findings_of(evidence))
+        known.setdefault(self.device.goal, self.device.broken)
+        for name, value in known.items():
+            if name not in self.device.model.variables:
+                raise UnknownVariable.named(name, self.device.model.variables, "this troubleshooter")
+            known[name] = tuple(value) if isinstance(value, (list, set, frozenset)) else value
+        goal, broken = self.device.goal, self.device.broken
+        shown = known[goal] if isinstance(known[goal], tuple) else (known[goal],)
+        if not all(state in broken for state in shown):
+            raise InvalidArgument(
+                f"A session begins with a device that does not work: {goal!r} is {' or '.join(map(repr, broken))}, "
+                f"not {known[goal]!r}."
+            )
+        findings = tuple(Finding(Potential(name), value) for name, value in known.items())
+        session = TroubleshootingSession(self, findings)
+        _ = session.beliefs  # impossible evidence shows at once
+        return session
+
+    def situation(self, repaired: tuple[str, ...], findings: tuple[Finding, ...]) -> Situation:
+        """The network for a state of a session, compiled once."""
+        key = (frozenset(repaired), frozenset(findings))
+        if key not in self._situations:
+            if len(self._situations) >= _MOST_KEPT:
+                self._situations.pop(next(iter(self._situations)))
+            self._situations[key] = Situation(self.device, repaired, findings)
+        return self._situations[key]
+
+    # --- as a value ---
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle without what is compiled."""
+        return _rebuilt, (
+            self.device.model,
+            dict(self.device.ok_states),
+            {self.device.goal: self.device.working},
+            self.costs,
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Troubleshooter):
+            return NotImplemented
+        return self.device == other.device and self.costs == other.costs
+
+    def __hash__(self) -> int:
+        return hash((self.device.model, self.costs))
+
+    def __repr__(self) -> str:
+        device = self.device
+        return f"<Troubleshooter of {device.goal}: {len(device.ok_states)} components, {len(device.tests)} tests>"
+
+
+def _rebuilt(
+    model: FunctionalModel, components: Mapping[str, State], works: Mapping[str, State], costs: Costs
+) -> Troubleshooter:
+    return Troubleshooter(model, components, works=works, costs=costs)
+
+
+def _device(
+    model: FunctionalModel, components: Mapping[str, State] | None, works: Mapping[str, State], costs: Costs
+) -> Device:
+    if not isinstance(works, Mapping) or len(works) != 1:
+        raise InvalidArgument(f"works= is one variable and its state, such as {{'light': 'on'}}; not {works!r}.")
+    ((goal, working),) = works.items()
+    listed = dict(costs.ok_states if components is None else components)
+    for name in (goal, *listed, *costs.tests):
+        if name not in model.variables:
+            raise UnknownVariable.named(name, model.variables, "this model")
+    for name in listed:
+        if name not in costs.repair:
+            raise InvalidArgument(f"The component {name!r} has no repair cost.")
+    for name in costs.repair:
+        if name not in listed:
+            raise InvalidArgument(f"{name!r} has a repair cost, but no state in which it is no fault: see components=.")
+    if not listed:
+        raise InvalidArgument("A troubleshooter needs a component to repair at least: see components=.")
+    if goal in listed or goal in costs.tests:
+        raise InvalidArgument(f"{goal!r} says whether the device works: it is neither a component nor a test.")
+
+    def stated(name: str, state: State) -> State:
+        variable = model.variables[name]
+        return variable.states[variable.index(state)]
+
+    ok_states = {name: stated(name, state) for name, state in listed.items()}
+    return Device(model, ok_states, goal, stated(goal, working), costs.tests)

@@ -1,0 +1,66 @@
+"""A printer that does not print: a small network of our own for troubleshooting; structure and numbers are invented."""
+
+from __future__ import annotations
+
+from plausible.cpds import NoisyOr, TableCPD
+from plausible.decisions.troubleshooting.costs import Costs
+from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter
+from plausible.models import BayesianNetwork, Notes
+
+__all__ = ["printer_costs", "printer_network", "printer_troubleshooter"]
+
+_OK = "ok"
+
+
+def printer_network() -> BayesianNetwork:
+    """Six parts, of which each can keep a page from being printed, and three things to look at besides.
+
+    >>> printer_network().graph.parents("no page")
+    ('paper', 'cable', 'driver', 'spooler', 'toner', 'network')
+    """
+    parts = {
+        "paper": ("empty", 0.06),
+        "cable": ("loose", 0.03),
+        "driver": ("wrong", 0.05),
+        "spooler": ("stuck", 0.04),
+        "toner": ("low", 0.05),
+        "network": ("down", 0.04),
+    }
+    priors = [TableCPD(name, [1 - chance, chance], states=[_OK, fault]) for name, (fault, chance) in parts.items()]
+    return BayesianNetwork(
+        *priors,
+        NoisyOr("no page", list(parts), [1.0, 1.0, 0.9, 0.95, 0.6, 0.9], states=["prints", "nothing"]),
+        NoisyOr("panel", ["paper", "toner"], [0.95, 0.8], leak=0.01, states=["clear", "warning"]),
+        NoisyOr("self-test", ["paper", "toner"], [1.0, 0.6], states=["passes", "fails"]),
+        NoisyOr("queue", ["cable", "spooler", "network"], [0.9, 0.95, 0.9], leak=0.02, states=["empty", "jobs wait"]),
+        notes=Notes(name="printer", description="A printer that does not print; invented for examples."),
+    )
+
+
+def printer_costs() -> Costs:
+    """Minutes that each step takes."""
+    return Costs(
+        repair={"paper": 2, "cable": 3, "driver": 20, "spooler": 5, "toner": 8, "network": 30},
+        observe={
+            "paper": 1,
+            "cable": 4,
+            "driver": 8,
+            "spooler": 4,
+            "toner": 5,
+            "network": 6,
+            "panel": 0.5,
+            "self-test": 3,
+            "queue": 1,
+        },
+        service=90,
+    )
+
+
+def printer_troubleshooter() -> Troubleshooter:
+    """A troubleshooter for it.
+
+    >>> print(printer_troubleshooter().start().next_step())
+    test queue
+    """
+    network, costs = printer_network(), printer_costs()
+    return Troubleshooter(network, dict.fromkeys(costs.repair, _OK), works={"no page": "prints"}, costs=costs)

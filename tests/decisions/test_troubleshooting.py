@@ -1,0 +1,391 @@
+"""Troubleshooters: beliefs after repairs, tests, plans against all plans, sessions as values, and their evaluation."""
+
+from __future__ import annotations
+
+import pickle
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from plausible.causal.counterfactuals.repair import repair, single_fault_repairs
+from plausible.causal.functional.conversion import functional_model
+from plausible.cpds import DeterministicCPD, NoisyOr, TableCPD
+from plausible.decisions.troubleshooting.costs import Costs, read_costs
+from plausible.decisions.troubleshooting.evaluation import evaluate_troubleshooting
+from plausible.decisions.troubleshooting.plans import exact_plan, optimal_plan
+from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter
+from plausible.errors import FormatError, ImpossibleEvidence, InvalidArgument, TooLarge, UnknownVariable
+from plausible.examples.printer import printer_troubleshooter
+from plausible.inference.budget import Budget
+from plausible.models import BayesianNetwork
+from plausible.variables import likelihood
+from troubleshooting_oracle import GateDevice, random_costs, random_device
+
+
+def troubleshooter(device, repair_costs, observe, service):
+    costs = Costs(repair_costs, observe, service)
+    return Troubleshooter(device.network(), dict.fromkeys(repair_costs, "ok"), works={"fails": False}, costs=costs)
+
+
+def single_fault(chances, tests=None):
+    """One variable says which part is the fault; parts and goal follow, tests are noisy. The last may be elsewhere."""
+    parts = [f"p{i}" for i in range(len(chances) - 1)]
+    return BayesianNetwork(
+        TableCPD("fault", chances, states=[*parts, "elsewhere"]),
+        *(DeterministicCPD(p, lambda fault, p=p: fault == p, ["fault"], states=[False, True]) for p in parts),
+        TableCPD("other", np.eye(len(chances))[:, -1:] * [[-1.0, 1.0]] + [[1.0, 0.0]], ["fault"], states=[False, True]),
+        DeterministicCPD("fails", lambda *broken: any(broken), [*parts, "other"], states=[False, True]),
+        *(
+            TableCPD(name, np.stack([1 - np.array(row), row], axis=1), ["fault"], states=["off", "on"])
+            for name, row in (tests or {}).items()
+        ),
+    )
+
+
+# --- several faults ---
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_outcomes_and_costs_are_those_of_the_enumerated_worlds(seed):
+    """With several faults, leaks and findings between repairs: exact probabilities and costs, never below the best."""
+    rng = np.random.default_rng(seed)
+    device = random_device(rng)
+    repair_costs, observe, service = random_costs(rng, device)
+    session = troubleshooter(device, repair_costs, observe, service).start()
+
+    def check(session, step, chances):
+        found = session.outcomes(step)
+        for outcome, chance in chances.items():
+            key = bool(outcome) if step.kind == "repair" else str(outcome)
+            assert found.get(key, 0.0) == pytest.approx(chance, abs=1e-9)
+
+    followed = device.followed_cost(session, check)
+    best = device.best_cost(repair_costs, observe, service)
+    assert exact_plan(session).expected_cost == pytest.approx(followed, abs=1e-8)
+    assert optimal_plan(session).expected_cost == pytest.approx(best, abs=1e-8)
+    assert followed >= best - 1e-8
+
+
+def test_advice_is_near_the_best_plan_on_average():
+    """Over random devices, one test ahead costs a few per cent more than the best plan; the worst case is worse."""
+    rng = np.random.default_rng(100)
+    excess = []
+    for _ in range(12):
+        device = random_device(rng)
+        costs = random_costs(rng, device)
+        session = troubleshooter(device, *costs).start()
+        best = device.best_cost(*costs)
+        excess.append(exact_plan(session).expected_cost / best - 1 if best > 1e-9 else 0.0)
+    assert np.mean(excess) < 0.05
+
+
+def test_a_repair_leaves_what_it_does_not_reach():
+    """P(works after the repair) is the twin network's, whichever evidence was seen before."""
+    device = GateDevice([0.2, 0.4, 0.1], [0.9, 0.5, 1.0], [[0.8, 0.1, 0.0]], [0.05])
+    costs = ({"p0": 1, "p1": 1, "p2": 1}, {"a0": 1}, None)
+    beliefs = troubleshooter(device, *costs).start({"a0": "on"}).beliefs
+    model = functional_model(device.network(), "comonotone")
+    for name, fixed in zip(beliefs.components, beliefs.fixes, strict=True):
+        found = repair(model, {name: "ok"}, works={"fails": False}, evidence={"fails": True, "a0": "on"})
+        assert fixed == pytest.approx(found.probability_fixed, abs=1e-9)
+
+
+@pytest.mark.parametrize("needs_both", [True, False])
+def test_parts_that_must_all_be_repaired_and_parts_of_which_any_will_do(needs_both):
+    """Both broken for sure: where both are needed no single repair helps, and still both are repaired."""
+    works = (lambda a, b: a == b == "ok") if needs_both else (lambda a, b: "ok" in (a, b))
+    net = BayesianNetwork(
+        TableCPD("a", [0.0, 1.0], states=["ok", "bad"]),
+        TableCPD("b", [0.0, 1.0], states=["ok", "bad"]),
+        DeterministicCPD("w", works, ["a", "b"], states=[False, True]),
+    )
+    session = Troubleshooter(net, {"a": "ok", "b": "ok"}, works={"w": True}, costs=Costs({"a": 3, "b": 2})).start()
+    assert session.beliefs.shares.sum() == pytest.approx(1)
+    plan = exact_plan(session)
+    assert plan.expected_cost == pytest.approx(5 if needs_both else 2)
+    assert plan.expected_cost == pytest.approx(optimal_plan(session).expected_cost)
+
+
+def test_one_network_of_all_worlds_and_one_for_each_agree(monkeypatch):
+    """Before and after a repair, whatever the advice looks at."""
+    device = GateDevice([0.2, 0.4, 0.1], [0.9, 0.5, 1.0], [[0.8, 0.1, 0.0]], [0.05], 0.1)
+    told = []
+    for seconds in (1e-12, 1e3):
+        monkeypatch.setattr("plausible.decisions.troubleshooting.beliefs._SMALL", Budget(seconds=seconds))
+        session = troubleshooter(device, {"p0": 1, "p1": 2, "p2": 3}, {"p0": 0.5, "a0": 0.1}, 20).start()
+        for current in (session, session.after("test a0", "on").after("repair p1", False)):
+            assert len(current._situation._views) == (1 if seconds > 1 else 2 + 2 * len(current.beliefs.components))
+            told.append([one.expected_cost for one in current.advice.alternatives])
+    assert told[:2] == [pytest.approx(costs) for costs in told[2:]]
+
+
+def test_virtual_evidence_and_one_of_several_states_count_at_the_start():
+    """A likelihood about an alarm weighs the worlds in which it is on."""
+    device = GateDevice([0.3, 0.4], [1.0, 0.8], [[0.9, 0.1]], [0.05])
+    start = troubleshooter(device, {"p0": 5, "p1": 6}, {}, None).start({"a0": likelihood([1, 3]), "p0": ["ok", "bad"]})
+    weights = device.weights * np.where(device.alarm(0, []), 3, 1)
+    expected = weights @ device.broken([]) / weights.sum()
+    np.testing.assert_allclose(start.beliefs.faulty, expected, atol=1e-9)
+
+
+# --- one fault ---
+
+
+def test_with_one_fault_behind_noisy_gates_the_chances_are_those_of_the_open_gates():
+    """P(z_i = on | fails): the short way for a noisy-or, without parallel worlds."""
+    net = BayesianNetwork(
+        TableCPD("fault", [0.7, 0.2, 0.1], states=["fuse", "bulb", "wire"]),
+        *(
+            DeterministicCPD(part, lambda fault, part=part: fault == part, ["fault"], states=[False, True])
+            for part in ("fuse", "bulb", "wire")
+        ),
+        NoisyOr("dark", ["fuse", "bulb", "wire"], [0.5, 1.0, 0.3]),
+    )
+    costs = Costs({"fuse": 1, "bulb": 1, "wire": 1})
+    beliefs = (
+        Troubleshooter(net, dict.fromkeys(costs.repair, False), works={"dark": False}, costs=costs).start().beliefs
+    )
+    expected = np.array([0.7 * 0.5, 0.2, 0.1 * 0.3])
+    np.testing.assert_allclose(beliefs.shares, expected / expected.sum(), atol=1e-12)
+    assert list(single_fault_repairs(net, "dark").values()) == pytest.approx(beliefs.shares)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_with_one_fault_and_parts_that_can_only_be_replaced_advice_is_the_best_plan(seed):
+    """Following it costs min over orders of Σ_i (1 - Σ_{j<i} p_j) C_i, and so does the best plan."""
+    rng = np.random.default_rng(seed)
+    chances = [*rng.dirichlet(np.ones(4)), 0.0]
+    paid = rng.uniform(1, 9, 4)
+    session = Troubleshooter(
+        single_fault(chances),
+        {f"p{i}": False for i in range(4)},
+        works={"fails": False},
+        costs=Costs({f"p{i}": c for i, c in enumerate(paid)}),
+    ).start()
+    least = min(
+        sum(paid[part] * sum(chances[other] for other in order[place:]) for place, part in enumerate(order))
+        for order in permutations(range(4))
+    )
+    assert exact_plan(session).expected_cost == pytest.approx(least)
+    assert optimal_plan(session).expected_cost == pytest.approx(least)
+    assert session.advice.repair_cost == pytest.approx(least)
+    np.testing.assert_allclose(session.beliefs.shares, chances[:4], atol=1e-12)
+
+
+def test_a_test_costs_its_price_and_the_expected_cost_of_repair_after_it():
+    """cost + Σ_s P(s) ECR(s); the state True of a part that is looked at does not end a session."""
+    chances, fires = np.array([0.3, 0.45, 0.15, 0.1]), np.array([0.9, 0.1, 0.5, 0.5])
+    look, mend, service = np.array([2.0, 3.0, 1.0]), np.array([60.0, 50.0, 70.0]), 400.0
+    session = Troubleshooter(
+        single_fault(chances, {"t": fires}),
+        {f"p{i}": False for i in range(3)},
+        works={"fails": False},
+        costs=Costs(
+            {f"p{i}": c for i, c in enumerate(mend)}, {**{f"p{i}": c for i, c in enumerate(look)}, "t": 0.5}, service
+        ),
+    ).start()
+
+    def repair_cost(p):
+        """By looking, or replacing where that is cheaper, in the best of all orders."""
+        best = np.inf
+        for order in permutations(range(3)):
+            left, total = 1.0, 0.0
+            for part in order:
+                total += min(left * look[part] + p[part] * mend[part], left * mend[part])
+                left -= p[part]
+            best = min(best, total + left * service)
+        return best
+
+    expected = 0.5
+    for chance in (fires, 1 - fires):
+        joint = chances * chance
+        expected += joint.sum() * repair_cost(joint / joint.sum())
+    by_step = {str(one.step): one.expected_cost for one in session.advice.alternatives}
+    assert by_step["test t"] == pytest.approx(expected)
+    assert session.advice.repair_cost == pytest.approx(repair_cost(chances))
+    assert by_step["call service"] == service
+    broken = session.after("observe p0", True)
+    assert not broken.is_fixed
+    assert str(broken.next_step()) == "repair p0"
+
+
+def test_a_call_is_best_where_everything_else_is_dearer():
+    device = GateDevice([0.3, 0.3], [1.0, 1.0], [], [])
+    session = troubleshooter(device, {"p0": 50, "p1": 60}, {}, 10).start()
+    assert session.next_step().kind == "call"
+    done = session.after("call service")
+    assert (done.is_fixed, done.cost, done.next_step(), done.steps()) == (True, 10, None, ())
+    assert "costs more than it saves" in session.advice.reason
+
+
+def test_without_service_nothing_is_left_once_all_repairs_failed():
+    """A leak that no repair reaches."""
+    device = GateDevice([0.3], [0.5], [], [], goal_leak=0.2)
+    session = troubleshooter(device, {"p0": 5}, {}, None).start()
+    failed = session.after("repair p0", False)
+    assert (failed.is_over, failed.is_fixed, failed.next_step()) == (True, False, None)
+    assert "Nothing is left" in str(failed.advice)
+
+
+# --- sessions ---
+
+
+def test_a_session_is_a_value_that_can_be_kept_and_gone_back_in():
+    """Pickling keeps all; undo takes back one step; the old session stays as it was."""
+    session = printer_troubleshooter().start({"panel": "clear"})
+    step = session.next_step()
+    later = session.after(step, next(iter(session.outcomes(step)))).after("repair cable", False)
+    kept = pickle.loads(pickle.dumps(later))
+    assert kept == later
+    assert kept.advice == later.advice
+    assert later.undo().undo() == session
+    assert later.cost == step.cost + 3
+    assert session.history == ()
+    assert later.repaired == ("cable",)
+    assert "cable" not in {one.step.name for one in later.advice.alternatives}
+    with pytest.raises(InvalidArgument, match="no step"):
+        session.undo()
+
+
+def test_tests_after_a_repair_are_about_the_device_as_it_then_is():
+    """An alarm that was on because of a part goes off with its repair; the finding from before still counts."""
+    device = GateDevice([0.5, 0.2], [1.0, 1.0], [[1.0, 0.0]], [0.0])
+    session = troubleshooter(device, {"p0": 1, "p1": 1}, {"a0": 1}, None).start()
+    on = session.after("test a0", "on").after("repair p0", False)
+    assert on.beliefs.states["a0"].values.tolist() == pytest.approx([1, 0])
+    assert on.beliefs.faulty == pytest.approx([1])
+
+
+def test_what_can_t_be_is_refused_with_what_can():
+    device = GateDevice([0.3, 0.3], [1.0, 1.0], [[1.0, 1.0]], [0.0])
+    session = troubleshooter(device, {"p0": 5, "p1": 6}, {"p0": 1, "a0": 1}, None).start()
+    with pytest.raises(InvalidArgument, match=r"observe p1.*There are: observe p0"):
+        session.after("observe p1", "ok")
+    with pytest.raises(InvalidArgument, match="test a0"):  # the alarm is on for sure: nothing to learn
+        session.after("test a0", "off")
+    with pytest.raises(ImpossibleEvidence, match="'green' can't come of observe p0"):
+        session.after("observe p0", "green")
+    with pytest.raises(ImpossibleEvidence):
+        troubleshooter(device, {"p0": 5, "p1": 6}, {}, None).start({"p0": "ok", "p1": "ok"})
+    for works in (False, [False, True], likelihood([0.5, 1])):
+        with pytest.raises(InvalidArgument, match="does not work"):
+            troubleshooter(device, {"p0": 5, "p1": 6}, {}, None).start({"fails": works})
+    with pytest.raises(UnknownVariable, match="'a00'"):
+        troubleshooter(device, {"p0": 5, "p1": 6}, {}, None).start({"a00": "on"})
+
+
+@pytest.mark.parametrize(
+    ("components", "costs", "told"),
+    [
+        ({"p0": "ok"}, Costs({"p0": 1, "p1": 1}), "'p1' has a repair cost"),
+        ({"p0": "ok", "p1": "ok"}, Costs({"p0": 1}), "'p1' has no repair cost"),
+        ({}, Costs({}), "needs a component"),
+        ({"p0": "ok"}, Costs({"p0": 1}, {"fails": 1}), "'fails' says whether"),
+        ({"p0": "fine"}, Costs({"p0": 1}), "'fine' is not a state"),
+        ({"q": "ok"}, Costs({"q": 1}), "'q' is not a variable"),
+    ],
+)
+def test_a_device_that_does_not_fit_is_refused(components, costs, told):
+    device = GateDevice([0.3, 0.3], [1.0, 1.0], [], [])
+    with pytest.raises((InvalidArgument, UnknownVariable, ValueError), match=told):
+        Troubleshooter(device.network(), components, works={"fails": False}, costs=costs)
+
+
+def test_plans_that_are_too_large_are_refused():
+    with pytest.raises(TooLarge, match="more than 20"):
+        optimal_plan(printer_troubleshooter().start(), max_states=20)
+
+
+def test_a_plan_that_is_cut_off_ends_with_what_the_advice_expects():
+    session = printer_troubleshooter().start()
+    assert exact_plan(session, depth=0).expected_cost == session.advice.best.expected_cost
+    assert exact_plan(session, depth=0).outcomes == ()
+
+
+# --- sampled cases ---
+
+
+def test_the_mean_over_sampled_devices_is_the_exact_cost():
+    """Within four standard errors; the fixed order is the best of all, each priced case by case."""
+    device = GateDevice([0.3, 0.5, 0.2], [0.9, 0.7, 1.0], [[0.9, 0.1, 0.0]], [0.1])
+    costs = ({"p0": 6, "p1": 9, "p2": 4}, {"p0": 2, "p1": 3, "a0": 1}, 30)
+    session = troubleshooter(device, *costs).start()
+    found = evaluate_troubleshooting(session, 3000, seed=0)
+    exact = exact_plan(session).expected_cost
+    assert abs(found.mean_cost - exact) < 4 * found.standard_error
+    assert found.unfixed == 0
+    weights = device.weights / device.weights.sum()
+    fixed = []
+    for order in permutations(range(3)):
+        paid, is_open = 0.0, np.ones(len(weights), dtype=bool)
+        for place, part in enumerate(order):
+            done = frozenset(order[:place])
+            blind = costs[0][f"p{part}"] * (weights @ is_open)
+            faulty = is_open & device.broken(done)[:, part]
+            looked = costs[1].get(f"p{part}", np.inf) * (weights @ is_open) + costs[0][f"p{part}"] * (weights @ faulty)
+            paid += min(blind, looked)
+            is_open = is_open & ~device.works(done | {part})
+        fixed.append(paid)
+    assert found.fixed_costs.mean() == pytest.approx(min(fixed), abs=0.5)
+
+
+def test_advice_saves_a_tenth_and_more_of_the_best_fixed_order_on_the_printer():
+    """On sampled cases, and among those with several faults as well."""
+    found = evaluate_troubleshooting(printer_troubleshooter().start(), 600, seed=3)
+    assert found.saving > 0.1
+    several = found.num_faults > 1
+    assert several.sum() > 40
+    assert found.costs[several].mean() < found.fixed_costs[several].mean()
+    assert "several faults" in str(found)
+
+
+def test_an_evaluation_tells_its_progress_and_stops():
+    session = troubleshooter(GateDevice([0.3], [1.0], [], []), {"p0": 5}, {}, None).start()
+    told = []
+    stopped = evaluate_troubleshooting(session, 1200, seed=0, progress=lambda so_far: told.append(so_far) or True)
+    assert (len(told), len(stopped.costs), len(told[0].costs)) == (1, 500, 500)
+    assert len(evaluate_troubleshooting(session, 1200, seed=0, time_limit=0).costs) == 500
+    again = evaluate_troubleshooting(session, 700, seed=0)
+    assert again.costs.tolist() == [5.0] * 700
+    with pytest.raises(InvalidArgument, match="without steps"):
+        evaluate_troubleshooting(session.after("repair p0", True), 10)
+
+
+def test_with_many_components_the_fixed_order_is_a_local_best():
+    """Eight parts, one fault each time, replaced only: chance per cost is the best order."""
+    chances = np.array([0.02, 0.25, 0.1, 0.08, 0.2, 0.15, 0.05, 0.15, 0.0])
+    session = Troubleshooter(
+        single_fault(chances),
+        {f"p{i}": False for i in range(8)},
+        works={"fails": False},
+        costs=Costs({f"p{i}": 1.0 for i in range(8)}),
+    ).start()
+    found = evaluate_troubleshooting(session, 400, seed=2)
+    counts = np.sort(np.unique(found.fixed_costs, return_counts=True)[1])[::-1]
+    assert found.fixed_costs.mean() == pytest.approx(counts @ np.arange(1, len(counts) + 1) / 400)
+
+
+# --- costs in files ---
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "first line"),
+        ("component,observe\nx,1\n", "'repair'"),
+        ("component,observe,repair,colour\n", "'colour'"),
+        ("component,observe,repair\nx,1\n", ":2: The row has 2 cells"),
+        ("component,observe,repair\nx,one,2\n", ":2: 'one'"),
+        ("component,observe,repair\nx,-1,2\n", ":2: '-1'"),
+        ("component,observe,repair\nx,1,2\nx,1,2\n", ":3: There are two rows"),
+        ("component,observe,repair\nx,,\n", "no cost"),
+        ("component,observe,repair\n,1,2\n", "no component"),
+        ("component,observe,repair\nservice call,1,2\n", "service call"),
+    ],
+)
+def test_a_file_of_costs_that_can_t_be_read_is_refused_with_its_line(tmp_path, text, told):
+    file = tmp_path / "costs.csv"
+    file.write_text(text)
+    with pytest.raises(FormatError, match=told):
+        read_costs(file)
