@@ -19,6 +19,7 @@ from plausible.cli import (
     compare,
     convert,
     counterfactual,
+    decide,
     demo,
     discover,
     discretize,
@@ -41,6 +42,7 @@ from plausible.cli import (
     score,
     show,
     troubleshoot,
+    voi,
 )
 from plausible.cli import map as best_states
 from plausible.cli.causal_graphs import GRAPHS
@@ -75,7 +77,7 @@ def _epilog(command: ModuleType) -> str:
     """What stands at the end of a command's help; the sign `\\b` keeps the lines of the next paragraph as they are."""
     examples = "\n  ".join(["\b\nFor example:", *command.EXAMPLES])
     engines = f"{ENGINES.strip()}\n\n" if command in _WITH_ENGINES else ""
-    findings = f"{SYNTAX.strip()}\n\n" if command in _INFERENCE else ""
+    findings = f"{SYNTAX.strip()}\n\n" if command in (*_INFERENCE, decide, voi) else ""
     effects = f"{EFFECTS.strip()}\n\n{GRAPHS.strip()}\n\n" if command in _WITH_EFFECTS else ""
     return f"{findings}{engines}{effects}{examples}"
 
@@ -83,7 +85,7 @@ def _epilog(command: ModuleType) -> str:
 _LEARNING = (learn, score, discretize, impute, cluster)
 
 _CAUSAL = (*_WITH_EFFECTS, discover)
-_DECISIONS = (elicit,)
+_DECISIONS = (decide, voi, elicit)
 _GRAPHS = (dsep, independencies)
 
 for command in (info, show, *_INFERENCE, *_LEARNING, *_CAUSAL, *_DECISIONS, *_GRAPHS, compare, convert, demo, pictures):

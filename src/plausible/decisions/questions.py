@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, cast
 
 from plausible.decisions.strategy import RuleLike, Strategy
@@ -11,6 +11,8 @@ from plausible.variables.evidence import EvidenceLike
 
 if TYPE_CHECKING:
     from plausible.decisions.diagram import InfluenceDiagram
+    from plausible.decisions.information.control import ValueOfControl
+    from plausible.decisions.information.value import ValueOfInformation
     from plausible.decisions.solving.evaluating import LocalOptimality
     from plausible.decisions.solving.options import Method, Seed, SolvingState
     from plausible.decisions.solving.plan import SolvingPlan
@@ -114,6 +116,38 @@ class DiagramQuestions:
         from plausible.decisions.solving.plan import plan
 
         return plan(self._diagram, evidence)
+
+    # --- what it is worth to know, or to have a say ---
+
+    def value_of_information(
+        self,
+        variables: str | Iterable[str],
+        decision: str | None = None,
+        cost: float = 0.0,
+        evidence: EvidenceLike | None = None,
+    ) -> ValueOfInformation:
+        """What it is worth to see variables at a decision and all later ones, and which actions change.
+
+        See `plausible.decisions.information.value.value_of_information`, and `rank_observations` for all variables.
+        """
+        from plausible.decisions.information.value import value_of_information
+
+        return value_of_information(self._diagram, variables, decision, cost, evidence)
+
+    def value_of_control(
+        self,
+        variable: str,
+        sees: Iterable[str] | None = None,
+        cost: float = 0.0,
+        evidence: EvidenceLike | None = None,
+    ) -> ValueOfControl:
+        """What it is worth to set a chance variable, knowing its parents or what `sees` says.
+
+        See `plausible.decisions.information.control.value_of_control`.
+        """
+        from plausible.decisions.information.control import value_of_control
+
+        return value_of_control(self._diagram, variable, sees, cost, evidence)
 
     @property
     def _diagram(self) -> InfluenceDiagram:

@@ -1,0 +1,94 @@
+"""`plausible decide`: the best strategy of an influence diagram."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any
+
+import typer
+
+from plausible.cli.diagrams import DiagramSource, diagram_findings, read_diagram
+from plausible.cli.evidence import EvidenceTexts
+from plausible.cli.output import AsJson, factor_document, print_json, print_line
+from plausible.decisions.sensitivity.comparison import ActionComparison, compare_actions
+from plausible.decisions.sensitivity.thresholds import StrategyStability, strategy_stability
+from plausible.decisions.sensitivity.tornado import DecisionTornado, utility_tornado
+from plausible.decisions.solving.options import Method, check_method
+from plausible.decisions.solving.solution import Solution
+from plausible.errors import InvalidArgument
+
+__all__ = ["EXAMPLES", "NAME", "run"]
+
+NAME = "decide"
+EXAMPLES = (
+    "plausible decide oil",
+    "plausible decide entrepreneur --why F --seen C=conduct,S=high",
+    "plausible decide oil --stability --tornado 0.2",
+)
+
+
+def run(
+    diagram: DiagramSource,
+    evidence: EvidenceTexts = None,
+    method: Annotated[str, typer.Option(help="auto, local, elimination or enumeration.")] = "auto",
+    why: Annotated[str | None, typer.Option(help="Compare the actions of this decision.")] = None,
+    seen: Annotated[
+        list[str] | None, typer.Option(metavar="FINDINGS", help="What it sees there: name=state, by commas.")
+    ] = None,
+    stability: Annotated[
+        bool, typer.Option("--stability", help="How far each number may move before the strategy changes.")
+    ] = False,
+    tornado: Annotated[
+        float | None, typer.Option(help="Vary each number by this share, and print what moves the utility most.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the strategy with the largest expected utility: for each decision what to do after seeing what.
+
+    Evidence is what is known before any decision is made.
+    """
+    model = read_diagram(diagram)
+    given = diagram_findings(evidence, model)
+    if seen and why is None:
+        raise InvalidArgument("--seen says what the decision of --why sees: name the decision, too.")
+    check_method(method)
+    chosen: Method = method  # type: ignore[assignment]
+    answers: list[Any] = [model.solve(method=chosen, evidence=given)]
+    if why is not None:
+        answers.append(compare_actions(model, why, diagram_findings(seen, model), evidence=given))
+    if stability:
+        answers.append(strategy_stability(model, evidence=given))
+    if tornado is not None:
+        answers.append(utility_tornado(model, tornado, evidence=given))
+    if as_json:
+        print_json({key: value for answer in answers for key, value in _document(answer).items()})
+    else:
+        print_line("\n\n".join(map(str, answers)))
+
+
+def _document(answer: Solution | ActionComparison | StrategyStability | DecisionTornado) -> dict[str, Any]:
+    """An answer as JSON holds it."""
+    if isinstance(answer, Solution):
+        return {
+            "expected_utility": answer.expected_utility,
+            "upper_bound": _finite(answer.upper_bound),
+            "optimal": answer.is_optimal,
+            "method": answer.method,
+            "strategy": {name: factor_document(rule) for name, rule in answer.strategy.items()},
+        }
+    if isinstance(answer, ActionComparison):
+        actions = {
+            str(worth.action): {"expected_utility": worth.expected_utility, "parts": dict(worth.parts)}
+            for worth in answer.actions
+        }
+        return {"comparison": {"decision": answer.decision, "seen": dict(answer.seen), "actions": actions}}
+    if isinstance(answer, StrategyStability):
+        rows = [(str(found.number), _finite(found.low), found.current, _finite(found.high)) for found in answer.fragile]
+        return {"stability": [dict(zip(("number", "low", "now", "high"), row, strict=True)) for row in rows]}
+    bars = [{"number": str(b.number), "at_low": b.at_low, "at_high": b.at_high} for b in answer.bars]
+    return {"tornado": bars}
+
+
+def _finite(number: float) -> float | None:
+    """The number, or nothing: JSON knows no infinity."""
+    return number if math.isfinite(number) else None

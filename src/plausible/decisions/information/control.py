@@ -1,0 +1,132 @@
+"""The value of control: what it is worth to set a variable instead of leaving it to chance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from plausible.decisions.information.observing import read_variables
+from plausible.decisions.parts import Decision
+from plausible.decisions.solving.options import Options
+from plausible.decisions.solving.solution import Policy, Solution
+from plausible.decisions.solving.solve import solve
+from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.factors.display import format_number
+from plausible.inference.options import check_number
+from plausible.variables.evidence import EvidenceLike
+
+if TYPE_CHECKING:
+    from plausible.decisions.diagram import InfluenceDiagram
+
+__all__ = ["ValueOfControl", "value_of_control"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ValueOfControl:
+    """What it is worth to decide on a chance variable.
+
+    Attributes
+    ----------
+    variable
+        The variable that becomes a decision.
+    sees
+        What is known when it is set.
+    value
+        MEU with control less MEU without; negative only where less is known than what the variable depends on.
+    cost
+        What control costs.
+    before, after
+        The solutions without and with control.
+    """
+
+    variable: str
+    sees: tuple[str, ...]
+    value: float
+    cost: float
+    before: Solution
+    after: Solution
+
+    @property
+    def net_value(self) -> float:
+        """The value less the cost."""
+        return self.value - self.cost
+
+    @property
+    def settings(self) -> Policy:
+        """How the variable is best set."""
+        return self.after.policies[self.variable]
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __str__(self) -> str:
+        seeing = f", seeing {', '.join(self.sees)}," if self.sees else ""
+        lines = [
+            f"Control of {self.variable}{seeing} is worth {format_number(self.value)}: expected utility "
+            f"{format_number(self.after.expected_utility)} instead of {format_number(self.before.expected_utility)}."
+        ]
+        if self.cost:
+            lines.append(f"At a cost of {format_number(self.cost)}: net {format_number(self.net_value)}.")
+        return "\n".join([*lines, "", str(self.settings)])
+
+
+def value_of_control(
+    diagram: InfluenceDiagram,
+    variable: str,
+    sees: Iterable[str] | None = None,
+    cost: float = 0.0,
+    evidence: EvidenceLike | None = None,
+    options: Options | None = None,
+) -> ValueOfControl:
+    """MEU of the diagram in which a chance variable X is a decision, less MEU.
+
+    By default X is set knowing its parents, which is what chance "knows": then the value is never negative, since a
+    rule may do what chance does. With `sees=()` X is set blindly, which can be worse than chance. Other decisions see
+    what they saw before, X itself among it.
+
+    Parameters
+    ----------
+    diagram
+        The influence diagram.
+    variable
+        The chance variable X.
+    sees
+        What is known when X is set; by default the parents of X.
+    cost
+        What control costs, in units of utility.
+    evidence
+        What is known before any decision is made; nothing that X influences.
+    options
+        How to solve diagrams in which decisions rely on each other.
+
+    References
+    ----------
+    Koller & Friedman (2009), Probabilistic graphical models, exercise 23.16. Matheson (1990), Using influence diagrams
+    to value information and control.
+
+    Examples
+    --------
+    >>> from plausible.cpds import TableCPD
+    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> diagram = InfluenceDiagram(
+    ...     [TableCPD("market", [0.5, 0.3, 0.2], states=["poor", "fair", "good"])],
+    ...     [Decision("found", ["no", "yes"])],
+    ...     [Utility(["market", "found"], [[0, -7], [0, 5], [0, 20]], name="profit")],
+    ... )
+    >>> control = value_of_control(diagram, "market")
+    >>> control.value, control.after.strategy.action("market")
+    (18.0, 'good')
+    """
+    if variable not in diagram.chance:
+        raise UnknownVariable.named(variable, diagram.chance, "the chance variables of this diagram")
+    check_number("cost", cost)
+    seen = diagram.chance[variable].parent_names if sees is None else read_variables(diagram, sees)
+    for name in seen:
+        if name == variable or name in diagram.graph.descendants(variable):
+            raise InvalidArgument(f"{name!r} depends on {variable!r}, so it can't be known when {variable!r} is set.")
+    controlled = diagram.with_decision(Decision(diagram.variables[variable], sees=seen))
+    before = solve(diagram, "auto", evidence, options)
+    after = solve(controlled, "auto", evidence, options)
+    value = after.expected_utility - before.expected_utility
+    return ValueOfControl(variable, tuple(seen), value, float(cost), before, after)

@@ -1,0 +1,108 @@
+"""Diagrams in which decisions see more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from plausible.decisions.recall import temporal_order
+from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.inference.options import check_number
+
+if TYPE_CHECKING:
+    from plausible.decisions.diagram import InfluenceDiagram
+    from plausible.decisions.strategy import Strategy
+    from plausible.models import BayesianNetwork
+
+__all__ = ["network_under", "observable", "observing", "read_costs", "read_decision", "read_variables"]
+
+
+def observing(diagram: InfluenceDiagram, variables: Iterable[str], decision: str) -> InfluenceDiagram:
+    """The diagram in which a decision and all later ones also see some variables.
+
+    Parameters
+    ----------
+    diagram
+        The influence diagram.
+    variables
+        What is seen; none of it may come after the decision.
+    decision
+        The first decision that sees it.
+
+    References
+    ----------
+    Koller & Friedman (2009), Probabilistic graphical models, definition 23.11.
+
+    Examples
+    --------
+    >>> from plausible.cpds import TableCPD
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> steps = [Decision("first", 2), Decision("second", 2, sees=["first"])]
+    >>> diagram = InfluenceDiagram([TableCPD("rain", [0.7, 0.3]), TableCPD("mud", [[1, 0], [0, 1]], ["first"])], steps)
+    >>> observing(diagram, ["rain"], "first").graph
+    DAG('rain -> first; rain -> second; first -> mud; first -> second')
+    >>> observing(diagram, ["mud"], "first")
+    Traceback (most recent call last):
+        ...
+    plausible.errors.InvalidArgument: 'mud' can't be seen at 'first': it comes after it, by first -> mud. ...
+    """
+    names = read_variables(diagram, variables)
+    diagram.decision(decision)
+    for name in names:
+        if name == decision or name in diagram.graph.descendants(decision):
+            path = " -> ".join(map(str, next(diagram.graph.paths(decision, name)))) if name != decision else decision
+            raise InvalidArgument(
+                f"{name!r} can't be seen at {decision!r}: it comes after it, by {path}. Name a later decision, or a "
+                "variable that the decision does not influence."
+            )
+    informed = diagram.with_information({decision: _with(diagram.decisions[decision].sees, names)})
+    order = temporal_order(informed)
+    later = order[order.index(decision) :]
+    return informed.with_information({name: _with(informed.decisions[name].sees, names) for name in later})
+
+
+def observable(diagram: InfluenceDiagram, decision: str) -> tuple[str, ...]:
+    """The chance variables that a decision could see and does not, in the order of the diagram."""
+    hidden = diagram.graph.descendants(decision) | set(diagram.decisions[decision].sees)
+    return tuple(name for name in diagram.chance if name not in hidden)
+
+
+def network_under(diagram: InfluenceDiagram, strategy: Strategy) -> BayesianNetwork:
+    """The network that a strategy makes of the diagram; rules may depend on a part of what decisions see."""
+    uses = {name: tuple(variable.name for variable in rule.scope[:-1]) for name, rule in strategy.items()}
+    return diagram.with_information(uses).network(strategy)
+
+
+def read_decision(diagram: InfluenceDiagram, decision: str | None) -> str:
+    """The decision meant; where there is but one, it need not be named."""
+    if decision is not None:
+        return diagram.decision(decision).name
+    if len(diagram.decisions) != 1:
+        raise InvalidArgument(f"Say with decision= which decision is meant: {list(diagram.decisions)}.")
+    return next(iter(diagram.decisions))
+
+
+def read_variables(diagram: InfluenceDiagram, variables: str | Iterable[str]) -> tuple[str, ...]:
+    """Names of variables of the diagram, each once."""
+    names = (variables,) if isinstance(variables, str) else tuple(dict.fromkeys(variables))
+    for name in names:
+        if name not in diagram.variables:
+            raise UnknownVariable.named(name, diagram.variables, "this diagram")
+    return names
+
+
+def read_costs(costs: float | Mapping[str, float] | None, variables: Iterable[str]) -> dict[str, float]:
+    """Variable -> what it costs to see it; one number stands for all, what is not named is free."""
+    names = tuple(variables)
+    if not isinstance(costs, Mapping):
+        check_number("costs", 0.0 if costs is None else costs)
+        return dict.fromkeys(names, float(costs or 0.0))
+    for name, cost in costs.items():
+        if name not in names:
+            raise UnknownVariable.named(name, names, "what could be observed")
+        check_number(f"costs[{name!r}]", cost)
+    return {name: float(costs.get(name, 0.0)) for name in names}
+
+
+def _with(sees: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:
+    return (*sees, *(name for name in more if name not in sees))

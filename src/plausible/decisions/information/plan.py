@@ -1,0 +1,153 @@
+"""Observation plans: what to look at next, depending on what was seen so far, and when to stop and act."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from plausible.factors.display import format_number
+from plausible.inference.options import check_count
+from plausible.variables import Assignment, State
+
+__all__ = ["Act", "Look", "ObservationPlan", "PlanNode", "PlanStart", "count_plans"]
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """Stop looking and act.
+
+    Attributes
+    ----------
+    action
+        What to do.
+    expected_utility
+        What that brings, given all that was seen; costs paid before are not taken off.
+    """
+
+    action: State
+    expected_utility: float
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Look at a variable, and go on by what is seen.
+
+    Attributes
+    ----------
+    variable
+        What to look at.
+    cost
+        What that costs.
+    expected_utility
+        What is to be expected from here on, less this cost and those still to come.
+    probability
+        State of the variable -> its probability, given all that was seen; states that can't be are left out.
+    branches
+        State of the variable -> how to go on.
+    """
+
+    variable: str
+    cost: float
+    expected_utility: float
+    probability: Mapping[State, float]
+    branches: Mapping[State, PlanNode]
+
+
+PlanNode = Act | Look
+
+
+@dataclass(frozen=True, slots=True)
+class PlanStart:
+    """What the decision sees anyway, how likely that is, and what to do then."""
+
+    seen: Assignment
+    probability: float
+    node: PlanNode
+
+
+@dataclass(frozen=True, slots=True)
+class ObservationPlan:
+    """What to look at before a decision, step by step.
+
+    Attributes
+    ----------
+    decision
+        The decision.
+    starts
+        A plan for each thing that the decision sees anyway; a single one where it sees nothing.
+    expected_utility
+        Of the plan, net of costs.
+    without
+        MEU without any observation.
+    is_exact
+        Whether no plan is better; otherwise each step was chosen as if it were the last one.
+    """
+
+    decision: str
+    starts: tuple[PlanStart, ...]
+    expected_utility: float
+    without: float
+    is_exact: bool
+
+    @property
+    def value(self) -> float:
+        """What looking is worth, net of its costs."""
+        return self.expected_utility - self.without
+
+    def run(self, states: Mapping[str, State]) -> tuple[tuple[str, ...], State]:
+        """The variables that the plan looks at where things are so, and the action that it ends with."""
+        node = next(start.node for start in self.starts if all(states[n] == s for n, s in start.seen.items()))
+        looked: tuple[str, ...] = ()
+        while isinstance(node, Look):
+            looked = (*looked, node.variable)
+            node = node.branches[states[node.variable]]
+        return looked, node.action
+
+    def __str__(self) -> str:
+        how = "the best plan" if self.is_exact else "a myopic plan"
+        lines = [
+            f"Expected utility {format_number(self.expected_utility)} net of costs, by {how}; without looking "
+            f"{format_number(self.without)}."
+        ]
+        for start in self.starts:
+            seen = ", ".join(f"{name}={state}" for name, state in start.seen.items())
+            lines += _lines(start.node, self.decision, f"{seen}: " if seen else "", "")
+        return "\n".join(lines)
+
+
+def _lines(node: PlanNode, decision: str, label: str, indent: str) -> Iterator[str]:
+    if isinstance(node, Act):
+        yield f"{indent}{label}{decision}={node.action} ({format_number(node.expected_utility)})"
+        return
+    yield f"{indent}{label}look at {node.variable} ({format_number(node.expected_utility)})"
+    for state, branch in node.branches.items():
+        yield from _lines(branch, decision, f"{node.variable}={state}: ", f"{indent}  ")
+
+
+def count_plans(num_actions: int, sizes: Sequence[int]) -> int:
+    """How many conditional plans there are: an action at once, or a variable and a plan for each of its states.
+
+    N(R) = a + Σ_{X in R} N(R - X)^|X|, which grows doubly exponentially (Koller & Friedman 2009, section 23.7.2).
+
+    Parameters
+    ----------
+    num_actions
+        a.
+    sizes
+        The number of states of each variable that could be looked at.
+
+    Examples
+    --------
+    >>> [count_plans(2, [2] * number) for number in range(4)]
+    [2, 6, 74, 16430]
+    """
+    check_count("num_actions", num_actions, 1)
+    counts: dict[tuple[int, ...], int] = {}
+
+    def plans(left: tuple[int, ...]) -> int:
+        if left not in counts:
+            rest = (left[:place] + left[place + 1 :] for place in range(len(left)))
+            counts[left] = num_actions + sum(plans(others) ** size for others, size in zip(rest, left, strict=True))
+        return counts[left]
+
+    return plans(tuple(sorted(sizes)))

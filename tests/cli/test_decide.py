@@ -1,0 +1,107 @@
+"""`plausible decide` and `plausible voi`: the best strategy, and what information is worth."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import plausible as pb
+from plausible.decisions import Decision, InfluenceDiagram, Utility
+
+
+@pytest.fixture
+def market(tmp_path) -> str:
+    """A file with W12: the market M, what a survey S would say, and whether to found (F)."""
+    survey = [[0.6, 0.3, 0.1], [0.3, 0.4, 0.3], [0.1, 0.4, 0.5]]
+    diagram = InfluenceDiagram(
+        [
+            pb.TableCPD("M", [0.5, 0.3, 0.2], states=["m0", "m1", "m2"]),
+            pb.TableCPD("S", survey, ["M"], states=["s0", "s1", "s2"]),
+        ],
+        [Decision("F", ["f0", "f1"])],
+        [Utility(["M", "F"], [[0, -7], [0, 5], [0, 20]], name="V"), Utility("F", [0, 0], name="effort")],
+    )
+    path = tmp_path / "market.json"
+    pb.save(diagram, path)
+    return str(path)
+
+
+def _json(answer):
+    code, text, errors = answer
+    assert (code, errors) == (0, "")
+    return json.loads(text)
+
+
+def test_the_strategy_is_printed_with_its_worth(plausible, market):
+    code, text, _ = plausible("decide", market)
+    assert code == 0
+    assert text.startswith("Expected utility 2, the maximum")
+    found = _json(plausible("decide", market, "--json", "--method", "enumeration"))
+    assert found["expected_utility"] == pytest.approx(2)
+    assert found["optimal"] is True
+    assert found["strategy"]["F"]["values"] == [0.0, 1.0]
+
+
+def test_evidence_changes_the_strategy(plausible, market):
+    found = _json(plausible("decide", market, "-e", "S=s0", "--json"))
+    assert found["expected_utility"] == pytest.approx(0)
+    assert found["strategy"]["F"]["values"] == [1.0, 0.0]
+
+
+def test_actions_numbers_and_bars_are_compared(plausible, market):
+    found = _json(plausible("decide", market, "--why", "F", "--stability", "--tornado", "0.3", "--json"))
+    assert found["comparison"]["actions"]["f1"]["parts"]["V"] == pytest.approx(2)
+    loss = next(row for row in found["stability"] if row["number"] == "V(M=m0, F=f1)")
+    assert (loss["low"], loss["high"]) == (pytest.approx(-11), None)
+    bar = next(row for row in found["tornado"] if row["number"] == "P(M=m0)")
+    assert [bar["at_low"], bar["at_high"]] == pytest.approx([4.7, 0])
+    text = plausible("decide", market, "--why", "F", "--stability", "--tornado", "0.3")[1]
+    assert "F=f1, ahead by 2" in text
+    assert "P(M=m0)" in text
+
+
+def test_the_value_of_variables_is_told_with_what_changes(plausible, market):
+    found = _json(plausible("voi", market, "S", "--cost", "S=1", "--json"))
+    assert found["value"] == pytest.approx(1.25)
+    assert found["net_value"] == pytest.approx(0.25)
+    assert found["changes"] == [{"decision": "F", "seen": {"S": "s0"}, "before": "f1", "after": "f0"}]
+    assert "worth 3.5" in plausible("voi", market, "M,S", "--decision", "F")[1]
+
+
+def test_variables_are_ranked_chosen_and_planned(plausible, market):
+    ranked = _json(plausible("voi", market, "--cost", "S=1,M=4", "--json"))
+    assert [row["variables"] for row in ranked["values"]] == [["S"], ["M"]]
+    chosen = _json(plausible("voi", market, "--choose", "set", "--number", "1", "--cost", "1", "--json"))
+    assert chosen["best"]["variables"] == ["M"]
+    assert chosen["exact"] is True
+    plan = _json(plausible("voi", market, "--choose", "plan", "--cost", "S=0.5,M=3", "--json"))
+    assert plan["without"] == pytest.approx(2)
+    assert plan["plans"][0]["plan"]["look"] == "S"
+    assert plan["plans"][0]["plan"]["branches"]["s0"]["action"] == "f0"
+    assert "look at" in plausible("voi", market, "--choose", "myopic-plan", "--cost", "0.5")[1]
+
+
+def test_control_of_a_variable(plausible, market):
+    assert _json(plausible("voi", market, "M", "--control", "--json"))["value"] == pytest.approx(18)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("decide", "asia"), "influence diagram"),
+        (("decide", "FILE", "--seen", "S=s0"), "--why"),
+        (("decide", "FILE", "--method", "magic"), "magic"),
+        (("voi", "FILE", "--control"), "one variable"),
+        (("voi", "FILE", "--choose", "bets"), "none of"),
+        (("voi", "FILE", "M", "--cost", "S=1"), "'S'"),
+        (("voi", "FILE", "M", "--cost", "M=dear"), "no cost"),
+        (("voi", "FILE", "--cost", "1,M=2"), "names no variable"),
+        (("voi", "FILE", "Q"), "'Q'"),
+    ],
+)
+def test_mistakes_are_one_line(plausible, market, arguments, told):
+    code, text, errors = plausible(*(market if word == "FILE" else word for word in arguments))
+    assert (code, text) == (2, "")
+    assert told in errors
+    assert errors.count("\n") == 1

@@ -1,0 +1,274 @@
+"""Stable intervals, tornados and comparisons against tables that are changed by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import plausible as pb
+from plausible.cpds import TableCPD
+from plausible.decisions import Decision, InfluenceDiagram, Utility
+from plausible.decisions.sensitivity.comparison import compare_actions
+from plausible.decisions.sensitivity.numbers import ProbabilityEntry, UtilityEntry, all_numbers, read_number
+from plausible.decisions.sensitivity.thresholds import stable_interval, strategy_stability
+from plausible.decisions.sensitivity.tornado import lead_tornado, utility_tornado
+from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, UnknownVariable
+from solving_oracle import all_strategy_values, num_strategies, placed, random_diagram, value_of
+
+
+def entrepreneur() -> InfluenceDiagram:
+    survey = TableCPD("S", [[0.6, 0.3, 0.1], [0.3, 0.4, 0.3], [0.1, 0.4, 0.5]], ["M"], states=["s0", "s1", "s2"])
+    return InfluenceDiagram(
+        [TableCPD("M", [0.5, 0.3, 0.2], states=["m0", "m1", "m2"]), survey],
+        [Decision("F", ["f0", "f1"], sees=["S"])],
+        [Utility(["M", "F"], [[0, -7], [0, 5], [0, 20]], name="V")],
+    )
+
+
+def varied_by_hand(diagram: InfluenceDiagram, number, value: float) -> InfluenceDiagram:
+    """Another value of an entry; the rest of a row of probabilities in proportion."""
+    if isinstance(number, UtilityEntry):
+        factor = diagram.utility_factors[number.utility]
+        table = factor.values.copy()
+        table[number.place] = value
+        return diagram.with_utility(Utility(factor.scope, table, number.utility))
+    factor = diagram.chance[number.parameter.child].to_factor()
+    table = factor.values.copy()
+    row = table[number.parameter.place[:-1]]
+    own = number.parameter.place[-1]
+    rest = 1 - row[own]
+    for state in range(len(row)):
+        if state != own:
+            row[state] = (1 - value) * (row[state] / rest if rest > 1e-15 else 1 / (len(row) - 1))
+    row[own] = value
+    return diagram.with_chance(TableCPD(factor.scope[-1], table, factor.scope[:-1]))
+
+
+# --- stable intervals ---
+
+
+def test_the_intervals_of_the_entrepreneur():
+    """After s1: 0.15·(-7) + 0.12·5 + 0.08·20 = 1.15 decides; after s0: -1.25."""
+    diagram = entrepreneur()
+    loss = stable_interval(diagram, ("V", {"M": "m0", "F": "f1"}))
+    assert (loss.low, loss.high) == (pytest.approx(-7 - 1.15 / 0.15), pytest.approx(-7 + 1.25 / 0.3))
+    assert dict(loss.below[0].seen) == {"S": "s1"}
+    assert (loss.above[0].before, loss.above[0].after) == ("f0", "f1")
+    assert loss.slack == pytest.approx(1.25 / 0.3)
+    assert -7 in loss
+    assert -20 not in loss
+    stay = stable_interval(diagram, ("V", ("m2", "f0")))
+    assert (stay.low, stay.high) == (pytest.approx(-1.25 / 0.02), pytest.approx(1.15 / 0.08))
+    blind = stable_interval(diagram.with_information({"F": ()}), ("V", ("m2", "f1")))
+    assert (blind.low, blind.high, blind.above) == (pytest.approx(10.0), math.inf, ())
+
+
+@given(seed=st.integers(0, 10_000), num_decisions=st.integers(1, 2), with_evidence=st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_a_strategy_is_the_best_of_all_exactly_inside_its_interval(seed, num_decisions, with_evidence):
+    """Also where decisions have limited memory, or rely on each other, and given evidence."""
+    rng = np.random.default_rng(seed)
+    diagram = random_diagram(rng, 3, num_decisions, 2, zeros=0.0)
+    numbers = list(all_numbers(diagram))
+    if num_strategies(diagram) > 600 or not numbers:
+        return
+    number = numbers[rng.integers(len(numbers))]
+    evidence, weights = {}, 1.0
+    before = [n for n in diagram.chance if not any(n in diagram.graph.descendants(d) for d in diagram.decisions)]
+    if with_evidence and before:
+        likelihood = rng.random(diagram.variables[before[0]].num_states) + 0.2
+        evidence = {before[0]: pb.likelihood(likelihood)}
+        weights = placed(likelihood, (before[0],), list(diagram.variables))
+    found = stable_interval(diagram, number, evidence)
+    rules = {name: rule.values for name, rule in diagram.solve(evidence=evidence).strategy.items()}
+    assert found.low <= found.current <= found.high
+    span = (-20.0, 20.0) if isinstance(number, UtilityEntry) else (0.0, 1.0)
+    ends = [end + step for end in (found.low, found.high) if abs(end) < 1e6 for step in (-1e-3, 1e-3)]
+    for value in [*rng.uniform(*span, 6), *ends]:
+        if span[0] <= value <= span[1] and min(abs(value - found.low), abs(value - found.high)) > 1e-6:
+            changed = varied_by_hand(diagram, number, value)
+            best = all_strategy_values(changed, weights).max()
+            is_best = value_of(changed, rules, weights) >= best - 1e-9
+            assert is_best == (found.low < value < found.high)
+
+
+def test_the_end_is_where_the_first_of_several_strategies_overtakes():
+    """Lines by their ends at 0 and 1: at 1 the steepest is best, but the flattest comes first."""
+    lines = np.array([[1, 0, -2, -10], [1, 1.5, 2, 3]])
+    diagram = InfluenceDiagram([TableCPD("X", [0.9, 0.1])], [Decision("D", 4)], [Utility(["X", "D"], lines)])
+    found = stable_interval(diagram, ("X", 1))
+    assert (found.low, found.high) == (0.0, pytest.approx(2 / 3))
+    assert [change.after for change in found.above] == [1]
+
+
+def test_given_evidence_the_threshold_is_that_of_the_posterior():
+    """P(X=1 | E=1) = 1/2 where θ · 0.9 = (1 - θ) · 0.2."""
+    diagram = InfluenceDiagram(
+        [TableCPD("X", [0.9, 0.1]), TableCPD("E", [[0.8, 0.2], [0.1, 0.9]], ["X"])],
+        [Decision("D", 2)],
+        [Utility(["X", "D"], np.eye(2))],
+    )
+    assert stable_interval(diagram, ("X", 1), {"E": 1}).high == pytest.approx(0.2 / 1.1)
+    assert stable_interval(diagram, ("E", {"X": 1}, 1), {"E": 1}).high == pytest.approx(1.0)
+
+
+def test_evidence_that_is_impossible_at_an_end_moves_no_threshold():
+    """P(e) and all expected utilities times P(e) vanish together there."""
+    diagram = InfluenceDiagram(
+        [TableCPD("X", [0.5, 0.5]), TableCPD("E", [[0.5, 0.5], [0.0, 1.0]], ["X"])],
+        [Decision("D", 2)],
+        [Utility(["X", "D"], [[0, 1], [1, 0]])],
+    )
+    found = stable_interval(diagram, ("X", 0), {"E": 0})
+    assert (found.low, found.high, found.slack) == (0.0, 1.0, math.inf)
+
+
+def test_a_tie_has_no_slack():
+    diagram = InfluenceDiagram([], [Decision("D", 2)], [Utility("D", [1, 1])])
+    found = stable_interval(diagram, ("U(D)", {"D": 1}))
+    assert found.high == pytest.approx(1.0)
+    assert found.slack == pytest.approx(0.0)
+
+
+def test_all_numbers_are_listed_with_the_least_slack_first():
+    found = strategy_stability(entrepreneur())
+    assert len(found.intervals) == 6 + 3 + 9
+    slacks = [interval.slack for interval in found.intervals]
+    assert slacks == sorted(slacks)
+    assert len(found.fragile) > 5
+    assert "P(M=m0)" in str(found)
+    alone = InfluenceDiagram([TableCPD("X", [1.0])], [Decision("D", 1)], [Utility("D", [1])])
+    assert "whatever each of 1 of 1 numbers" in str(strategy_stability(alone))
+
+
+def test_numbers_that_are_none_are_refused():
+    diagram = entrepreneur()
+    with pytest.raises(UnknownVariable):
+        read_number(("W", {}), diagram)
+    with pytest.raises(InvalidArgument, match="'F'"):
+        read_number(("V", {"M": "m0"}), diagram)
+    with pytest.raises(InvalidArgument, match="state of each"):
+        read_number(("V", ("m0",)), diagram)
+    with pytest.raises(UnknownVariable):
+        read_number(("V", {"M": "m0", "S": "s0"}), diagram)
+    with pytest.raises(InvalidArgument):
+        read_number("V", diagram)
+    compact = diagram.with_chance(TableCPD("B", [0.5, 0.5])).with_chance(pb.NoisyOr("N", ["B"], [0.5], leak=0.1))
+    with pytest.raises(NotSupported, match="TableCPD"):
+        read_number(("N", {}, 1), compact)
+    entry = read_number(("S", {"M": "m0"}, "s1"), diagram)
+    assert read_number(entry, diagram) == entry
+    assert isinstance(entry, ProbabilityEntry)
+    utility = read_number(("V", ("m0", "f1")), diagram)
+    assert read_number(utility, diagram) == utility
+
+
+# --- tornados ---
+
+
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=15, deadline=None)
+def test_the_bars_of_a_tornado_are_the_maxima_over_all_strategies(seed):
+    diagram = random_diagram(np.random.default_rng(seed), 2, 2, 2)
+    if num_strategies(diagram) > 300:
+        return
+    found = utility_tornado(diagram, 0.2)
+    rules = {name: rule.values for name, rule in diagram.solve().strategy.items()}
+    for bar in found.bars[:6]:
+        ends = [varied_by_hand(diagram, bar.number, end) for end in (bar.low, bar.high)]
+        best = [all_strategy_values(end).max() for end in ends]
+        assert [bar.at_low, bar.at_high] == pytest.approx(best)
+        lost = [top - value_of(end, rules) for top, end in zip(best, ends, strict=True)]
+        assert bar.changes_strategy == (max(lost) > 1e-9)
+    swings = [bar.swing for bar in found.bars]
+    assert swings == pytest.approx(sorted(swings, reverse=True), abs=1e-6)
+
+
+def test_the_lead_of_an_action_is_what_decides():
+    """After s1 the lead of founding is 1.15 / 0.35; it is linear in the loss."""
+    diagram = entrepreneur()
+    found = lead_tornado(diagram, "F", {"S": "s1"}, 0.4, [("V", {"M": "m0", "F": "f1"})])
+    step = 0.4 * 27
+    assert found.current == pytest.approx(1.15 / 0.35)
+    assert found.bars[0].at_low == pytest.approx((1.15 - 0.15 * step) / 0.35)
+    assert found.bars[0].at_high == pytest.approx((1.15 + 0.15 * step) / 0.35)
+    assert found.bars[0].changes_strategy
+    assert str(found).startswith("Lead of F=f1 given S=s1, now 3.28571")
+    with pytest.raises(InvalidArgument, match="say what was seen"):
+        lead_tornado(diagram, "F")
+    single = InfluenceDiagram([], [Decision("D", 1)], [Utility("D", [1])])
+    with pytest.raises(InvalidArgument, match="single action"):
+        lead_tornado(single, "D")
+
+
+def test_an_amount_that_is_none_is_refused():
+    with pytest.raises(InvalidArgument, match="amount"):
+        utility_tornado(entrepreneur(), 0.0)
+
+
+# --- why ---
+
+
+def test_parts_of_an_action_add_up_to_the_policy():
+    """For every information state of every decision, with two utilities."""
+    diagram = entrepreneur().with_utility(Utility(["F"], [0, -0.5], name="effort"))
+    policy = diagram.solve().policies["F"]
+    for row, state in enumerate(["s0", "s1", "s2"]):
+        found = compare_actions(diagram, "F", {"S": state})
+        worth = {action.action: action.expected_utility for action in found.actions}
+        assert [worth["f0"], worth["f1"]] == pytest.approx(policy.expected_utility[row])
+        assert found.best == diagram.solve().strategy.action("F", {"S": state})
+        assert all(sum(action.parts.values()) == pytest.approx(action.expected_utility) for action in found.actions)
+    assert found.advantages() == pytest.approx({"V": 8.75, "effort": -0.5})
+    assert found.lead == pytest.approx(8.25)
+    assert list(found.advantages("f0")) == ["V", "effort"]
+    assert "against it: effort (-0.5)" in str(found)
+
+
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=25, deadline=None)
+def test_comparisons_agree_with_the_joint_distribution(seed):
+    """E[U_i | seen, action] by numpy, the other decision following the best strategy."""
+    rng = np.random.default_rng(seed)
+    diagram = random_diagram(rng, 3, 2, 2, zeros=0.0)
+    decision = str(rng.choice(list(diagram.decisions)))
+    strategy = diagram.solve().strategy
+    names = list(diagram.variables)
+    probability = np.ones([v.num_states for v in diagram.variables.values()])
+    for cpd in diagram.chance.values():
+        factor = cpd.to_factor()
+        probability = probability * placed(factor.values, factor.names, names)
+    for name, rule in strategy.items():
+        if name != decision:
+            probability = probability * placed(rule.values, rule.names, names)
+    seen = {name: diagram.variables[name].states[0] for name in diagram.decisions[decision].sees}
+    index = tuple(0 if name in seen else slice(None) for name in names)
+    if probability[index].sum() == 0:
+        with pytest.raises(ImpossibleEvidence):
+            compare_actions(diagram, decision, seen)
+        return
+    found = compare_actions(diagram, decision, seen, strategy)
+    for worth in found.actions:
+        mask = np.zeros_like(probability)
+        place = list(index)
+        place[names.index(decision)] = diagram.variables[decision].index(worth.action)
+        mask[tuple(place)] = probability[tuple(place)]
+        for name, factor in diagram.utility_factors.items():
+            expected = (mask * placed(factor.values, factor.names, names)).sum() / mask.sum()
+            assert worth.parts[name] == pytest.approx(expected)
+
+
+def test_comparisons_refuse_what_is_not_seen_or_ruled_out():
+    diagram = entrepreneur()
+    with pytest.raises(UnknownVariable):
+        compare_actions(diagram, "F", {"M": "m0"})
+    with pytest.raises(ImpossibleEvidence):
+        compare_actions(diagram, "F", {"S": "s0"}, evidence={"S": "s1"})
+    with pytest.raises(InvalidArgument, match="other actions"):
+        compare_actions(diagram, "F", {"S": "s0"}).advantages("f9")
+    alone = InfluenceDiagram([], [Decision("D", 1)], [Utility("D", [1])])
+    assert compare_actions(alone).advantages() == {}

@@ -1,0 +1,132 @@
+"""The value of control, and of samples, against diagrams in which they are written out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import plausible as pb
+from plausible.decisions import Decision, InfluenceDiagram, Utility
+from plausible.decisions.information.control import value_of_control
+from plausible.decisions.information.samples import SampleOptions, value_of_sample
+from plausible.errors import InvalidArgument, InvalidEvidence, NotSupported, UnknownVariable
+from solving_oracle import all_strategy_values, num_strategies, random_diagram
+
+SURVEY = [[0.6, 0.3, 0.1], [0.3, 0.4, 0.3], [0.1, 0.4, 0.5]]
+
+
+def entrepreneur() -> InfluenceDiagram:
+    return InfluenceDiagram(
+        [pb.TableCPD("M", [0.5, 0.3, 0.2], states=["m0", "m1", "m2"]), pb.TableCPD("S", SURVEY, ["M"])],
+        [Decision("F", ["f0", "f1"])],
+        [Utility(["M", "F"], [[0, -7], [0, 5], [0, 20]], name="V")],
+    )
+
+
+# --- control ---
+
+
+def test_control_of_the_market_is_worth_18():
+    found = entrepreneur().value_of_control("M", cost=3)
+    assert found.value == pytest.approx(18.0)
+    assert found.net_value == pytest.approx(15.0)
+    assert found.after.strategy.action("M") == "m2"
+    assert "m2" in str(found)
+
+
+def test_control_of_a_survey_that_only_tells_is_worth_nothing_and_blind_control_may_do_harm():
+    """S is seen: set by hand it says nothing about the market any more."""
+    diagram = entrepreneur().with_information({"F": ["S"]})
+    assert diagram.value_of_control("S", sees=()).value == pytest.approx(-1.25)
+    assert diagram.value_of_control("S").value == pytest.approx(5.5 - 3.25)  # whoever sets it sees M, and tells F
+
+
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=40, deadline=None)
+def test_control_is_the_difference_of_the_maxima_and_never_negative_given_the_parents(seed):
+    rng = np.random.default_rng(seed)
+    diagram = random_diagram(rng, 3, 1, 2)
+    name = str(rng.choice(list(diagram.chance)))
+    cpd = diagram.chance[name]
+    controlled = diagram.with_decision(Decision(cpd.variable, sees=cpd.parent_names))
+    if num_strategies(controlled) > 3000:
+        return
+    found = value_of_control(diagram, name)
+    assert found.value == pytest.approx(all_strategy_values(controlled).max() - all_strategy_values(diagram).max())
+    assert found.value >= -1e-9
+
+
+def test_what_can_not_be_controlled_or_known_is_refused():
+    diagram = entrepreneur()
+    with pytest.raises(UnknownVariable):
+        diagram.value_of_control("F")
+    with pytest.raises(InvalidArgument, match="depends on"):
+        diagram.value_of_control("M", sees=["S"])
+    with pytest.raises(InvalidEvidence):
+        diagram.value_of_control("M", evidence={"S": 0})
+
+
+# --- samples ---
+
+
+def _with_copies(size: int) -> InfluenceDiagram:
+    diagram = entrepreneur()
+    for number in range(size):
+        diagram = diagram.with_chance(pb.TableCPD(f"S{number}", SURVEY, ["M"]))
+    return diagram
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 3])
+def test_a_sample_is_worth_what_that_many_copies_are(size):
+    exact = _with_copies(size).value_of_information([f"S{number}" for number in range(size)]).value
+    found = value_of_sample(entrepreneur(), "S", size, options=SampleOptions(20_000, seed=3))
+    assert abs(found.value - exact) <= 4 * found.standard_error + 1e-12
+    assert found.standard_error < 0.05
+    assert found.num_samples == 20_000
+
+
+def test_what_the_decision_sees_anyway_is_taken_into_account():
+    """One more survey, where one is there already."""
+    diagram = _with_copies(1).with_information({"F": ["S0"]})
+    exact = _with_copies(2).with_information({"F": ["S0"]}).value_of_information("S1").value
+    found = value_of_sample(diagram, "S", 1, options=SampleOptions(20_000, seed=4))
+    assert abs(found.value - exact) <= 4 * found.standard_error
+    assert value_of_sample(diagram.with_information({"F": ["M"]}), "S", 5).value == 0
+
+
+def test_a_large_sample_is_worth_as_much_as_knowing_the_parents():
+    found = value_of_sample(entrepreneur(), "S", 10_000, cost=1.0, options=SampleOptions(20_000, seed=5))
+    assert abs(found.value - 3.5) <= 4 * found.standard_error
+    assert found.net_value == pytest.approx(found.value - 1)
+
+
+def test_zeros_among_the_probabilities_rule_parents_out():
+    diagram = entrepreneur().with_chance(pb.TableCPD("S", [[1, 0], [0.5, 0.5], [0, 1]], ["M"]))
+    diagram = diagram.with_chance(pb.TableCPD("M", [0.7, 0.3, 0.0], states=["m0", "m1", "m2"]))
+    exact = diagram.value_of_information("S").value
+    found = value_of_sample(diagram, "S", 1, options=SampleOptions(20_000, seed=6))
+    assert abs(found.value - exact) <= 4 * found.standard_error
+
+
+def test_samples_are_the_same_for_a_seed_and_can_be_stopped(monkeypatch):
+    monkeypatch.setattr("plausible.decisions.information.samples._BLOCK", 900)
+    told = []
+    options = SampleOptions(1000, seed=7, progress=lambda state: told.append(state) or len(told) == 3)
+    found = value_of_sample(entrepreneur(), "S", 2, options=options)
+    assert found.num_samples == told[-1].num_samples == 300
+    assert told[-1].value == pytest.approx(found.value)
+    again = value_of_sample(entrepreneur(), "S", 2, options=SampleOptions(300, seed=7))
+    assert again.value == found.value
+    assert value_of_sample(entrepreneur(), "S", 2, options=SampleOptions(1000, time_limit=0.0)).num_samples == 100
+
+
+def test_samples_that_make_no_sense_are_refused():
+    with pytest.raises(UnknownVariable):
+        value_of_sample(entrepreneur(), "F", 2)
+    with pytest.raises(InvalidArgument, match="size"):
+        value_of_sample(entrepreneur(), "S", -1)
+    two = InfluenceDiagram([pb.TableCPD("X", [0.5, 0.5])], [Decision("D", 2), Decision("E", 2)], [])
+    with pytest.raises(NotSupported):
+        value_of_sample(two, "X", 1, "D")
