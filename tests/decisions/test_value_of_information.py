@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -199,7 +200,10 @@ def test_changes_between_actions_as_good_are_told_where_there_are_no_others():
     diagram = InfluenceDiagram(chance, [Decision("D", 2, sees=["X"])], [utility])
     before = diagram.solve()
     other = replace(before.policies["D"], actions=1 - before.policies["D"].actions)
-    (change,) = action_changes(diagram, before, replace(before, policies={"D": other}))
+    after = SimpleNamespace(
+        policies={"D": other}, strategy=diagram.strategy({"D": 1}), expected_utility=before.expected_utility
+    )
+    (change,) = action_changes(diagram, before, after)
     assert (dict(change.seen), change.gain, change.probability) == ({"X": 0}, 0.0, 1.0)
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from plausible.decisions.recall import temporal_order
+from plausible.decisions.information_flow import information_flow
+from plausible.decisions.reduced_information import Drop, reduced_information
 from plausible.decisions.relevance import influenced_utilities
 from plausible.decisions.strategy import Strategy
 from plausible.errors import InvalidArgument
-from plausible.graphs import DAG
-from plausible.models.relevance import requisite
 
 if TYPE_CHECKING:
     from plausible.decisions.diagram import InfluenceDiagram
@@ -124,7 +123,13 @@ def irrelevant_information(diagram: InfluenceDiagram) -> tuple[DroppedInformatio
     >>> print(irrelevant_information(diagram)[0])
     coin -> D: coin says nothing about V given D
     """
-    return tuple(edge for name in diagram.decisions for edge in _irrelevant(diagram, diagram.graph, name))
+    useless = information_flow(diagram).useless
+    drops = [
+        Drop(name, useless[name], decision.sees, influenced_utilities(diagram, name))
+        for name, decision in diagram.decisions.items()
+        if name in useless
+    ]
+    return tuple(edge for drop in drops for edge in _edges(drop))
 
 
 def minimal_reduction(diagram: InfluenceDiagram) -> Reduction:
@@ -160,34 +165,14 @@ def minimal_reduction(diagram: InfluenceDiagram) -> Reduction:
     call -> echo: call says nothing about V given echo
     coin -> call: call changes no utility
     """
-    graph, dropped, is_done = diagram.graph, list[DroppedInformation](), False
-    last_first = temporal_order(diagram)[::-1]  # edges of later decisions set those of earlier ones free
-    while not is_done:
-        is_done = True
-        for name in last_first:
-            if found := _irrelevant(diagram, graph, name):
-                gone = {(edge.seen, name) for edge in found}
-                graph = DAG([edge for edge in graph.edges if edge not in gone], nodes=graph.nodes)
-                dropped += found
-                is_done = False
-    sees = {name: _seen(diagram, graph, name) for name in diagram.decisions}
-    return Reduction(diagram, diagram.with_information(sees), tuple(dropped))
+    found = reduced_information(diagram)
+    dropped = tuple(edge for drop in found.drops for edge in _edges(drop))
+    return Reduction(diagram, diagram.with_information(found.sees), dropped)
 
 
-def _seen(diagram: InfluenceDiagram, graph: DAG, decision: str) -> list[str]:
-    """What a decision sees in a graph that may have lost edges, in the diagram's order."""
-    left = graph.parents(decision)
-    return [name for name in diagram.decisions[decision].sees if name in left]
-
-
-def _irrelevant(diagram: InfluenceDiagram, graph: DAG, decision: str) -> list[DroppedInformation]:
-    """The irrelevant edges of a decision: what a Bayes ball from its utilities never visits (Shachter 1998)."""
-    below = graph.descendants(decision)
-    utilities = tuple(name for name in diagram.utilities if name in below)
-    sees = _seen(diagram, graph, decision)
-    visited = requisite(graph, utilities, {decision, *sees}).findings
+def _edges(drop: Drop) -> list[DroppedInformation]:
+    """The edges of a decision that go, each with its reason."""
+    name, gone, sees, utilities = drop
     return [
-        DroppedInformation(seen, decision, utilities, (decision, *(other for other in sees if other != seen)))
-        for seen in sees
-        if seen not in visited
+        DroppedInformation(seen, name, utilities, (name, *(other for other in sees if other != seen))) for seen in gone
     ]

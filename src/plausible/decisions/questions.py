@@ -42,7 +42,8 @@ class DiagramQuestions:
         ----------
         method
             `"auto"`, exact where decisions do not rely on each other or are few enough to be searched with a proof;
-            `"local"`, `"elimination"` or `"enumeration"`: see `plausible.decisions.solving.solve.solve`.
+            `"local"`, `"elimination"`, `"arc-reversal"`, `"network"` or `"enumeration"`: see
+            `plausible.decisions.solving.solve.solve`.
         evidence
             What is known before any decision is made.
         restarts, seed

@@ -33,20 +33,24 @@ class Found(NamedTuple):
     rules: Rules
     upper_bound: float | None  # None where the rules are proved best
     method: str
+    expected_utility: float | None = None  # where it is known; the rules are deterministic then
 
 
 class Policies(Mapping[str, Policy]):
     """Decision -> what to do there; each is worked out when it is first looked at, and then kept."""
 
-    __slots__ = ("_diagram", "_known", "_problem", "_rules", "_tree")
+    __slots__ = ("_diagram", "_known", "_problem", "_rules", "_strategy", "_tree")
 
-    def __init__(self, diagram: InfluenceDiagram, problem: Problem, rules: Rules, tree: Weighing) -> None:
+    def __init__(self, diagram: InfluenceDiagram, problem: Problem, rules: Rules, tree: Weighing | None) -> None:
         self._diagram, self._problem, self._rules, self._tree = diagram, problem, rules, tree
         self._known: dict[str, Policy] = {}
+        self._strategy: Strategy | None = None
 
     def __getitem__(self, name: str) -> Policy:
         decision = self._diagram.decision(name)
         if name not in self._known:
+            if self._tree is None:
+                self._tree = weighing(self._problem, self._rules)
             self._known[name] = _policy(self._problem, decision, self._rules[name], self._tree.family(name))
         return self._known[name]
 
@@ -59,6 +63,14 @@ class Policies(Mapping[str, Policy]):
     def __repr__(self) -> str:
         return f"Policies({list(self)!r})"
 
+    @property
+    def strategy(self) -> Strategy:
+        """The rules as factors over what each decision sees."""
+        if self._strategy is None:
+            rules = {name: _full_rule(self._diagram, self._problem, name, self._rules[name]) for name in self}
+            self._strategy = Strategy(rules)
+        return self._strategy
+
 
 def finish(
     diagram: InfluenceDiagram, problem: Problem, structure: Structure, found: Found, tree: Weighing | None = None
@@ -67,23 +79,27 @@ def finish(
 
     `tree` may hold the rules, to be made deterministic; without one a new one is made.
     """
-    rules = decided(found.rules)
-    if tree is None:
-        tree = weighing(problem, rules)
-    else:
-        for name in rules:
-            if not np.array_equal(rules[name], found.rules[name]):
-                tree.replace(name, rules[name])
-    value = tree.total().expected_utility
+    rules, value = found.rules, found.expected_utility
+    if value is None:
+        rules = decided(found.rules)
+        tree = weighing(problem, rules) if tree is None else _updated(tree, found.rules, rules)
+        value = tree.total().expected_utility
     return Solution(
         expected_utility=value,
-        strategy=Strategy({name: _full_rule(diagram, problem, name, rules[name]) for name in diagram.decisions}),
         policies=Policies(diagram, problem, rules, tree),
         upper_bound=value if found.upper_bound is None else max(value, found.upper_bound),
         method=found.method,
         components=structure.components,
-        relies_on=dict(structure.relies_on),
+        relies_on=structure.relies_on,
     )
+
+
+def _updated(tree: Weighing, before: Rules, after: Rules) -> Weighing:
+    """The tree with those rules replaced that are not the same."""
+    for name, rule in after.items():
+        if not np.array_equal(rule, before[name]):
+            tree.replace(name, rule)
+    return tree
 
 
 def _full_rule(diagram: InfluenceDiagram, problem: Problem, name: str, rule: Floats) -> Factor:
@@ -91,7 +107,7 @@ def _full_rule(diagram: InfluenceDiagram, problem: Problem, name: str, rule: Flo
     used = tuple(problem.variables[number] for number in problem.families[name])
     table = rule.reshape(table_shape(used))
     scope = (*diagram.information(name), diagram.variables[name])
-    if len(used) == len(scope) or num_entries(scope) > _MAX_RULE:
+    if used == scope or num_entries(scope) > _MAX_RULE:
         return Factor.trusted(used, table)
     return Factor.trusted(scope, np.array(np.broadcast_to(align(table, used, scope), table_shape(scope))))
 

@@ -8,11 +8,11 @@ from typing import Protocol
 
 import numpy as np
 
-from plausible.decisions.solving.joint_tree import JointTree, Pair
+from plausible.decisions.solving.joint_tree import JointTree, Pair, scaled
 from plausible.decisions.solving.problem import Floats, Problem
 from plausible.factors.alignment import MAX_ENTRIES
 
-__all__ = ["JointTable", "Weighing", "weighing"]
+__all__ = ["JointTable", "Weighing", "fits", "weighing"]
 
 #: Up to this many entries one table takes less time than the messages of a tree.
 SMALL = 2**12
@@ -30,11 +30,18 @@ class Weighing(Protocol):
     def family(self, decision: str) -> tuple[Floats, Floats]:
         """P(seen), up to a scale, and P(seen) E[utility | seen, action], over the family, whatever its own rule is."""
 
+    def weighted(self, decision: str) -> Floats:
+        """The second of these alone."""
+
 
 def weighing(problem: Problem, rules: Mapping[str, Floats], max_entries: int = MAX_ENTRIES) -> Weighing:
     """The problem under some rules: in one table if it is small, else in a clique tree."""
-    is_small = len(problem.variables) <= SMALL.bit_length() and math.prod(problem.sizes) <= SMALL
-    return JointTable(problem, rules) if is_small else JointTree(problem, rules, max_entries=max_entries)
+    return JointTable(problem, rules) if fits(problem) else JointTree(problem, rules, max_entries=max_entries)
+
+
+def fits(problem: Problem) -> bool:
+    """Whether one table of all variables is so small that nothing beats it."""
+    return len(problem.variables) <= SMALL.bit_length() and math.prod(problem.sizes) <= SMALL
 
 
 class JointTable:
@@ -56,6 +63,7 @@ class JointTable:
         phi, mu = np.ones(self._shape), np.zeros(self._shape)
         for scope, table in problem.probabilities:
             phi *= self._placed(table, scope)
+            phi = scaled(phi) if problem.is_conditioned else phi
         for scope, table in problem.utilities:
             mu += self._placed(table, scope)
         self._phi, self._utility = phi, mu
@@ -87,13 +95,23 @@ class JointTable:
 
     def family(self, decision: str) -> tuple[Floats, Floats]:
         """P(seen), up to a scale, and P(seen) E[utility | seen, action], both over the family."""
-        phi, mu = self._phi, self._utility
+        phi = self._open(decision)
+        return self._summed(phi, decision), self._summed(phi * self._utility, decision)
+
+    def weighted(self, decision: str) -> Floats:
+        """P(seen) E[utility | seen, action] over the family, up to a scale."""
+        return self._summed(self._open(decision) * self._utility, decision)
+
+    def _open(self, decision: str) -> Floats:
+        """The joint distribution but for the rule of a decision."""
+        phi = self._phi
         for name, rule in self._rules.items():
             if name != decision:
                 phi = phi * rule
+        return phi
+
+    def _summed(self, table: Floats, decision: str) -> Floats:
         scope = self._problem.families[decision]
-        kept = set(scope)
-        gone = tuple(axis for axis in range(phi.ndim) if axis not in kept)
+        gone = tuple(axis for axis in range(table.ndim) if axis not in scope)
         order = [sum(other < axis for other in scope) for axis in scope]
-        seen, weighted = (np.add.reduce(part, axis=gone).transpose(order) for part in (phi, phi * mu))
-        return seen, weighted
+        return np.asarray(np.add.reduce(table, axis=gone)).transpose(order)

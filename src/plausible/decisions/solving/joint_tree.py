@@ -11,7 +11,7 @@ from plausible.decisions.solving.layout import TreeLayout, lay_out
 from plausible.decisions.solving.problem import Floats, Problem, Tabled
 from plausible.factors.alignment import MAX_ENTRIES, reduce_axes
 
-__all__ = ["JointTree", "Pair"]
+__all__ = ["JointTree", "Pair", "scaled"]
 
 #: Tables from this size on are summed by merged axes; below it NumPy's own sum takes less time.
 _LARGE = 2048
@@ -50,7 +50,18 @@ class JointTree:
         The limit on the entries of all cliques together.
     """
 
-    __slots__ = ("_axes", "_base", "_homes", "_messages", "_problem", "_rules", "_views", "layout", "together")
+    __slots__ = (
+        "_axes",
+        "_base",
+        "_homes",
+        "_messages",
+        "_problem",
+        "_rules",
+        "_sizes",
+        "_views",
+        "layout",
+        "together",
+    )
 
     layout: TreeLayout
 
@@ -63,7 +74,7 @@ class JointTree:
     ) -> None:
         tables = (*problem.probabilities, *problem.utilities)
         scopes = [*(scope for scope, _ in tables), *problem.families.values(), *together]
-        self._problem = problem
+        self._problem, self._sizes = problem, problem.sizes
         self.layout = lay_out(problem.variables, scopes, max_entries)
         homes = iter(self.layout.homes)
         self._base = self._base_tables(problem, [next(homes) for _ in tables])
@@ -85,16 +96,16 @@ class JointTree:
         for kind, home, (scope, table) in zip(kinds, homes, tables, strict=True):
             kind[home].append(self._placed(table, scope, home))
         return [
-            Pair(_product(phi) if phi else np.ones((1,) * len(clique)), _sum(mu))
+            Pair(_product(phi, problem.is_conditioned) if phi else np.ones((1,) * len(clique)), _sum(mu))
             for phi, mu, clique in zip(phis, mus, self.layout.cliques, strict=True)
         ]
 
     def _placed(self, table: Floats, scope: tuple[int, ...], clique: int) -> Floats:
         """A table over a scope as one that broadcasts over the axes of a clique."""
-        order = sorted(range(len(scope)), key=lambda axis: self.layout.rank[scope[axis]])
-        inside = set(scope)
-        view = tuple(slice(None) if v in inside else None for v in self.layout.cliques[clique])
-        return table.transpose(order)[view]
+        members = self.layout.cliques[clique]
+        axes = [scope.index(v) if v in scope else -1 for v in members]
+        shape = [1 if axis < 0 else table.shape[axis] for axis in axes]
+        return table.transpose([axis for axis in axes if axis >= 0]).reshape(shape)
 
     # --- rules ---
 
@@ -123,24 +134,29 @@ class JointTree:
         """P(seen) and P(seen) E[utility | seen, action], both over the family, whatever the rule of the decision."""
         return self.open_table(self._homes[decision], self._problem.families[decision], [decision])
 
+    def weighted(self, decision: str) -> Floats:
+        """P(seen) E[utility | seen, action] over the family, up to a scale, whatever the rule of the decision."""
+        home = self._homes[decision]
+        phi, mu = self._joined(home, frozenset((decision,)))
+        return self._family_table(_times(phi, mu), home, self._problem.families[decision])
+
     def open_table(self, clique: int, scope: tuple[int, ...], decisions: Iterable[str]) -> tuple[Floats, Floats]:
         """φ and φ μ over a scope that lies in a clique, where some decisions are open and their rules left out.
 
         The rules of open decisions with other home cliques must not have been given.
         """
-        pair = self._joined(clique, frozenset(decisions))
-        kept = set(scope)
+        phi, mu = self._joined(clique, frozenset(decisions))
+        return self._family_table(phi, clique, scope), self._family_table(_times(phi, mu), clique, scope)
+
+    def _family_table(self, table: Floats, clique: int, scope: tuple[int, ...]) -> Floats:
+        """A table of a clique summed to a scope."""
         members = self.layout.cliques[clique]
-        gone = tuple(axis for axis, v in enumerate(members) if v not in kept)
-        psi = pair.probability * (0.0 if pair.utility is None else pair.utility)
-        tables = (_summed(part, gone) for part in (pair.probability, psi))
-        left = [v for v in members if v in kept]
-        shape = tuple(self._problem.variables[v].num_states for v in left)
-        order = [left.index(v) for v in scope]
-        phi, weighted = (
-            (table if table.shape == shape else np.broadcast_to(table, shape)).transpose(order) for table in tables
-        )
-        return phi, weighted
+        gone = tuple([axis for axis, v in enumerate(members) if v not in scope])
+        left = [v for v in members if v in scope]
+        shape = tuple([self._sizes[v] for v in left])
+        table = _summed(table, gone)
+        whole = table if table.shape == shape else np.broadcast_to(table, shape)
+        return whole.transpose([left.index(v) for v in scope])
 
     def marginal(self, place: int, scope: tuple[int, ...]) -> Floats:
         """φ over the scope of one of `together`."""
@@ -168,7 +184,7 @@ class JointTree:
             axes = tuple(axis for axis, v in enumerate(self.layout.cliques[source]) if v not in inside)
             self._axes[source, target] = axes
         message = _reduced(self._gathered(source, target), axes)
-        return Pair(_scaled(message.probability), message.utility) if self._problem.is_conditioned else message
+        return Pair(scaled(message.probability), message.utility) if self._problem.is_conditioned else message
 
     def _gathered(self, clique: int, target: int, left_out: frozenset[str] = frozenset()) -> Pair:
         """The tables of a clique, its rules, and what its neighbours say, but for one."""
@@ -182,7 +198,7 @@ class JointTree:
                 said = self._messages[other, clique]
                 phi = phi * said.probability[view]
                 if self._problem.is_conditioned:
-                    phi = _scaled(phi)
+                    phi = scaled(phi)
                 if said.utility is not None:
                     mu = said.utility[view] if mu is None else mu + said.utility[view]
         return Pair(phi, mu)
@@ -206,7 +222,7 @@ def _reduced(pair: Pair, axes: tuple[int, ...]) -> Pair:
     return Pair(total, weighted / np.where(total > 0, total, 1.0))
 
 
-def _scaled(table: Floats) -> Floats:
+def scaled(table: Floats) -> Floats:
     """The table with its largest entry at one, so that no evidence is too unlikely; zeros stay."""
     peak = table.max()
     return table / peak if peak > 0 else table
@@ -220,10 +236,14 @@ def _summed(table: Floats, axes: tuple[int, ...]) -> Floats:
     return reduce_axes(np.add, np.ascontiguousarray(table), axes)
 
 
-def _product(tables: Sequence[Floats]) -> Floats:
+def _times(phi: Floats, mu: Floats | None) -> Floats:
+    return np.zeros_like(phi) if mu is None else phi * mu
+
+
+def _product(tables: Sequence[Floats], is_scaled: bool) -> Floats:
     product = tables[0]
     for table in tables[1:]:
-        product = product * table
+        product = scaled(product * table) if is_scaled else product * table
     return product
 
 

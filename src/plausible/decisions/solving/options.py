@@ -15,7 +15,7 @@ from plausible.inference.options import check_count, check_seconds, read_generat
 __all__ = ["Method", "Options", "Seed", "SolvingState", "check_method"]
 
 #: The ways to solve a diagram; see `plausible.decisions.solving.solve.solve`.
-Method: TypeAlias = Literal["auto", "local", "elimination", "enumeration"]
+Method: TypeAlias = Literal["auto", "local", "elimination", "arc-reversal", "network", "enumeration"]
 Seed: TypeAlias = int | np.random.Generator
 
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from plausible.cpds import TableCPD
 from plausible.errors import InvalidEvidence, NotSupported
-from plausible.factors import Factor
 from plausible.models.lowering import lower
 from plausible.variables import Evidence, Variable
 from plausible.variables.evidence import EvidenceLike
@@ -37,7 +36,7 @@ class Problem:
     variables
         Chance variables, decisions, and auxiliary variables of compact distributions, by number.
     probabilities, utilities
-        Tables whose product is the distribution (decisions given), and those whose sum is the utility.
+        Tables whose product is the distribution (decisions given), evidence first, and those whose sum is the utility.
     families
         Decision -> the numbers of what its rule depends on, and last its own.
     is_conditioned
@@ -89,27 +88,27 @@ def read_problem(
     relevant
         The chance variables to take in; by default all. The others must be barren.
     """
-    cpds = [cpd for name, cpd in diagram.chance.items() if relevant is None or name in relevant]
-    tables = [cpd.to_factor() for cpd in cpds if isinstance(cpd, TableCPD)]  # nothing to be taken apart
-    compact = [cpd for cpd in cpds if not isinstance(cpd, TableCPD)]
-    factors = [*tables, *lower(compact, (*diagram.variables, *diagram.utilities), {}).factors] if compact else tables
-    kept = [cpd.variable for cpd in cpds] + [decision.variable for decision in diagram.decisions.values()]
-    variables = {variable.name: variable for variable in kept}
+    cpds = {name: cpd for name, cpd in diagram.chance.items() if relevant is None or name in relevant}
+    variables = {name: diagram.variables[name] for name in (*cpds, *diagram.decisions)}
+    compact = [cpd for cpd in cpds.values() if not isinstance(cpd, TableCPD)]  # to be taken apart
+    factors = lower(compact, (*diagram.variables, *diagram.utilities), {}).factors if compact else ()
     for factor in factors:
         variables.update((variable.name, variable) for variable in factor.scope if variable.name not in variables)
     number = {name: place for place, name in enumerate(variables)}
 
-    def tabled(factor: Factor) -> Tabled:
-        return tuple(number[name] for name in factor.names), factor.values
+    def tabled(names: Iterable[str], values: Floats) -> Tabled:
+        return tuple([number[name] for name in names]), values
 
+    tables = [cpd for cpd in cpds.values() if isinstance(cpd, TableCPD)]
     used = {name: decision.sees for name, decision in diagram.decisions.items()} if information is None else information
     return Problem(
         variables=tuple(variables.values()),
         probabilities=(
-            *map(tabled, factors),
-            *(((number[name],), vector) for name, vector in findings.items()),
+            *(tabled((name,), vector) for name, vector in findings.items()),
+            *(tabled((*cpd.parent_names, cpd.variable.name), cpd.values) for cpd in tables),
+            *(tabled(factor.names, factor.values) for factor in factors),
         ),
-        utilities=tuple(map(tabled, diagram.utility_factors.values())),
+        utilities=tuple(tabled(factor.names, factor.values) for factor in diagram.utility_factors.values()),
         families={name: (*(number[seen] for seen in used[name]), number[name]) for name in diagram.decisions},
         is_conditioned=bool(findings),
     )

@@ -6,9 +6,10 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from plausible.decisions.recall import temporal_order, with_recall
 from plausible.decisions.solving.joint_table import weighing
 from plausible.decisions.solving.problem import Floats, read_problem
-from plausible.decisions.solving.structure import decisions_in_time, read_structure
+from plausible.decisions.solving.structure import read_structure
 from plausible.decisions.solving.updating import improve
 from plausible.errors import TooLarge
 
@@ -34,9 +35,9 @@ def relaxed_bound(diagram: InfluenceDiagram, findings: Mapping[str, Floats], max
     max_entries
         The limit on the tables; inf is returned where both bounds would need more.
     """
-    for sees in (_with_recall(diagram), _with_foresight(diagram)):
+    for relax in (with_recall, _with_foresight):
         try:
-            return _solved(diagram.with_information(sees), findings, max_entries)
+            return _solved(relax(diagram), findings, max_entries)
         except TooLarge:
             continue
     return math.inf
@@ -55,23 +56,12 @@ def _solved(diagram: InfluenceDiagram, findings: Mapping[str, Floats], max_entri
     return tree.total().expected_utility
 
 
-def _with_recall(diagram: InfluenceDiagram) -> dict[str, tuple[str, ...]]:
-    """All that a decision and those before it see, and what these chose."""
-    known: dict[str, None] = {}
-    sees = {}
-    for name in decisions_in_time(diagram):
-        known.update(dict.fromkeys(diagram.decisions[name].sees))
-        sees[name] = tuple(known)
-        known[name] = None
-    return sees
-
-
-def _with_foresight(diagram: InfluenceDiagram) -> dict[str, tuple[str, ...]]:
-    """All that no decision from this one on has an influence on."""
-    order = decisions_in_time(diagram)
+def _with_foresight(diagram: InfluenceDiagram) -> InfluenceDiagram:
+    """The diagram where each decision sees all that neither it nor a later one has an influence on."""
+    order = temporal_order(diagram)
     sees: dict[str, tuple[str, ...]] = {}
     influenced: set[object] = set()
     for name in reversed(order):
         influenced |= {name, *diagram.graph.descendants(name)}
         sees[name] = tuple(other for other in diagram.variables if other not in influenced)
-    return sees
+    return diagram.with_information(sees)

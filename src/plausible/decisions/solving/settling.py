@@ -11,7 +11,7 @@ from plausible.decisions.solving.joint_table import Weighing
 from plausible.decisions.solving.options import Options, SolvingState
 from plausible.decisions.solving.problem import Problem
 from plausible.decisions.solving.team import Chosen, Team, read_team
-from plausible.decisions.solving.updating import Rules, ascend, improve, random_rules
+from plausible.decisions.solving.updating import Rules, ascend, first_best_rule, random_rules
 from plausible.inference.search.branch_and_bound import BranchingState, branch_and_bound
 
 __all__ = ["Settling", "climb", "settle"]
@@ -72,7 +72,9 @@ def settle(
     for component in components:
         state.upper_bound = math.inf  # a bound from before says nothing about what comes now
         if len(component) == 1:
-            improve(tree, component[0], state.rules)
+            name = component[0]
+            state.rules[name] = first_best_rule(tree.weighted(name))
+            tree.replace(name, state.rules[name])
         else:
             members = [name for name in in_time if name in set(component)]
             _settle_together(problem, state, members, options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from plausible.errors import InvalidArgument
 from plausible.factors.alignment import assignment_at
 from plausible.factors.display import TextTable, format_number, num_shown
 from plausible.variables import Assignment, State, Variable
+
+if TYPE_CHECKING:
+    from plausible.decisions.solving.finishing import Policies
 
 __all__ = ["Policy", "Solution"]
 
@@ -109,9 +113,6 @@ class Solution:
     ----------
     expected_utility
         Under the strategy, given the evidence.
-    strategy
-        A deterministic rule for each decision, over all that it sees; where that table would have more than 4096
-        entries, over what it uses. In information states that cannot occur it takes the first action.
     policies
         Decision -> what to do and what else could be done, in numbers.
     upper_bound
@@ -125,12 +126,20 @@ class Solution:
     """
 
     expected_utility: float
-    strategy: Strategy
-    policies: Mapping[str, Policy]
+    policies: Policies
     upper_bound: float
     method: str
     components: tuple[tuple[str, ...], ...]
     relies_on: Mapping[str, tuple[str, ...]]
+
+    @property
+    def strategy(self) -> Strategy:
+        """A deterministic rule for each decision, over all that it sees.
+
+        Where that table would have more than 4096 entries it is over what the decision uses. In information states that
+        cannot occur it takes the first action.
+        """
+        return self.policies.strategy
 
     @property
     def gap(self) -> float:

@@ -6,16 +6,22 @@ from collections.abc import Mapping
 from math import inf
 from typing import TYPE_CHECKING
 
-from plausible.decisions.solving.enumeration import enumerated
+import numpy as np
+
+from plausible.decisions.recall import temporal_order
+from plausible.decisions.solving.arc_reversal import reverse_arcs
+from plausible.decisions.solving.backward_induction import settle_backward
 from plausible.decisions.solving.finishing import Found, finish
-from plausible.decisions.solving.joint_table import Weighing, weighing
+from plausible.decisions.solving.joint_table import Weighing, fits, weighing
+from plausible.decisions.solving.network_queries import query_rules
 from plausible.decisions.solving.options import Method, Options, check_method
 from plausible.decisions.solving.problem import Floats, Problem, read_findings, read_problem
 from plausible.decisions.solving.relaxation import relaxed_bound
 from plausible.decisions.solving.settling import climb, settle
 from plausible.decisions.solving.solution import Solution
-from plausible.decisions.solving.structure import Structure, decisions_in_time, read_structure
+from plausible.decisions.solving.structure import Structure, read_structure
 from plausible.decisions.solving.sum_max_sum import sum_max_sum
+from plausible.decisions.solving.team import enumerate_rules
 from plausible.errors import ImpossibleEvidence
 from plausible.variables.evidence import EvidenceLike
 
@@ -23,6 +29,8 @@ if TYPE_CHECKING:
     from plausible.decisions.diagram import InfluenceDiagram
 
 __all__ = ["solve"]
+
+_ONE_BY_ONE = "single-policy updating"
 
 
 def solve(
@@ -43,6 +51,8 @@ def solve(
         together by branch and bound; beyond its budget by iterated optimisation, and the gap to an upper bound is told.
         `"local"`: iterated optimisation of one rule at a time, from uniform and from random rules.
         `"elimination"`: sum-max-sum elimination in an order against time; needs perfect recall.
+        `"arc-reversal"`: nodes are removed from the diagram one by one; needs perfect recall, and few variables.
+        `"network"`: a query to a Bayesian network for each decision; none may rely on each other.
         `"enumeration"`: all deterministic strategies one by one, where they are few.
     evidence
         What is known before any decision is made.
@@ -80,38 +90,49 @@ def solve(
     check_method(method)
     findings = read_findings(diagram, evidence)
     structure = read_structure(diagram, findings)
-    if method == "elimination":
-        return _eliminated(diagram, findings, structure)
+    if method in ("elimination", "arc-reversal"):
+        return _eliminated(diagram, method, findings, structure)
     problem = read_problem(diagram, findings, structure.information, structure.relevant)
+    search = options or Options()
+    if method == "auto" and structure.is_acyclic and fits(problem) and search.progress is None:
+        rules, value = settle_backward(problem, [name for (name,) in structure.components])
+        return finish(diagram, problem, structure, Found(rules, None, _ONE_BY_ONE, value))
     tree = weighing(problem, problem.uniform_rules())
     if problem.is_conditioned and tree.total().probability <= 0:
         raise ImpossibleEvidence.outright()
+    if method == "network":
+        found = Found(query_rules(diagram, findings, structure), None, "queries to a Bayesian network")
+        return finish(diagram, problem, structure, found)
     if method == "enumeration":
-        return finish(diagram, problem, structure, enumerated(problem, decisions_in_time(diagram)))
+        found = Found(enumerate_rules(problem, temporal_order(diagram)), None, "all strategies one by one")
+        return finish(diagram, problem, structure, found)
     solver = _solved if method == "auto" else _climbed
-    return finish(diagram, problem, structure, solver(diagram, findings, (problem, structure, tree), options), tree)
+    return finish(diagram, problem, structure, solver(diagram, findings, (problem, structure, tree), search), tree)
 
 
 def _solved(
     diagram: InfluenceDiagram,
     findings: Mapping[str, Floats],
     parts: tuple[Problem, Structure, Weighing],
-    options: Options | None,
+    options: Options,
 ) -> Found:
     problem, structure, tree = parts
-    state = settle(problem, tree, structure.components, decisions_in_time(diagram), options or Options())
-    acyclic = all(len(component) == 1 for component in structure.components)
-    method = "single-policy updating" if acyclic else "joint optimisation of decisions that rely on each other"
+    state = settle(problem, tree, structure.components, temporal_order(diagram), options)
+    method = _ONE_BY_ONE if structure.is_acyclic else "joint optimisation of decisions that rely on each other"
     if state.is_proved:
         return Found(state.rules, None, method)
     bound = state.upper_bound if state.num_settled == len(state.rules) else inf
     return Found(state.rules, min(bound, relaxed_bound(diagram, findings)), method)
 
 
-def _eliminated(diagram: InfluenceDiagram, findings: Mapping[str, Floats], structure: Structure) -> Solution:
-    rules = sum_max_sum(diagram, findings)
+def _eliminated(
+    diagram: InfluenceDiagram, method: Method, findings: Mapping[str, Floats], structure: Structure
+) -> Solution:
+    by_factors = method == "elimination"
+    rules = sum_max_sum(diagram, findings) if by_factors else reverse_arcs(diagram, findings)
     problem = read_problem(diagram, findings, {name: rule.names[:-1] for name, rule in rules.items()})
-    found = Found({name: rule.values for name, rule in rules.items()}, None, "sum-max-sum elimination")
+    how = "sum-max-sum elimination" if by_factors else "arc reversal"
+    found = Found({name: np.array(rule.values) for name, rule in rules.items()}, None, how)
     return finish(diagram, problem, structure, found)
 
 
@@ -119,10 +140,10 @@ def _climbed(
     diagram: InfluenceDiagram,
     findings: Mapping[str, Floats],
     parts: tuple[Problem, Structure, Weighing],
-    options: Options | None,
+    options: Options,
 ) -> Found:
     problem, structure, tree = parts
     rules = problem.uniform_rules()
     decisions = [name for component in structure.components for name in component]
-    climb(problem, tree, decisions, rules, options or Options())
+    climb(problem, tree, decisions, rules, options)
     return Found(rules, relaxed_bound(diagram, findings), "iterated optimisation")

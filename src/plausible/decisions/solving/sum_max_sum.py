@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from plausible.decisions.recall import new_information, require_recall
 from plausible.decisions.solving.problem import Floats
-from plausible.errors import ImpossibleEvidence, InvalidArgument
+from plausible.errors import ImpossibleEvidence
 from plausible.factors import Factor
 from plausible.factors.joint_factor import JointFactor, combined
 from plausible.graphs.elimination import elimination_order
@@ -20,7 +21,7 @@ from plausible.models.lowering import lower
 if TYPE_CHECKING:
     from plausible.decisions.diagram import InfluenceDiagram
 
-__all__ = ["eliminate_joint", "joint_factors", "sum_max_sum", "temporal_blocks"]
+__all__ = ["eliminate_joint", "joint_factors", "sum_max_sum"]
 
 
 def joint_factors(
@@ -59,26 +60,6 @@ def eliminate_joint(factors: Iterable[JointFactor], order: Iterable[str]) -> Joi
     return combined(left)
 
 
-def temporal_blocks(diagram: InfluenceDiagram) -> list[tuple[tuple[str, ...], str]]:
-    """For each decision, in time, what is seen there for the first time; perfect recall is checked."""
-    known: dict[str, None] = {}
-    blocks = []
-    before: str | None = None
-    for node in diagram.graph.topological_order:
-        if (name := str(node)) not in diagram.decisions:
-            continue
-        sees = diagram.decisions[name].sees
-        if forgotten := [other for other in known if other not in sees]:
-            raise InvalidArgument(
-                f"Sum-max-sum elimination needs perfect recall, but {name!r} does not see {forgotten[0]!r}, which was "
-                f'known at {before!r}. Add what is forgotten to sees=, or use method="auto".'
-            )
-        blocks.append((tuple(other for other in sees if other not in known), name))
-        known.update(dict.fromkeys((*sees, name)))
-        before = name
-    return blocks
-
-
 def sum_max_sum(diagram: InfluenceDiagram, findings: Mapping[str, Floats]) -> dict[str, Factor]:
     """MEU = Σ_X1 max_D1 ... Σ_Xk max_Dk Σ_Y P U, by elimination of joint factors in that order, from the right.
 
@@ -94,20 +75,21 @@ def sum_max_sum(diagram: InfluenceDiagram, findings: Mapping[str, Floats]) -> di
     ----------
     Jensen, Jensen & Dittmer (1994), From influence diagrams to junction trees, UAI.
     """
-    blocks = temporal_blocks(diagram)
-    seen = {name for block, decision in blocks for name in (*block, decision)}
+    require_recall(diagram, "Sum-max-sum elimination")
+    blocks = new_information(diagram)
+    seen = {name for decision, block in blocks.items() for name in (*block, decision)}
     factors = joint_factors(diagram, None, findings)
     left = _summed(factors, [name for factor in factors for name in factor.names if name not in seen])
     rules: dict[str, Factor] = {}
-    for block, decision in reversed(blocks):
+    for decision, block in reversed(blocks.items()):
         variable = diagram.variables[decision]
         touching = [factor for factor in left if decision in factor.names]
         nothing = JointFactor(utility=Factor((variable,), np.zeros(variable.num_states)))  # it may touch no factor
-        rest, rules[decision] = combined((*touching, nothing)).maximize(decision)
+        rest, rules[decision] = _scaled_product((*touching, nothing)).maximize(decision)
         left = _summed([*(factor for factor in left if decision not in factor.names), rest], block)
-    if combined(left).probability.sum() <= 0:
+    if _scaled_product(left).probability.sum() <= 0:
         raise ImpossibleEvidence.outright()
-    return {decision: rules[decision] for _, decision in blocks}
+    return {decision: rules[decision] for decision in blocks}
 
 
 def _summed(factors: Sequence[JointFactor], names: Sequence[str]) -> list[JointFactor]:
@@ -123,5 +105,16 @@ def _summed(factors: Sequence[JointFactor], names: Sequence[str]) -> list[JointF
     for name in map(str, order):
         touching = [factor for factor in left if name in factor.names]
         left = [factor for factor in left if name not in factor.names]
-        left.append(combined(touching).marginalize(name))
+        left.append(_scaled_product(touching).marginalize(name))
     return left
+
+
+def _scaled_product(factors: Iterable[JointFactor]) -> JointFactor:
+    """The combination of joint factors, with 1 as the largest probability: no evidence is too unlikely."""
+    product = JointFactor()
+    for factor in factors:
+        product = product * factor
+        peak = product.probability.max()
+        if 0 < peak < 1:
+            product = JointFactor(product.probability / peak, product.utility)
+    return product

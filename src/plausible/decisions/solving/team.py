@@ -16,7 +16,12 @@ from plausible.errors import TooLarge
 from plausible.factors.joint_factor import TIE
 from plausible.inference.search.branch_and_bound import Branches
 
-__all__ = ["Chosen", "Team", "read_team"]
+__all__ = ["Chosen", "Team", "enumerate_rules", "read_team"]
+
+#: Going through more strategies one by one takes minutes.
+_MAX_STRATEGIES = 200_000
+#: The table of all that is seen and done may have so many entries then.
+_MAX_TABLE = 2**20
 
 #: The actions taken in the first so many information states of a team, in its order of branching.
 Chosen: TypeAlias = tuple[int, ...]
@@ -182,3 +187,19 @@ def read_team(problem: Problem, decisions: Sequence[str], rules: Rules, max_entr
     scale = float(phi.sum()) / math.prod(problem.family_shape(name)[-1] for name in decisions)
     families = [tuple(order[number] for number in problem.families[name]) for name in decisions]
     return Team(decisions, families, table, scale)
+
+
+def enumerate_rules(problem: Problem, in_time: Sequence[str]) -> Rules:
+    """The best of all deterministic strategies; of one decision only the best rule is looked at, row by row."""
+    if not in_time:
+        return {}
+    logs = [problem.log_num_rules(name) for name in problem.families]
+    few = sum(logs) - max(logs) <= math.log(_MAX_STRATEGIES)
+    team = read_team(problem, in_time, {}, _MAX_TABLE) if few else None
+    if team is None:
+        raise TooLarge(
+            f"There are about 10**{sum(logs) / math.log(10):.0f} deterministic strategies, too many to go through one "
+            'by one: use method="auto".'
+        )
+    _, chosen = team.all_values()
+    return team.rules(chosen)

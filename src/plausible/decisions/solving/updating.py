@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plausible.decisions.solving.joint_table import Weighing
 from plausible.decisions.solving.problem import Floats, Problem
 from plausible.factors.joint_factor import TIE
 
-__all__ = ["Rules", "ascend", "best_rule", "decided", "improve", "random_rules"]
+__all__ = ["Rules", "ascend", "best_rule", "decided", "first_best_rule", "improve", "random_rules"]
 
 #: Decision -> its rule, an array over its family.
 Rules = dict[str, Floats]
@@ -29,13 +30,30 @@ def best_rule(probability: Floats, weighted: Floats, rule: Floats) -> Floats:
     rule
         The present rule.
     """
-    peaks = np.maximum.reduce(weighted, axis=-1, keepdims=True)
-    rounding = TIE * np.maximum.reduce(np.abs(weighted), axis=-1, keepdims=True)
-    good = weighted >= peaks - rounding
+    good = _are_best(weighted)
     choice = np.where(good, 1.0 + (rule == 1.0), 0.0).argmax(axis=-1)
     best = np.eye(rule.shape[-1])[choice]
     seen = probability > 0
     return best if seen.all() else np.where(seen, best, rule)
+
+
+def first_best_rule(weighted: Floats) -> Floats:
+    """The rule that takes the first of the best actions, up to rounding, in each row; the first one where all are zero.
+
+    >>> first_best_rule(np.array([[1.0, 3.0], [0.0, 0.0]]))
+    array([[0., 1.],
+           [1., 0.]])
+    """
+    choice = _are_best(weighted).argmax(axis=-1)
+    rule: Floats = (choice[..., None] == np.arange(weighted.shape[-1])).astype(np.float64)
+    return rule
+
+
+def _are_best(weighted: Floats) -> NDArray[np.bool_]:
+    """Which entries are the largest of their row, up to rounding."""
+    peaks = np.maximum.reduce(weighted, axis=-1, keepdims=True)
+    rounding = TIE * np.maximum.reduce(np.abs(weighted), axis=-1, keepdims=True)
+    return np.asarray(weighted >= peaks - rounding)
 
 
 def improve(tree: Weighing, decision: str, rules: Rules) -> bool:

@@ -1,0 +1,177 @@
+"""Other ways to the same optimum: arc reversal, queries to a network, one table; and evidence that is very unlikely."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import plausible as pb
+from plausible.decisions import Decision, InfluenceDiagram, Utility
+from plausible.decisions.solving import arc_reversal
+from plausible.decisions.solving.arc_reversal import reverse_arcs
+from plausible.decisions.solving.network_queries import utility_network
+from plausible.decisions.solving.problem import read_findings
+from plausible.errors import ImpossibleEvidence, NotSupported
+from solving_oracle import all_strategy_values, num_strategies, placed, random_diagram, value_of
+
+METHODS = ["auto", "elimination", "arc-reversal", "network", "enumeration"]
+
+
+def drawn(seed: int, recall: bool) -> InfluenceDiagram:
+    rng = np.random.default_rng(seed)
+    while True:
+        counts = (int(rng.integers(0, 6)), int(rng.integers(0, 4)), int(rng.integers(0, 4)))
+        diagram = random_diagram(rng, *counts, recall=recall, zeros=float(rng.choice([0, 0.3, 0.6])))
+        if num_strategies(diagram) <= 1000:
+            return diagram
+
+
+def drawn_evidence(diagram: InfluenceDiagram, seed: int) -> tuple[dict, np.ndarray | float]:
+    """A likelihood of each of some variables that no decision influences, and their product over all variables."""
+    rng = np.random.default_rng(seed)
+    after = {name for decision in diagram.decisions for name in diagram.graph.descendants(decision)}
+    vectors = {
+        name: rng.random(diagram.variables[name].num_states) + 0.01
+        for name in diagram.chance
+        if name not in after and rng.random() < 0.5
+    }
+    weights: np.ndarray | float = 1.0
+    for name, vector in vectors.items():
+        weights = weights * placed(vector, (name,), list(diagram.variables))
+    return {name: pb.likelihood(vector) for name, vector in vectors.items()}, weights
+
+
+@pytest.mark.parametrize("method", ["arc-reversal", "network"])
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=40, deadline=None)
+def test_with_recall_every_method_finds_the_best_of_all_strategies(method, seed):
+    diagram = drawn(seed, recall=True)
+    evidence, weights = drawn_evidence(diagram, seed)
+    best = all_strategy_values(diagram, weights).max()
+    solution = diagram.solve(method=method, evidence=evidence)
+    assert solution.expected_utility == pytest.approx(best)
+    assert solution.is_optimal
+    rules = {name: rule.values for name, rule in solution.strategy.items()}
+    assert value_of(diagram, rules, weights) == pytest.approx(best)
+
+
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=30, deadline=None)
+def test_queries_solve_limited_memory_where_no_decisions_rely_on_each_other(seed):
+    diagram = drawn(seed, recall=False)
+    if not diagram.explain().is_acyclic:
+        with pytest.raises(NotSupported, match="rely on each other"):
+            diagram.solve(method="network")
+        return
+    best = all_strategy_values(diagram).max()
+    assert diagram.solve(method="network").expected_utility == pytest.approx(best)
+
+
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=30, deadline=None)
+def test_the_network_variable_is_the_utility_between_its_bounds(seed):
+    """P(S = 1) = (E[U] - Σ min) / Σ (max - min) under any rules."""
+    rng = np.random.default_rng(seed)
+    diagram = drawn(seed, recall=bool(seed % 2))
+    rules = {
+        name: rng.dirichlet(np.ones(len(d.states)), [v.num_states for v in diagram.information(name)])
+        for name, d in diagram.decisions.items()
+    }
+    scopes = {name: (*diagram.information(name), diagram.variables[name]) for name in rules}
+    network, success = utility_network(diagram, {n: pb.Factor(scopes[n], rule) for n, rule in rules.items()})
+    tables = [factor.values for factor in diagram.utility_factors.values()]
+    low, span = sum(t.min() for t in tables), sum(np.ptp(t) for t in tables)
+    expected = (value_of(diagram, rules) - low) / span if span else 0.0
+    assert network.query(success).values[1] == pytest.approx(expected, abs=1e-9)
+
+
+def test_arc_reversal_gives_rules_over_what_was_left_of_what_is_seen():
+    """A decision that sees a coin without use gets a rule without it; one that sees rain takes the umbrella then."""
+    diagram = InfluenceDiagram(
+        [pb.TableCPD("rain", [0.7, 0.3]), pb.TableCPD("coin", [0.5, 0.5])],
+        [Decision("umbrella", 2, sees=["coin", "rain"])],
+        [Utility(["rain", "umbrella"], [[1, 0], [-5, 0]])],
+    )
+    rule = reverse_arcs(diagram, {})["umbrella"]
+    assert rule.names == ("rain", "umbrella")
+    assert rule.values.tolist() == [[1, 0], [0, 1]]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_arcs_are_turned_the_nearest_child_first(seed):
+    """A hidden cause of two signs, one of which depends on the other: what is left are distributions of these."""
+    rng = np.random.default_rng(seed)
+    chance = [
+        pb.TableCPD("X", rng.dirichlet([1, 1])),
+        pb.TableCPD("Y", rng.dirichlet([0.3, 0.3], (2, 2)), ["X", "Z"]),
+        pb.TableCPD("Z", rng.dirichlet([0.3, 0.3], 2), ["X"]),
+    ]
+    decision = Decision("D", 2, sees=["Y", "Z"])
+    diagram = InfluenceDiagram(chance, [decision], [Utility(["X", "D"], rng.normal(size=(2, 2)))])
+    best = all_strategy_values(diagram).max()
+    assert diagram.solve(method="arc-reversal").expected_utility == pytest.approx(best)
+    nodes = arc_reversal._Nodes(diagram)
+    nodes.take_out_all_but({"Y", "Z", "D"})
+    assert set(nodes.distributions) == {"Y", "Z"}
+    for name, factor in nodes.distributions.items():
+        assert factor.marginalize(name).flat == pytest.approx(1.0)
+
+
+def test_arc_reversal_refuses_limited_memory():
+    diagram = InfluenceDiagram(decisions=[Decision("early", 2), Decision("late", 2)])
+    with pytest.raises(NotSupported, match="'late' does not see 'early'"):
+        diagram.solve(method="arc-reversal")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_names_that_the_network_would_use_may_be_taken(method):
+    diagram = InfluenceDiagram(
+        [pb.TableCPD("chosen", [0.25, 0.75])],
+        [Decision("chosen+", 2, sees=["chosen"])],
+        [Utility(["chosen", "chosen+"], [[2, 0], [0, 4]], name="chosen++")],
+    )
+    assert diagram.solve(method=method).expected_utility == pytest.approx(3.5)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_diagrams_without_decisions_or_utilities_are_worth_what_they_are(method):
+    assert InfluenceDiagram().solve(method=method).expected_utility == 0
+    chance = [pb.TableCPD("X", [0.25, 0.75])]
+    assert InfluenceDiagram(chance).solve(method=method).expected_utility == 0
+    paid = InfluenceDiagram(chance, utilities=[Utility("X", [0, 4]), Utility([], 2.0, name="fee")])
+    assert paid.solve(method=method).expected_utility == pytest.approx(5)
+    idle = InfluenceDiagram(chance, [Decision("D", 3, sees=["X"])], [Utility([], 2.0)])
+    assert idle.solve(method=method).strategy["D"].values.tolist() == [[1, 0, 0], [1, 0, 0]]
+
+
+# --- evidence ---
+
+
+def one_cause(num_tests: int, small: float) -> InfluenceDiagram:
+    """A cause with many tests, each of which comes out positive once in a blue moon."""
+    chance = [pb.TableCPD("cause", [0.5, 0.5])]
+    rows = [[1 - small, small], [1 - 3 * small, 3 * small]]
+    chance += [pb.TableCPD(f"T{i}", rows, ["cause"]) for i in range(num_tests)]
+    return InfluenceDiagram(chance, [Decision("D", 2)], [Utility(["cause", "D"], [[10, 0], [0, 1]])])
+
+
+@pytest.mark.parametrize("method", [*METHODS, "local"])
+@pytest.mark.parametrize(("num_tests", "small"), [(4, 1e-100), (40, 1e-20)], ids=["one table", "clique tree"])
+def test_evidence_far_below_the_smallest_float_is_weighed_right(method, num_tests, small):
+    """P(evidence) is about 1e-400 and 1e-800, and the odds of the cause are 3 to the number of tests."""
+    diagram = one_cause(num_tests, small)
+    solution = diagram.solve(method=method, evidence={f"T{i}": 1 for i in range(num_tests)})
+    odds = 3.0**num_tests
+    assert solution.expected_utility == pytest.approx(max(10, odds) / (1 + odds))
+    assert solution.strategy.action("D") == 1
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_impossible_evidence_is_refused_by_every_method(method):
+    chance = [pb.TableCPD("X", [1.0, 0.0]), pb.TableCPD("Y", np.eye(2), ["X"])]
+    diagram = InfluenceDiagram(chance, [Decision("D", 2)], [Utility(["X", "D"], np.eye(2))])
+    with pytest.raises(ImpossibleEvidence):
+        diagram.solve(method=method, evidence={"Y": 1})
+    assert set(read_findings(diagram, {"Y": 1})) == {"Y"}
