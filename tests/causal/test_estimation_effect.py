@@ -352,8 +352,10 @@ def test_mistakes_in_estimation_are_told():
         estimate_effect(Table.read(rows, weights=[1, 0, 0, 1]), CONFOUNDED, "Y", "T")
     with pytest.raises(InvalidArgument, match="no rows"):
         estimate_effect(Table.read(rows, weights=[0, 0, 0, 0]), CONFOUNDED, "Y", "T")
-    with pytest.raises(NotSupported, match="set from outside"):
-        estimate_effect(Table.read(rows, interventions={"T": [True, False, False, False]}), CONFOUNDED, "Y", "T")
+    with pytest.raises(NotSupported, match="In all 4 rows 'C' was set from outside"):
+        estimate_effect(Table.read(rows, interventions={"C": [True] * 4}), CONFOUNDED, "Y", "T")
+    with pytest.raises(NotSupported, match="In all 4 rows 'C' was set from outside"):
+        estimate_effect(Table.read(rows, interventions={"C": [True] * 4}), CONFOUNDED, "Y", "T", method="plug-in")
     with pytest.raises(InvalidArgument, match="resamples=3"):
         Bootstrap(resamples=3)
 

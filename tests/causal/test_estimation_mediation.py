@@ -180,6 +180,24 @@ def test_no_mediation_no_indirect_effect():
     assert (effects.direct, effects.indirect) == pytest.approx((2.0, 0.0))
 
 
+def test_a_total_that_is_not_the_sum_of_its_ways_says_why():
+    """Y = X and M is 1 only by both together: nothing direct, nothing indirect, but a total."""
+    both = [[[1.0, 0.0], [1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]]
+    net = BayesianNetwork(
+        TableCPD("X", [0.5, 0.5]), TableCPD("M", [[1.0, 0.0], [0.0, 1.0]], ["X"]), TableCPD("Y", both, ["X", "M"])
+    )
+    effects = mediated_effects(net, "Y", "X", "M")
+    assert (effects.total, effects.direct, effects.indirect) == pytest.approx((1.0, 0.0, 0.0))
+    assert "interaction        1: what M does depends on X" in str(effects)
+
+
+@pytest.mark.parametrize("ask", [mediated_effects, controlled_direct_effect])
+def test_data_in_the_place_of_a_network_are_answered_with_the_fit_to_make(ask):
+    """No AttributeError."""
+    with pytest.raises(NotSupported, match=r"not of a dict. Fit one first, as in learn.parameters"):
+        ask({"X": [0, 1], "M": [0, 1], "Y": [0, 1]}, "Y", "X", {"M": 1})
+
+
 def test_mistakes_in_mediation_are_told():
     """Unknown names, no mediator, more than two levels, and open trails."""
     net = BayesianNetwork(

@@ -28,13 +28,26 @@ def _rows() -> dict[str, np.ndarray]:
 def test_the_outcome_comes_before_the_treatment_everywhere():
     """(graph or data, outcome, treatment, ...) in every public function that has both as variables' names."""
     functions = {name: getattr(causal, name) for name in dir(causal) if not name.startswith("_")}
+    classes = {name: one for name, one in functions.items() if inspect.isclass(one)}
+    functions |= {
+        f"{name}.{key}": method
+        for name, one in classes.items()
+        for key, method in inspect.getmembers(one, inspect.isfunction)
+        if not key.startswith("_")
+    }
     orders = {}
     for name, function in functions.items():
         if inspect.isfunction(function):
             arguments = [one for one in inspect.signature(function).parameters if one in ("outcome", "treatment")]
             if len(arguments) == 2:
                 orders[name] = arguments
-    assert {"identify", "effect_in_pag", "check_instrument", "noncompliance_report"} <= set(orders)
+    assert {
+        "identify",
+        "effect_in_pag",
+        "check_instrument",
+        "noncompliance_report",
+        "LinearEquations.total_effect",
+    } <= set(orders)
     assert all(order == ["outcome", "treatment"] for order in orders.values()), orders
 
 

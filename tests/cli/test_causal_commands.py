@@ -283,6 +283,7 @@ def test_an_effect_that_data_cannot_tell_ends_with_code_1(plausible, trial):
         (("--effect", "T=1 vs A=0 => O"), "states of 'T'"),
         (("--effect", "T=1 vs T=5 => O"), "is not a state of 'T'"),
         (("--effect", "T => O", "--method", "weighing"), "Did you mean 'weighting'?"),
+        (("--effect", "T => O", "--method", "ipw"), "Did you mean 'weighting'?"),
         (("--effect", "T => O", "--method", "weighting"), "--method front-door"),
         (("--effect", "T => O", "--confidence", "95"), "--confidence"),
         (("--effect", "T => P"), "'P'"),
@@ -293,6 +294,45 @@ def test_mistakes_of_an_estimate_name_the_option(plausible, trial, options, expe
     code, out, errors = plausible("effect", trial, "--graph", TRIAL, *options)
     assert (code, out, errors.count("\n")) == (2, "", 1)
     assert expected in errors
+
+
+@pytest.fixture
+def experiment(tmp_path):
+    """A file with X -> Y -> Z, slopes 1, and Y set in the second half, as the column `set` says."""
+    x, e1, e2 = np.random.default_rng(0).normal(size=(3, 2000))
+    y = np.where(np.arange(2000) < 1000, x + e1, 2 * e1)
+    frame = pd.DataFrame({"X": x, "Y": y, "Z": y + e2, "set": [""] * 1000 + ["Y"] * 1000})
+    frame.to_csv(tmp_path / "experiment.csv", index=False)
+    return str(tmp_path / "experiment.csv")
+
+
+def test_an_effect_from_rows_of_experiments_says_which_rows_it_used(plausible, experiment):
+    """The rows with Y set tell another effect of X on Z."""
+    arguments = ("effect", experiment, "--graph", "X -> Y -> Z", "--effect", "X => Z", "--resamples", "20")
+    code, text, errors = plausible(*arguments, "--interventions", "set")
+    assert (code, errors) == (0, "")
+    assert "1000 of 2000 rows left out, in which 'Y' was set from outside" in text
+    found = json.loads(plausible(*arguments, "--interventions", "set", "--json")[1])
+    assert found["difference"] == pytest.approx(1.0, abs=0.15)
+    assert "1000 of 2000 rows" in found["rows"]
+
+
+def test_a_column_that_names_what_was_set_is_not_passed_over(plausible, experiment):
+    """Without --interventions the answer would be wrong."""
+    code, out, errors = plausible("effect", experiment, "--graph", "X -> Y -> Z", "--effect", "X => Z")
+    assert (code, out) == (2, "")
+    assert "--interventions set" in errors
+
+
+def test_plug_in_takes_a_graph_file_whose_class_has_one_graph(plausible, experiment, tmp_path):
+    """As discover writes it."""
+    (tmp_path / "graph.txt").write_text("# found\nPDAG: X -> Y; Y -> Z\n", encoding="utf-8")
+    options = ("--interventions", "set", "--method", "plug-in", "--resamples", "0", "--json")
+    code, text, errors = plausible(
+        "effect", experiment, "--graph", str(tmp_path / "graph.txt"), "--effect", "X => Z", *options
+    )
+    assert (code, errors) == (0, "")
+    assert json.loads(text)["difference"] == pytest.approx(1.0, abs=0.15)
 
 
 def test_missing_cells_and_many_states_are_answered_with_options(plausible, tmp_path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Annotated, Any, cast, get_args
 
@@ -12,16 +12,23 @@ import typer
 
 from plausible.causal.adjustment.instruments import instruments
 from plausible.causal.estimation.adjusted import DoublyRobust, Model, Standardization, Weighting
-from plausible.causal.estimation.effect import Bootstrap, EffectEstimate, MethodName, estimate_effect
+from plausible.causal.estimation.effect import (
+    Bootstrap,
+    EffectEstimate,
+    MethodName,
+    estimate_effect,
+    method_suggestion,
+)
 from plausible.causal.estimation.method import EffectMethod
 from plausible.causal.estimation.positivity import PositivityReport, ThinCell
 from plausible.cli.causal_graphs import ANY_CLASS, ONE_GRAPH, GraphOption, read_causal_source
-from plausible.cli.data import ContinuousColumns, DataFile, MissingMarkers, StateColumns, read_data
+from plausible.cli.data import ContinuousColumns, DataFile, MissingMarkers, StateColumns, read_columns
 from plausible.cli.effect_text import EffectOption, EffectText, Term, named_states, read_effect
 from plausible.cli.empty_cells import MissingRows, told_left_out, usable_rows
 from plausible.cli.hedges import tell_not_identifiable
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.weights import WeightsColumn, weighted_by
+from plausible.data.intervention_marks import are_targets
 from plausible.data.table import Table
 from plausible.errors import (
     InvalidArgument,
@@ -64,6 +71,13 @@ def run(
     ] = 200,
     seed: Annotated[int, typer.Option(min=0, help="A whole number: the same one gives the same interval.")] = 0,
     weights: WeightsColumn = None,
+    interventions: Annotated[
+        str | None,
+        typer.Option(
+            help="The column that names what was set from outside in each row: A, or A+B, or nothing.",
+            show_default=False,
+        ),
+    ] = None,
     missing: MissingRows = None,
     na: MissingMarkers = None,
     continuous: ContinuousColumns = None,
@@ -77,13 +91,14 @@ def run(
     can be right, the reason is printed and the exit code is 1. What is no cause by the graph has the effect 0.
     """
     if method is not None and method not in get_args(MethodName):
-        raise InvalidArgument(f"--method {method!r} is no way to estimate.{suggestion(method, get_args(MethodName))}")
+        raise InvalidArgument(f"--method {method!r} is no way to estimate.{method_suggestion(method)}")
     if not 0 < confidence < 1:
         raise InvalidArgument(f"--confidence lies between 0 and 1, not at {confidence!r}.")
     asked, source = read_effect(effect), read_causal_source(graph, ANY_CLASS, "--graph")
     outcome, treatment = _names(asked)
-    columns = read_data(data, source.variables.values(), missing_values=na, continuous=continuous, states=states)
-    rows = weighted_by(columns, weights)
+    columns = read_columns(data, source.variables.values(), missing_values=na, continuous=continuous, states=states)
+    rows = weighted_by(columns.table(interventions=interventions), weights)
+    _refuse_unsaid_targets(rows, source.graph.nodes)
     table = usable_rows(rows, source.graph.nodes, missing)
     options = {**_levels(asked, table), **_event(asked, table)}
     plan = Bootstrap(resamples, confidence, seed)
@@ -109,6 +124,17 @@ def run(
     print_line(str(found))
     if left_out := told_left_out(rows, table):
         print_line(f"  missing    {left_out}")
+
+
+def _refuse_unsaid_targets(table: Table, nodes: Collection[Any]) -> None:
+    """Refuse a column beside the graph that names nodes of it, as if these had been set from outside in its rows."""
+    known = {node: node for node in nodes if node in table.variables}
+    for name, variable in table.variables.items():
+        if name not in known and not variable.is_continuous and are_targets(variable.states, known):
+            raise InvalidArgument(
+                f"The column {name!r} names columns of the graph, such as {variable.states[0]!r}. If it tells what was "
+                f"set from outside in each row: --interventions {name}; if not, leave it out of the file."
+            )
 
 
 def _tell_instruments(graph: Any, outcome: str, treatment: str, table: Table) -> None:
@@ -214,6 +240,7 @@ def _document(found: EffectEstimate) -> dict[str, Any]:
         "cases": found.num_cases,
         "strength": found.strength,
         "assumption": found.assumption or None,
+        "rows": found.rows or None,
         "positivity": None if found.positivity is None else _positivity(found.positivity),
     }
 

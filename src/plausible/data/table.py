@@ -189,7 +189,7 @@ class Table:
             codes=np.ascontiguousarray(self.codes[:, chosen]),
             numbers=np.ascontiguousarray(self.numbers[:, chosen]),
             weights=None if self.weights is None else self.weights[chosen],
-            interventions={name: mask[chosen] for name, mask in self.interventions.items()},
+            interventions={name: mask[chosen] for name, mask in self.interventions.items() if mask[chosen].any()},
         )
 
     def select(self, names: Iterable[str]) -> Table:

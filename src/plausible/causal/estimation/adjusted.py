@@ -149,7 +149,7 @@ class DoublyRobust(_Adjusted):
     @property
     def name(self) -> str:
         """What the method is called."""
-        return "doubly robust"
+        return "doubly-robust"
 
     def _means(self, rows: EffectRows, nuisances: Nuisances, weights: Floats) -> Means:
         return Means.of([_mean(weights, value) for value in _augmented(rows, nuisances, weights)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from statistics import NormalDist
 from types import MappingProxyType
 from typing import Literal, TypeAlias
@@ -17,6 +18,13 @@ from plausible.causal.adjustment.problem import AdjustableGraph, read_problem
 from plausible.causal.adjustment.sets import adjustment_set
 from plausible.causal.estimation.adjusted import DoublyRobust, Standardization, Weighting
 from plausible.causal.estimation.covariates import missing_columns, no_causal_path, observed_nodes
+from plausible.causal.estimation.experiment_rows import (
+    ExperimentRows,
+    KnownGraph,
+    as_one_graph,
+    experiment_rows,
+    without_causes_of_set,
+)
 from plausible.causal.estimation.front_door_method import FrontDoor
 from plausible.causal.estimation.identified import Identified
 from plausible.causal.estimation.instrument_method import InstrumentalVariable
@@ -34,12 +42,11 @@ from plausible.factors.display import format_number
 from plausible.graphs.ancestral import MAG, PAG
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.dag import DAG
-from plausible.graphs.graph_input import read_as
 from plausible.graphs.pdag import PDAG
 from plausible.models import BayesianNetwork
 from plausible.variables import State
 
-__all__ = ["Bootstrap", "EffectEstimate", "MethodName", "estimate_effect"]
+__all__ = ["Bootstrap", "EffectEstimate", "MethodName", "estimate_effect", "method_suggestion"]
 
 Floats = NDArray[np.float64]
 Seed: TypeAlias = int | np.random.Generator | None
@@ -56,6 +63,30 @@ _METHODS: Mapping[str, EffectMethod] = MappingProxyType(
         "front-door": FrontDoor(),
         "instrument": InstrumentalVariable(),
         "identified": Identified(),
+    }
+)
+
+#: What others call a method -> its name here.
+_OTHER_NAMES: Mapping[str, MethodName] = MappingProxyType(
+    {
+        "aipw": "doubly-robust",
+        "augmented-ipw": "doubly-robust",
+        "dr": "doubly-robust",
+        "g-formula": "standardization",
+        "g-computation": "standardization",
+        "backdoor": "standardization",
+        "back-door": "standardization",
+        "regression": "standardization",
+        "standardisation": "standardization",
+        "ipw": "weighting",
+        "iptw": "weighting",
+        "inverse-probability-weighting": "weighting",
+        "propensity": "weighting",
+        "plugin": "plug-in",
+        "frontdoor": "front-door",
+        "iv": "instrument",
+        "2sls": "instrument",
+        "instrumental-variable": "instrument",
     }
 )
 
@@ -119,6 +150,8 @@ class EffectEstimate:
         The F statistic of the first stage, for instruments; below 10 the instrument is weak.
     assumption
         What the estimate takes for granted besides the graph, such as linearity; empty where nothing.
+    rows
+        Which rows of experiments were used, or left out; empty where nothing was set from outside that matters.
     """
 
     outcome: str
@@ -136,6 +169,7 @@ class EffectEstimate:
     positivity: PositivityReport | None
     strength: float | None
     assumption: str = ""
+    rows: str = ""
 
     def __str__(self) -> str:
         used = f", using {', '.join(self.variables)}" if self.variables else ""
@@ -155,6 +189,8 @@ class EffectEstimate:
             lines.append(f"  strength   F = {format_number(self.strength)}")
         if self.positivity is not None:
             lines += [f"  {line}" for line in str(self.positivity).splitlines()]
+        if self.rows:
+            lines.append(f"  rows       {self.rows}")
         if self.assumption:
             lines.append(f"  assuming   {self.assumption}")
         return "\n".join([*lines, *(f"  caution    {line}" for line in self._cautions())])
@@ -194,7 +230,9 @@ def estimate_effect(
     Parameters
     ----------
     data
-        Rows: a frame, columns, a file, a `Table` (which may have weights).
+        Rows: a frame, columns, a file, a `Table` (which may have weights, and rows of experiments: those that tell
+        another effect are left out, and where the treatment was set in all rows, or has to be for the effect to be
+        identified, its causes do not matter; `rows` of the result says so).
     graph
         A DAG, a causal graph, a network, or a PDAG, MAG or PAG.
     outcome, treatment
@@ -232,9 +270,12 @@ def estimate_effect(
     >>> estimate.variables, [round(mean, 3) for mean in estimate.means], round(estimate.difference, 3)
     (('gender',), [0.6, 0.45], -0.15)
     """
-    task = _task(data, graph, outcome, treatment, levels, event)
-    chosen = _method(method, task, graph)
-    prepared = chosen.prepare(task, graph)
+    named = _named(method)
+    table = _read(data, graph, outcome, treatment)
+    used = _used(table, as_one_graph(graph), outcome, treatment, named)
+    task = _task(used.table, outcome, treatment, levels, event)
+    chosen = named or _by_graph(task, used.graph)
+    prepared = chosen.prepare(task, used.graph)
     means = prepared.estimate(prepared.weights)
     plan = _plan(bootstrap)
     error, interval = _uncertainty(prepared, means.difference, plan)
@@ -253,7 +294,8 @@ def estimate_effect(
         num_cases=float(prepared.weights.sum()),
         positivity=prepared.positivity,
         strength=prepared.strength,
-        assumption=prepared.assumption or no_causal_path(task, graph).strip(" ."),
+        assumption=prepared.assumption or no_causal_path(task, used.graph).strip(" ."),
+        rows=used.told,
     )
 
 
@@ -265,14 +307,13 @@ def _plan(bootstrap: Bootstrap | int | None) -> Bootstrap:
     return Bootstrap(resamples=bootstrap)
 
 
-def _task(
-    data: TableLike,
-    graph: AdjustableGraph,
-    outcome: str,
-    treatment: str,
-    levels: tuple[State, State] | None,
-    event: State | None,
-) -> EffectTask:
+def _read(data: TableLike, graph: AdjustableGraph, outcome: str, treatment: str) -> Table:
+    """All rows; refuses names that the data or the graph don't have."""
+    if _is_graph(data):
+        raise InvalidArgument(
+            "The first argument is a graph: data come first, then the graph, as in "
+            "estimate_effect(data, graph, outcome, treatment)."
+        )
     for role, name in (("outcome", outcome), ("treatment", treatment)):
         if not isinstance(name, str):
             raise InvalidArgument(
@@ -286,6 +327,26 @@ def _task(
     for name in (outcome, treatment):
         if name not in table.variables:
             raise UnknownVariable.named(name, table.variables, "the data")
+    return table
+
+
+def _is_graph(data: object) -> bool:
+    """Whether someone gave a graph, or a model with one, in place of data."""
+    if isinstance(data, str):
+        return any(arrow in data for arrow in ("->", "<-", "o-o")) and not Path(data).is_file()
+    return isinstance(data, DAG | CausalGraph | PDAG | MAG | PAG | BayesianNetwork)
+
+
+def _used(table: Table, graph: KnownGraph, outcome: str, treatment: str, method: EffectMethod | None) -> ExperimentRows:
+    """The rows that a method can use, and the graph that holds for them."""
+    if isinstance(method, PlugIn):  # learns each variable from the rows in which it was not set
+        return ExperimentRows(table, without_causes_of_set(graph, table))
+    return experiment_rows(table, graph, outcome, treatment)
+
+
+def _task(
+    table: Table, outcome: str, treatment: str, levels: tuple[State, State] | None, event: State | None
+) -> EffectTask:
     y, x = table.variables[outcome], table.variables[treatment]
     scores = None if y.is_continuous and event is None else state_scores(y, event)
     if levels is None and x.is_continuous:
@@ -304,30 +365,44 @@ def _one_unit(table: Table, treatment: str) -> tuple[State, State] | None:
     return mean, mean + 1.0
 
 
-def _method(method: EffectMethod | MethodName | None, task: EffectTask, graph: AdjustableGraph) -> EffectMethod:
+def _named(method: EffectMethod | MethodName | None) -> EffectMethod | None:
+    """The method that was asked for."""
     if isinstance(method, str):
         if method not in _METHODS:
-            raise InvalidArgument(f"There is no method {method!r}.{suggestion(method, _METHODS)}")
+            raise InvalidArgument(f"There is no method {method!r}.{method_suggestion(method)}")
         return _METHODS[method]
-    if method is not None:
-        if not isinstance(method, EffectMethod):
-            raise InvalidArgument(f"method= is a method, such as DoublyRobust(), or its name, not {method!r}.")
-        return method
+    if method is not None and not isinstance(method, EffectMethod):
+        raise InvalidArgument(f"method= is a method, such as DoublyRobust(), or its name, not {method!r}.")
+    return method
+
+
+def method_suggestion(name: str) -> str:
+    """A sentence (with a leading space) that names the method someone meant, also by what others call it.
+
+    >>> method_suggestion("IPW"), method_suggestion("doubly robust")
+    (" Did you mean 'weighting'?", " Did you mean 'doubly-robust'?")
+    """
+    written = name.strip().lower().replace(" ", "-").replace("_", "-")
+    meant = _OTHER_NAMES.get(written, written)
+    return f" Did you mean {meant!r}?" if meant in _METHODS else suggestion(name, _METHODS)
+
+
+def _by_graph(task: EffectTask, graph: KnownGraph) -> EffectMethod:
+    """A method that the graph allows."""
     y, x, allowed = task.outcome.name, task.treatment.name, observed_nodes(task, graph)
     if not may_cause(graph, y, x):
         return NoEffect()
     if adjustment_set(graph, y, x, allowed=allowed) is not None:
         return Standardization() if task.treatment.is_continuous else DoublyRobust()
-    known = read_as(graph, DAG, CausalGraph, PDAG, MAG, PAG)
-    if isinstance(known, DAG | CausalGraph) and front_door_set(known, y, x, allowed=allowed) is not None:
-        return FrontDoor()
-    if isinstance(known, DAG | CausalGraph):
-        _refuse_unidentified(task, known, allowed)
+    if isinstance(graph, DAG | CausalGraph):
+        if front_door_set(graph, y, x, allowed=allowed) is not None:
+            return FrontDoor()
+        _refuse_unidentified(task, graph, allowed)
         return Identified()
     unclear = read_problem(graph, y, x).unclear
     reason = "" if unclear is None else f": '{unclear}' leaves open whether a causal path begins there"
     raise NotIdentifiable(
-        f"No columns of the data are a set to adjust for in all members of this {type(known).__name__}{reason}."
+        f"No columns of the data are a set to adjust for in all members of this {type(graph).__name__}{reason}."
         f"{missing_columns(task, graph)}"
     )
 

@@ -50,7 +50,7 @@ class InstrumentalVariable:
     @property
     def name(self) -> str:
         """What the method is called."""
-        return "instrumental variable"
+        return "instrument"
 
     def prepare(self, task: EffectTask, graph: AdjustableGraph) -> PreparedEstimate:
         """Read the columns, check the graph, and refuse what can't be estimated."""

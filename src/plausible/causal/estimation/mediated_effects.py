@@ -16,6 +16,9 @@ from plausible.variables import State, Variable
 
 __all__ = ["MediatedEffects", "controlled_direct_effect", "mediated_effects"]
 
+#: Differences up to this share of the means are none.
+_ROUNDING = 1e-9
+
 
 @dataclass(frozen=True, slots=True)
 class MediatedEffects:
@@ -61,14 +64,19 @@ class MediatedEffects:
     def __str__(self) -> str:
         names = ", ".join(self.mediators)
         change = f"{self.treatment}: {self.levels[0]} -> {self.levels[1]}"
-        return "\n".join(
-            (
-                f"Effect of {change} on {self.outcome}",
-                f"  total              {format_number(self.total)}",
-                f"  natural direct     {format_number(self.direct)}",
-                f"  natural indirect   {format_number(self.indirect)}, through {names}",
+        lines = [
+            f"Effect of {change} on {self.outcome}",
+            f"  total              {format_number(self.total)}",
+            f"  natural direct     {format_number(self.direct)}",
+            f"  natural indirect   {format_number(self.indirect)}, through {names}",
+        ]
+        apart = self.total - self.direct - self.indirect
+        if abs(apart) > _ROUNDING * max(map(abs, self.means)):
+            lines.append(
+                f"  interaction        {format_number(apart)}: what {names} does depends on {self.treatment}, so that "
+                "direct and indirect do not add up to the total"
             )
-        )
+        return "\n".join(lines)
 
     __repr__ = __str__
 
@@ -217,6 +225,11 @@ def read_levels(treatment: Variable, levels: tuple[State, State] | None) -> tupl
 def _read(
     network: BayesianNetwork, outcome: str, treatment: str, mediators: str | Iterable[str]
 ) -> tuple[Variable, Variable, tuple[str, ...]]:
+    if not isinstance(network, BayesianNetwork):
+        raise NotSupported(
+            f"Direct and indirect effects are those of a network, not of a {type(network).__name__}. Fit one first, as "
+            "in learn.parameters(graph, data)."
+        )
     names = (mediators,) if isinstance(mediators, str) else tuple(dict.fromkeys(mediators))
     for name in (outcome, treatment, *names):
         if name not in network.variables:

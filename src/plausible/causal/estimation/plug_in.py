@@ -71,6 +71,7 @@ class PlugIn:
             raise InvalidArgument(
                 f"The data have no column for {hidden[0]!r}. Ask about latent_projection(graph, observed=...)."
             )
+        _refuse_always_set(task, [str(node) for node in dag.nodes])
         table, weights = _distinct(task.table.select([str(node) for node in dag.nodes]))
 
         def fitted_to(resampled: Floats) -> BayesianNetwork:
@@ -88,6 +89,17 @@ class PlugIn:
         thin = _thin_cells(task, table.weighted(weights), fitted_to(weights))
         used = tuple(str(node) for node in dag.nodes if node not in names)
         return PreparedEstimate(weights, estimate, used, PositivityReport.of(thin))
+
+
+def _refuse_always_set(task: EffectTask, names: list[str]) -> None:
+    """Refuse what was set from outside in all rows: none tells how it comes about by itself."""
+    marks = task.table.interventions
+    for name in names:
+        if name != task.treatment.name and name in marks and marks[name].all():
+            raise NotSupported(
+                f"In all {task.table.num_rows} rows {name!r} was set from outside, so that none tells how it comes "
+                "about by itself. Give rows in which it was not set."
+            )
 
 
 def _thin_cells(task: EffectTask, table: Table, network: BayesianNetwork) -> Iterator[ThinCell]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.data.table import Table
-from plausible.errors import InvalidArgument, NotSupported, TooLarge
+from plausible.errors import InvalidArgument, TooLarge
 from plausible.variables import State, Variable
 
 __all__ = ["EffectRows", "EffectTask", "design_of", "effect_rows", "refuse_unusable", "totals"]
@@ -105,17 +105,12 @@ class EffectRows:
 
 
 def refuse_unusable(table: Table, names: Iterable[str]) -> None:
-    """Refuse columns with missing cells, and rows in which a variable was set from outside."""
+    """Refuse columns with missing cells, and a table without rows."""
     for name in names:
         if name in table.missing:
             raise InvalidArgument(
                 f"{name!r} is missing in {table.missing[name]} of {table.num_rows} rows. Leave these rows out, impute "
                 "them (learn.impute), or estimate with method=PlugIn(), which completes them."
-            )
-        if name in table.interventions:
-            raise NotSupported(
-                f"In some rows {name!r} was set from outside, which this method can't use. Leave these rows out, or "
-                "estimate with method=PlugIn()."
             )
     if not table.total > 0:
         raise InvalidArgument("There are no rows to estimate from.")

@@ -49,7 +49,7 @@ class LinearEquations(Frozen):
     >>> model = LinearEquations({"M": {"X": 0.5}, "Y": {"M": 2.0}}, covariances={("X", "Y"): 0.6})
     >>> model.graph
     CausalGraph('X -> M; M -> Y; X <-> Y')
-    >>> model.total_effect("X", "Y")
+    >>> model.total_effect("Y", "X")
     1.0
     >>> model.query("Y", do={"X": 1.0}).mean, model.query("Y", evidence={"X": 1.0}).mean
     (array([1.]), array([1.6]))
@@ -133,7 +133,7 @@ class LinearEquations(Frozen):
         """The joint distribution of all variables."""
         return self.query(self.names)
 
-    def total_effect(self, treatment: str, outcome: str) -> float:
+    def total_effect(self, outcome: str, treatment: str) -> float:
         """d E[outcome | do(treatment = x)] / dx: the sum over directed paths of the product of their coefficients."""
         places = _Places({name: place for place, name in enumerate(self.names)})
         return float(self._solution({})[0][places[outcome], places[treatment]])

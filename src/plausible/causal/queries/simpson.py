@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from plausible.causal.adjustment.criteria import is_adjustment_set
+from plausible.causal.estimation.experiment_rows import experiment_rows
 from plausible.causal.expressions.tables import Evaluation
 from plausible.causal.identification.algorithm import identify
 from plausible.causal.queries.arguments import refuse_overlap
@@ -50,7 +51,8 @@ def simpson(
     Parameters
     ----------
     source
-        A causal network, rows, or statistics of them.
+        A causal network, rows, or statistics of them. With a graph, rows of experiments that tell another effect are
+        left out, as in `estimate_effect`.
     outcome, treatment
         The names of two discrete variables.
     strata
@@ -87,8 +89,10 @@ def simpson(
     names = [strata] if isinstance(strata, str) else list(dict.fromkeys(strata))
     refuse_overlap({"outcome": [outcome], "treatment": [treatment], "strata": names})
     asked = _Asked(treatment, tuple(names), outcome)
-    causes = None if graph is None else read_causes(graph)
+    causes, rows = None if graph is None else read_causes(graph), ""
     known = source if isinstance(source, BayesianNetwork) else _Observed(_statistics(source))
+    if causes is not None and isinstance(known, _Observed):
+        known, causes, rows = _of_experiments(known, causes, outcome, treatment)
     joint = known.query(asked.names)
     question = _Question.of(joint.scope, event, states)
     comparisons = tuple(
@@ -107,6 +111,7 @@ def simpson(
         comparisons,
         effect.values,
         effect.unknown,
+        rows,
     )
 
 
@@ -123,6 +128,17 @@ class _Asked:
 
 def _statistics(source: DataLike) -> Statistics:
     return source if isinstance(source, Statistics) else TableStatistics(Table.read(source))
+
+
+def _of_experiments(
+    observed: _Observed, causes: DAG | CausalGraph, outcome: str, treatment: str
+) -> tuple[_Observed, DAG | CausalGraph, str]:
+    """The rows that tell the effect, what causes what in them, and which they are."""
+    statistics = observed.statistics
+    if not isinstance(statistics, TableStatistics) or not statistics.table.interventions:
+        return observed, causes, ""
+    found = experiment_rows(statistics.table, causes, outcome, treatment)
+    return _Observed(TableStatistics(found.table)), read_causes(found.graph), found.told
 
 
 @dataclass(frozen=True, slots=True)

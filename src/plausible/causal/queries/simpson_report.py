@@ -85,6 +85,8 @@ class SimpsonReport:
         one that leaves it open.
     unknown
         The joint states without cases because of which a part of the effect is NaN, in words.
+    rows
+        Which rows of experiments were used, or left out; empty where nothing was set from outside that matters.
     """
 
     treatment: Variable
@@ -94,6 +96,7 @@ class SimpsonReport:
     comparisons: tuple[StratifiedComparison, ...]
     effect: tuple[float, float] | None
     unknown: tuple[str, ...] = ()
+    rows: str = ""
 
     @property
     def reversals(self) -> tuple[int, ...]:
@@ -117,7 +120,7 @@ class SimpsonReport:
         cells = [row for comparison in self.comparisons for row in _rows(comparison)]
         shown = num_shown(len(cells))
         table = TextTable(header, tuple(cells[:shown]), 2, len(cells) - shown)
-        return "\n".join([f"{self.outcome.name} by {self.treatment.name}", str(table), *self._verdict()])
+        return "\n".join([f"{self.outcome.name} by {self.treatment.name}", str(table), *self._verdict(), *self._rows()])
 
     __repr__ = __str__
 
@@ -137,6 +140,9 @@ class SimpsonReport:
         ]
         causal = "; ".join(_names(comparison.strata) for comparison in self.admissible) or "none of these"
         return [*lines, f"{', '.join(effects)}. Causal comparisons: {causal}.", *self._gaps()]
+
+    def _rows(self) -> list[str]:
+        return [f"Rows: {self.rows}."] if self.rows else []
 
     def _gaps(self) -> list[str]:
         places, number = self.unknown[:_SHOWN], len(self.unknown) - _SHOWN
