@@ -85,3 +85,12 @@ def test_what_a_class_has_no_answer_to_is_refused():
         check_adjustment(PDAG("X - Y"), "Y", "X", criterion="back-door")
     with pytest.raises(NotSupported, match="selection"):
         adjustment_set(MAG("X - A; Y"), "Y", "X")
+
+
+def test_the_reason_of_a_directed_edge_is_that_it_may_hide_a_common_cause():
+    """Only where the mark at the treatment is open, it is open whether a causal path begins there."""
+    assert "'A -> B' may hide a common cause (it is not visible): no set" in str(
+        check_adjustment(MAG("A -> B"), "B", "A")
+    )
+    assert "'A o-> B' leaves open whether a causal path" in str(check_adjustment(PAG("A o-> B"), "B", "A"))
+    assert "'A - B' leaves open whether a causal path" in str(check_adjustment(PDAG("A - B"), "B", "A"))

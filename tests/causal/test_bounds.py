@@ -492,6 +492,11 @@ def test_limits_are_tested_by_falsification():
     assert found.is_contradicted
     assert found.missed_limits == pytest.approx(0.1)
     assert found.violations == {("X", "Y"): 0.0}
+    text = "the graph can show what is observed, but the limit -inf <= P(Y[X=1]=1) <= 0.2 is missed by at least 0.1."
+    assert str(found) == f"Contradicted: {text}"
+    data = {"X": [0] * 500 + [1] * 500, "Y": [0] * 400 + [1] * 100 + [0] * 200 + [1] * 300}
+    noisy = falsification("X -> Y; X <-> Y", data, assumptions=Limit(asked, upper=0.2), confidence=0.95)
+    assert "can show what is observed within the 95% confidence region of the data, but the limit" in str(noisy)
     assert not falsification("X -> Y; X <-> Y", joint, assumptions=Limit(asked, upper=0.5)).is_contradicted
     assert falsification("X -> Y", joint, assumptions=Limit(asked, upper=0.5)).missed_limits == pytest.approx(0.1)
 
@@ -547,3 +552,22 @@ def test_uncertain_evidence_is_no_event_to_bound():
 def test_terms_that_count_nothing_are_not_printed():
     assert str(interventional_mean("Y", {0: 0.0, 1: 2.0}, do={"X": 1})) == "2 P(Y[X=1]=1)"
     assert str(interventional_mean("Y", {0: 0.0})) == "0"
+
+
+def test_a_query_with_a_negative_first_term_is_written_with_its_sign():
+    """The sign of the first part stands before it, those of others between."""
+    first, second = probability_of({"Y": 1}, do={"X": 1}), probability_of({"Y": 1})
+    assert str(-first) == "-P(Y[X=1]=1)"
+    assert str(-2 * first - second - 1) == "-2 P(Y[X=1]=1) - P(Y=1) - 1"
+    assert str(LinearQuery((), -2.0)) == "-2"
+    assert str(0 * first) == "0"
+
+
+def test_what_is_set_where_no_key_is_a_name_is_refused():
+    """A Potential names its whole world; a name beside it, or in counterfactual evidence, takes do=."""
+    key = Potential("Y", {"X": 0})
+    with pytest.raises(InvalidArgument, match=r"do=\{'X': 1\} touches nothing: Y\[X=0\] is a Potential"):
+        probability_of({key: 1}, do={"X": 1})
+    assert str(probability_of({key: 1, "Y": 1}, do={"X": 1})) == "P(Y[X=0]=1, Y[X=1]=1)"
+    evident = probability_of({key: 1}, do={"X": 1}, counterfactual_evidence={"Y": 1})
+    assert str(evident) == "P(Y[X=0]=1 | Y[X=1]=1)"

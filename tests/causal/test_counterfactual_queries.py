@@ -296,3 +296,16 @@ def test_parallel_worlds_survive_pickling():
         dict(worlds.nodes),
         dict(worlds.constants),
     )
+
+
+def test_interventions_that_nothing_is_asked_about_are_refused():
+    """Where only potentials are asked for, do= would be dropped; actual_do= likewise, with evidence on potentials."""
+    x = ResponseVariable(Variable("X", 2))
+    y = ResponseVariable(Variable("Y", 2), [x.variable])
+    model = FunctionalModel([x, y], [x.distribution([0.5, 0.5]), y.distribution([0.25] * 4)])
+    key = Potential("Y", {"X": 0})
+    with pytest.raises(InvalidArgument, match=r"^do=\{'X': 1\} touches nothing.*Potential\('Y', \{'X': 1\}\)"):
+        counterfactual(model, key, do={"X": 1})
+    with pytest.raises(InvalidArgument, match=r"^actual_do=\{'X': 1\} touches nothing"):
+        counterfactual(model, "Y", do={"X": 0}, evidence={key: 1}, actual_do={"X": 1})
+    assert counterfactual(model, (name for name in [key, "Y"]), do={"X": 1}).values.sum() == pytest.approx(1.0)

@@ -94,7 +94,11 @@ def test_names_that_are_one_text_with_a_comma_stay_one_name():
         ("INT", UnknownVariable, "'INT'"),
         (3, InvalidArgument, "interventions=3"),
         ({"A": [0, 2]}, InvalidArgument, "'A' are a list of True and False, or 1 and 0, for 2 rows"),
-        ({"A": "ab"}, InvalidArgument, "'A' are a list of True and False"),
+        (
+            {"A": "ab"},
+            UnknownVariable,
+            "'ab' is not a variable of the data, though interventions= names it",
+        ),
         ({True: "A"}, InvalidArgument, "key True: give number of a row"),
         ("A", InvalidArgument, "'A' takes that column for the targets.*the first is 0.*{'A': "),
         ({"X": [True, False]}, UnknownVariable, "'X'"),
@@ -253,3 +257,26 @@ def test_samples_under_do_are_rows_of_the_mutilated_network():
     unmarked = learn_parameters("A -> B", Table.read(both, net.variables))
     np.testing.assert_allclose(marked.cpd("B").values, net.cpd("B").values, atol=0.04)
     assert abs(unmarked.cpd("B").values[0, 0] - net.cpd("B").values[0, 0]) > 0.2
+
+
+def test_a_column_of_flags_is_given_with_the_variable_that_it_is_about():
+    """{"B": "set_B"} takes that column for flags, no variable; alone it is refused with the way to write it."""
+    frame = pd.DataFrame({"A": [0, 1, 0], "B": [1, 0, 1], "set_B": [0, 1, 1]})
+    for source in (frame, Table.read(frame)):
+        for columns in (None, ["A", "B"]):
+            table = Table.read(source, interventions={"B": "set_B"}, columns=columns)
+            assert list(table.variables) == ["A", "B"]
+            assert table.interventions["B"].tolist() == [False, True, True]
+    with pytest.raises(InvalidArgument, match=r"in which rows 'B' was set, give interventions=\{'B': 'set_B'\}"):
+        Table.read(frame, interventions="set_B")
+
+
+@pytest.mark.parametrize("kind", [list, tuple, np.array])
+def test_a_column_of_targets_may_hold_lists(kind):
+    """Also where no cell is empty, and where the lists are arrays, as some readers of files make them."""
+    cells = [["A"], ["A", "B"], ["B"]]
+    for last in (["B"], []):
+        columns = {"A": [0, 1, 0], "B": [1, 0, 1], "set": [kind(cell) for cell in (*cells[:2], last)]}
+        marks = Table.read(pd.DataFrame(columns), interventions="set").interventions
+        assert marks["A"].tolist() == [True, True, False]
+        assert marks["B"].tolist() == [False, True, bool(last)]

@@ -347,3 +347,13 @@ def test_sizes_beyond_all_digits_are_told_by_their_magnitude():
     causes = [Variable(f"C{place}", 3) for place in range(9)]
     with pytest.raises(TooLarge, match=r"about 10\^9391 joint types"):
         ResponseSpace.of("; ".join(f"{cause.name} -> Y" for cause in causes), [*causes, Variable("Y", 3)])
+
+
+def test_what_is_set_where_no_key_is_a_name_is_refused():
+    """A Potential names its whole world, so that do= would be dropped."""
+    posterior = learn_responses("X -> Y", {"X": [0, 1, 1], "Y": [0, 1, 0]}, num_draws=10)
+    key = Potential("Y", {"X": 0})
+    with pytest.raises(InvalidArgument, match=r"do=\{'X': 1\} touches nothing"):
+        posterior.probability({key: 1}, do={"X": 1})
+    both = posterior.probability({key: 1, "Y": 1}, do={"X": 1})
+    assert (both.draws <= posterior.probability({key: 1}).draws + 1e-12).all()

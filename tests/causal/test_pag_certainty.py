@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from plausible.causal.discovery.certainty import causal_certainty
+from plausible.causal.discovery.fci import fci
 from plausible.causal.discovery.pag_effects import effect_in_pag, effect_is_conditional, refuse_query
 from plausible.errors import InvalidArgument, InvalidGraph, NotSupported
 from plausible.graphs.ancestral import PAG
@@ -17,6 +20,8 @@ from plausible.graphs.equivalence import essential_graph
 from plausible.graphs.pag_questions import is_visible
 from plausible.graphs.pdag import PDAG
 from plausible.graphs.random import erdos_renyi_dag
+from plausible.learn.constraint_based.pc import pc
+from plausible.learn.independence.oracle import MSeparationOracle
 
 
 def random_dag(rng, num_nodes):
@@ -165,3 +170,33 @@ def test_a_graph_that_stands_for_no_class_makes_nothing_certain():
         causal_certainty("A -> E; A o-o B o-o C o-o D o-o A")
     assert causal_certainty(PAG("A -> B")).pairs == {("A", "B")}
     assert causal_certainty(PAG("B -> C; A o-o B; A o-o C")).pairs == {("B", "C")}
+    assert "majority" not in str(_refusal(lambda: causal_certainty(PAG("A o-o B o-o C o-o D o-o A"))))
+    for ask in (effect_in_pag, effect_is_conditional, refuse_query):
+        with pytest.raises(InvalidGraph, match="makes nothing certain"):
+            ask(PAG("A o-> B; B -> C; C o-o D; D o-o A"), "C", "B")
+
+
+def _refusal(ask):
+    with pytest.raises(InvalidGraph) as caught:
+        ask()
+    return caught.value
+
+
+@pytest.mark.parametrize("search", [fci, pc])
+def test_triples_that_the_tests_leave_open_make_nothing_certain(search):
+    """They are named, as no graph without them is meant; triples that marks settle do not matter."""
+    found = search(MSeparationOracle("A -> B -> D; C -> B"))
+    assert causal_certainty(found).pairs == {("B", "D")}
+    settled = replace(found, ambiguous=(("A", "B", "C"), ("A", "B", "D")))
+    assert causal_certainty(settled).pairs == {("B", "D")}
+    chain = search(MSeparationOracle("A -> B -> C"))
+    assert causal_certainty(chain).pairs == frozenset()
+    with pytest.raises(InvalidGraph, match=r"the middle of \(A, B, C\) is a collider"):
+        causal_certainty(replace(chain, ambiguous=(("A", "B", "C"),)))
+
+
+def test_effects_are_not_read_off_a_pag_with_open_triples():
+    """Whether A may cause C depends on what the triple is."""
+    found = replace(fci(MSeparationOracle("A -> B -> C")), ambiguous=(("A", "B", "C"),))
+    with pytest.raises(InvalidGraph, match=r"\(A, B, C\)"):
+        effect_in_pag(found, "C", "A")

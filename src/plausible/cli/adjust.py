@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from plausible.causal.adjustment.criteria import check_adjustment
+from plausible.causal.adjustment.criteria import check_adjustment, unclear_reason
 from plausible.causal.adjustment.front_door import front_door_sets
 from plausible.causal.adjustment.instruments import instruments
 from plausible.causal.adjustment.problem import Criterion, read_problem
@@ -139,7 +139,7 @@ def _reason(graph: Any, sides: dict[str, list[str]], allowed: list[str] | None, 
     given = [node for node in free if allowed is None or node in allowed]
     checked = check_adjustment(graph, **sides, given=given, criterion=criterion)
     if checked.unclear is not None:
-        return f"'{checked.unclear}' leaves open whether a causal path begins there"
+        return unclear_reason(checked.unclear)
     what = "whatever" if allowed is None else "whatever of --observed"
     return f"{checked.trail} is open and not causal, {what} is adjusted for"
 

@@ -14,12 +14,39 @@ from plausible.data.columns import as_list
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.variables.variable import is_missing
 
-__all__ = ["Marks", "are_targets", "read_interventions"]
+__all__ = ["Marks", "are_targets", "from_columns", "mark_columns", "read_interventions"]
 
 #: Name -> for each row whether that variable was set from outside.
 Marks: TypeAlias = Mapping[str, NDArray[np.bool_]]
 
 _BETWEEN = re.compile(r"\s*[,;+]\s*")
+
+
+def mark_columns(given: Any) -> list[str]:
+    """The columns of the data in which interventions are written, which are no variables then.
+
+    >>> mark_columns("set"), mark_columns({"B": "set_B"}), mark_columns({0: "B"})
+    (['set'], ['set_B'], [])
+    """
+    if isinstance(given, str):
+        return [given]
+    if not isinstance(given, Mapping):
+        return []
+    named = (cells for name, cells in given.items() if isinstance(name, str) and isinstance(cells, str))
+    return list(dict.fromkeys(named))
+
+
+def from_columns(given: Any, columns: Mapping[str, Any]) -> Any:
+    """Interventions with the cells of the columns that they name.
+
+    >>> from_columns({"B": "set_B"}, {"set_B": [0, 1]})
+    {'B': [0, 1]}
+    """
+    if isinstance(given, str):
+        return columns[given]
+    if not columns:
+        return given
+    return {name: columns[cells] if isinstance(cells, str) else cells for name, cells in given.items()}
 
 
 def read_interventions(given: Any, known: Mapping[str, object], num_rows: int, column: str | None = None) -> Marks:
@@ -85,7 +112,7 @@ def _by_variable(masks: Mapping[str, Any], known: Mapping[str, object], num_rows
         if name not in known:
             raise UnknownVariable.named(name, known, "the data, though interventions name it")
         cells = as_list(mask) if isinstance(mask, Iterable) else []
-        if len(cells) != num_rows or not all(isinstance(cell, (bool, int, float)) and cell in (0, 1) for cell in cells):
+        if len(cells) != num_rows or not _are_flags(cells):
             raise InvalidArgument(
                 f"The interventions on {name!r} are a list of True and False, or 1 and 0, for {num_rows} rows."
             )
@@ -110,12 +137,9 @@ def _by_row(targets: Mapping[int, Any], known: Mapping[str, object], num_rows: i
 def _names(row: int, target: Any, known: Mapping[str, object]) -> list[str]:
     if _is_nothing(target):
         return []
-    if isinstance(target, str):
-        names = _split(target, known)
-    elif isinstance(target, Iterable):
-        names = list(target)
-    else:
+    if not isinstance(target, Iterable):
         raise InvalidArgument(f"The target of row {row} is {target!r}: expected the name of a variable, or names.")
+    names = _listed(target, known)
     for name in names:
         if name not in known:
             raise UnknownVariable.named(name, known, f"the data, though row {row} names it as a target")
@@ -123,20 +147,32 @@ def _names(row: int, target: Any, known: Mapping[str, object]) -> list[str]:
 
 
 def _is_nothing(target: Any) -> bool:
-    return target is None or is_missing(target) or (isinstance(target, str) and not target.strip())
+    if isinstance(target, Iterable):
+        return not (target.strip() if isinstance(target, str) else as_list(target))
+    return target is None or is_missing(target)
 
 
-def _split(target: str, known: Mapping[str, object]) -> list[str]:
-    """The names in a text, or the text itself where it is a name."""
-    return [target] if target in known else [name for name in _BETWEEN.split(target.strip()) if name]
+def _listed(target: Any, known: Mapping[str, object]) -> list[Any]:
+    """The names in a text, or the text itself where it is a name; what a list holds; else the target itself."""
+    if isinstance(target, str):
+        return [target] if target in known else [name for name in _BETWEEN.split(target.strip()) if name]
+    return as_list(target) if isinstance(target, Iterable) else [target]
 
 
 def _refuse_plain_column(column: str, cells: list[Any], known: Mapping[str, object]) -> None:
     """Refuse a column without an empty cell and without the name of a variable: more often it is a variable itself."""
-    if not cells or any(_is_nothing(cell) or not known.keys().isdisjoint(_split(str(cell), known)) for cell in cells):
+    if not cells or any(_is_nothing(cell) or not known.keys().isdisjoint(_listed(cell, known)) for cell in cells):
         return
+    advice = ""
+    if _are_flags(cells):
+        name = next((name for name in known if name in re.split(r"[\W_]+", column)), next(iter(known), "B"))
+        advice = f" If it says in which rows {name!r} was set, give interventions={{{name!r}: {column!r}}}."
     raise InvalidArgument(
         f"interventions={column!r} takes that column for the targets of each row, but none of its cells names another "
-        f"column: the first is {cells[0]!r}. If {column!r} itself was set from outside, give interventions="
+        f"column: the first is {cells[0]!r}.{advice} If {column!r} itself was set from outside, give interventions="
         f"{{{column!r}: [...]}} with True or False for each row."
     )
+
+
+def _are_flags(cells: Iterable[Any]) -> bool:
+    return all(isinstance(cell, (bool, int, float)) and cell in (0, 1) for cell in cells)

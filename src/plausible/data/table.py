@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from plausible.data.column_types import read_column, read_numbers
 from plausible.data.columns import encode_column, equally_long
-from plausible.data.intervention_marks import read_interventions
+from plausible.data.intervention_marks import from_columns, mark_columns, read_interventions
 from plausible.data.sources import open_columns
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.variables import Variable
@@ -80,9 +80,10 @@ class Table:
             How often each row counts: a number for each, or the name of a column of numbers, which is then no
             variable. Left out, a table keeps its own.
         interventions
-            What was set from outside: name -> for each row whether that variable was; or the targets of each row, as a
-            list, as a mapping from numbers of rows, or as the name of a column, which is then no variable. Targets are
-            a name, several (in text with commas between), or nothing. Left out, a table keeps its own.
+            What was set from outside: name -> for each row whether that variable was, as a list or as the name of a
+            column, which is then no variable; or the targets of each row, as a list, as a mapping from numbers of rows,
+            or as the name of a column. Targets are a name, several (in text with commas between), or nothing. Left out,
+            a table keeps its own.
         missing_values
             What means missing besides None, NaN and the empty cells of a file, as `na_values` in pandas: one value or
             several, such as ("NA", "?", -999). Texts that are left in a column with such a value are typed as in a CSV
@@ -121,9 +122,8 @@ class Table:
             _refuse_no_weights(weights, opened.names)
             weights = read_numbers(weights, used.pop(weights))
         targets_in = interventions if isinstance(interventions, str) else None
-        if targets_in is not None:
-            _refuse_no_targets(targets_in, opened.names)
-            interventions = used.pop(targets_in)
+        _refuse_no_targets(mark_columns(interventions), opened.names)
+        interventions = from_columns(interventions, {name: used.pop(name) for name in mark_columns(interventions)})
         _refuse_absent(given, used)
         encoded: dict[str, tuple[Variable, NDArray[Any]]] = {}
         for name, column in used.items():
@@ -235,9 +235,11 @@ def _listed(columns: Iterable[str]) -> list[str]:
     return list(dict.fromkeys([columns] if isinstance(columns, str) else columns))
 
 
-def _with_marks(wanted: list[str] | None, *marks: object) -> list[str] | None:
+def _with_marks(wanted: list[str] | None, weights: object, interventions: object) -> list[str] | None:
     """The columns to read, with those of weights and targets where these are columns."""
-    return None if wanted is None else [*wanted, *(name for name in marks if isinstance(name, str))]
+    if wanted is None:
+        return None
+    return [*wanted, *([weights] if isinstance(weights, str) else []), *mark_columns(interventions)]
 
 
 def _refuse_unknown(wanted: Iterable[str], names: Iterable[Any]) -> None:
@@ -255,8 +257,7 @@ def _chosen(table: Table, wanted: list[str] | None, weights: object, interventio
     _refuse_unknown(wanted, table.variables)
     if isinstance(weights, str):
         _refuse_no_weights(weights, table.variables)
-    if isinstance(interventions, str):
-        _refuse_no_targets(interventions, table.variables)
+    _refuse_no_targets(mark_columns(interventions), table.variables)
     return table.select(used)
 
 
@@ -303,10 +304,10 @@ def _read_again(
         weights, name = read_numbers(weights, _decoded(table, weights)), weights
         table = table.select(other for other in table.variables if other != name)
     targets_in = interventions if isinstance(interventions, str) else None
-    if targets_in is not None:
-        _refuse_no_targets(targets_in, table.variables)
-        interventions = _decoded(table, targets_in)
-        table = table.select(other for other in table.variables if other != targets_in)
+    if marks_in := mark_columns(interventions):
+        _refuse_no_targets(marks_in, table.variables)
+        interventions = from_columns(interventions, {name: _decoded(table, name) for name in marks_in})
+        table = table.select(other for other in table.variables if other not in marks_in)
     _refuse_absent(given, table.variables)
     changed = {name: variable for name, variable in given.items() if not _is_same(variable, table.variables[name])}
     if changed:
@@ -340,9 +341,10 @@ def _refuse_no_weights(name: str, columns: Iterable[Any]) -> None:
         raise UnknownVariable.named(name, map(str, columns), "the data, which should have it as weights")
 
 
-def _refuse_no_targets(name: str, columns: Iterable[Any]) -> None:
-    if name not in columns:
-        raise UnknownVariable.named(name, map(str, columns), "the data, which should have it as targets")
+def _refuse_no_targets(marks_in: Iterable[str], columns: Collection[Any]) -> None:
+    for name in marks_in:
+        if name not in columns:
+            raise UnknownVariable.named(name, map(str, columns), "the data, though interventions= names it as a column")
 
 
 def _read_weights(weights: Any, num_rows: int) -> NDArray[np.float64] | None:

@@ -13,7 +13,7 @@ from plausible.graphs.nodes import Node, Nodes
 from plausible.graphs.text import quote
 from plausible.graphs.trails import Trail
 
-__all__ = ["AdjustmentCheck", "check_adjustment", "is_adjustment_set"]
+__all__ = ["AdjustmentCheck", "check_adjustment", "is_adjustment_set", "unclear_reason"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class AdjustmentCheck:
             return f"{sets} is right to adjust for, for {effect} ({self.criterion} criterion)."
         lines = [f"{sets} is not right to adjust for, for {effect} ({self.criterion} criterion):"]
         if self.unclear is not None:
-            lines.append(f"  '{self.unclear}' leaves open whether a causal path begins there: no set will do")
+            lines.append(f"  {unclear_reason(self.unclear)}: no set will do")
         place = "below a treatment" if self.criterion == "back-door" else "on or below a causal path"
         lines += [f"  {quote(node)} lies {place}" for node in self.forbidden]
         if self.trail is not None:
@@ -75,6 +75,19 @@ class AdjustmentCheck:
     __repr__ = __str__
 
 
+def unclear_reason(edge: Edge) -> str:
+    """Why no set is right in all members of a class where this edge begins what may be a causal path.
+
+    >>> print(unclear_reason(Edge.of("A", "o->", "B")))
+    'A o-> B' leaves open whether a causal path begins there
+    >>> print(unclear_reason(Edge.of("A", "->", "B")))
+    'A -> B' may hide a common cause (it is not visible)
+    """
+    if edge.is_directed:
+        return f"'{edge}' may hide a common cause (it is not visible)"
+    return f"'{edge}' leaves open whether a causal path begins there"
+
+
 def check_adjustment(
     graph: AdjustableGraph, outcome: Nodes, treatment: Nodes, given: Nodes = (), criterion: Criterion = "adjustment"
 ) -> AdjustmentCheck:
@@ -83,7 +96,8 @@ def check_adjustment(
     A set passes the adjustment criterion if it holds nothing on or below a proper causal path (one that meets the
     treatments only at its start), and blocks all other proper paths; this is necessary and sufficient. Pearl's
     back-door criterion asks more: nothing below a treatment, and every trail that enters a treatment by an arrowhead
-    blocked. In a PDAG, MAG or PAG the answer is about all members of the class. Linear in the edges; in a PDAG times
+    blocked. In a PDAG, MAG or PAG the answer is about all members of the class. That a PAG stands for one is taken for
+    granted, here as in all questions about adjustment: `stands_for_class` tells. Linear in the edges; in a PDAG times
     the degree.
 
     Parameters

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.causal.counterfactuals.potential import Potential, Setting
-from plausible.errors import ImpossibleEvidence, InvalidEvidence, UnknownVariable
+from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidEvidence, UnknownVariable
 from plausible.variables import Evidence, Jeffrey, Variable, likelihood
 from plausible.variables.evidence import Likelihood, findings_of
 
-__all__ = ["Finding", "as_evidence", "findings_under", "joint_evidence", "state_positions"]
+__all__ = ["Finding", "as_evidence", "findings_under", "joint_evidence", "refuse_idle_do", "state_positions"]
 
 
 class Finding(NamedTuple):
@@ -27,6 +27,27 @@ def findings_under(evidence: Mapping[Any, Any] | None, do: Mapping[str, Setting]
     """Findings by name, which are about the world of `do`, or by `Potential`, which says its own."""
     pairs: Iterable[tuple[Any, Any]] = findings_of(evidence).items()
     return [Finding(name if isinstance(name, Potential) else Potential(name, do), value) for name, value in pairs]
+
+
+def refuse_idle_do(do: Mapping[str, Setting], keys: Iterable[Any], argument: str = "do") -> None:
+    """Refuse interventions on a world that no key is about.
+
+    Parameters
+    ----------
+    do
+        What is set.
+    keys
+        Those of all outcomes and findings that may be about the world of `do`: names are, a `Potential` is not.
+    argument
+        The name under which the caller got `do`.
+    """
+    listed = list(keys)
+    if do and listed and all(isinstance(key, Potential) for key in listed):
+        raise InvalidArgument(
+            f"{argument}={dict(do)} touches nothing: {', '.join(map(str, listed))} "
+            f"{'is a Potential' if len(listed) == 1 else 'are Potentials'}, and a Potential names its whole world. "
+            f"Write what is set into it, as in {Potential(listed[0].variable, do)!r}, or leave {argument}= out."
+        )
 
 
 def joint_evidence(

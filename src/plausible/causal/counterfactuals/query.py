@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from plausible.causal.counterfactuals.findings import as_evidence, findings_under
+from plausible.causal.counterfactuals.findings import as_evidence, findings_under, refuse_idle_do
 from plausible.causal.counterfactuals.potential import Potential, Setting
 from plausible.causal.counterfactuals.worlds import ParallelWorlds, parallel_worlds
 from plausible.causal.functional.model import FunctionalModel
@@ -15,6 +15,7 @@ from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.factors import Factor
 from plausible.inference.budget import Budget
 from plausible.models.interventions import settings_of
+from plausible.variables.evidence import findings_of
 
 __all__ = ["Findings", "Outcome", "counterfactual"]
 
@@ -52,6 +53,7 @@ def counterfactual(
         or a noise variable, which is how to ask about a type of unit.
     do
         What is set in the hypothetical world: name -> state, or `Potential("M", {"X": 0})` for nested counterfactuals.
+        Refused where only `Potential`s are asked for, which say their own worlds.
     counterfactual_evidence
         What is known about the hypothetical world.
     actual_do
@@ -89,7 +91,10 @@ def counterfactual(
             "LinearEquations and AdditiveEquations have a method counterfactual."
         )
     hypothetical, actual = settings_of(do), settings_of(actual_do)
-    asked = _asked(outcome, hypothetical)
+    listed = [outcome] if isinstance(outcome, (str, Potential)) else list(outcome)
+    refuse_idle_do(hypothetical, [*listed, *findings_of(counterfactual_evidence)])
+    refuse_idle_do(actual, findings_of(evidence), "actual_do")
+    asked = _asked(listed, hypothetical)
     findings = [*findings_under(evidence, actual), *findings_under(counterfactual_evidence, hypothetical)]
     worlds = parallel_worlds(model, [*asked.values(), *(finding.term for finding in findings)])
     variables = worlds.network.variables
@@ -99,11 +104,10 @@ def counterfactual(
     return _named(answer, asked, worlds)
 
 
-def _asked(outcome: Outcome, do: Mapping[str, Setting]) -> dict[str, Potential]:
+def _asked(outcome: Iterable[str | Potential], do: Mapping[str, Setting]) -> dict[str, Potential]:
     """The name in the answer of each variable asked for."""
-    listed = [outcome] if isinstance(outcome, (str, Potential)) else list(outcome)
     asked: dict[str, Potential] = {}
-    for wanted in listed:
+    for wanted in outcome:
         if not isinstance(wanted, (str, Potential)):
             raise UnknownVariable(f"{wanted!r} is no outcome: give a name or Potential('Y', {{'X': 1}}).")
         term = Potential(wanted, do) if isinstance(wanted, str) else wanted

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
-from plausible.errors import InvalidArgument, InvalidGraph, NotSupported
+from plausible.causal.discovery.settled import read_settled
+from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs.ancestral import MAG, PAG
-from plausible.graphs.ancestral_class import pag_member, pag_of, stands_for_class
+from plausible.graphs.ancestral_class import pag_member, pag_of
 from plausible.graphs.consistent_extension import consistent_extension
 from plausible.graphs.dag import DAG
 from plausible.graphs.equivalence import essential_graph
-from plausible.graphs.graph_input import GraphLike, read_as
+from plausible.graphs.graph_input import GraphLike
 from plausible.graphs.mark_masks import MarkMasks, bits
 from plausible.graphs.marks import Edge, Mark
 from plausible.graphs.nodes import Node, NodeIndex
@@ -95,7 +96,7 @@ def causal_certainty(
     Parameters
     ----------
     graph
-        A DAG or PDAG that is a perfect map of the distribution, or a PAG.
+        A DAG or PDAG that is a perfect map of the distribution, or a PAG; or what a search by tests found.
     hidden
         Whether there may be latent variables.
     selection
@@ -104,7 +105,8 @@ def causal_certainty(
     Raises
     ------
     InvalidGraph
-        If a PAG stands for no class, as one learned from few rows may not: see `stands_for_class`.
+        If a PAG stands for no class, as one learned from few rows may not, or a search by tests left triples ambiguous:
+        see `read_settled`.
 
     Examples
     --------
@@ -117,7 +119,7 @@ def causal_certainty(
     >>> found.counterexample("D", "G").graph
     DAG('G -> J; I -> G; I -> S; U_D_G -> G; U_D_G -> D')
     """
-    known: DAG | PDAG | PAG = read_as(graph, DAG, PDAG, PAG)
+    known: DAG | PDAG | PAG = read_settled(graph, DAG, PDAG, PAG)
     if hidden:
         members = _class_pag(known)
         pairs = frozenset(_certain(members))
@@ -135,12 +137,6 @@ def causal_certainty(
 
 def _class_pag(known: DAG | PDAG | PAG) -> PAG:
     if isinstance(known, PAG):
-        if not stands_for_class(known, narrowed=True):
-            raise InvalidGraph(
-                "No class of MAGs was found with members that have these marks, so this graph makes nothing "
-                "certain. Its marks tell of selection, feedback or unfaithfulness, or of tests that err: see the "
-                "conflicts of the search, and try another alpha=, variant='majority' or selection=True."
-            )
         return known
     return pag_of(consistent_extension(known) if isinstance(known, PDAG) else known)
 

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from plausible.causal.discovery.settled import read_settled
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs.ancestral import PAG
-from plausible.graphs.graph_input import GraphLike, read_as
+from plausible.graphs.graph_input import GraphLike
 from plausible.graphs.mark_masks import MarkMasks, bits
 from plausible.graphs.nodes import Node, NodeIndex
 from plausible.graphs.pag_questions import active_steps, ancestry, pag_separated
@@ -61,7 +62,7 @@ def effect_in_pag(graph: GraphLike[PAG], outcome: Node, treatment: Node) -> PAGE
     The latter holds if all possibly directed paths from the treatment to the outcome begin with visible edges `->`, and
     no other path between them is active: if all trails between the two are directed paths whose first edge hides no
     common cause, above all. It is the generalised adjustment criterion for the empty set. Without selection.
-    O(edges × degree).
+    O(edges × degree), once the graph is found to stand for a class.
 
     Parameters
     ----------
@@ -69,6 +70,11 @@ def effect_in_pag(graph: GraphLike[PAG], outcome: Node, treatment: Node) -> PAGE
         The PAG of a class, something that has one, such as the result of `fci`, or arrow text.
     outcome, treatment
         Two nodes.
+
+    Raises
+    ------
+    InvalidGraph
+        If the graph stands for no class, or the search left triples ambiguous: see `read_settled`.
 
     References
     ----------
@@ -82,7 +88,7 @@ def effect_in_pag(graph: GraphLike[PAG], outcome: Node, treatment: Node) -> PAGE
     >>> print(effect_in_pag(pag, outcome="J", treatment="I"))
     P(J | do(I)) is open: I - G - J may be more than the effect of I.
     """
-    pag: PAG = read_as(graph, PAG)
+    pag: PAG = read_settled(graph, PAG)
     index = NodeIndex(pag.nodes)
     start, goal = index.position(treatment), index.position(outcome)
     if start == goal:
@@ -100,9 +106,8 @@ def effect_is_conditional(graph: GraphLike[PAG], outcome: Node, treatment: Node)
     >>> effect_is_conditional(PAG("D o-> G; I o-> G; G -> J; I o-o S"), outcome="J", treatment="G")
     True
     """
-    pag: PAG = read_as(graph, PAG)
-    reading = effect_in_pag(pag, outcome, treatment).reading
-    return pag_separated(pag, treatment, outcome) if reading == "none" else reading == "conditional"
+    reading = effect_in_pag(graph, outcome, treatment).reading
+    return pag_separated(graph, treatment, outcome) if reading == "none" else reading == "conditional"
 
 
 def refuse_query(graph: GraphLike[PAG], outcome: Node, treatment: Node) -> None:

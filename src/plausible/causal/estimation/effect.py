@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.causal.adjustment.criteria import unclear_reason
 from plausible.causal.adjustment.front_door import front_door_set
 from plausible.causal.adjustment.instruments import instruments
 from plausible.causal.adjustment.problem import AdjustableGraph, read_problem
@@ -400,7 +401,7 @@ def _by_graph(task: EffectTask, graph: KnownGraph) -> EffectMethod:
         _refuse_unidentified(task, graph, allowed)
         return Identified()
     unclear = read_problem(graph, y, x).unclear
-    reason = "" if unclear is None else f": '{unclear}' leaves open whether a causal path begins there"
+    reason = "" if unclear is None else f": {unclear_reason(unclear)}"
     raise NotIdentifiable(
         f"No columns of the data are a set to adjust for in all members of this {type(graph).__name__}{reason}."
         f"{missing_columns(task, graph)}"

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from plausible.causal.counterfactuals.comparison import check_comparison
 from plausible.causal.counterfactuals.copies import Copies, Value
-from plausible.causal.counterfactuals.findings import Finding, findings_under, state_positions
+from plausible.causal.counterfactuals.findings import Finding, findings_under, refuse_idle_do, state_positions
 from plausible.causal.counterfactuals.potential import Setting
 from plausible.causal.functional.responses import MAX_TYPES, written_product
 from plausible.causal.interventional.response_sampler import (
@@ -33,6 +33,7 @@ from plausible.inference.options import check_count, check_seconds
 from plausible.inference.sampling.chain_diagnostics import effective_sample_size, r_hat
 from plausible.learn.chains import ChainProgress, ChainSteps, run_chains
 from plausible.models.interventions import settings_of
+from plausible.variables.evidence import findings_of
 
 __all__ = ["PosteriorAnswer", "ResponsePosterior", "learn_responses"]
 
@@ -127,7 +128,8 @@ class ResponsePosterior:
             Name -> a state or several, in the world where `do` holds; a key may be a `Potential`, so that joint events
             of several worlds can be asked for, such as who would be cured with a drug and not without.
         do
-            Name -> the state to which it is set, or a `Potential` for nested counterfactuals.
+            Name -> the state to which it is set, or a `Potential` for nested counterfactuals. Refused where every key
+            of the outcome is a `Potential`, which says its own world.
         evidence
             Name -> a state or several, in the world as it was, without `do`; keys as in `outcome`.
 
@@ -141,6 +143,7 @@ class ResponsePosterior:
         >>> low < 0.55 < high
         True
         """
+        refuse_idle_do(settings_of(do), findings_of(outcome))
         asked, known = findings_under(outcome, settings_of(do)), findings_under(evidence, {})
         if not asked:
             raise InvalidArgument("There is no outcome to ask about: outcome= is empty.")

@@ -121,8 +121,9 @@ class ResponseScores(FamilyScores):
 
     Without latent common causes each variable is a component of its own, so that the score decomposes: a search
     estimates a family once. Random numbers belong to the family: its score does not depend on the way to it. Parents
-    with one state change nothing. Two standard errors are taken off, so that no search adds an edge for the noise of
-    the estimate. A family with too many functions has -inf.
+    with one state change nothing. Two standard errors of the Monte Carlo estimate are taken off, so that its noise
+    seldom adds an edge. Chance in the rows can: with few of them the score is as lenient as K2. A family with too many
+    functions has -inf.
 
     The prior gives a child the same distribution in each context, however many parents make the contexts: functions
     share k pseudo-counts for a child with k states. With one pseudo-count for every function the prior would expect
@@ -200,6 +201,8 @@ def learn_functional_structure(
     **options: Any,
 ) -> Found:
     """The graph under which functional models with independent responses make the rows most probable.
+
+    The prior is as lenient as that of K2: on few rows it takes chance for an edge more often than BIC does.
 
     Parameters
     ----------

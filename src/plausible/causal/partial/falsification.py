@@ -26,20 +26,23 @@ class Falsification:
     Attributes
     ----------
     violations
-        District -> the least Σ |shown - observed| over distributions of its response types.
+        District -> the least Σ |shown - observed| over distributions of its response types, whatever the limits.
     confidence
         The level of the region around data within which everything counts as shown; `None` without one.
     missed_limits
         By how much in total the limits are missed by the types that show what is observed, or the nearest to it.
+    limits
+        What was claimed of quantities.
     """
 
     violations: Mapping[tuple[str, ...], float]
     confidence: float | None
     missed_limits: float = 0.0
+    limits: tuple[Limit, ...] = ()
 
     @property
     def is_contradicted(self) -> bool:
-        """Whether no model of the graph shows what is observed."""
+        """Whether no model of the graph shows what is observed and keeps the limits."""
         return any(violation > ROUNDING for violation in (*self.violations.values(), self.missed_limits))
 
     def __str__(self) -> str:
@@ -47,7 +50,16 @@ class Falsification:
         if not self.is_contradicted:
             return f"Not contradicted: the graph can show what is observed{within}."
         far = [f"{', '.join(names)} by {far:.4g}" for names, far in self.violations.items() if far > ROUNDING]
-        return f"Contradicted: no model of the graph shows what is observed{within}; nearest: {'; '.join(far)}."
+        shown = f"no model of the graph shows what is observed{within}; nearest: {'; '.join(far)}"
+        if not far:
+            shown = f"the graph can show what is observed{within}"
+        if self.missed_limits <= ROUNDING:
+            return f"Contradicted: {shown}."
+        claims = "; ".join(map(str, self.limits))
+        missed = f"the limits {claims} are missed by at least {self.missed_limits:.4g} in total"
+        if len(self.limits) == 1:
+            missed = f"the limit {claims} is missed by at least {self.missed_limits:.4g}"
+        return f"Contradicted: {shown}{'; and' if far else ', but'} {missed}."
 
 
 def falsification(
@@ -85,6 +97,15 @@ def falsification(
     (True, 2.0)
     >>> print(found)
     Contradicted: no model of the graph shows what is observed; nearest: T, O by 2.
+
+    A graph that fits may still not keep a limit that is claimed besides:
+
+    >>> from plausible.causal.partial.linear_query import average_causal_effect
+    >>> trial = Factor({"A": 2, "T": 2, "O": 2}, [[[0.45, 0.05], [0.0, 0.0]], [[0.15, 0.05], [0.05, 0.25]]])
+    >>> effect = average_causal_effect({"O": 1}, {"T": 1}, {"T": 0})
+    >>> print(falsification("A -> T -> O; T <-> O", trial, assumptions=Limit(effect, upper=0.1)))
+    Contradicted: the graph can show what is observed, but the limit -inf <= P(O[T=1]=1) - P(O[T=0]=1) <= 0.1 is missed
+    by at least 0.3.
     """
     listed = read_assumptions(assumptions)
     systems = read_systems(graph, read_source(source), listed, Contradictions.PROJECT, confidence)
@@ -98,5 +119,6 @@ def falsification(
         else:
             shown = confidence_polytope(systems.graph, district, systems.observed, confidence)
         violations[district.names] = smallest_violation(shown)
-    limits = [one for one in listed if isinstance(one, Limit)]
-    return Falsification(violations, confidence, limited_program((), systems, limits).missed_limits())
+    limits = tuple(one for one in listed if isinstance(one, Limit))
+    missed = limited_program((), systems, limits).missed_limits()
+    return Falsification(violations, confidence, missed, limits)

@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plausible.causal.counterfactuals.comparison import check_comparison
-from plausible.causal.counterfactuals.findings import findings_under, state_positions
+from plausible.causal.counterfactuals.findings import findings_under, refuse_idle_do, state_positions
 from plausible.causal.counterfactuals.potential import Potential, Setting
 from plausible.causal.functional.responses import ResponseVariable
 from plausible.errors import InvalidArgument
 from plausible.models.interventions import settings_of
 from plausible.variables import State
+from plausible.variables.evidence import findings_of
 
 __all__ = [
     "LinearQuery",
@@ -48,6 +49,11 @@ class QueryTerm(NamedTuple):
         inside = ", ".join(map(str, self.event))
         known = f" | {', '.join(map(str, self.given))}" if self.given else ""
         return f"P({inside}{known})"
+
+    def without_sign(self) -> str:
+        """The term with the size of its coefficient, where this is not one."""
+        size = abs(self.coefficient)
+        return str(self) if size == 1 else f"{size:g} {self}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +95,11 @@ class LinearQuery:
         return -self + other
 
     def __str__(self) -> str:
-        text = ""
-        for term in self.terms:
-            if not (size := abs(term.coefficient)):
-                continue
-            factor = "" if size == 1 else f"{size:g} "
-            text += (" - " if term.coefficient < 0 else " + ") + factor + str(term)
-        if self.constant or not text:
-            text += f" {'-' if self.constant < 0 else '+'} {abs(self.constant):g}"
-        return text.removeprefix(" + ").replace(" - ", "-", 1) if text.startswith(" - ") else text.removeprefix(" + ")
+        parts = [(term.coefficient, term.without_sign()) for term in self.terms if term.coefficient]
+        if self.constant or not parts:
+            parts.append((self.constant, f"{abs(self.constant):g}"))
+        (first, start), *others = parts
+        return f"{'-' if first < 0 else ''}{start}" + "".join(f" {'-' if n < 0 else '+'} {part}" for n, part in others)
 
 
 def probability_of(
@@ -114,7 +116,8 @@ def probability_of(
     outcome
         Name -> a state or several; a key may be a `Potential`, so that joint events of several worlds can be asked for.
     do
-        What is set where the outcome is named: name -> state, or a `Potential` for nested counterfactuals.
+        What is set where the outcome is named: name -> state, or a `Potential` for nested counterfactuals. Refused
+        where every key of the outcome is a `Potential`, which says its own world.
     evidence
         What is known about the real world; keys as in `outcome`.
     counterfactual_evidence
@@ -128,6 +131,7 @@ def probability_of(
     event = _findings(outcome, do)
     if not event:
         raise InvalidArgument("There is no outcome to ask about: outcome= is empty.")
+    refuse_idle_do(settings_of(do), [*findings_of(outcome), *findings_of(counterfactual_evidence)])
     given = (*_findings(evidence, None), *_findings(counterfactual_evidence, do))
     return LinearQuery((QueryTerm(1.0, event, given),))
 
