@@ -415,8 +415,6 @@ def test_wrong_questions_are_named():
     query = probability_of({"O": 1}, do={"T": 1})
     with pytest.raises(UnknownVariable, match="'Q' is not a variable of this graph"):
         bounds(IV, probability_of({"Q": 1}), TRIAL)
-    with pytest.raises(UnknownVariable, match="observed distribution"):
-        bounds("A -> T -> O; T <-> O; R <-> O", query, TRIAL)
     with pytest.raises(InvalidArgument, match="sums to 2"):
         bounds(IV, query, 2 * TRIAL)
     with pytest.raises(InvalidArgument, match="made by probability_of"):
@@ -571,3 +569,28 @@ def test_what_is_set_where_no_key_is_a_name_is_refused():
     assert str(probability_of({key: 1, "Y": 1}, do={"X": 1})) == "P(Y[X=0]=1, Y[X=1]=1)"
     evident = probability_of({key: 1}, do={"X": 1}, counterfactual_evidence={"Y": 1})
     assert str(evident) == "P(Y[X=0]=1 | Y[X=1]=1)"
+
+
+def test_nodes_that_are_not_observed_are_latent():
+    """`T <- U -> O` and `T <-> O` have the same bounds, of all that `bounds` may be asked."""
+    shares = np.random.default_rng(0).dirichlet(np.ones(4)).reshape(2, 2)
+    seen = Factor({"T": 2, "O": 2}, shares)
+    query = average_causal_effect({"O": 1}, {"T": 1}, {"T": 0})
+    found, same = bounds("T -> O; U -> T; U -> O", query, seen), bounds("T -> O; T <-> O", query, seen)
+    assert (found.lower, found.upper) == (same.lower, same.upper)
+    assert (found.latent, same.latent) == (("U",), ())
+    assert not falsification("T -> O; U -> T; U -> O", seen).is_contradicted
+    with pytest.raises(InvalidArgument, match="'U' is not observed"):
+        bounds("T -> O; U -> T; U -> O", query, seen, assumptions=Monotone("T", "U"))
+    with pytest.raises(UnknownVariable, match="Of 'U', which the graph has, nothing is observed"):
+        bounds("T -> O; U -> T; U -> O", probability_of({"O": 1}, do={"U": 1}), seen)
+
+
+def test_arguments_in_another_order_are_named():
+    """Query and source, or graph and query, swapped; an assumption that names the cause first."""
+    seen, query = Factor({"Z": 2, "X": 2}, [[0.3, 0.2], [0.1, 0.4]]), probability_of({"X": 1}, do={"Z": 1})
+    for order in (("Z -> X", seen, query), (query, "Z -> X", seen)):
+        with pytest.raises(InvalidArgument, match=r"write bounds\(graph, query, source\)"):
+            bounds(*order)
+    with pytest.raises(InvalidArgument, match=r"the effect is named first, as in Monotone\('X', 'Z'\)"):
+        bounds("Z -> X", query, seen, assumptions=Monotone("Z", "X"))

@@ -99,7 +99,7 @@ def test_a_unit_that_is_fully_seen_has_one_counterfactual():
     unit = {"X": 1.0, "M": 3.0, "Y": -1.0}
     answer = linear.counterfactual(["X", "M", "Y"], evidence=unit, do={"X": 0.0})
     np.testing.assert_allclose(answer.covariance, 0.0, atol=1e-12)
-    same = additive.counterfactual(pd.DataFrame([unit]), do={"X": 0.0})
+    same = additive.counterfactual(["X", "M", "Y"], evidence=unit, do={"X": 0.0})
     np.testing.assert_allclose(answer.mean, same[["X", "M", "Y"]].iloc[0], atol=1e-12)
     np.testing.assert_allclose(answer.mean, [0.0, 1.0, 0.0], atol=1e-12)
 
@@ -158,13 +158,15 @@ def test_abduction_recovers_the_noise_and_prediction_the_units():
     np.testing.assert_allclose(noise["Y"], units["Y"] - np.sin(units["X"]))
     assert (noise["Y"] > 0).all()
     np.testing.assert_allclose(noise["Z"], 0.0, atol=1e-12)
-    pd.testing.assert_frame_equal(MODEL.counterfactual(units, {}), units)
+    pd.testing.assert_frame_equal(MODEL.counterfactual(list(units), evidence=units, do={}), units)
 
 
 def test_the_same_seed_draws_the_same_units_in_every_world():
     """Samples under an intervention are the counterfactuals of those without."""
     units = MODEL.sample(50, seed=1)
-    pd.testing.assert_frame_equal(MODEL.sample(50, seed=1, do={"Y": 3.0}), MODEL.counterfactual(units, {"Y": 3.0}))
+    pd.testing.assert_frame_equal(
+        MODEL.sample(50, seed=1, do={"Y": 3.0}), MODEL.counterfactual(list(units), evidence=units, do={"Y": 3.0})
+    )
     changed = MODEL.intervene({"Y": 3.0}).sample(50, seed=1)
     assert (changed["Y"] == 3.0).all()
     np.testing.assert_allclose(changed["Z"], 3.0 * changed["X"])
@@ -217,10 +219,21 @@ def test_units_may_be_any_table_of_numbers():
     """A dictionary and an arrow table are what the pandas frame is; text and negative sizes are refused."""
     pyarrow = pytest.importorskip("pyarrow")
     columns = {"X": [1.0, 2.0], "Y": [0.5, 0.0], "Z": [0.5, 0.0]}
-    expected = MODEL.counterfactual(pd.DataFrame(columns), {"X": 0.0})
+    expected = MODEL.counterfactual("Y", evidence=pd.DataFrame(columns), do={"X": 0.0})
     for units in (columns, pyarrow.table(columns)):
-        pd.testing.assert_frame_equal(MODEL.counterfactual(units, {"X": 0.0}), expected)
+        pd.testing.assert_frame_equal(MODEL.counterfactual("Y", evidence=units, do={"X": 0.0}), expected)
     with pytest.raises(InvalidArgument, match="are numbers"):
         MODEL.abduct({**columns, "Y": ["a", "b"]})
     with pytest.raises(InvalidArgument, match="num_rows=-1"):
         MODEL.sample(-1)
+
+
+def test_counterfactuals_of_linear_and_additive_equations_are_asked_alike():
+    """One unit by numbers, the outcome alone; the noise of Y is 0.5."""
+    asked = {"evidence": {"X": 1.0, "Y": 2.5}, "do": {"X": 3.0}}
+    linear = LinearEquations({"Y": {"X": 2.0}}).counterfactual("Y", **asked)
+    additive = AdditiveEquations({"X": lambda: 0.0, "Y": lambda X: 2.0 * X}).counterfactual("Y", **asked)
+    assert linear.mean[0] == pytest.approx(6.5)
+    assert additive.to_dict("list") == {"Y": [6.5]}
+    with pytest.raises(UnknownVariable, match="'Z'"):
+        AdditiveEquations({"X": lambda: 0.0}).counterfactual("Z", evidence={"X": 1.0}, do={})

@@ -264,3 +264,16 @@ def test_a_list_of_probabilities_has_one_for_each_response_type():
     for ask in (response.conditional, response.distribution):
         with pytest.raises(InvalidArgument, match="4 response types"):
             ask([1.0])
+
+
+def test_noise_may_be_a_mapping_from_names_to_probabilities():
+    """The same model as with a CPD for each; what is no noise is refused with what is expected."""
+    functions = {"X": lambda u: u, "Y": lambda X, v: v != X}
+    probabilities = {"u": [0.3, 0.7], "v": [0.9, 0.1]}
+    assert FunctionalModel(functions, probabilities) == FunctionalModel(
+        functions, [TableCPD(name, values) for name, values in probabilities.items()]
+    )
+    with pytest.raises(InvalidModel, match="a mapping such as"):
+        FunctionalModel(functions, ["u", "v"])
+    with pytest.raises(InvalidModel, match="'u' is mapped to"):
+        FunctionalModel(functions, {"u": TableCPD("u", [0.5, 0.5]), "v": [0.5, 0.5]})

@@ -257,3 +257,14 @@ def test_classes_of_graphs_are_sent_to_what_answers_for_them(graph):
     """Identification is about one graph; adjustment and effect_in_pag are about classes."""
     with pytest.raises(NotSupported, match="adjustment_sets"):
         identify(graph, "Y", "X")
+
+
+def test_what_has_a_class_is_refused_as_the_class_is():
+    """The result of a search, as `pc` returns, gets the same text as its graph."""
+
+    class Found:
+        graph = PDAG("X - Y; Y - Z")
+
+    for source in (Found(), Found.graph):
+        with pytest.raises(NotSupported, match=r"a PDAG stands for a class of them.*adjustment_sets"):
+            identify(source, outcome="Y", treatment="X")

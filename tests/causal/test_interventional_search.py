@@ -235,3 +235,16 @@ def test_mutilated_graphs_are_rejected_in_the_experiments_that_contradict_them(k
         check_regimes("a -> z", table)
     with pytest.raises(InvalidArgument, match="alpha="):
         check_regimes("a -> b", table, alpha=2)
+
+
+def test_graphs_with_latent_causes_are_tested_by_m_separation():
+    """a -> b <-> c: a and c are independent given nothing, not given b; pairs that nothing separates are left alone."""
+    rng = np.random.default_rng(0)
+    a, unseen, first, second = rng.normal(size=(4, 800))
+    rows = {"a": a, "b": a + unseen + first, "c": unseen + second, "set": [None] * 800}
+    table = Table.read(rows, interventions="set")
+    found = check_regimes("a -> b <-> c", table)
+    assert [(test.x, test.y, test.given) for test in found.tests] == [("a", "c", ())]
+    assert found.violations == ()
+    assert check_regimes("a -> c <-> b", table).violations
+    assert check_regimes("a -> b -> c; b <-> c", table).tests == ()

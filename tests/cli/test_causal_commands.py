@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
+import shlex
 from itertools import combinations, product
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -215,7 +218,6 @@ def test_without_a_set_the_front_door_and_instruments_are_listed(plausible):
         ("X o-> Y; A o-> Y", "'X o-> Y' leaves open"),
         (BOW, "X <-> Y is open and not causal"),
         ("Z -> X -> Y; Z -> Y", "X <- Z -> Y is open and not causal, whatever of --observed is adjusted for"),
-        ("Y -> X", "the effect is 0"),
     ],
 )
 def test_where_no_set_is_right_the_reason_is_told(plausible, graph, reason):
@@ -225,7 +227,70 @@ def test_where_no_set_is_right_the_reason_is_told(plausible, graph, reason):
     assert reason in text
 
 
+def test_what_is_no_cause_needs_no_adjustment_in_one_graph_or_a_class(plausible):
+    """The effect is 0, as `effect` says: an answer, and no failure to find a set."""
+    for graph in ("Y -> X", "PAG: A o-> X; X <-> Y; D o-> Y"):
+        code, text, _ = plausible("adjust", graph, "--effect", "X => Y")
+        assert code == 0
+        assert "no set is right" not in text
+        assert "the effect is 0" in text
+        assert json.loads(plausible("adjust", graph, "--effect", "X => Y", "--json")[1])["may_cause"] is False
+
+
+def test_a_graph_comes_through_a_pipe(plausible, monkeypatch):
+    """What discover prints, as text or JSON, is a graph for the next command."""
+    text = "# fci at alpha 0.01\n#   A o-> X  90%, as marked 80%\nPAG: A o-> X; C o-> X; X -> Y\n"
+    document = json.dumps({"kind": "PAG", "graph": "A o-> X; C o-> X; X -> Y"})
+    for piped in (text, document):
+        monkeypatch.setattr("sys.stdin", io.StringIO(piped))
+        code, told, errors = plausible("adjust", "-", "--effect", "X => Y")
+        assert (code, errors) == (0, "")
+        assert "  {}\n" in told
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    code, _, errors = plausible("adjust", "-", "--effect", "X => Y")
+    assert code == 2
+    assert "standard input, which is empty" in errors
+
+
+def test_what_all_graphs_of_a_pag_agree_on_is_told_where_one_graph_is_asked_for(plausible):
+    """As in Python: the effect, or the path that leaves it open."""
+    pag = "PAG: D o-> G; I o-> G; G -> J"
+    for effect, told in (("G => J", "P(J | do(G)) = P(J | G)"), ("I => J", "is open: I - G - J")):
+        code, out, errors = plausible("identify", pag, "--effect", effect)
+        assert (code, out) == (2, "")
+        assert told in errors
+
+
+def test_separation_is_asked_of_graphs_with_hidden_causes_too(plausible):
+    """m-separation, with the trail that decides it."""
+    graph = "S -> T -> C; S <-> C"
+    code, text, errors = plausible("dsep", graph, "S", "C", "--given", "T")
+    assert (code, errors) == (0, "")
+    assert "S <-> C is active" in text
+    assert json.loads(plausible("dsep", "A -> B <-> C", "A", "C", "--json")[1])["separated"]
+    assert not json.loads(plausible("dsep", "MAG: A -> B; B <-> C", "A", "C", "--given", "B", "--json")[1])["separated"]
+
+
+def test_a_graph_is_shown_with_its_kind_or_as_dot(plausible, tmp_path):
+    """A graph file, arrow text, or the graph of a model."""
+    (tmp_path / "pag.txt").write_text("# found\nPAG: A o-> B; C o-> B\n", encoding="utf-8")
+    assert plausible("show", str(tmp_path / "pag.txt")) == (0, "PAG: A o-> B; C o-> B\n", "")
+    assert "style=dashed" in plausible("show", BOW, "--dot")[1]
+    assert '"smoke" -> "lung";' in plausible("show", "asia", "--dot")[1]
+    assert json.loads(plausible("show", BOW, "--json")[1]) == {"kind": "CausalGraph", "graph": BOW}
+    assert plausible("show", BOW, "X")[0] == 2
+
+
 # --- effect ---
+
+
+def test_a_column_that_is_missing_is_told_with_the_hedge(plausible, trial):
+    """A misspelt node is latent, and may be what leaves the effect open."""
+    arguments = ("effect", trial, "--graph", "sizee -> T -> O; sizee -> O", "--effect", "T => O")
+    code, text, errors = plausible(*arguments)
+    assert (code, errors) == (1, "")
+    assert "no column for 'sizee'" in text
+    assert "no column for 'sizee'" in json.loads(plausible(*arguments, "--json")[1])["reason"]
 
 
 def test_an_estimate_of_adjusted_data_is_the_weighted_difference_of_strata(plausible, tmp_path):
@@ -426,6 +491,28 @@ def test_empty_strata_are_filled_in_by_a_regression_where_asked_for(plausible, t
     assert "not --method plug-in" in plausible(*arguments, "--model", "regression", "--method", "plug-in")[2]
 
 
+def test_what_the_tour_of_causality_shows_in_the_shell_runs(plausible, tmp_path, monkeypatch):
+    """Line after line, in one folder; pipes, too."""
+    page = (Path(__file__).parents[2] / "docs" / "causality.md").read_text(encoding="utf-8")
+    lines = [line for line in page.splitlines() if line.startswith("plausible ")]
+    assert len(lines) >= 5
+    rng = np.random.default_rng(0)
+    a, d, unseen = rng.normal(size=(3, 2000))
+    b = a + unseen + rng.normal(size=2000)
+    columns = {"A": a, "B": b, "C": d + unseen + rng.normal(size=2000), "D": d, "E": b + rng.normal(size=2000)}
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame(columns).to_csv("data.csv", index=False)
+    rows = [states for states in product(range(2), repeat=3) for _ in range(round(1000 * SHARES[states]))]
+    pd.DataFrame(rows, columns=list("ATO")).to_csv("trial.csv", index=False)
+    for line in lines:
+        text = ""
+        for command in line.split(" | plausible "):
+            monkeypatch.setattr("sys.stdin", io.StringIO(text))
+            code, text, errors = plausible(*shlex.split(command.removeprefix("plausible ")))
+            assert (code, errors) == (0, ""), line
+            assert text
+
+
 # --- counterfactual ---
 
 
@@ -569,6 +656,19 @@ def test_mistakes_of_bounds_name_the_option(plausible, trial, options, expected)
     code, out, errors = plausible("bounds", trial, "--graph", TRIAL, *options)
     assert (code, out, errors.count("\n")) == (2, "", 1)
     assert expected in errors
+
+
+def test_a_hidden_cause_that_is_a_node_is_as_good_as_a_bidirected_edge(plausible, trial):
+    """Nodes without a column are latent, which is told."""
+    asked = ("--effect", "T=1 vs T=0 => O=1")
+    code, text, errors = plausible("bounds", trial, "--graph", "A -> T -> O; U -> T; U -> O", *asked)
+    assert (code, errors) == (0, "")
+    same, latent = text.splitlines()
+    assert f"{same}\n" == plausible("bounds", trial, "--graph", TRIAL, *asked)[1]
+    assert latent.endswith("latent: U.")
+    code, _, errors = plausible("bounds", trial, "--graph", TRIAL, *asked, "--assume", "monotone:T->A")
+    assert code == 2
+    assert "turn the arrow" in errors
 
 
 # --- discover ---

@@ -36,8 +36,8 @@ OF_A_DAG = {
     "reversible_edges": (),
     "compare_structure": (pb.DAG(TEXT),),
     "is_i_equivalent": (pb.DAG(TEXT),),
-    "latent_projection": (["D", "G"],),
-    "mag_of": ("G",),
+    "latent_projection": {"observed": ["D", "G"]},
+    "mag_of": {"latent": "G"},
 }
 OF_A_DAG_OR_UNDIRECTED = {
     "adjacency_matrix": (),
@@ -91,7 +91,8 @@ CHORDAL = "A - B - C - A; C - D"
 
 def answer(name, graph, arguments):
     """What the function says, in a form that can be compared."""
-    result = getattr(graphs, name)(graph, *arguments)
+    function = getattr(graphs, name)
+    result = function(graph, **arguments) if isinstance(arguments, dict) else function(graph, *arguments)
     return repr(list(result)) if hasattr(result, "__next__") else repr(result)
 
 
@@ -121,14 +122,14 @@ EVERY_FUNCTION = OF_A_DAG | OF_A_DAG_OR_UNDIRECTED | OF_AN_UNDIRECTED | OF_A_PDA
 def test_what_is_no_graph_is_refused_by_name(name, stranger):
     """The error says what was given and what is expected, before anything is computed."""
     with pytest.raises(NotSupported, match=rf"Expected an? .*, not an? {type(stranger).__name__}"):
-        getattr(graphs, name)(stranger, *EVERY_FUNCTION[name])
+        answer(name, stranger, EVERY_FUNCTION[name])
 
 
 @pytest.mark.parametrize("name", EVERY_FUNCTION)
 def test_text_without_an_edge_is_refused(name):
     """`essential_graph("asia")` means the example, not a graph with the one node asia."""
     with pytest.raises(InvalidGraph, match=r"'asia' is graph text without an edge.*\('asia'\)"):
-        getattr(graphs, name)("asia", *EVERY_FUNCTION[name])
+        answer(name, "asia", EVERY_FUNCTION[name])
 
 
 def test_networks_stand_for_their_graphs():

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import plausible as pb
 from plausible.errors import InvalidGraph
 from plausible.graphs.dag import DAG
+from plausible.graphs.graph_input import read_as
 from plausible.graphs.text import parse_statements, quote
 from plausible.graphs.undirected import UndirectedGraph
 
@@ -98,3 +100,38 @@ def test_graphs_survive_being_written_and_read(pairs):
         assert type(graph)(str(graph)) == graph
         if graph.num_edges <= 12:
             assert eval(repr(graph)) == graph
+
+
+def test_comments_and_a_leading_kind_belong_to_no_graph():
+    """What the shell writes is read in Python; the kind must fit, and says which class a text means."""
+    text = "# fci at alpha 0.01\n#\n  # more\nPAG: A o-> B; C o-> B\n"
+    assert pb.PAG(text) == pb.PAG("A o-> B; C o-> B")
+    assert pb.MixedGraph(text).num_edges == 2
+    assert pb.CausalGraph("DAG: A -> B") == pb.CausalGraph("A -> B")
+    assert read_as("PAG: A -> B", pb.DAG, pb.PAG) == pb.PAG("A -> B")
+    assert read_as("PAG: A; B", pb.PAG) == pb.PAG(nodes=["A", "B"])
+    for kind in (pb.DAG, pb.PDAG, pb.CausalGraph):
+        with pytest.raises(InvalidGraph, match="says that it is a PAG"):
+            kind("PAG: A -> B")
+
+
+@pytest.mark.parametrize("pair", [("#", "PAG:"), ("PAG:", "#"), ("#a", "b"), ("PAG:x", "DAG")])
+def test_names_that_look_like_comments_or_kinds_come_back(pair):
+    """They are quoted where they must be."""
+    graph = pb.DAG([pair])
+    assert pb.DAG(str(graph)) == graph
+    assert pb.DAG(f"{graph}\n# a comment") == graph
+
+
+def test_dot_text_has_an_end_for_each_mark():
+    """`<->` dashed with two heads, circles as open dots, names quoted."""
+    lines = pb.MixedGraph('"a \\" b" -> B; B <-> C; C o-> D; D o-o E; E - F').to_dot().splitlines()
+    assert lines[7:-1] == [
+        r'  "a \" b" -> "B";',
+        '  "B" -> "C" [dir=both, arrowtail=normal, arrowhead=normal, style=dashed];',
+        '  "C" -> "D" [dir=both, arrowtail=odot, arrowhead=normal];',
+        '  "D" -> "E" [dir=both, arrowtail=odot, arrowhead=odot];',
+        '  "E" -> "F" [dir=none];',
+    ]
+    assert pb.DAG("A -> B").to_dot() == pb.CausalGraph("A -> B").to_dot()
+    assert "[dir=none]" in pb.UndirectedGraph("A - B").to_dot()

@@ -54,7 +54,7 @@ def run(
 
     The graph may stand for a class, as CPDAGs and PAGs do: sets are right in all of it. Where there is no set,
     mediators for the front door and instruments are listed, and the exit code is 1; so it is if a set to --check is not
-    right.
+    right. What causes the outcome in no graph of the class has no effect, which is said with exit code 0.
     """
     sides, found = read_effect(effect).names(has_given=False), read_causal_source(graph, ANY_CLASS).graph
     rule = _criterion(criterion)
@@ -73,14 +73,18 @@ def run(
         "sets": [_sorted(members) for members in listed[:most]],
         "has_more": most is not None and len(listed) > most,
         "least_variance": _best(found, sides, allowed) if listed else None,
-        **({} if listed else {"reason": _reason(found, sides, allowed, rule)}),
-        **({} if listed else _other_ways(found, sides, allowed, most)),
+        "may_cause": any(may_cause(found, y, x) for y in sides["outcome"] for x in sides["treatment"]),
     }
+    if not document["may_cause"]:
+        document["reason"] = "no causal path leads to the outcome: the effect is 0"
+    elif not listed:
+        document["reason"] = _reason(found, sides, allowed, rule)
+        document |= _other_ways(found, sides, allowed, most)
     if as_json:
         print_json(document)
     else:
         _tell(document)
-    if not listed:
+    if not listed and document["may_cause"]:
         raise typer.Exit(1)
 
 
@@ -131,8 +135,6 @@ def _best(graph: Any, sides: dict[str, list[str]], allowed: list[str] | None) ->
 
 def _reason(graph: Any, sides: dict[str, list[str]], allowed: list[str] | None, criterion: Criterion) -> str:
     """Why no set is right: what the set of all ancestors leaves open, which closes all that any set can close."""
-    if not any(may_cause(graph, y, x) for y in sides["outcome"] for x in sides["treatment"]):
-        return "no causal path leads to the outcome: the effect is 0"
     problem = read_problem(graph, **sides, criterion=criterion)
     ends = {*problem.outcome, *problem.treatment}
     free = problem.causes.ancestors(ends) - problem.forbidden - ends
@@ -171,6 +173,10 @@ def _tell(document: dict[str, Any]) -> None:
             print_line("  ... and more: raise --limit, or list them with --all")
         if document["least_variance"] is not None:
             print_line(f"least variance of an estimate: {_braced(document['least_variance'])}")
+        return
+    if not document["may_cause"]:
+        print_line(f"nothing to adjust for, for {effect}:")
+        print_line(f"  {document['reason']}")
         return
     print_line(f"no set is right to adjust for, for {effect} ({document['criterion']} criterion):")
     print_line(f"  {document['reason']}")

@@ -55,7 +55,8 @@ def run(
     graph: Annotated[
         str | None,
         typer.Option(
-            help="What causes what: 'A -> B; A <-> B', a file with such text, a network's file, or an example's name.",
+            help="What causes what: 'A -> B; A <-> B', a file with such text, a network's file, or an example's name; "
+            "- for standard input.",
             show_default=False,
         ),
     ] = None,
@@ -219,6 +220,7 @@ def _in_shell_words(query: LinearQuery, *, as_json: bool) -> Iterator[None]:
 
 _WORDS = {
     r"\bsee bootstrap_bounds": "add --bootstrap 200",
+    r"; the effect is named first, as in .*\.$": ": turn the arrow of --assume round.",
     r"Leave these rows out, or learn with expected counts: plausible\.learn\.em\.": "Leave these rows out with "
     "--missing complete-rows, or complete them: plausible impute.",
 }
@@ -236,6 +238,7 @@ def _tell(found: Bounds, assumed: list[str], left_out: str, interval: _Interval 
             "confidence": found.confidence,
             "assumed": assumed,
             "types": found.num_types,
+            "latent": list(found.latent),
             "missing": left_out or None,
         }
         if interval is not None:

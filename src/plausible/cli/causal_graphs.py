@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,7 +15,8 @@ from plausible.cli.source import read_network
 from plausible.errors import InvalidGraph, NotSupported
 from plausible.graphs import DAG, MAG, PAG, PDAG, CausalGraph
 from plausible.graphs.graph_input import read_as
-from plausible.io import FORMATS, Network
+from plausible.graphs.text import stated_kind
+from plausible.io import FORMATS, Model
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
@@ -29,12 +30,14 @@ __all__ = [
     "graph_text",
     "is_model",
     "read_causal_source",
+    "read_written_graph",
 ]
 
 GraphArgument = Annotated[
     str,
     typer.Argument(
-        help="What causes what: 'A -> B; A <-> B', a file with such text, a network's file, or an example's name.",
+        help="What causes what: 'A -> B; A <-> B', a file with such text, a network's file, or an example's name; "
+        "- for standard input.",
         show_default=False,
     ),
 ]
@@ -42,7 +45,8 @@ GraphOption = Annotated[
     str,
     typer.Option(
         "--graph",
-        help="What causes what: 'A -> B; A <-> B', a file with such text, a network's file, or an example's name.",
+        help="What causes what: 'A -> B; A <-> B', a file with such text, a network's file, or an example's name; "
+        "- for standard input.",
         show_default=False,
     ),
 ]
@@ -57,12 +61,10 @@ ANY_CLASS: tuple[type[Any], ...] = (*ONE_GRAPH, PDAG, MAG, PAG)
 GRAPHS = r"""
 Graphs: 'A -> B; A <-> B' has a cause and a hidden common cause; 'PAG: A o-> B; B -> C' and 'PDAG: A - B' say which
 class of graphs is meant. In a file, lines that begin with '# ' are comments. What discover prints, or writes with -o,
-as text or JSON, is such a graph.
+as text or JSON, is such a graph: 'plausible discover data.csv | plausible adjust - ...' reads it from there.
 """
 
 _KINDS = {kind.__name__: kind for kind in ANY_CLASS}
-_STATED = re.compile(rf"\s*({'|'.join(_KINDS)}):\s")
-_COMMENT = re.compile(r"^[^\S\n]*#(?:[^\S\n].*)?$", re.MULTILINE)
 
 _MODEL_ENDINGS = frozenset(ending for known in FORMATS for ending in known.extensions)
 
@@ -82,7 +84,13 @@ def is_model(source: str) -> bool:
     return ending.lower() in _MODEL_ENDINGS
 
 
-def read_causal_source(source: str, kinds: Iterable[type[Any]] = ONE_GRAPH, place: str = "The graph") -> CausalSource:
+def read_causal_source(
+    source: str,
+    kinds: Iterable[type[Any]] = ONE_GRAPH,
+    place: str = "The graph",
+    *,
+    model: Callable[[str], Model] = read_network,
+) -> CausalSource:
     """The graph that is written, that a file holds, or that a network has.
 
     Parameters
@@ -93,17 +101,32 @@ def read_causal_source(source: str, kinds: Iterable[type[Any]] = ONE_GRAPH, plac
         The kinds of graphs that will do.
     place
         What the argument is called, for the message.
+    model
+        Reads what is no text of a graph.
     """
-    found = _model_or_text(source)
+    text = _written(source)
+    if text is not None:
+        return CausalSource(_read_text(text, source, kinds, place), {})
+    found = model(source)
+    variables = found.variables if isinstance(found, BayesianNetwork) else dict[str, Variable]()
     try:
-        graph = _stated(found) if isinstance(found, str) else found
-        return CausalSource(
-            read_as(graph, *kinds), found.variables if isinstance(found, BayesianNetwork) else dict[str, Variable]()
-        )
-    except InvalidGraph as error:
-        raise InvalidGraph(f"{place} {source!r}: {error}") from None
+        return CausalSource(read_as(found, *kinds), variables)
     except NotSupported as error:
         raise NotSupported(f"{place} {source!r}: {error}") from None
+
+
+def read_written_graph(source: str, kinds: Iterable[type[Any]]) -> Any | None:
+    """The graph that is written, that a file holds or that standard input brings; `None` where it is a model's name.
+
+    Parameters
+    ----------
+    source
+        From the command line.
+    kinds
+        The kinds of graphs that will do.
+    """
+    text = _written(source)
+    return None if text is None else _read_text(text, source, kinds, "The graph")
 
 
 def graph_text(graph: Any) -> str:
@@ -115,13 +138,21 @@ def graph_text(graph: Any) -> str:
     return f"{type(graph).__name__}: {graph}"
 
 
-def _stated(text: str) -> Any:
-    """The graph of the kind that a text begins with; a text that does not say it is left as it is."""
-    match = _STATED.match(text)
-    return text if match is None else _KINDS[match[1]](text[match.end() :])
+def _read_text(text: str, source: str, kinds: Iterable[type[Any]], place: str) -> Any:
+    """The graph that a text writes, of the kind that it states or else of the first that fits."""
+    try:
+        stated = stated_kind(text)
+        return read_as(_KINDS[stated](text) if stated in _KINDS else text, *kinds)
+    except InvalidGraph as error:
+        raise InvalidGraph(f"{place} {source!r}: {error}") from None
+    except NotSupported as error:
+        raise NotSupported(f"{place} {source!r}: {error}") from None
 
 
-def _model_or_text(source: str) -> Network | str:
+def _written(source: str) -> str | None:
+    """The text of a graph: the source, or what a file or standard input holds; `None` where it names a model."""
+    if source == "-":
+        return _piped()
     path = Path(source)
     try:
         is_file = bool(source) and path.is_file()
@@ -129,22 +160,32 @@ def _model_or_text(source: str) -> Network | str:
         is_file = False
     if is_file and not is_model(source):
         try:
-            return _COMMENT.sub("", path.read_text(encoding="utf-8")).strip()
+            return path.read_text(encoding="utf-8")
         except UnicodeDecodeError:
             raise InvalidGraph(f"The file {source!r} holds no text, and so no graph such as 'A -> B'.") from None
-    if is_file and path.suffix.lower() == ".json" and (found := _document_text(path)):
+    if is_file and path.suffix.lower() == ".json" and (found := _document_text(path.read_bytes())):
         return found
     if not is_file and any(sign in source for sign in ("->", "<-", "o-", "-o", "--", " - ")):
         return source
     if not is_file and path.suffix and not is_model(source):
         raise InvalidGraph(f"{source!r} is no file, and no graph such as 'A -> B'.")
-    return read_network(source)
+    return None
 
 
-def _document_text(path: Path) -> str:
+def _piped() -> str:
+    try:
+        text = sys.stdin.read()
+    except UnicodeDecodeError:
+        raise InvalidGraph("- is standard input, which holds no text, and so no graph such as 'A -> B'.") from None
+    if not text.strip():
+        raise InvalidGraph("- is standard input, which is empty: pipe a graph such as 'A -> B' into it.")
+    return _document_text(text) or text
+
+
+def _document_text(text: str | bytes) -> str:
     """The graph of a document that `plausible discover --json` wrote; "" if it is another one."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(text)
     except ValueError:
         return ""
     if not isinstance(document, dict) or document.get("kind") not in _KINDS:

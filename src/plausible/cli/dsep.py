@@ -6,16 +6,21 @@ from typing import Annotated, Any
 
 import typer
 
+from plausible.cli.causal_graphs import read_causal_source
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.quoting import names_in
-from plausible.cli.source import GraphSource, read_graph
+from plausible.cli.source import GraphSource, read_model
 from plausible.errors import InvalidArgument
-from plausible.graphs import DAG
+from plausible.graphs import DAG, MAG, CausalGraph, UndirectedGraph
 
 __all__ = ["EXAMPLES", "NAME", "run"]
 
 NAME = "dsep"
-EXAMPLES = ("plausible dsep asia smoke tub --given xray", "plausible dsep 'D -> G <- I; G -> L' D I --given L")
+EXAMPLES = (
+    "plausible dsep asia smoke tub --given xray",
+    "plausible dsep 'D -> G <- I; G -> L' D I --given L",
+    "plausible dsep 'S -> T -> C; S <-> C' S C --given T",
+)
 
 Side = Annotated[str, typer.Argument(help="Names, separated by commas.", show_default=False)]
 
@@ -27,13 +32,16 @@ def run(
     given: Annotated[str, typer.Option(help="What is observed: names, separated by commas.")] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Tell whether X and Y are d-separated given what is observed, and which trails decide it."""
-    found = read_graph(graph)
+    """Tell whether X and Y are d-separated given what is observed, and which trails decide it.
+
+    With <-> for hidden common causes it is m-separation.
+    """
+    found = read_causal_source(graph, (DAG, UndirectedGraph, CausalGraph, MAG), model=read_model).graph
     left, right, observed = names_in(x), names_in(y), names_in(given)
     if not left or not right:
         raise InvalidArgument("Name the variables on both sides, as in: plausible dsep asia smoke tub.")
     document: dict[str, Any] = {"x": left, "y": right, "given": observed}
-    if isinstance(found, DAG):
+    if isinstance(found, DAG | CausalGraph):
         explanation = found.explain_separation(left, right, given=observed)
         document["separated"] = explanation.separated
         document["trails"] = [
@@ -42,7 +50,8 @@ def run(
         ]
         text = str(explanation)
     else:
-        document["separated"] = found.separated(left, right, given=observed)
+        ask = found.separated if isinstance(found, UndirectedGraph) else found.m_separated
+        document["separated"] = ask(left, right, given=observed)
         verdict = "separated" if document["separated"] else "connected"
         text = f"{', '.join(left)} and {', '.join(right)} are {verdict} given {', '.join(observed) or 'nothing'}"
     if as_json:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from plausible.causal.discovery.pag_effects import effect_in_pag
 from plausible.causal.identification.algorithm import identify
 from plausible.causal.identification.estimand import Estimand
 from plausible.cli.causal_graphs import ANY_CLASS, ONE_GRAPH, GraphArgument, read_causal_source
@@ -15,6 +16,7 @@ from plausible.cli.output import AsJson, factor_document, print_json, print_line
 from plausible.cli.quoting import names_in
 from plausible.cli.source import read_network
 from plausible.errors import InvalidArgument, NotIdentifiable, NotSupported
+from plausible.graphs import MAG, PAG, PDAG
 from plausible.models import BayesianNetwork
 
 __all__ = ["EXAMPLES", "NAME", "run"]
@@ -51,8 +53,9 @@ def run(
     source = read_causal_source(graph, ANY_CLASS)
     if not isinstance(source.graph, ONE_GRAPH):
         raise NotSupported(
-            f"The graph {graph!r} is a {type(source.graph).__name__}, which stands for many graphs. What to adjust for "
-            "in all of them: plausible adjust; an estimate from data: plausible effect."
+            f"The graph {graph!r} is a {type(source.graph).__name__}, which stands for many graphs. "
+            f"{_agreement(source.graph, asked)}What to adjust for in all of them: plausible adjust; an estimate from "
+            "data: plausible effect."
         )
     seen = None if observed is None else names_in(observed)
     model = None if network is None else _network(network)
@@ -77,6 +80,13 @@ def run(
         print_line(str(found.derivation))
     if answer is not None:
         print_line(str(answer))
+
+
+def _agreement(graph: PDAG | MAG | PAG, effect: EffectText) -> str:
+    """What all graphs that a PAG stands for say of one variable's effect on another, and a blank; "" elsewhere."""
+    if not isinstance(graph, PAG) or effect.given or len(effect.treatment) != 1 or len(effect.outcome) != 1:
+        return ""
+    return f"{effect_in_pag(graph, effect.outcome[0].name, effect.treatment[0].name)} "
 
 
 def _network(source: str) -> BayesianNetwork:

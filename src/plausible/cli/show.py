@@ -1,4 +1,4 @@
-"""`plausible show`: the structure and the distributions of a model."""
+"""`plausible show`: the structure and the distributions of a model, or a graph alone."""
 
 from __future__ import annotations
 
@@ -7,25 +7,47 @@ from typing import Annotated, Any
 
 import typer
 
+from plausible.cli.causal_graphs import ANY_CLASS, graph_text, read_written_graph
 from plausible.cli.output import AsJson, print_json, print_line
-from plausible.cli.source import ModelSource, read_model
+from plausible.cli.source import read_model
 from plausible.cpds import CPD
 from plausible.decisions import InfluenceDiagram
-from plausible.errors import UnknownVariable
+from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.graphs import UndirectedGraph
 from plausible.io import Model
 from plausible.models import BayesianNetwork
 
 __all__ = ["EXAMPLES", "NAME", "run"]
 
 NAME = "show"
-EXAMPLES = ("plausible show asia dysp",)
+EXAMPLES = ("plausible show asia dysp", "plausible show 'X -> Y; X <-> Y' --dot")
 
+Source = Annotated[
+    str,
+    typer.Argument(
+        help="A file, the name of an example such as asia, or a graph such as 'A -> B; A <-> B'.", show_default=False
+    ),
+]
 Names = Annotated[list[str] | None, typer.Argument(help="Variables to show; all where left out.", show_default=False)]
 
 
-def run(model: ModelSource, variables: Names = None, as_json: AsJson = False) -> None:
-    """Show the graph of a model and the distributions of its variables."""
+def run(
+    model: Source,
+    variables: Names = None,
+    dot: Annotated[bool, typer.Option("--dot", help="Print the graph alone, for Graphviz: dot -Tsvg.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show the graph of a model and the distributions of its variables; or a graph that is written or was found."""
+    if dot and (variables or as_json):
+        raise InvalidArgument("--dot is for the whole graph: leave names and --json out.")
+    graph = read_written_graph(model, (*ANY_CLASS, UndirectedGraph))
+    if graph is not None:
+        _show_graph(graph, variables, dot=dot, as_json=as_json)
+        return
     found = read_model(model)
+    if dot:
+        print_line(found.to_dot() if isinstance(found, InfluenceDiagram) else found.graph.to_dot())
+        return
     known = found.graph.nodes if isinstance(found, InfluenceDiagram) else tuple(found.variables)
     chosen = list(variables or map(str, known))
     for name in chosen:
@@ -37,6 +59,15 @@ def run(model: ModelSource, variables: Names = None, as_json: AsJson = False) ->
     print_line(str(found.graph))
     for title, table in _tables(found, chosen):
         print_line(f"\n{title}\n{table}")
+
+
+def _show_graph(graph: Any, variables: list[str] | None, *, dot: bool, as_json: bool) -> None:
+    if variables:
+        raise InvalidArgument(f"A graph has no distributions to show, so leave {', '.join(variables)} out.")
+    if as_json:
+        print_json({"kind": type(graph).__name__, "graph": str(graph)})
+    else:
+        print_line(graph.to_dot() if dot else graph_text(graph))
 
 
 def _tables(model: Model, names: list[str]) -> list[tuple[str, str]]:

@@ -16,14 +16,23 @@ from plausible.graphs.undirected import UndirectedGraph
 __all__ = ["read_edges"]
 
 
-def read_edges(source: Any) -> tuple[list[Node], list[Edge]]:
+def read_edges(source: Any, asked: str = "MixedGraph") -> tuple[list[Node], list[Edge]]:
     """Nodes in order of appearance, and the edges as given.
 
+    Parameters
+    ----------
+    source
+        What the caller was given.
+    asked
+        The kind of graph to make of it.
+
+    Examples
+    --------
     >>> read_edges("A -> B <-> C; D")
     (['A', 'B', 'C', 'D'], [Edge.of('A', '->', 'B'), Edge.of('B', '<->', 'C')])
     """
     if isinstance(source, str):
-        nodes, connections = parse_statements(source)
+        nodes, connections = parse_statements(source, asked)
         return list(nodes), [Edge.of(item.left, item.edge, item.right) for item in connections]
     carried = getattr(source, "graph", None)
     if isinstance(carried, DAG | UndirectedGraph):

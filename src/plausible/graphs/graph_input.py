@@ -8,6 +8,7 @@ from plausible.errors import InvalidGraph, NotSupported
 from plausible.graphs.dag import DAG
 from plausible.graphs.nodes import is_networkx
 from plausible.graphs.pdag import PDAG
+from plausible.graphs.text import stated_kind
 from plausible.graphs.undirected import UndirectedGraph
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def read_class(source: object) -> DAG | PDAG:
     itself.
     """
     graph: DAG | PDAG = read_as(source, DAG, PDAG)
-    if isinstance(source, str) and isinstance(graph, DAG):
+    if isinstance(source, str) and isinstance(graph, DAG) and stated_kind(source) is None:
         raise InvalidGraph(
             f"{source!r} can mean a DAG, and so all that are equivalent to it, or a PDAG with these directions only. "
             f"Write DAG({source!r}) or PDAG({source!r})."
@@ -83,8 +84,8 @@ def read_class(source: object) -> DAG | PDAG:
 def read_as(source: object, *kinds: type[Any]) -> Any:
     """The graph of one of these kinds that the source is, has as its `.graph`, or writes.
 
-    Arrow text and networkx graphs become the first kind that can hold them. Text without an edge is refused: it is
-    more often the name of a file or of an example.
+    Arrow text and networkx graphs become the first kind that can hold them; text such as `PAG: A o-> B` says its kind.
+    Text without an edge is refused, unless it says its kind: it is more often the name of a file or of an example.
 
     Parameters
     ----------
@@ -120,7 +121,7 @@ def _written(source: Any, kinds: tuple[type[Any], ...]) -> Any:
         except InvalidGraph as error:
             problem = problem or error
             continue
-        if isinstance(source, str) and not graph.num_edges:
+        if isinstance(source, str) and not graph.num_edges and stated_kind(source) is None:
             raise InvalidGraph(
                 f"{source!r} is graph text without an edge. Write edges, such as 'A -> B', or give a graph or a model; "
                 f"if nodes without edges are meant, write {kind.__name__}({source!r})."

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from plausible.errors import InvalidGraph
 from plausible.graphs.dag import DAG
+from plausible.graphs.drawing import graph_dot
 from plausible.graphs.edge_input import read_edges
 from plausible.graphs.marks import Edge, Mark
 from plausible.graphs.nodes import MARKS_ATTRIBUTE, Node, NodeIndex, Nodes, NodeSet
@@ -49,7 +50,8 @@ class MarkedGraph(NodeSet, ABC):
     ) -> None:
         carried = getattr(edges, "graph", None)
         edges = carried if isinstance(carried, MarkedGraph) else edges
-        found, given = (edges.nodes, edges.edges) if isinstance(edges, MarkedGraph) else read_edges(edges)
+        asked = type(self).__name__
+        found, given = (edges.nodes, edges.edges) if isinstance(edges, MarkedGraph) else read_edges(edges, asked)
         self._index = NodeIndex(nodes, found)
         self._edges = tuple(dict.fromkeys(self._arranged(edge) for edge in given))
         self._incident = self._incidence()
@@ -240,6 +242,10 @@ class MarkedGraph(NodeSet, ABC):
             triples = [(edge.left, edge.symbol, edge.right) for edge in self._edges]
             return f"{kind}({constructor_arguments(str(self), self.nodes, triples)})"
         return f"<{kind}: {len(self)} nodes, {self.num_edges} edges>"
+
+    def to_dot(self) -> str:
+        """This graph as Graphviz text: see `plausible.graphs.drawing`."""
+        return graph_dot(self.nodes, self.edges)
 
     def to_networkx(self) -> nx.MultiDiGraph[Any]:
         """A networkx multidigraph whose edges carry the attribute `marks`, such as `"<->"`; it reads back."""

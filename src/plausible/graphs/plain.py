@@ -9,6 +9,8 @@ from typing import Any, ClassVar, Self
 from plausible.errors import InvalidGraph
 from plausible.graphs.algebra import intersection, is_subgraph, union
 from plausible.graphs.connectivity import components, is_connected
+from plausible.graphs.drawing import graph_dot
+from plausible.graphs.marks import Edge
 from plausible.graphs.nodes import Node, NodeIndex, Nodes, NodeSet, edge_pairs, is_networkx, networkx_pairs
 from plausible.graphs.text import constructor_arguments, format_statements, parse_statements
 
@@ -111,6 +113,10 @@ class PlainGraph(NodeSet, ABC):
     def __str__(self) -> str:
         return format_statements(self.nodes, ((a, self._symbol, b) for a, b in self.edges))
 
+    def to_dot(self) -> str:
+        """This graph as Graphviz text: see `plausible.graphs.drawing`."""
+        return graph_dot(self.nodes, (Edge.of(a, self._symbol, b) for a, b in self.edges))
+
     def __repr__(self) -> str:
         kind = type(self).__name__
         if self.num_edges <= _MAX_SHOWN:
@@ -137,7 +143,7 @@ def read_pairs(edges: Any, kind: type[PlainGraph]) -> tuple[list[Node], list[tup
 
 
 def _read_text(text: str, kind: type[PlainGraph]) -> tuple[list[Node], list[tuple[Node, Node]]]:
-    nodes, connections = parse_statements(text)
+    nodes, connections = parse_statements(text, kind.__name__)
     symbols = ("->", "<-") if kind._symbol == "->" else ("-",)
     pairs: list[tuple[Node, Node]] = []
     for connection in connections:

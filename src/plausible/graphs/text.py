@@ -2,6 +2,7 @@
 
 A statement is a chain of nodes joined by edges, or a lone node; statements end at `;`, `,` or a new line.
 A name with blanks or any of `- < > ; , " { }` in it, or a `'` at its beginning, stands in double quotes.
+Lines that begin with `# ` are comments, and a kind of graph may come first: `PAG: A o-> B`.
 """
 
 from __future__ import annotations
@@ -12,17 +13,24 @@ from dataclasses import dataclass
 
 from plausible.errors import InvalidGraph
 
-__all__ = ["Connection", "constructor_arguments", "format_statements", "parse_statements", "quote"]
+__all__ = ["Connection", "constructor_arguments", "format_statements", "parse_statements", "quote", "stated_kind"]
+
+_KINDS = ("DAG", "UndirectedGraph", "CausalGraph", "PDAG", "MAG", "PAG", "MixedGraph")
+
+#: What a graph may be made from besides text of its own kind.
+_FITTING = {"CausalGraph": ("DAG",), "MixedGraph": _KINDS}
 
 _TOKEN = re.compile(
-    r"""
-    (?P<blank>[^\S\n]+)
+    rf"""
+    (?P<comment>^[^\S\n]*\#(?=\s|\Z)[^\n]*)
+  | (?P<kind>(?:{"|".join(_KINDS)}):(?=\s|\Z))
+  | (?P<blank>[^\S\n]+)
   | (?P<end>[;,\n])
-  | (?P<edge>(?:<|o(?=-))?-{1,2}(?:>|o(?=[\s"]))?)
+  | (?P<edge>(?:<|o(?=-))?-{{1,2}}(?:>|o(?=[\s"]))?)
   | "(?P<quoted>(?:[^"\\]|\\.)*)"
-  | (?P<name>[^\s;,<>"{}'-][^\s;,<>"{}-]*)
+  | (?P<name>[^\s;,<>"{{}}'-][^\s;,<>"{{}}-]*)
     """,
-    re.VERBOSE,
+    re.VERBOSE | re.MULTILINE,
 )
 
 
@@ -35,9 +43,30 @@ class Connection:
     right: str
 
 
-def parse_statements(text: str) -> tuple[list[str], list[Connection]]:
+def stated_kind(text: str) -> str | None:
+    """The kind of graph that a text begins with; `None` where it does not say.
+
+    >>> stated_kind("# found\\nPAG: A o-> B")
+    'PAG'
+    """
+    for match in _tokens(text):
+        if match.lastgroup not in ("comment", "blank", "end"):
+            return match["kind"][:-1] if match.lastgroup == "kind" else None
+    return None
+
+
+def parse_statements(text: str, asked: str = "MixedGraph") -> tuple[list[str], list[Connection]]:
     """The nodes, in order of appearance, and the edges of arrow text.
 
+    Parameters
+    ----------
+    text
+        What was written.
+    asked
+        The kind of graph to make of it: a text that states another one is refused.
+
+    Examples
+    --------
     >>> nodes, edges = parse_statements("A -> B <- C; D")
     >>> nodes
     ['A', 'B', 'C', 'D']
@@ -49,6 +78,9 @@ def parse_statements(text: str) -> tuple[list[str], list[Connection]]:
     left: str | None = None
     edge: str | None = None
     position = 0
+    stated = stated_kind(text)
+    if stated is not None:
+        _refuse_other_kind(stated, asked)
     for match in _tokens(text):
         kind, token, position = match.lastgroup, match.group(match.lastgroup or 0), match.end()
         if kind == "end":
@@ -59,7 +91,9 @@ def parse_statements(text: str) -> tuple[list[str], list[Connection]]:
                 raise _syntax_error(text, match.start(), "expected a node before this edge")
             _refuse_glued_circle(text, match)
             edge = token.replace("--", "-")
-        elif kind in ("name", "quoted"):
+        elif kind == "kind" and stated is not None:
+            stated = None  # once: from here on it is a name
+        elif kind in ("name", "quoted", "kind"):
             name = re.sub(r"\\(.)", r"\1", token) if kind == "quoted" else token
             nodes.setdefault(name)
             if left is not None:
@@ -79,6 +113,11 @@ def _tokens(text: str) -> Iterable[re.Match[str]]:
             raise _syntax_error(text, position, _expectation(text[position]))
         yield match
         position = match.end()
+
+
+def _refuse_other_kind(stated: str, asked: str) -> None:
+    if stated != asked and stated not in _FITTING.get(asked, ()):
+        raise InvalidGraph(f"The text says that it is a {stated}, not a {asked}: read it as {stated}(...).")
 
 
 def _expectation(character: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -52,8 +52,7 @@ class AdditiveEquations(Frozen):
     ... )
     >>> model.graph
     DAG('X -> Y')
-    >>> import pandas as pd
-    >>> model.counterfactual(pd.DataFrame({"X": [1.0, 2.0], "Y": [1.5, 4.0]}), do={"X": 3.0})
+    >>> model.counterfactual(["X", "Y"], evidence={"X": [1.0, 2.0], "Y": [1.5, 4.0]}, do={"X": 3.0})
          X    Y
     0  3.0  9.5
     1  3.0  9.0
@@ -123,7 +122,7 @@ class AdditiveEquations(Frozen):
         Parameters
         ----------
         units
-            A row for each unit, a column for each variable, without gaps.
+            A number for each variable, or a row for each unit, without gaps.
         """
         import pandas as pd
 
@@ -133,22 +132,32 @@ class AdditiveEquations(Frozen):
         return pd.DataFrame(noise, index=frame.index)
 
     def counterfactual(
-        self, units: IntoDataFrame | Mapping[str, npt.ArrayLike], do: Mapping[str, float]
+        self,
+        outcome: str | Iterable[str],
+        *,
+        evidence: IntoDataFrame | Mapping[str, npt.ArrayLike],
+        do: Mapping[str, float],
     ) -> pd.DataFrame:
-        """What units of which all variables are seen would have been under `do`.
+        """What units of which all variables are seen would have been under `do`: a row for each.
 
         Parameters
         ----------
-        units
-            A row for each unit, a column for each variable, without gaps.
+        outcome
+            The name of a variable or several, in the hypothetical world.
+        evidence
+            The units as they are: a number for each variable, or a row for each unit, without gaps.
         do
-            Name -> number that an intervention sets.
+            Name -> number set in the hypothetical world.
         """
         import pandas as pd
 
-        noise = self.abduct(units)
+        listed = [outcome] if isinstance(outcome, str) else list(dict.fromkeys(outcome))
+        for name in listed:
+            if name not in self._functions:
+                raise UnknownVariable.named(name, self._functions, "these equations")
+        noise = self.abduct(evidence)
         columns = {str(name): column.to_numpy() for name, column in noise.items()}
-        return pd.DataFrame(self._solved(columns, self._values(do), len(noise)), index=noise.index)
+        return pd.DataFrame(self._solved(columns, self._values(do), len(noise)), index=noise.index)[listed]
 
     def _solved(self, noise: Mapping[str, Array], do: Mapping[str, float], num_rows: int) -> dict[str, Array]:
         """All variables, causes first; returned in their own order."""
@@ -178,6 +187,9 @@ class AdditiveEquations(Frozen):
 
         if not isinstance(units, (pd.DataFrame, Mapping)):
             units = nw.from_native(units, eager_only=True).to_dict(as_series=False)
+        elif isinstance(units, Mapping):
+            is_one = all(np.ndim(column) == 0 for column in units.values())
+            units = pd.DataFrame([units]) if is_one else units
         frame = pd.DataFrame(units)
         for name in self._functions:
             if name not in frame:

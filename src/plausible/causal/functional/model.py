@@ -36,8 +36,8 @@ class FunctionalModel(Frozen):
         A deterministic CPD or a `ResponseVariable` for each endogenous variable; or a mapping from names to Python
         functions whose arguments are named after the causes, then the results are the states in order of appearance.
     noise
-        The distribution of all exogenous variables: a `BayesianNetwork`; or CPDs and joint `Factor` tables of groups,
-        the groups being independent.
+        The distribution of all exogenous variables: name -> probabilities of the states 0, 1, ..., all independent; a
+        `BayesianNetwork`; or CPDs and joint `Factor` tables of groups, the groups being independent.
 
     References
     ----------
@@ -45,10 +45,8 @@ class FunctionalModel(Frozen):
 
     Examples
     --------
-    >>> from plausible.cpds import TableCPD
     >>> model = FunctionalModel(
-    ...     {"X": lambda U_X: U_X, "Y": lambda X, U_Y: X != U_Y},
-    ...     noise=[TableCPD("U_X", [0.3, 0.7]), TableCPD("U_Y", [0.9, 0.1])],
+    ...     {"X": lambda U_X: U_X, "Y": lambda X, U_Y: X != U_Y}, noise={"U_X": [0.3, 0.7], "U_Y": [0.9, 0.1]}
     ... )
     >>> model
     <FunctionalModel: X; Y(X); 2 noise variables, 2 parameters>

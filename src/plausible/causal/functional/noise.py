@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from plausible.cpds import CPD, TableCPD
 from plausible.errors import InvalidFactor, InvalidModel
@@ -14,8 +17,8 @@ from plausible.models.rebuilding import conditional_table
 
 __all__ = ["NoiseLike", "chain_rule", "read_noise"]
 
-#: A network over all noise, or CPDs and joint tables of groups that are independent of each other.
-NoiseLike: TypeAlias = "BayesianNetwork | CPD | Factor | Iterable[CPD | Factor]"
+#: A network over all noise, name -> probabilities, or CPDs and joint tables of groups that are independent.
+NoiseLike: TypeAlias = "BayesianNetwork | CPD | Factor | Iterable[CPD | Factor] | Mapping[str, npt.ArrayLike]"
 
 
 def read_noise(noise: NoiseLike) -> BayesianNetwork:
@@ -25,9 +28,13 @@ def read_noise(noise: NoiseLike) -> BayesianNetwork:
     >>> group = Factor([Variable("U", 2), Variable("V", 2)], [[0.5, 0.0], [0.0, 0.5]])
     >>> read_noise([TableCPD("W", [0.5, 0.5]), group]).graph
     DAG('U -> V; W')
+    >>> read_noise({"U": [0.5, 0.5], "V": [0.1, 0.2, 0.7]}).num_parameters
+    3
     """
     if isinstance(noise, BayesianNetwork):
         network = noise
+    elif isinstance(noise, Mapping):
+        network = BayesianNetwork([_independent(name, probabilities) for name, probabilities in noise.items()])
     else:
         parts = [noise] if isinstance(noise, (CPD, Factor)) else list(noise)
         network = BayesianNetwork([cpd for part in parts for cpd in _cpds(part)])
@@ -52,9 +59,18 @@ def chain_rule(joint: Factor) -> list[TableCPD]:
     return [conditional_table(joint.marginal(names[: place + 1]), name) for place, name in enumerate(names)]
 
 
+def _independent(name: str, probabilities: npt.ArrayLike) -> CPD:
+    if isinstance(probabilities, (CPD, Factor)):
+        raise InvalidModel(f"The noise {name!r} is mapped to {probabilities!r}: list such parts without names.")
+    return TableCPD(name, np.asarray(probabilities))
+
+
 def _cpds(part: object) -> list[CPD]:
     if isinstance(part, CPD):
         return [part]
     if isinstance(part, Factor):
         return list(chain_rule(part))
-    raise InvalidModel(f"Noise is given by CPDs, joint Factors of groups or a BayesianNetwork, not by {part!r}.")
+    raise InvalidModel(
+        "Noise is given by a mapping such as {'U': [0.5, 0.5]}, CPDs, joint Factors of groups or a BayesianNetwork, "
+        f"not by {part!r}."
+    )

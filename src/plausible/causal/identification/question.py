@@ -88,8 +88,8 @@ def _refuse_class(graph: object, outcome: Nodes, treatment: Nodes) -> None:
             "Identification is about one graph, and a PAG stands for a class of them; here all of them agree: "
             f"{effect_in_pag(found, outcome, treatment)} Ask effect_in_pag(...), or estimate_effect(...) with data."
         )
-    if isinstance(graph, PDAG | MAG | PAG):
+    if isinstance(found, PDAG | MAG | PAG):
         raise NotSupported(
-            f"Identification is about one graph, and a {type(graph).__name__} stands for a class of them. What all "
+            f"Identification is about one graph, and a {type(found).__name__} stands for a class of them. What all "
             "members agree on: adjustment_sets(...) or estimate_effect(...), and effect_in_pag(...) for a PAG."
         )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
 from plausible.causal.interventional.regimes import Regime, regimes
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, UnknownVariable
-from plausible.graphs import DAG
-from plausible.graphs.graph_input import GraphLike, read_dag
+from plausible.graphs import DAG, CausalGraph
+from plausible.graphs.causal_graph import read_causes
+from plausible.graphs.graph_input import GraphLike
+from plausible.graphs.nodes import Node
 from plausible.learn.independence.choice import TestName, read_test
 from plausible.learn.independence.independence_test import IndependenceResult
 
@@ -61,12 +63,13 @@ class RegimeTests:
 
 
 def check_regimes(
-    graph: GraphLike[DAG], data: TableLike, *, alpha: float = 0.05, test: TestName = "auto"
+    graph: GraphLike[DAG | CausalGraph], data: TableLike, *, alpha: float = 0.05, test: TestName = "auto"
 ) -> RegimeTests:
     """Test the independencies of the mutilated graph of each experiment on its own rows.
 
     In an experiment on Z the graph without edges into Z holds: for each pair that is not joined in it, the later one is
-    independent of the earlier one given its parents. Each experiment is tested by itself, so that it takes many rows of
+    independent of the earlier one given its parents; with latent causes, `<->`, given a set that m-separates the two,
+    and pairs without such a set are not tested. Each experiment is tested by itself, so that it takes many rows of
     each; scores, as those of `gies`, use all rows together.
 
     Parameters
@@ -96,22 +99,29 @@ def check_regimes(
     """
     if not 0 < alpha < 1:
         raise InvalidArgument(f"alpha={alpha!r} is a probability between 0 and 1.")
-    dag = read_dag(graph)
+    causes = read_causes(graph)
     found = regimes(data)
-    for node in dag.nodes:
+    for node in causes.nodes:
         if node not in found[0].table.variables:
             raise UnknownVariable.named(str(node), found[0].table.variables, "the data, though the graph has it")
-    return RegimeTests(tuple(each for regime in found for each in _tests(dag, regime, test)), alpha)
+    return RegimeTests(tuple(each for regime in found for each in _tests(causes, regime, test)), alpha)
 
 
-def _tests(dag: DAG, regime: Regime, name: TestName) -> Iterator[RegimeTest]:
-    cut = dag.without_incoming([target for target in regime.targets if target in dag])
+def _tests(causes: DAG | CausalGraph, regime: Regime, name: TestName) -> Iterator[RegimeTest]:
+    cut = causes.without_incoming([target for target in regime.targets if target in causes])
+    order = (cut if isinstance(cut, DAG) else cut.directed_part()).topological_order
     # What does not vary in an experiment depends on nothing there.
-    varying = [str(node) for node in cut.topological_order if len(set(regime.table.column(str(node)).tolist())) > 1]
+    varying = [str(node) for node in order if len(set(regime.table.column(str(node)).tolist())) > 1]
     if len(varying) < 2:
         return
     asked = read_test(regime.table.select(varying), name)
     for earlier, later in combinations(varying, 2):
-        if not cut.is_adjacent(earlier, later):
-            given = tuple(str(parent) for parent in cut.parents(later) if parent in varying)
+        separator = None if cut.is_adjacent(earlier, later) else _separator(cut, earlier, later)
+        if separator is not None:
+            given = tuple(name for name in varying if name in separator)
             yield RegimeTest(regime.targets, earlier, later, given, asked.test(earlier, later, given))
+
+
+def _separator(graph: DAG | CausalGraph, earlier: str, later: str) -> Collection[Node] | None:
+    """What separates two nodes that are not joined; `None` if nothing does."""
+    return graph.parents(later) if isinstance(graph, DAG) else graph.minimal_separator(earlier, later)

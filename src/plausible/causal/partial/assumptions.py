@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from plausible.causal.functional.responses import ResponseVariable
 from plausible.causal.partial.linear_query import LinearQuery
 from plausible.errors import InvalidArgument
+from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.nodes import Node
 
 __all__ = [
@@ -22,7 +23,7 @@ __all__ = [
     "Monotone",
     "NoDirectEffect",
     "TypeAssumption",
-    "check_cause",
+    "check_edge",
     "read_assumptions",
 ]
 
@@ -42,19 +43,35 @@ class TypeAssumption(ABC):
         """Whether each type may occur, in order."""
 
 
-def check_cause(variable: str, cause: str, causes: Sequence[Node]) -> None:
+def check_edge(assumption: TypeAssumption, graph: CausalGraph, latent: Sequence[Node] = ()) -> None:
+    """Refuse an assumption about an edge that the graph over the observed variables does not have."""
+    variable, cause = assumption.variable, assumption.cause
+    for name in (variable, cause):
+        if name in latent:
+            raise InvalidArgument(f"{assumption}: {name!r} is not observed, and assumptions are about what is.")
+    causes = graph.parents(variable)
+    is_reversed = cause in graph and variable in graph.parents(cause)
+    _check_cause(variable, cause, causes, _reversed(assumption) if is_reversed else "")
+
+
+def _reversed(assumption: TypeAssumption) -> str:
+    turned = f"{type(assumption).__name__}({assumption.cause!r}, {assumption.variable!r})"
+    return f" The edge goes the other way; the effect is named first, as in {turned}."
+
+
+def _check_cause(variable: str, cause: str, causes: Sequence[Node], hint: str = "") -> None:
     """Refuse a cause that is none of a variable's direct ones."""
     if cause not in causes:
         raise InvalidArgument(
             f"{cause!r} is no direct cause of {variable!r} in the graph, so that nothing can be assumed about this "
-            f"effect; the direct causes are {list(causes)}."
+            f"effect; the direct causes are {list(causes)}.{hint}"
         )
 
 
 def _along_cause(response: ResponseVariable, cause: str) -> NDArray[Any]:
     """Types × ... × states of the cause: the position of the effect's state."""
     names = [parent.name for parent in response.parents]
-    check_cause(response.variable.name, cause, names)
+    _check_cause(response.variable.name, cause, names)
     table = response.types.reshape(-1, *(parent.num_states for parent in response.parents))
     return np.moveaxis(table, 1 + names.index(cause), -1)
 
@@ -69,7 +86,7 @@ class Monotone(TypeAssumption):
     Attributes
     ----------
     variable
-        The effect.
+        The effect, which comes first: `Monotone("T", "A")` says that A never lowers T.
     cause
         One of its parents.
     is_decreasing

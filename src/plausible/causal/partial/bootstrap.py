@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from plausible.causal.functional.responses import written_product
 from plausible.causal.partial.assumptions import AssumptionsLike, Limit, read_assumptions
-from plausible.causal.partial.bounds import Bounds, read_systems, solved
+from plausible.causal.partial.bounds import Bounds, check_order, read_systems, solved
 from plausible.causal.partial.feasibility import Contradictions
 from plausible.causal.partial.linear_query import LinearQuery
 from plausible.causal.partial.source import Observed, SourceLike, read_source
@@ -114,6 +114,7 @@ def bootstrap_bounds(
     >>> 0.15 < low < 0.3, 0.9 < high < 1.0
     (True, True)
     """
+    check_order(graph, query, data)
     check_count("num_samples", num_samples, 1)
     check_seconds("time_limit", time_limit)
     check_progress(progress)

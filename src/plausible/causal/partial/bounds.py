@@ -15,7 +15,7 @@ from plausible.causal.partial.assumptions import (
     AssumptionsLike,
     Limit,
     TypeAssumption,
-    check_cause,
+    check_edge,
     read_assumptions,
 )
 from plausible.causal.partial.feasibility import Contradictions
@@ -28,11 +28,12 @@ from plausible.causal.partial.systems import Members, Systems
 from plausible.causal.queries.arguments import read_causal
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
-from plausible.graphs.causal_graph import CausalGraph
+from plausible.graphs.causal_graph import CausalGraph, latent_projection
 from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike
+from plausible.graphs.nodes import Node
 
-__all__ = ["Bounds", "bounds", "limited_program", "read_systems", "solved"]
+__all__ = ["Bounds", "bounds", "check_order", "limited_program", "read_systems", "solved"]
 
 End = Literal["lower", "upper"]
 
@@ -81,6 +82,11 @@ class Bounds:
         return self.width < _POINT
 
     @property
+    def latent(self) -> tuple[Node, ...]:
+        """The nodes of the graph that are not observed, and so were projected out."""
+        return self._systems.latent
+
+    @property
     def num_types(self) -> int:
         """The number of joint response types, of all districts that matter."""
         return sum(polytope.district.num_types for polytope in self._program.polytopes.values())
@@ -121,8 +127,12 @@ class Bounds:
         return self._ends[end]
 
     def __str__(self) -> str:
-        moved = f"\nWhat is observed was moved by {self.violation:.3g} in total to what the graph can show."
-        return self._range() + (moved if self.violation > 0 else "")
+        lines = [self._range()]
+        if self.violation > 0:
+            lines.append(f"What is observed was moved by {self.violation:.3g} in total to what the graph can show.")
+        if self.latent:
+            lines.append(f"Not observed, and so taken to be latent: {', '.join(map(str, self.latent))}.")
+        return "\n".join(lines)
 
     def _range(self) -> str:
         if self.is_identified:
@@ -160,7 +170,8 @@ def bounds(
     Parameters
     ----------
     graph
-        A causal graph over discrete variables; `<->` where latent causes act on two of them.
+        A causal graph over discrete variables; `<->` where latent causes act on two of them. Nodes that are not
+        observed are latent, too, and projected out.
     query
         What to bound: see `probability_of`, `average_causal_effect`, `interventional_mean` and `type_probability`.
     source
@@ -217,6 +228,7 @@ def bounds(
     >>> print(bounds("A -> T -> O; T <-> O", probability_of({"O": 0}, do={"T": 0}, evidence={"T": 1, "O": 1}), trial))
     0.983087 <= P(O[T=0]=0 | T=1, O=1) <= 1
     """
+    check_order(graph, query, source)
     listed = read_assumptions(assumptions)
     systems = read_systems(graph, read_source(source), listed, contradictions, confidence)
     return solved(query, systems, [one for one in listed if isinstance(one, Limit)])
@@ -230,15 +242,30 @@ def read_systems(
     confidence: float | None = None,
 ) -> Systems:
     """The districts that a question is about, from its arguments."""
-    causal = read_causal(graph)
+    causal, latent = _seen_part(read_causal(graph), observed)
     types = tuple(one for one in assumptions if isinstance(one, TypeAssumption))
     for assumption in types:
-        check_cause(assumption.variable, assumption.cause, causal.parents(assumption.variable))
+        check_edge(assumption, causal, latent)
     default = Contradictions.TEST if observed.is_sample else Contradictions.RAISE
     chosen = default if contradictions is None else _chosen(contradictions)
     if chosen is Contradictions.TEST:
         chosen = default
-    return Systems(causal, observed, types, chosen, confidence)
+    return Systems(causal, observed, types, chosen, confidence, latent)
+
+
+def _seen_part(graph: CausalGraph, observed: Observed) -> tuple[CausalGraph, tuple[Node, ...]]:
+    """The graph over what is observed, and the nodes that are not: they are latent, and projected out."""
+    latent = tuple(node for node in graph.nodes if node not in observed.variables)
+    seen = [node for node in graph.nodes if node in observed.variables]
+    return (latent_projection(graph, observed=seen) if latent else graph), latent
+
+
+def check_order(graph: object, query: object, source: object) -> None:
+    """Refuse arguments in another order than graph, query, source."""
+    if not isinstance(query, LinearQuery) and isinstance(source, LinearQuery):
+        raise InvalidArgument("The query and what is observed are swapped: write bounds(graph, query, source).")
+    if isinstance(graph, LinearQuery):
+        raise InvalidArgument("The query stands where the graph belongs: write bounds(graph, query, source).")
 
 
 def _chosen(contradictions: str) -> Contradictions:

@@ -9,7 +9,7 @@ from plausible.causal.partial.expansion import expand
 from plausible.causal.partial.linear_form import Demands, LinearForm, NotLinear, demands_of, linear_form, without_common
 from plausible.causal.partial.linear_query import LinearQuery, WorldFinding
 from plausible.causal.partial.systems import Systems
-from plausible.errors import ImpossibleEvidence
+from plausible.errors import ImpossibleEvidence, UnknownVariable
 
 __all__ = ["Ratio", "ratio_of"]
 
@@ -45,7 +45,14 @@ def ratio_of(query: LinearQuery, systems: Systems) -> Ratio:
 
 
 def _demands(findings: Iterable[WorldFinding], systems: Systems) -> Demands:
-    return demands_of(expand(systems.graph, findings, systems.observed, systems.own_conditionals), systems)
+    try:
+        expanded = expand(systems.graph, findings, systems.observed, systems.own_conditionals)
+    except UnknownVariable as error:
+        if not systems.latent:
+            raise
+        hidden = ", ".join(map(repr, systems.latent))
+        raise UnknownVariable(f"{error} Of {hidden}, which the graph has, nothing is observed.") from None
+    return demands_of(expanded, systems)
 
 
 def _possible(probability: float, given: Iterable[WorldFinding]) -> float:

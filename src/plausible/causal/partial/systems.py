@@ -41,6 +41,8 @@ class Systems:
         What to do where no types show what is seen.
     confidence
         The level at which sampling noise is allowed for; `None` where what is seen is taken as it is.
+    latent
+        What is not observed and was projected out of the graph.
     """
 
     graph: CausalGraph
@@ -48,6 +50,7 @@ class Systems:
     assumptions: tuple[TypeAssumption, ...]
     contradictions: Contradictions
     confidence: float | None = None
+    latent: tuple[Node, ...] = ()
     _polytopes: dict[Members, Polytope] = field(default_factory=dict)
     _violations: dict[Members, float] = field(default_factory=dict)
     _conditionals: dict[str, NDArray[np.float64] | None] = field(default_factory=dict)
