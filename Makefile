@@ -21,6 +21,7 @@ check: .venv/installed-dev
 
 bench: .venv/installed-dev
 	$(BIN)/pip install --quiet -e ".[bench]"
+	$(BIN)/pip install --quiet --no-deps "dowhy>=0.14"  # it asks for an older SciPy than it needs
 	$(BIN)/python -m benchmarks
 
 clean:
