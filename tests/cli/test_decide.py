@@ -105,3 +105,32 @@ def test_mistakes_are_one_line(plausible, market, arguments, told):
     assert (code, text) == (2, "")
     assert told in errors
     assert errors.count("\n") == 1
+
+
+def test_what_is_forgotten_is_told_and_can_be_remembered(plausible, tmp_path):
+    """The second decision would use what only the first one sees."""
+    diagram = pb.InfluenceDiagram(
+        [pb.TableCPD("A", [0.5, 0.5])],
+        [pb.Decision("first", 2, sees=["A"]), pb.Decision("second", 2, sees=["first"])],
+        [pb.Utility(["A", "second"], [[10, 0], [0, 10]], name="hit"), pb.Utility("first", [3, 0], name="rest")],
+    )
+    path = str(tmp_path / "memory.json")
+    pb.save(diagram, path)
+    _, told, _ = plausible("decide", path)
+    assert "second forgets A" in told
+    _, told, _ = plausible("decide", path, "--recall")
+    assert told.startswith("Expected utility 13,")
+    assert "forgets" not in told
+
+
+@pytest.mark.parametrize(
+    ("options", "hint"),
+    [
+        (("--number", "1"), "--choose set"),
+        (("M", "--control", "--choose", "set"), "leave one of them out"),
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(plausible, options, hint):
+    code, _, errors = plausible("voi", "entrepreneur", *options)
+    assert code == 2
+    assert hint in errors

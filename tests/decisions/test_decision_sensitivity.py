@@ -272,3 +272,20 @@ def test_comparisons_refuse_what_is_not_seen_or_ruled_out():
         compare_actions(diagram, "F", {"S": "s0"}).advantages("f9")
     alone = InfluenceDiagram([], [Decision("D", 1)], [Utility("D", [1])])
     assert compare_actions(alone).advantages() == {}
+
+
+def test_a_tornado_stops_short_of_what_the_evidence_rules_out():
+    """P(rain=yes) is 0.9: a fifth more would be certain, and rain=no impossible."""
+    rain = pb.TableCPD("rain", [0.1, 0.9], states=["no", "yes"])
+    diagram = pb.InfluenceDiagram(
+        [rain], [pb.Decision("go", 2, sees=["rain"])], [pb.Utility(["rain", "go"], [[0, 5], [0, -5]])]
+    )
+    bars = utility_tornado(diagram, 0.2, evidence={"rain": "no"}).bars
+    assert all(np.isfinite([bar.at_low, bar.at_high]).all() for bar in bars)
+    assert max(
+        bar.high for bar in bars if isinstance(bar.number, ProbabilityEntry) and "rain=yes" in str(bar.number)
+    ) == pytest.approx(0.95)
+    swings = [bar.swing for bar in lead_tornado(diagram, "go", {"rain": "no"}, 0.2).bars]
+    known = [swing for swing in swings if np.isfinite(swing)]
+    assert known == sorted(known, reverse=True)
+    assert swings[: len(known)] == known

@@ -83,3 +83,16 @@ def test_observations_that_can_not_be_are_refused():
     later = diagram.with_chance(TableCPD("result", [[1, 0], [0, 1]], parents=["F"]))
     with pytest.raises(CyclicGraph):
         with_optional_observation(later, "result", decision="F")
+
+
+def test_what_an_earlier_listed_decision_sees_may_come_of_a_later_listed_one():
+    """B is made before A once A may look at what B brings about."""
+    brought = TableCPD("X", [[0.9, 0.1], [0.2, 0.8]], ["B"])
+    diagram = InfluenceDiagram(
+        [brought], [Decision("A", 2), Decision("B", 2)], [Utility(["A", "X"], [[1, 0], [0, 1]], name="hit")]
+    )
+    tested = with_optional_observation(diagram, "X", 0.05, decision="A")
+    assert "X observed" in tested.decisions["A"].sees
+    assert tested.decisions["B"].sees == ()
+    gained = diagram.value_of_information("X", "A").value
+    assert tested.solve().expected_utility == pytest.approx(diagram.solve().expected_utility + gained - 0.05)

@@ -201,7 +201,7 @@ def test_changes_between_actions_as_good_are_told_where_there_are_no_others():
     before = diagram.solve()
     other = replace(before.policies["D"], actions=1 - before.policies["D"].actions)
     after = SimpleNamespace(
-        policies={"D": other}, strategy=diagram.strategy({"D": 1}), expected_utility=before.expected_utility
+        policies={"D": other}, strategy=diagram.strategy({"D": 1}), expected_utility=1.0, rounding=before.rounding
     )
     (change,) = action_changes(diagram, before, after)
     assert (dict(change.seen), change.gain, change.probability) == ({"X": 0}, 0.0, 1.0)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from plausible.cli.diagrams import DiagramSource, diagram_findings, read_diagram
+from plausible.cli.diagrams import DiagramSource, WithRecall, diagram_findings, read_diagram
 from plausible.cli.evidence import EvidenceTexts
 from plausible.cli.output import AsJson, factor_document, print_json, print_line
 from plausible.decisions.sensitivity.comparison import ActionComparison, compare_actions
@@ -30,7 +30,10 @@ EXAMPLES = (
 def run(
     diagram: DiagramSource,
     evidence: EvidenceTexts = None,
-    method: Annotated[str, typer.Option(help="auto, local, elimination or enumeration.")] = "auto",
+    method: Annotated[
+        str, typer.Option(help="auto, local, elimination, arc-reversal, network or enumeration.")
+    ] = "auto",
+    recall: WithRecall = False,
     why: Annotated[str | None, typer.Option(help="Compare the actions of this decision.")] = None,
     seen: Annotated[
         list[str] | None, typer.Option(metavar="FINDINGS", help="What it sees there: name=state, by commas.")
@@ -47,7 +50,7 @@ def run(
 
     Evidence is what is known before any decision is made.
     """
-    model = read_diagram(diagram)
+    model = read_diagram(diagram, recall=recall)
     given = diagram_findings(evidence, model)
     if seen and why is None:
         raise InvalidArgument("--seen says what the decision of --why sees: name the decision, too.")
@@ -64,6 +67,9 @@ def run(
         print_json({key: value for answer in answers for key, value in _document(answer).items()})
     else:
         print_line("\n\n".join(map(str, answers)))
+        _, *forgetful = str(model.recall()).splitlines()
+        if forgetful:
+            print_line(f"\nBy the diagram {'; '.join(forgetful)}. With perfect recall: --recall.")
 
 
 def _document(answer: Solution | ActionComparison | StrategyStability | DecisionTornado) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from plausible.cli.source import read_model
 from plausible.decisions import InfluenceDiagram
 from plausible.errors import InvalidArgument
 
-__all__ = ["DecisionOption", "DiagramSource", "diagram_findings", "read_costs", "read_diagram"]
+__all__ = ["DecisionOption", "DiagramSource", "WithRecall", "diagram_findings", "read_costs", "read_diagram"]
 
 DiagramSource = Annotated[
     str,
@@ -26,14 +26,17 @@ DiagramSource = Annotated[
 DecisionOption = Annotated[
     str | None, typer.Option("--decision", "-d", help="The decision meant, where there are several.")
 ]
+WithRecall = Annotated[
+    bool, typer.Option("--recall", help="Let every decision see what earlier ones saw and chose, as other programs do.")
+]
 
 
-def read_diagram(source: str) -> InfluenceDiagram:
-    """The influence diagram in a file, or the example of that name."""
+def read_diagram(source: str, *, recall: bool) -> InfluenceDiagram:
+    """The influence diagram in a file, or the example of that name, with perfect recall if that is wanted."""
     model = read_model(source)
     if not isinstance(model, InfluenceDiagram):
         raise InvalidArgument(f"{source!r} has no decisions and utilities; this command needs an influence diagram.")
-    return model
+    return model.with_recall() if recall else model
 
 
 def diagram_findings(texts: Iterable[str] | None, diagram: InfluenceDiagram) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from plausible.cli.diagrams import DecisionOption, DiagramSource, diagram_findings, read_costs, read_diagram
+from plausible.cli.diagrams import DecisionOption, DiagramSource, WithRecall, diagram_findings, read_costs, read_diagram
 from plausible.cli.evidence import EvidenceTexts
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.quoting import names_in
@@ -47,6 +47,7 @@ def run(
     ] = None,
     number: Annotated[int | None, typer.Option(help="See at most so many, with --choose set or a plan.")] = None,
     control: Annotated[bool, typer.Option("--control", help="The value of setting the variable instead.")] = False,
+    recall: WithRecall = False,
     as_json: AsJson = False,
 ) -> None:
     """Print what it is worth to see variables at a decision and all later ones: the gain in expected utility.
@@ -54,12 +55,16 @@ def run(
     With variables and no --choose: the value of seeing them together, and which actions change. With --choose, they are
     what is chosen from.
     """
-    model = read_diagram(diagram)
+    model = read_diagram(diagram, recall=recall)
     names = names_in(variables)
     costs = read_costs(cost)
     known = diagram_findings(evidence, model)
+    if number is not None and choose in (None, "rank"):
+        raise InvalidArgument("--number limits a set or a plan: add --choose set, plan or myopic-plan.")
     answer: Any
     if control:
+        if choose is not None:
+            raise InvalidArgument("--control sets a variable, --choose is about seeing: leave one of them out.")
         if len(names) != 1:
             raise InvalidArgument("--control is about one variable: name it.")
         answer = value_of_control(model, names[0], cost=_total(costs, names), evidence=known)

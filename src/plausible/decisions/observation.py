@@ -80,8 +80,10 @@ def with_optional_observation(
 def _users(diagram: InfluenceDiagram, variable: str, decision: str | None) -> list[str]:
     """The decisions that get the observation."""
     if decision is not None:
-        order = temporal_order(diagram)
-        return list(order[order.index(diagram.decision(decision).name) :])
+        sees = diagram.decision(decision).sees
+        informed = diagram.with_information({decision: (*sees, *({variable} - set(sees)))})
+        order = temporal_order(informed)  # what leads to the variable comes before whoever sees it
+        return list(order[order.index(decision) :])
     users = [name for name, user in diagram.decisions.items() if variable in user.sees]
     if not users:
         raise InvalidArgument(f"No decision sees {variable!r}: say with decision= which one may use it.")

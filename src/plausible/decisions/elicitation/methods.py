@@ -42,6 +42,8 @@ class _Method(ABC):
             raise InvalidArgument(f"An outcome stands twice in {list(self.items)!r}.")
         if self.worst == self.best:
             raise InvalidArgument(f"The anchors must differ; both are {self.best!r}.")
+        if anchors := [item for item in self.items if item in (self.worst, self.best)]:
+            raise InvalidArgument(f"{anchors[0]!r} is an anchor: its utility is known. Leave it out of what is judged.")
 
     @property
     def search(self) -> IndifferenceSearch:

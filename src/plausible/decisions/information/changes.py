@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ActionChange", "action_changes"]
 
-#: Gains this many times smaller than the utilities they are differences of are rounding.
-_ROUNDING = 1e-10
-
 
 @dataclass(frozen=True, slots=True)
 class ActionChange:
@@ -82,7 +79,7 @@ def action_changes(
         actions = [_spread(policy, policy.actions, scope).astype(np.int64) for policy in (old, new)]
         if (actions[0] != actions[1]).any():
             found += _changes(new, scope, actions, _probability(diagram, after, scope, evidence))
-    better = tuple(change for change in found if change.gain > _ROUNDING * (1 + abs(after.expected_utility)))
+    better = tuple(change for change in found if change.gain > after.rounding)
     return better or tuple(found)
 
 

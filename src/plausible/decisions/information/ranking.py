@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from plausible.decisions.information.observing import observable, observing, read_costs, read_decision, read_variables
 from plausible.decisions.information.tables import informative, seen_tables
 from plausible.decisions.information.value import gain
+from plausible.decisions.rounding import utility_rounding
 from plausible.decisions.solving.options import Options
 from plausible.decisions.solving.solve import solve
 from plausible.errors import TooLarge, UnknownVariable
@@ -172,6 +173,7 @@ def _values(
     given: tuple[EvidenceLike | None, Options | None],
 ) -> tuple[dict[str, float], bool]:
     """Variable -> VPI, and whether all solutions are proved best."""
+    rounding = utility_rounding(diagram)
     if len(diagram.decisions) == 1:
         useful = informative(diagram, decision, given[0])
         asked = [name for name in names if name in useful and name not in diagram.decisions[decision].sees]
@@ -180,8 +182,9 @@ def _values(
         except TooLarge:  # one at a time needs less room: what a decision need not know is dropped
             tables = None
         if tables is not None:
-            worth = {name: gain(table.expected_utility(), before) for name, table in zip(asked, tables, strict=True)}
+            worths = (table.expected_utility() for table in tables)
+            worth = {name: gain(value, before, rounding) for name, value in zip(asked, worths, strict=True)}
             return {name: worth.get(name, 0.0) for name in names}, True
     solutions = {name: solve(observing(diagram, [name], decision), "auto", *given) for name in names}
-    values = {name: gain(solution.expected_utility, before) for name, solution in solutions.items()}
+    values = {name: gain(solution.expected_utility, before, rounding) for name, solution in solutions.items()}
     return values, all(solution.is_optimal for solution in solutions.values())

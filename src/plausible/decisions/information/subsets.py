@@ -12,6 +12,7 @@ from plausible.decisions.information.observing import observable, observing, rea
 from plausible.decisions.information.ranking import InformationValue
 from plausible.decisions.information.tables import seen_tables
 from plausible.decisions.information.value import gain
+from plausible.decisions.rounding import utility_rounding
 from plausible.decisions.solving.solve import solve
 from plausible.errors import TooLarge
 from plausible.inference.options import check_count, check_number
@@ -134,7 +135,7 @@ def choose_observations(
     prices = read_costs(costs, names)
     bounds = limits or Limits()
     observing(diagram, names, first)
-    search = _Search(_worth(diagram, first, names, evidence), prices, bounds)
+    search = _Search(_worth(diagram, first, names, evidence), prices, bounds, utility_rounding(diagram))
     most = len(names) if bounds.number is None else min(bounds.number, len(names))
     is_exact = sum(math.comb(len(names), size) for size in range(most + 1)) <= _MAX_SETS
     by_size = tuple(search.all_sets(most) if is_exact else search.greedy(most))
@@ -145,8 +146,8 @@ def choose_observations(
 class _Search:
     """The sets within the limits, and what they are worth."""
 
-    def __init__(self, worth: _Worth, costs: Mapping[str, float], limits: Limits) -> None:
-        self.worth, self.costs, self.limits = worth, costs, limits
+    def __init__(self, worth: _Worth, costs: Mapping[str, float], limits: Limits, rounding: float) -> None:
+        self.worth, self.costs, self.limits, self.rounding = worth, costs, limits, rounding
         self.before = worth(())
         self.num_sets = 0
 
@@ -157,7 +158,7 @@ class _Search:
             return None
         self.num_sets += 1
         charged = cost if self.limits.is_charged else 0.0
-        return InformationValue(names, gain(self.worth(names), self.before), charged)
+        return InformationValue(names, gain(self.worth(names), self.before, self.rounding), charged)
 
     def all_sets(self, most: int) -> Iterator[InformationValue]:
         """The best set of each size."""

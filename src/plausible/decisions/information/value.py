@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ValueOfInformation", "gain", "value_of_information"]
 
-#: Values this many times smaller than the utilities they are differences of are rounding.
-_ROUNDING = 1e-11
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ValueOfInformation:
@@ -148,12 +145,12 @@ def value_of_information(
     informed = observing(diagram, names, first)
     before = solve(diagram, "auto", evidence, options)
     after = solve(informed, "auto", evidence, options)
-    value = gain(after.expected_utility, before.expected_utility)
+    value = gain(after.expected_utility, before.expected_utility, before.rounding)
     changes = action_changes(informed, before, after, evidence) if value > 0 else ()
     return ValueOfInformation(names, first, value, float(cost), before, after, changes)
 
 
-def gain(after: float, before: float) -> float:
-    """The difference of two maxima of which the first can't be smaller, without the noise of rounding."""
+def gain(after: float, before: float, rounding: float) -> float:
+    """The difference of two maxima of which the first can't be smaller; 0 where it is within rounding."""
     difference = after - before
-    return difference if difference > _ROUNDING * max(1.0, abs(after), abs(before)) else 0.0
+    return difference if difference > rounding else 0.0

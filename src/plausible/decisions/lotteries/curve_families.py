@@ -194,6 +194,14 @@ class ExponentialCurve(_ScaledCurve):
             raise self._unreachable(utility)
         return -math.log1p(-self.aversion * level) / self.aversion
 
+    def sure_amount(self, amounts: Floats, probabilities: Floats) -> float:
+        """-ln(Σ p exp(-a x)) / a, which moves with the amounts: utilities far from 0 would lose all digits."""
+        if self.aversion == 0:
+            return float(probabilities @ amounts)
+        exponents = -self.aversion * amounts
+        highest = exponents.max()
+        return float(-(highest + math.log(probabilities @ np.exp(exponents - highest))) / self.aversion)
+
     def __repr__(self) -> str:
         return f"ExponentialCurve({self.aversion:.6g}, scale={self.scale:.6g}, shift={self.shift:.6g})"
 

@@ -62,6 +62,12 @@ class UtilityCurve(Frozen, ABC):
                 return high if self.values(low) < utility else low
             low, high = (middle, high) if self.values(middle) < utility else (low, middle)
 
+    def sure_amount(self, amounts: Floats, probabilities: Floats) -> float:
+        """The amount whose utility is the expected one: U⁻¹(Σ p U(x))."""
+        return self.inverse(
+            math.fsum(probability * self(x) for x, probability in zip(amounts, probabilities, strict=True))
+        )
+
     def knots(self, low: float, high: float) -> Floats:
         """Amounts from low to high between which the curve's shape is looked at."""
         return np.linspace(low, high, 257)

@@ -159,7 +159,14 @@ def certainty_equivalent(curve: UtilityCurve, lottery: Lottery, wealth: float = 
     >>> round(certainty_equivalent(TabulatedCurve([0, 400, 1000], [0, 0.5, 1]), Lottery({1000: 0.5, 0: 0.5})), 6)
     400.0
     """
-    return curve.inverse(_positions(lottery, wealth).expected_utility(curve)) - wealth
+    if not isinstance(curve, UtilityCurve):
+        raise InvalidArgument(
+            f"The first argument is a curve, such as ExponentialCurve(0.01), and the second a lottery; not {curve!r}. "
+            "A function becomes one with FunctionCurve(function, domain=(low, high))."
+        )
+    positions = _positions(lottery, wealth)
+    amounts, probabilities = (np.array(list(column), dtype=np.float64) for column in (positions, positions.values()))
+    return curve.sure_amount(amounts, probabilities) - wealth
 
 
 def risk_premium(curve: UtilityCurve, lottery: Lottery, wealth: float = 0.0) -> float:

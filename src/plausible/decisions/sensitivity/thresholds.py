@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["StableInterval", "StrategyStability", "stable_interval", "strategy_stability"]
 
-#: A strategy is better than another if it is by this much, relative to the utilities at stake.
+#: Strategies that meet an entry with probabilities nearer than this meet it as often.
 _ROUNDING = 1e-10
 #: Newton's method ends after finitely many steps; rounding must not keep it going.
 _MAX_STEPS = 200
@@ -258,7 +258,7 @@ def _end(present: Line, current: float, end: _End, solvers: _Solvers) -> _End:
         end = end._replace(is_exact=end.is_exact and found.is_optimal)
         line = rival(found)
         lead = line(end.value) - present(end.value)
-        if lead <= _ROUNDING * (1.0 + abs(line(end.value))):
+        if lead <= found.rounding:
             return end
         meeting = min(max(present.crossing(line), min(current, end.value)), max(current, end.value))
         end = _End(meeting, found, end.is_exact)

@@ -202,26 +202,36 @@ def _tornado(
     solution = solve(diagram, "auto", *given)
     bars = []
     for number in chosen:
-        low, high = _ends(diagram, number, amount)
+        low, high = _ends(diagram, number, amount, given[0])
         versions = [number.changed(diagram, end) for end in (low, high)]
         found = [solve(version, "auto", *given) for version in versions]
         kept = [version.expected_utility(solution.strategy, given[0]) for version in versions]
-        changes = any(new.expected_utility - old > 1e-10 * (1 + abs(old)) for new, old in zip(found, kept, strict=True))
+        changes = any(new.expected_utility - old > new.rounding for new, old in zip(found, kept, strict=True))
         at_low, at_high = map(measured, found)
         bars.append(TornadoBar(number, number.current(diagram), low, high, at_low, at_high, changes))
     # In single precision the two states of a binary variable tie, and come in the order of the tables.
-    bars.sort(key=lambda bar: -float(np.float32(bar.swing)))
+    bars.sort(key=lambda bar: -float(np.float32(bar.swing)) if np.isfinite(bar.swing) else np.inf)
     return DecisionTornado(measure, measured(solution), tuple(bars))
 
 
-def _ends(diagram: InfluenceDiagram, number: UtilityEntry | ProbabilityEntry, amount: float) -> tuple[float, float]:
+def _ends(
+    diagram: InfluenceDiagram, number: UtilityEntry | ProbabilityEntry, amount: float, evidence: EvidenceLike | None
+) -> tuple[float, float]:
+    """From where to where a number is varied: half the way to 0 or 1 where that would make the evidence impossible."""
     current = number.current(diagram)
     if isinstance(number, UtilityEntry):
         values = diagram.utility_factors[number.utility].values
         step = amount * float(values.max() - values.min())
         return current - step, current + step
-    low, high = varied(np.array([current]), "relative", amount)
-    return float(low[0]), float(high[0])
+    low, high = (float(end[0]) for end in varied(np.array([current]), "relative", amount))
+    if low > 0 and high < 1:
+        return low, high
+    at_zero, at_one = number.evidence_weights(diagram, evidence)
+    if low == 0 and at_zero == 0:
+        low = current / 2
+    if high == 1 and at_one == 0:
+        high = (1 + current) / 2
+    return low, high
 
 
 def _row(policy: Policy, seen: Mapping[str, State]) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from plausible.decisions.parts import Decision
+from plausible.decisions.rounding import utility_rounding
 from plausible.decisions.solving.joint_table import Weighing, weighing
 from plausible.decisions.solving.problem import Floats, Problem
 from plausible.decisions.solving.solution import Policy, Solution
@@ -16,7 +17,6 @@ from plausible.decisions.solving.updating import Rules, decided
 from plausible.decisions.strategy import Strategy
 from plausible.factors import Factor
 from plausible.factors.alignment import align, num_entries, table_shape
-from plausible.factors.joint_factor import TIE
 
 if TYPE_CHECKING:
     from plausible.decisions.diagram import InfluenceDiagram
@@ -51,7 +51,8 @@ class Policies(Mapping[str, Policy]):
         if name not in self._known:
             if self._tree is None:
                 self._tree = weighing(self._problem, self._rules)
-            self._known[name] = _policy(self._problem, decision, self._rules[name], self._tree.family(name))
+            tables, rounding = self._tree.family(name), utility_rounding(self._diagram)
+            self._known[name] = _policy(self._problem, decision, self._rules[name], tables, rounding)
         return self._known[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -91,6 +92,7 @@ def finish(
         method=found.method,
         components=structure.components,
         relies_on=structure.relies_on,
+        rounding=utility_rounding(diagram),
     )
 
 
@@ -112,7 +114,9 @@ def _full_rule(diagram: InfluenceDiagram, problem: Problem, name: str, rule: Flo
     return Factor.trusted(scope, np.array(np.broadcast_to(align(table, used, scope), table_shape(scope))))
 
 
-def _policy(problem: Problem, decision: Decision, rule: Floats, tables: tuple[Floats, Floats]) -> Policy:
+def _policy(
+    problem: Problem, decision: Decision, rule: Floats, tables: tuple[Floats, Floats], rounding: float
+) -> Policy:
     """What each action would bring, where all else follows the rules."""
     phi, psi = (table.reshape(-1, rule.shape[-1]) for table in tables)
     worth = np.where(phi > 0, psi / np.where(phi > 0, phi, 1.0), np.nan)
@@ -127,5 +131,5 @@ def _policy(problem: Problem, decision: Decision, rule: Floats, tables: tuple[Fl
         actions=actions,
         probability=phi[:, 0] / phi[:, 0].sum(),
         expected_utility=worth,
-        is_best=np.asarray(worth >= taken - 10 * TIE * np.abs(worth)),
+        is_best=np.asarray(worth >= taken - rounding),
     )

@@ -123,6 +123,8 @@ class Solution:
         The decisions in the order in which they were settled, those that rely on each other together.
     relies_on
         Decision -> the decisions whose rules matter to its own.
+    rounding
+        Expected utilities that differ by no more count as equal.
     """
 
     expected_utility: float
@@ -131,6 +133,7 @@ class Solution:
     method: str
     components: tuple[tuple[str, ...], ...]
     relies_on: Mapping[str, tuple[str, ...]]
+    rounding: float
 
     @property
     def strategy(self) -> Strategy:
@@ -149,7 +152,7 @@ class Solution:
     @property
     def is_optimal(self) -> bool:
         """Whether no strategy is better: proved, up to rounding."""
-        return self.gap <= 1e-9 * max(1.0, abs(self.expected_utility))
+        return self.gap <= self.rounding
 
     @property
     def has_ties(self) -> bool:
