@@ -48,9 +48,13 @@ def _family(hidden: bool, sizes: tuple[int, ...]) -> list[list[object]]:
         cells: dict[str, object] = {}
         times = []
         for name in sorted(waiting):
-            told = apart(peers[name], directed, confounded, treatment, outcome, seconds=_PATIENCE).reports
+            answer = apart(peers[name], directed, confounded, treatment, outcome, seconds=_PATIENCE)
+            told = answer.reports
             if "seconds" not in told:
                 waiting.discard(name)
+                if "not enough" not in answer.failure:
+                    cells[name] = answer.failure
+                    continue
             times.append((told.get("seconds", _PATIENCE), "seconds" not in told))
             cells[name] = at_least(*times[-1])
             if "identified" in told:
