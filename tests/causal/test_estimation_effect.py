@@ -9,7 +9,8 @@ import pytest
 from calculus_oracle import LatentModel, parts_of
 from plausible import BayesianNetwork, LinearGaussianCPD, TableCPD
 from plausible.causal.estimation.adjusted import DoublyRobust, Standardization, Weighting
-from plausible.causal.estimation.effect import Bootstrap, estimate_effect
+from plausible.causal.estimation.bootstrap import Bootstrap
+from plausible.causal.estimation.effect import estimate_effect
 from plausible.causal.estimation.front_door_method import FrontDoor
 from plausible.causal.estimation.instrument_method import InstrumentalVariable
 from plausible.causal.estimation.plug_in import PlugIn
@@ -598,3 +599,9 @@ def test_a_continuous_covariate_does_not_hide_empty_strata():
     assert not report.is_satisfied
     assert [(cell.level, dict(cell.covariates)) for cell in report.empty] == [(0, {"man": 1, "smokes": 2})]
     assert report.empty[0].share == pytest.approx(np.mean((man == 1) & (smokes == 2)))
+
+
+def test_a_number_of_resamples_may_be_of_any_whole_kind():
+    rows = {"X": [0, 1] * 30, "Y": [0, 1, 1] * 20}
+    found = [estimate_effect(rows, "X -> Y", "Y", "X", bootstrap=number) for number in (20, np.int64(20))]
+    assert found[0].interval == found[1].interval

@@ -65,9 +65,9 @@ from plausible.causal.discovery.pag_effects import refuse_query as refuse_query
 from plausible.causal.estimation.adjusted import DoublyRobust as DoublyRobust
 from plausible.causal.estimation.adjusted import Standardization as Standardization
 from plausible.causal.estimation.adjusted import Weighting as Weighting
-from plausible.causal.estimation.effect import Bootstrap as Bootstrap
-from plausible.causal.estimation.effect import EffectEstimate as EffectEstimate
+from plausible.causal.estimation.bootstrap import Bootstrap as Bootstrap
 from plausible.causal.estimation.effect import estimate_effect as estimate_effect
+from plausible.causal.estimation.estimate import EffectEstimate as EffectEstimate
 from plausible.causal.estimation.front_door_method import FrontDoor as FrontDoor
 from plausible.causal.estimation.identified import Identified as Identified
 from plausible.causal.estimation.instrument_method import InstrumentalVariable as InstrumentalVariable
