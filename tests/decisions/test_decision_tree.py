@@ -21,11 +21,11 @@ from diagram_oracle import (
 )
 from plausible.cpds import NoisyOr, TableCPD
 from plausible.decisions import Decision, InfluenceDiagram, Utility
-from plausible.decisions.recall import with_recall
-from plausible.decisions.tree import DecisionTree
-from plausible.decisions.tree_nodes import Chance, Choice, Outcome
-from plausible.decisions.tree_text import draw_tree
-from plausible.decisions.unrolling import decision_tree, strategy_of_tree
+from plausible.decisions.structure.recall import with_recall
+from plausible.decisions.trees.nodes import Chance, Choice, Outcome
+from plausible.decisions.trees.text import draw_tree
+from plausible.decisions.trees.tree import DecisionTree
+from plausible.decisions.trees.unrolling import decision_tree, strategy_of_tree
 from plausible.errors import InvalidArgument, InvalidModel, NotSupported, TooLarge, UnknownState
 
 

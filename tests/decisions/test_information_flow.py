@@ -11,11 +11,11 @@ import pytest
 from diagram_oracle import random_diagram
 from plausible.cpds import TableCPD
 from plausible.decisions import Decision, InfluenceDiagram, Utility
-from plausible.decisions.information_flow import Reliance, information_flow
-from plausible.decisions.irrelevance import minimal_reduction
-from plausible.decisions.reduced_information import reduced_information
-from plausible.decisions.relevance import ordered_components, relevance_graph
 from plausible.decisions.solving.structure import read_structure
+from plausible.decisions.structure.information_flow import Reliance, information_flow
+from plausible.decisions.structure.irrelevance import minimal_reduction
+from plausible.decisions.structure.reduced_information import reduced_information
+from plausible.decisions.structure.relevance import ordered_components, relevance_graph
 
 SEEDS = range(60)
 

@@ -15,7 +15,7 @@ from plausible.decisions.information import subsets
 from plausible.decisions.information.plan import count_plans
 from plausible.decisions.information.planning import myopic_plan, observation_plan
 from plausible.decisions.information.subsets import Limits, choose_observations
-from plausible.decisions.observation import with_optional_observation
+from plausible.decisions.structure.observation import with_optional_observation
 from plausible.errors import InvalidArgument, NotSupported, TooLarge
 from solving_oracle import full_tables, random_diagram
 

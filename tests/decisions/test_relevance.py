@@ -11,9 +11,9 @@ from decision_examples import entrepreneur_with_survey, exam_chain
 from diagram_oracle import action_values, random_diagram, random_mixed_rules, structure, with_random_numbers
 from plausible.causal.calculus.requisite import has_requisite_cpd
 from plausible.decisions import Decision, InfluenceDiagram, Utility
-from plausible.decisions.irrelevance import minimal_reduction
-from plausible.decisions.recall import with_recall
-from plausible.decisions.relevance import influenced_utilities, relevance_graph, relies_on, s_reachable
+from plausible.decisions.structure.irrelevance import minimal_reduction
+from plausible.decisions.structure.recall import with_recall
+from plausible.decisions.structure.relevance import influenced_utilities, relevance_graph, relies_on, s_reachable
 from plausible.errors import InvalidArgument, UnknownVariable
 
 

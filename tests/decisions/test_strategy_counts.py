@@ -20,11 +20,11 @@ from diagram_oracle import (
     rule_shape,
 )
 from plausible.decisions import Decision, InfluenceDiagram, Utility
-from plausible.decisions.allowed_actions import allowed_mask, with_allowed_actions
-from plausible.decisions.counting import RuleCount, count_strategies, impossible_information
-from plausible.decisions.recall import with_recall
-from plausible.decisions.unrolling import decision_tree
-from plausible.decisions.utility_gap import share_of_gap, with_negated_utilities
+from plausible.decisions.solving.utility_gap import share_of_gap, with_negated_utilities
+from plausible.decisions.structure.allowed_actions import allowed_mask, with_allowed_actions
+from plausible.decisions.structure.counting import RuleCount, count_strategies, impossible_information
+from plausible.decisions.structure.recall import with_recall
+from plausible.decisions.trees.unrolling import decision_tree
 from plausible.errors import InvalidArgument, TooLarge, UnknownState, UnknownVariable
 
 

@@ -17,7 +17,7 @@ from plausible.decisions.information.changes import action_changes
 from plausible.decisions.information.observing import observing
 from plausible.decisions.information.ranking import rank_observations
 from plausible.decisions.information.value import value_of_information
-from plausible.decisions.observation import with_optional_observation
+from plausible.decisions.structure.observation import with_optional_observation
 from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge, UnknownVariable
 from solving_oracle import all_strategy_values, num_strategies, random_diagram
 

@@ -8,17 +8,17 @@ from types import MappingProxyType
 import numpy as np
 
 from plausible.cpds import CPD, TableCPD
-from plausible.decisions.allowed_actions import AllowedActions
-from plausible.decisions.counting import StrategyCount, count_strategies
 from plausible.decisions.drawing import diagram_dot
-from plausible.decisions.irrelevance import Reduction, minimal_reduction
 from plausible.decisions.parts import Decision, Utility
 from plausible.decisions.questions import DiagramQuestions
-from plausible.decisions.recall import Recall, check_recall, with_recall
-from plausible.decisions.relevance import RelevanceGraph, relevance_graph
 from plausible.decisions.strategy import RuleLike, Strategy, read_rule
-from plausible.decisions.tree import DecisionTree
-from plausible.decisions.unrolling import decision_tree
+from plausible.decisions.structure.allowed_actions import AllowedActions
+from plausible.decisions.structure.counting import StrategyCount, count_strategies
+from plausible.decisions.structure.irrelevance import Reduction, minimal_reduction
+from plausible.decisions.structure.recall import Recall, check_recall, with_recall
+from plausible.decisions.structure.relevance import RelevanceGraph, relevance_graph
+from plausible.decisions.trees.tree import DecisionTree
+from plausible.decisions.trees.unrolling import decision_tree
 from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable
 from plausible.factors import Factor
 from plausible.graphs import DAG
@@ -181,15 +181,15 @@ class InfluenceDiagram(DiagramQuestions, Frozen):
     # --- structure ---
 
     def relevance_graph(self) -> RelevanceGraph:
-        """Which decisions rely on which: see `plausible.decisions.relevance`."""
+        """Which decisions rely on which: see `plausible.decisions.structure.relevance`."""
         return relevance_graph(self)
 
     def minimal_reduction(self) -> Reduction:
-        """This diagram without irrelevant information: see `plausible.decisions.irrelevance`."""
+        """This diagram without irrelevant information: see `plausible.decisions.structure.irrelevance`."""
         return minimal_reduction(self)
 
     def recall(self) -> Recall:
-        """The decisions in time, and what later ones forget: see `plausible.decisions.recall`."""
+        """The decisions in time, and what later ones forget: see `plausible.decisions.structure.recall`."""
         return check_recall(self)
 
     def with_recall(self) -> InfluenceDiagram:
@@ -199,11 +199,11 @@ class InfluenceDiagram(DiagramQuestions, Frozen):
     def count_strategies(
         self, allowed: Mapping[str, AllowedActions] | None = None, only_possible: bool = False
     ) -> StrategyCount:
-        """The number of deterministic strategies: see `plausible.decisions.counting`."""
+        """The number of deterministic strategies: see `plausible.decisions.structure.counting`."""
         return count_strategies(self, allowed, only_possible)
 
     def decision_tree(self, allowed: Mapping[str, AllowedActions] | None = None) -> DecisionTree:
-        """The decision tree of this diagram, if it has perfect recall: see `plausible.decisions.unrolling`."""
+        """The decision tree of this diagram, if it has perfect recall: see `plausible.decisions.trees.unrolling`."""
         return decision_tree(self, allowed)
 
     def to_dot(self, hide_recall: bool = False) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plausible.decisions.recall import without_recall_edges
+from plausible.decisions.structure.recall import without_recall_edges
 
 if TYPE_CHECKING:
     from plausible.decisions.diagram import InfluenceDiagram

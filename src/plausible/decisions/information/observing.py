@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from plausible.decisions.recall import temporal_order
+from plausible.decisions.structure.recall import temporal_order
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.inference.options import check_number
 

@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from plausible.decisions.recall import temporal_order, with_recall
 from plausible.decisions.solving.joint_table import weighing
 from plausible.decisions.solving.problem import Floats, read_problem
 from plausible.decisions.solving.structure import read_structure
 from plausible.decisions.solving.updating import improve
+from plausible.decisions.structure.recall import temporal_order, with_recall
 from plausible.errors import TooLarge
 
 if TYPE_CHECKING:

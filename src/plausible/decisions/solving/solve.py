@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plausible.decisions.recall import temporal_order
 from plausible.decisions.solving.arc_reversal import reverse_arcs
 from plausible.decisions.solving.backward_induction import settle_backward
 from plausible.decisions.solving.finishing import Found, finish
@@ -22,6 +21,7 @@ from plausible.decisions.solving.solution import Solution
 from plausible.decisions.solving.structure import Structure, read_structure
 from plausible.decisions.solving.sum_max_sum import sum_max_sum
 from plausible.decisions.solving.team import enumerate_rules
+from plausible.decisions.structure.recall import temporal_order
 from plausible.errors import ImpossibleEvidence
 from plausible.variables.evidence import EvidenceLike
 

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from plausible.decisions.reduced_information import reduced_information
-from plausible.decisions.relevance import ordered_components
+from plausible.decisions.structure.reduced_information import reduced_information
+from plausible.decisions.structure.relevance import ordered_components
 
 if TYPE_CHECKING:
     from plausible.decisions.diagram import InfluenceDiagram
@@ -45,7 +45,7 @@ class Structure:
 def read_structure(diagram: InfluenceDiagram, evidence: Collection[str] = ()) -> Structure:
     """Drop what decisions need not know until nothing is left to drop, then see which of them rely on which.
 
-    One Bayes ball for each decision answers both questions: see `plausible.decisions.reduced_information`.
+    One Bayes ball for each decision answers both questions: see `plausible.decisions.structure.reduced_information`.
 
     Parameters
     ----------

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from plausible.decisions.information_flow import information_flow
-from plausible.decisions.reduced_information import Drop, reduced_information
-from plausible.decisions.relevance import influenced_utilities
 from plausible.decisions.strategy import Strategy
+from plausible.decisions.structure.information_flow import information_flow
+from plausible.decisions.structure.reduced_information import Drop, reduced_information
+from plausible.decisions.structure.relevance import influenced_utilities
 from plausible.errors import InvalidArgument
 
 if TYPE_CHECKING:

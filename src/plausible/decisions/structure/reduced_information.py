@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from plausible.decisions.information_flow import Reliance, information_flow
+from plausible.decisions.structure.information_flow import Reliance, information_flow
 
 if TYPE_CHECKING:
     from plausible.decisions.diagram import InfluenceDiagram

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plausible.decisions.information_flow import Reliance, information_flow
+from plausible.decisions.structure.information_flow import Reliance, information_flow
 from plausible.errors import InvalidArgument
 from plausible.graphs import DAG
 
@@ -113,7 +113,7 @@ def s_reachable(diagram: InfluenceDiagram, decision: str, other: str) -> bool:
 def relies_on(diagram: InfluenceDiagram) -> dict[str, tuple[str, ...]]:
     """For each decision those that it relies on, in the diagram's order: see `s_reachable`.
 
-    A Bayes ball for each decision, all at once: see `plausible.decisions.information_flow`.
+    A Bayes ball for each decision, all at once: see `plausible.decisions.structure.information_flow`.
 
     >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
     >>> blind = InfluenceDiagram([], [Decision("D", 2), Decision("E", 2)], [Utility(["D", "E"], [[1, 0], [0, 2]])])

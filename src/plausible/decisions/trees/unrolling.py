@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from plausible.decisions.allowed_actions import AllowedActions, allowed_mask
-from plausible.decisions.recall import new_information, require_recall
 from plausible.decisions.strategy import Strategy
-from plausible.decisions.tree import DecisionTree, TreeSolution
-from plausible.decisions.tree_nodes import Chance, Choice, Outcome, TreeNode
+from plausible.decisions.structure.allowed_actions import AllowedActions, allowed_mask
+from plausible.decisions.structure.recall import new_information, require_recall
+from plausible.decisions.trees.nodes import Chance, Choice, Outcome, TreeNode
+from plausible.decisions.trees.tree import DecisionTree, TreeSolution
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.factors import Factor
 from plausible.factors.alignment import num_entries

@@ -9,7 +9,7 @@ import numpy as np
 
 from plausible.cpds import TableCPD
 from plausible.decisions.parts import Decision, Utility
-from plausible.decisions.recall import temporal_order
+from plausible.decisions.structure.recall import temporal_order
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.variables import Variable
 

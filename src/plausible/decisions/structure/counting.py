@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from plausible.decisions.allowed_actions import AllowedActions, allowed_mask
+from plausible.decisions.structure.allowed_actions import AllowedActions, allowed_mask
 from plausible.errors import TooLarge
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at, num_entries

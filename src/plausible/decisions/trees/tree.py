@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from plausible.decisions.tree_nodes import Chance, Choice, Outcome, TreeNode, read_distribution
+from plausible.decisions.trees.nodes import Chance, Choice, Outcome, TreeNode, read_distribution
 from plausible.errors import InvalidArgument, InvalidModel, UnknownState
 from plausible.variables import State
 
@@ -39,7 +39,7 @@ class TreeSolution:
     tree: DecisionTree = field(repr=False)
 
     def __str__(self) -> str:
-        from plausible.decisions.tree_text import draw_tree
+        from plausible.decisions.trees.text import draw_tree
 
         return draw_tree(self.tree, self.strategy)
 
@@ -229,7 +229,7 @@ class DecisionTree:
         return values
 
     def __str__(self) -> str:
-        from plausible.decisions.tree_text import draw_tree
+        from plausible.decisions.trees.text import draw_tree
 
         return draw_tree(self)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from plausible.decisions.tree import DecisionTree, Path
-from plausible.decisions.tree_nodes import Chance, Choice, Outcome, TreeNode
+from plausible.decisions.trees.nodes import Chance, Choice, Outcome, TreeNode
+from plausible.decisions.trees.tree import DecisionTree, Path
 from plausible.errors import counted
 from plausible.variables import State
 

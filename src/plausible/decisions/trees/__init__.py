@@ -1,0 +1,1 @@
+"""Decision trees: their nodes, rollback, text, and the trees that diagrams abbreviate."""
