@@ -244,7 +244,7 @@ def _numbers(table: Table, name: str) -> Floats:
 def _seen(table: Table, name: str) -> tuple[Floats, Floats, NDArray[np.intp]]:
     """The different values of a column, how often each occurs, and, by row, the place of its value; -1 where none."""
     numbers = _numbers(table, name)
-    weights = np.ones(table.num_rows) if table.weights is None else table.weights
+    weights = table.row_weights
     known = np.isfinite(numbers) & (weights > 0)
     if not known.any():
         raise InvalidArgument(f"The column {name!r} has no finite number, so that it can't be cut. Leave it out.")
@@ -281,7 +281,7 @@ def _fit_by_information(table: Table, wanted: Mapping[str, int], initial_bins: i
     codes |= {column.name: column.encode(_numbers(table, column.name)) for column in fine}
     sizes = {name: table.variables[name].num_states for name in table.discrete}
     sizes |= {column.name: column.variable.num_states for column in fine}
-    weights = np.ones(table.num_rows) if table.weights is None else table.weights
+    weights = table.row_weights
     firsts = merge_by_information(codes, sizes, wanted, weights)
     merged = []
     for column in fine:

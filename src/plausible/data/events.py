@@ -135,7 +135,7 @@ def event_probability(data: TableLike, event: EventLike, given: EventLike | None
         β; every row where left out.
     """
     table = Table.read(data)
-    weights = np.ones(table.num_rows) if table.weights is None else table.weights
+    weights = table.row_weights
     base = np.ones(table.num_rows, dtype=np.bool_) if given is None else _mask(table, given)
     total = float(weights[base].sum())
     return float(weights[base & _mask(table, event)].sum()) / total if total else float("nan")

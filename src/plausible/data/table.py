@@ -151,6 +151,11 @@ class Table:
         return float(self.num_rows if self.weights is None else self.weights.sum())
 
     @property
+    def row_weights(self) -> NDArray[np.float64]:
+        """How much each row weighs: one, where `weights` is `None`."""
+        return np.ones(self.num_rows) if self.weights is None else self.weights
+
+    @property
     def discrete(self) -> list[str]:
         """The names that the rows of `codes` stand for."""
         return [name for name, variable in self.variables.items() if not variable.is_continuous]

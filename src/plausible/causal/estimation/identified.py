@@ -110,5 +110,5 @@ def _joint_states(task: EffectTask, names: list[str]) -> tuple[Floats, NDArray[n
         )
     columns = tuple(np.asarray(table.column(name), dtype=np.int64) for name in names)
     places, row_of = np.unique(np.ravel_multi_index(columns, shape), return_inverse=True)
-    weights = np.ones(table.num_rows) if table.weights is None else np.asarray(table.weights)
+    weights = table.row_weights
     return totals(row_of.reshape(-1), weights, len(places)), places.astype(np.int64)

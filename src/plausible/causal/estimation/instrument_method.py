@@ -60,7 +60,7 @@ class InstrumentalVariable:
         table = task.table
         names = (task.outcome.name, task.treatment.name, instrument, *given)
         refuse_unusable(table, names)
-        weights = np.ones(table.num_rows) if table.weights is None else np.asarray(table.weights)
+        weights = table.row_weights
         y, x = task.numbers(task.outcome.name), task.numbers(task.treatment.name)
         covariates = _design(task, given, weights)
         moving = _design(task, (instrument,), weights)[:, 1:]

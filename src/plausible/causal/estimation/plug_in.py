@@ -137,14 +137,14 @@ def _parent_counts(table: Table, child: str, parents: list[Variable]) -> Floats:
     known = (columns >= 0).all(axis=0) & (~np.isnan(own) if table.variables[child].is_continuous else own >= 0)
     if child in table.interventions:
         known &= ~np.asarray(table.interventions[child], dtype=bool)
-    weights = np.ones(table.num_rows) if table.weights is None else np.asarray(table.weights)
+    weights = table.row_weights
     places = np.ravel_multi_index(tuple(columns[:, known].astype(np.int64)), shape)
     return totals(places, weights[known], math.prod(shape)).reshape(shape)
 
 
 def _distinct(table: Table) -> tuple[Table, Floats]:
     """The different rows, where they can be told apart at once, and how often each occurs."""
-    weights = np.ones(table.num_rows) if table.weights is None else np.asarray(table.weights)
+    weights = table.row_weights
     if table.continuous or table.interventions or not table.num_rows:
         return table, weights
     _, first, place = np.unique(table.codes, axis=1, return_index=True, return_inverse=True)

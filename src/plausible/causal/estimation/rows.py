@@ -130,7 +130,7 @@ def effect_rows(task: EffectTask, covariates: Sequence[str]) -> EffectRows:
     names = [task.outcome.name, task.treatment.name, *covariates]
     refuse_unusable(table, names)
     columns = np.stack([task.numbers(name) for name in names])
-    weights = np.ones(table.num_rows) if table.weights is None else np.asarray(table.weights)
+    weights = table.row_weights
     if table.num_rows and not any(table.variables[name].is_continuous for name in names):
         columns, place = np.unique(columns, axis=1, return_inverse=True)
         weights = totals(place.reshape(-1), weights, columns.shape[1])

@@ -130,7 +130,7 @@ def family_rows(families: Families, name: str) -> FamilyRows:
     _refuse_missing(table)
     columns: dict[str, NDArray[Any]] = dict(zip(table.discrete, table.codes.astype(np.intp), strict=True))
     columns |= dict(zip(table.continuous, table.numbers, strict=True))
-    weights = np.ones(table.num_rows) if table.weights is None else table.weights
+    weights = table.row_weights
     _refuse_overflow(weights)
     counting = weights > 0
     if name in table.interventions:

@@ -48,7 +48,7 @@ def log_likelihood(network: BayesianNetwork, data: TableLike) -> float:
     table = read_families(network, data).table
     columns: dict[str, NDArray[Any]] = dict(zip(table.discrete, table.codes.astype(np.intp), strict=True))
     columns |= dict(zip(table.continuous, table.numbers, strict=True))
-    weights = np.ones(table.num_rows) if table.weights is None else table.weights
+    weights = table.row_weights
     total = 0.0
     for name, cpd in network.cpds.items():
         counting = weights > 0

@@ -108,7 +108,7 @@ def _validated(table: Table, learner: object, folds: NDArray[np.int64], target: 
     for fold in range(int(folds.max()) + 1):
         held = folds == fold
         losses[held] = row_losses(learn(table.take(~held)), table.take(held), target)
-    weights = np.ones(table.num_rows) if table.weights is None else table.weights
+    weights = table.row_weights
     return CrossValidation(losses, weights, folds)
 
 

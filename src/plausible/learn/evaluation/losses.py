@@ -143,7 +143,7 @@ def mean_loss(network: BayesianNetwork, data: TableLike, target: str | None = No
     """The mean of `row_losses`, weighted as the rows are; infinite if a row is impossible, NaN without rows."""
     table = read_families(network, data).table
     losses = row_losses(network, table, target)
-    return weighted_mean(losses, np.ones(table.num_rows) if table.weights is None else table.weights)
+    return weighted_mean(losses, table.row_weights)
 
 
 def weighted_mean(losses: Floats, weights: Floats) -> float:

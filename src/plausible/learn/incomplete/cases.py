@@ -199,7 +199,7 @@ def _fill(cells: NDArray[Any], names: list[str], there: list[str], columns: NDAr
 def _distinct(
     known: Mapping[str, Variable], codes: NDArray[np.int32], numbers: NDArray[np.float64], table: Table
 ) -> Cases:
-    weights = np.ones(table.num_rows) if table.weights is None else table.weights
+    weights = table.row_weights
     masks = {name: table.interventions[name] for name in known if name in table.interventions}
     is_set = np.column_stack([*masks.values()]) if masks else np.zeros((table.num_rows, 0), dtype=np.bool_)
     _refuse_unset(masks, table)

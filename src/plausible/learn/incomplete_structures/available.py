@@ -66,7 +66,7 @@ class AvailableStatistics(Statistics):
         table = Table.read(data)
         self._variables = {name: table.variables[name] for name in table.discrete}
         self._marked = TableStatistics(_with_marks(table))
-        weights = np.ones(table.num_rows) if table.weights is None else table.weights
+        weights = table.row_weights
         self._free = {name: float(weights[~rows].sum()) for name, rows in table.interventions.items()}
 
     @property

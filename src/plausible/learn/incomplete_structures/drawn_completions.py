@@ -54,7 +54,7 @@ def drawn_completions(table: Table, network: BayesianNetwork, num_draws: int, ge
     """
     has_gap = incomplete_rows(table)
     rows = np.concatenate([np.flatnonzero(~has_gap), np.repeat(np.flatnonzero(has_gap), num_draws)])
-    weights = np.ones(table.num_rows) if table.weights is None else table.weights
+    weights = table.row_weights
     repeated = table.take(rows).weighted(np.where(has_gap, weights / num_draws, weights)[rows])
     codes, numbers = repeated.codes.copy(), repeated.numbers.copy()
     for names, places in _by_setting(repeated):

@@ -67,7 +67,7 @@ class ConditionalGaussianTest(IndependenceTest):
         centres = table.numbers.mean(axis=1) if table.num_rows else np.zeros(len(table.numbers))
         standard = (table.numbers - centres[:, None]) / np.where(spreads > 0, spreads, 1.0)[:, None]
         self._numbers = dict(zip(table.continuous, standard, strict=True))
-        self._weights = np.ones(table.num_rows) if table.weights is None else table.weights
+        self._weights = table.row_weights
 
     @property
     def names(self) -> Sequence[str]:

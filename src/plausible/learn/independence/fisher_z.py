@@ -102,7 +102,7 @@ class FisherZ(IndependenceTest):
 
 def _correlations(table: Table) -> Floats:
     """Those of the continuous variables; a constant one has variance zero and is correlated with nothing."""
-    weights = np.ones(table.num_rows) if table.weights is None else table.weights
+    weights = table.row_weights
     if not weights.sum():
         return np.zeros((len(table.numbers), len(table.numbers)))
     centred = table.numbers - (table.numbers @ weights / weights.sum())[:, None]

@@ -84,7 +84,7 @@ def proportion_bounds(
         certain, possible = certain & holds, possible & (holds | is_open)
     yes, unknown = _cells(table, variable, state)
     no = ~yes & ~unknown
-    weights = np.ones(table.num_rows) if table.weights is None else table.weights
+    weights = table.row_weights
 
     def weigh(rows: Mask) -> float:
         return float(weights[rows].sum())

@@ -124,7 +124,7 @@ def _filled(
 ) -> Table:
     """The table with each column filled; columns in the order of names, so that draws don't depend on their order."""
     codes, numbers = table.codes.copy(), table.numbers.copy()
-    weights = np.ones(table.num_rows) if table.weights is None else table.weights
+    weights = table.row_weights
     for name in sorted(table.variables):
         variable = table.variables[name]
         if variable.is_continuous:

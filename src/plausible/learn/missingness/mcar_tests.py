@@ -79,7 +79,7 @@ def little_test(data: TableLike, *, variables: Mapping[str, Variable] | None = N
     table = Table.read(data, variables)
     if not table.continuous:
         raise InvalidArgument("There is no column of numbers. For states, indicator_tests compares what is missing.")
-    weights = np.ones(table.num_rows) if table.weights is None else table.weights
+    weights = table.row_weights
     numbers, weights = table.numbers.T[weights > 0], weights[weights > 0]
     fit, patterns = fit_gaussian(numbers, weights), number_patterns(numbers, weights)
     total = sum(float(pattern.weights.sum()) for pattern in patterns)
@@ -196,7 +196,7 @@ def _comparisons(
         against = [n for n in partly if n != other and len(np.unique(missing[n][~missing[other]])) == 2]
         if variable.is_continuous:
             numbers = rows.numbers[rows.continuous.index(other)]
-            weights = np.ones(rows.num_rows) if rows.weights is None else rows.weights
+            weights = rows.row_weights
             yield from _welch(numbers, weights, other, {name: missing[name][~missing[other]] for name in against})
             continue
         test = _COUNT_TESTS[method](rows.select([other, *(INDICATOR + name for name in against)]))

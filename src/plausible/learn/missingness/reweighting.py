@@ -44,7 +44,7 @@ def reweighted(table: Table, recovery: Recoverability, names: Sequence[str]) -> 
     complete = np.flatnonzero(~np.any([missing[name] for name in names], axis=0))
     if not len(complete):
         raise InvalidArgument("No row is complete, so that there is nothing to weigh.")
-    own = np.ones(table.num_rows) if table.weights is None else table.weights
+    own = table.row_weights
     counted = _Counted(table, own)
     if recovery.criterion == "separate indicators":
         weights = 1.0 / math.prod([counted.propensity(factor)[complete] for factor in recovery.factors])

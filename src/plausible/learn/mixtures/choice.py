@@ -169,7 +169,7 @@ def _held_out(table: Table, num_clusters: int, folds: int, options: dict[str, An
     for part in range(folds):
         found = MixtureClustering(num_clusters, **options).fit(table.take(fold != part))
         logs[fold == part] = log_totals(found._log_joint(table.take(fold == part)).T)
-    weights = np.ones(table.num_rows) if table.weights is None else table.weights
+    weights = table.row_weights
     terms = weights * logs
     finite = bool(np.isfinite(logs).all())
     return float(terms.sum()), float(np.sqrt(len(terms)) * terms.std()) if finite else math.inf

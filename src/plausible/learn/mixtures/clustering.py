@@ -185,7 +185,7 @@ class MixtureClustering(Clusterer):
         self._describe()
         joint = self._log_joint(table)
         self.labels_ = joint.argmax(axis=1)
-        weights = np.ones(table.num_rows) if table.weights is None else table.weights
+        weights = table.row_weights
         self.log_likelihood_ = float(weights[counted] @ log_totals(joint[counted].T))
         self._tell_empty(weights)
         return self

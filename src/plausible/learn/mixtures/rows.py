@@ -56,7 +56,7 @@ class MixtureSpace:
         """Units in which the variance of each column is one; for spherical clusters, of all columns together."""
         _refuse_infinite(table)
         discrete = tuple(table.variables[name] for name in table.discrete)
-        weights = np.ones(table.num_rows) if table.weights is None else table.weights
+        weights = table.row_weights
         known = ~np.isnan(table.numbers)
         totals = np.maximum((known * weights).sum(axis=1), np.finfo(float).tiny)
         numbers = np.where(known, table.numbers, 0.0)
@@ -80,7 +80,7 @@ class MixtureSpace:
         """The rows of a table that has these features, equal rows as one if wanted."""
         _refuse_infinite(table)
         codes, raw = table.codes.astype(np.intp).T, table.numbers.T
-        weights = np.ones(table.num_rows) if table.weights is None else table.weights
+        weights = table.row_weights
         known = ~np.isnan(raw)
         numbers = np.where(known, (raw - self.location) / self.scale, 0.0)
         first, place = _equal_rows(codes, known, numbers) if is_grouped else (np.arange(len(codes)),) * 2

@@ -120,7 +120,7 @@ class _MixedScores(FamilyScores):
         set_rows = table.interventions.get(child)
         table = table if set_rows is None else table.take(~set_rows)
         sizes = [table.variables[name].num_states for name in contexts]
-        weights = np.ones(table.num_rows) if table.weights is None else table.weights
+        weights = table.row_weights
         total, num_parameters = float(weights.sum()), math.prod(sizes) * (len(parents) + 2)
         price = (self._penalty(total) if callable(self._penalty) else self._penalty) * num_parameters
         if (table.codes < 0).any():
