@@ -13,11 +13,10 @@ import pandas as pd
 import pytest
 
 import plausible as pb
-from plausible.cli import app
+from plausible.cli.app import COMMANDS as NAMES
 
 #: What `plausible troubleshoot asia` reads.
 COSTS = "component,observe,repair,ok\nbronc,4,10,no\nlung,20,90,no\ntub,,30,no\nxray,3,,\n"
-NAMES = [command.name for command in app.app.registered_commands]
 
 COMMANDS = [
     ("info", "asia"),

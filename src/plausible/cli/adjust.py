@@ -14,17 +14,17 @@ from plausible.causal.adjustment.instruments import instruments
 from plausible.causal.adjustment.problem import Criterion, read_problem
 from plausible.causal.adjustment.sets import adjustment_sets, optimal_adjustment_set
 from plausible.causal.estimation.no_effect import may_cause
-from plausible.cli.causal_graphs import ANY_CLASS, GraphArgument, read_causal_source
-from plausible.cli.effect_text import EffectOption, read_effect
+from plausible.cli.causal_graphs import ANY_CLASS, GRAPHS, GraphArgument, read_causal_source
+from plausible.cli.effect_text import EFFECTS, EffectOption, read_effect
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.quoting import names_in
 from plausible.errors import InvalidArgument
 from plausible.graphs import DAG, PDAG, CausalGraph
 from plausible.graphs.text import quote
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "NOTES", "run"]
 
-NAME = "adjust"
+NOTES = (EFFECTS, GRAPHS)
 EXAMPLES = (
     "plausible adjust 'X <- A -> B -> Y; X <- C -> Y; X -> Y' --effect 'X => Y'",
     "plausible adjust 'X <- A -> M <- B -> Y; X -> Y' --effect 'X => Y' --check A,M",

@@ -5,54 +5,18 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from importlib import import_module
 from types import ModuleType
 from typing import Annotated, Any, NoReturn
 
 import typer
 
 from plausible import __version__
-from plausible.cli import (
-    adjust,
-    bounds,
-    cluster,
-    compare,
-    convert,
-    counterfactual,
-    decide,
-    demo,
-    discover,
-    discretize,
-    dsep,
-    effect,
-    elicit,
-    explain,
-    identify,
-    impute,
-    independencies,
-    info,
-    learn,
-    marginals,
-    moments,
-    mpe,
-    pictures,
-    predict,
-    query,
-    sample,
-    score,
-    show,
-    troubleshoot,
-    voi,
-)
-from plausible.cli import map as best_states
-from plausible.cli.causal_graphs import GRAPHS
-from plausible.cli.effect_text import EFFECTS
-from plausible.cli.engines import ENGINES
-from plausible.cli.evidence import SYNTAX
 from plausible.cli.output import print_line
 from plausible.errors import PlausibleError
 
-__all__ = ["main"]
+__all__ = ["COMMANDS", "main"]
 
 # ClickException, of the click that typer uses: its own copy or the package, by version.
 _USAGE_ERROR: Any = typer.BadParameter.__mro__[2]
@@ -60,39 +24,40 @@ _USAGE_ERROR: Any = typer.BadParameter.__mro__[2]
 #: What shells say of a program that Ctrl-C ended; typer may give it as the result.
 _INTERRUPTED = 130
 
-app = typer.Typer(
-    name="plausible",
-    help="Probabilistic graphical models: inspect, convert and compare them, and ask them questions.",
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
+#: The commands, in the order of the help; each is the module of its name.
+COMMANDS = (
+    *("info", "show"),
+    *("query", "marginals", "moments", "mpe", "map", "explain", "sample", "predict", "counterfactual", "troubleshoot"),
+    *("learn", "score", "discretize", "impute", "cluster"),
+    *("identify", "adjust", "effect", "bounds", "discover"),
+    *("decide", "voi", "elicit"),
+    *("dsep", "independencies"),
+    *("compare", "convert", "demo", "pictures"),
 )
 
-_WITH_ENGINES = (query, marginals, mpe, best_states, sample)
-_INFERENCE = (query, marginals, moments, mpe, best_states, explain, sample, predict, counterfactual, troubleshoot)
-_WITH_EFFECTS = (identify, adjust, effect, bounds)
+
+def _app(names: Iterable[str]) -> typer.Typer:
+    """The program with the commands that are named, whose modules are loaded."""
+    app = typer.Typer(
+        name="plausible",
+        callback=_root,
+        invoke_without_command=True,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+    )
+    for name in names:
+        command = import_module(f"plausible.cli.{name}")
+        app.command(name=name, epilog=_epilog(command))(command.run)
+    return app
 
 
 def _epilog(command: ModuleType) -> str:
     """What stands at the end of a command's help; the sign `\\b` keeps the lines of the next paragraph as they are."""
-    examples = "\n  ".join(["\b\nFor example:", *command.EXAMPLES])
-    engines = f"{ENGINES.strip()}\n\n" if command in _WITH_ENGINES else ""
-    findings = f"{SYNTAX.strip()}\n\n" if command in (*_INFERENCE, decide, voi) else ""
-    effects = f"{EFFECTS.strip()}\n\n{GRAPHS.strip()}\n\n" if command in _WITH_EFFECTS else ""
-    return f"{findings}{engines}{effects}{examples}"
+    notes = [note.strip() for note in getattr(command, "NOTES", ())]
+    return "\n\n".join([*notes, "\n  ".join(["\b\nFor example:", *command.EXAMPLES])])
 
 
-_LEARNING = (learn, score, discretize, impute, cluster)
-
-_CAUSAL = (*_WITH_EFFECTS, discover)
-_DECISIONS = (decide, voi, elicit)
-_GRAPHS = (dsep, independencies)
-
-for command in (info, show, *_INFERENCE, *_LEARNING, *_CAUSAL, *_DECISIONS, *_GRAPHS, compare, convert, demo, pictures):
-    app.command(name=command.NAME, epilog=_epilog(command))(command.run)
-
-
-@app.callback(invoke_without_command=True)
 def _root(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
@@ -106,11 +71,12 @@ def _root(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; a mistake of the user ends in one line on standard error and exit code 2."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
     with warnings.catch_warnings():
         warnings.simplefilter("default")
         warnings.showwarning = _one_line
         try:
-            code = app(args=None if arguments is None else list(arguments), standalone_mode=False)
+            code = _app(_needed(given))(args=given, standalone_mode=False)
             sys.stdout.flush()
         except _USAGE_ERROR as error:
             _fail(error.format_message())
@@ -127,6 +93,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if code == _INTERRUPTED:
             _fail("interrupted", code)
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _needed(arguments: Sequence[str]) -> Iterable[str]:
+    """The commands to load: the one that is called, else all, for the help or to say which there are."""
+    if arguments and arguments[0] in COMMANDS:
+        return arguments[:1]
+    return () if list(arguments) == ["--version"] else COMMANDS
 
 
 def _stop_writing() -> NoReturn:

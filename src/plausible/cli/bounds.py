@@ -16,9 +16,9 @@ from plausible.causal.partial.bounds import Bounds, bounds
 from plausible.causal.partial.linear_form import NotLinear
 from plausible.causal.partial.linear_query import LinearQuery, average_causal_effect, probability_of
 from plausible.causal.queries.observed import ObservedModel, observed_model
-from plausible.cli.causal_graphs import read_causal_source
+from plausible.cli.causal_graphs import GRAPHS, read_causal_source
 from plausible.cli.data import MissingMarkers, read_data
-from plausible.cli.effect_text import EffectOption, EffectText, named_states, read_effect
+from plausible.cli.effect_text import EFFECTS, EffectOption, EffectText, named_states, read_effect
 from plausible.cli.empty_cells import MissingRows, told_left_out, usable_rows
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.quoting import names_in
@@ -29,9 +29,9 @@ from plausible.graphs import DAG, CausalGraph
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "NOTES", "run"]
 
-NAME = "bounds"
+NOTES = (EFFECTS, GRAPHS)
 EXAMPLES = (
     "plausible sample asia -n 2000 --seed 1 -o data.csv",
     "plausible bounds data.csv --graph 'smoke -> dysp; smoke <-> dysp' --effect 'smoke=yes vs smoke=no => dysp=yes'",

@@ -23,9 +23,8 @@ from plausible.learn.mixtures.choice import ClusterChoice, choose_clusters
 from plausible.learn.mixtures.clustering import MixtureClustering
 from plausible.learn.mixtures.reports import cluster_profiles
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "cluster"
 EXAMPLES = (
     "plausible sample gaussian-chain -n 300 --seed 1 -o data.csv",
     "plausible cluster data.csv -k 3 -o assignments.csv",

@@ -11,9 +11,8 @@ from plausible.errors import NotSupported
 from plausible.graphs import DAG, StructureComparison, compare_structure, is_i_equivalent
 from plausible.models import BayesianNetwork, compare
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "compare"
 EXAMPLES = ("plausible compare asia learned.bif", "plausible compare 'A -> B -> C' 'A -> B <- C'")
 
 

@@ -11,9 +11,8 @@ from plausible.cli.source import ModelSource, read_model
 from plausible.decisions import InfluenceDiagram
 from plausible.io import save
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "convert"
 EXAMPLES = ("plausible convert asia asia.xdsl",)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from plausible.cli.diagrams import DiagramSource, WithRecall, diagram_findings, read_diagram
-from plausible.cli.evidence import EvidenceTexts
+from plausible.cli.evidence import SYNTAX, EvidenceTexts
 from plausible.cli.output import AsJson, factor_document, print_json, print_line
 from plausible.decisions.sensitivity.comparison import ActionComparison, compare_actions
 from plausible.decisions.sensitivity.thresholds import StrategyStability, strategy_stability
@@ -17,9 +17,9 @@ from plausible.decisions.solving.options import Method, check_method
 from plausible.decisions.solving.solution import Solution
 from plausible.errors import InvalidArgument
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "NOTES", "run"]
 
-NAME = "decide"
+NOTES = (SYNTAX,)
 EXAMPLES = (
     "plausible decide oil",
     "plausible decide entrepreneur --why F --seen C=conduct,S=high",

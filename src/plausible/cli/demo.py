@@ -9,9 +9,8 @@ from plausible.cli.info import model_facts, print_facts
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.models import BayesianNetwork
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "demo"
 EXAMPLES = ("plausible demo",)
 
 #: (what is asked in words, target, evidence, intervention)

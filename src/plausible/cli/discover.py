@@ -30,9 +30,8 @@ from plausible.learn.scores.reading import SCORES
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.structure import learn_structure, usual_score
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "discover"
 EXAMPLES = (
     "plausible sample asia -n 2000 --seed 1 -o data.csv",
     "plausible discover data.csv",

@@ -19,9 +19,8 @@ from plausible.cli.tables import check_ending, new_table
 from plausible.data.discretization import Discretizer
 from plausible.errors import InvalidArgument, counted
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "discretize"
 EXAMPLES = (
     "plausible sample gaussian-chain -n 100 --seed 1 -o data.csv",
     "plausible discretize data.csv -o out.csv --method quantile --bins 4 --save-cuts cuts.json",

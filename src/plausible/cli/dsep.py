@@ -13,9 +13,8 @@ from plausible.cli.source import GraphSource, read_model
 from plausible.errors import InvalidArgument
 from plausible.graphs import DAG, MAG, CausalGraph, UndirectedGraph
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "dsep"
 EXAMPLES = (
     "plausible dsep asia smoke tub --given xray",
     "plausible dsep 'D -> G <- I; G -> L' D I --given L",

@@ -18,9 +18,9 @@ from plausible.causal.estimation.estimate import EffectEstimate
 from plausible.causal.estimation.method import EffectMethod
 from plausible.causal.estimation.method_choice import MethodName, method_suggestion
 from plausible.causal.estimation.positivity import PositivityReport, ThinCell
-from plausible.cli.causal_graphs import ANY_CLASS, ONE_GRAPH, GraphOption, read_causal_source
+from plausible.cli.causal_graphs import ANY_CLASS, GRAPHS, ONE_GRAPH, GraphOption, read_causal_source
 from plausible.cli.data import ContinuousColumns, DataFile, MissingMarkers, StateColumns, read_columns
-from plausible.cli.effect_text import EffectOption, EffectText, Term, named_states, read_effect
+from plausible.cli.effect_text import EFFECTS, EffectOption, EffectText, Term, named_states, read_effect
 from plausible.cli.empty_cells import MissingRows, told_left_out, usable_rows
 from plausible.cli.hedges import tell_not_identifiable
 from plausible.cli.output import AsJson, print_json, print_line
@@ -36,9 +36,9 @@ from plausible.errors import (
     suggestion,
 )
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "NOTES", "run"]
 
-NAME = "effect"
+NOTES = (EFFECTS, GRAPHS)
 EXAMPLES = (
     "plausible sample asia -n 2000 --seed 1 -o data.csv",
     "plausible effect data.csv --graph asia --effect 'smoke=yes vs smoke=no => dysp=yes'",

@@ -20,9 +20,8 @@ from plausible.decisions.elicitation.methods import (
 )
 from plausible.errors import FormatError, InvalidArgument, suggestion
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "elicit"
 EXAMPLES = (
     "plausible elicit blind deaf --worst dead --best healthy",
     "plausible elicit blind --method time-trade-off --years 20 --save answers.json",

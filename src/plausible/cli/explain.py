@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from plausible.cli.evidence import SYNTAX
 from plausible.cli.output import print_json, print_line
 from plausible.cli.question import Question, question_command
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "NOTES", "run"]
 
-NAME = "explain"
+NOTES = (SYNTAX,)
 EXAMPLES = (
     "plausible explain alarm",
     "plausible explain alarm HYPOVOLEMIA --evidence CVP=HIGH,BP=LOW --budget-memory 0.5",

@@ -23,9 +23,8 @@ from plausible.learn.missingness.multiple_imputation import multiple_imputation
 from plausible.learn.missingness.state_columns import state_columns
 from plausible.models import BayesianNetwork
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "impute"
 EXAMPLES = (
     "plausible impute rows.csv -o out.csv --method most-frequent",
     "plausible impute rows.csv -o out.csv --network asia --method most-probable",

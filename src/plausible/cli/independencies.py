@@ -12,9 +12,8 @@ from plausible.cli.source import GraphSource, read_graph
 from plausible.errors import InvalidArgument
 from plausible.graphs import all_independencies, local_independencies, pairwise_independencies
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "independencies"
 EXAMPLES = ("plausible independencies asia", "plausible independencies 'A -> B -> C' --kind all --max-given 1")
 
 

@@ -12,9 +12,8 @@ from plausible.graphs import DAG, elimination_order, induced_width
 from plausible.io import Model
 from plausible.models import BayesianNetwork
 
-__all__ = ["EXAMPLES", "NAME", "model_facts", "print_facts", "run"]
+__all__ = ["EXAMPLES", "model_facts", "print_facts", "run"]
 
-NAME = "info"
 EXAMPLES = ("plausible info asia",)
 
 

@@ -46,9 +46,8 @@ from plausible.learn.scores.reading import SCORES
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.structure import METHODS
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "learn"
 EXAMPLES = (
     "plausible sample asia -n 1000 --seed 1 -o data.csv",
     "plausible learn data.csv -o net.json",

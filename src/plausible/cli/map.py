@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from plausible.cli.engines import print_best
+from plausible.cli.engines import ENGINES, print_best
+from plausible.cli.evidence import SYNTAX
 from plausible.cli.question import Question, question_command
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "NOTES", "run"]
 
-NAME = "map"
+NOTES = (SYNTAX, ENGINES)
 EXAMPLES = ("plausible map asia --targets lung,bronc --evidence dysp=yes",)
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from plausible.cli.engines import info_document, print_quality
+from plausible.cli.engines import ENGINES, info_document, print_quality
+from plausible.cli.evidence import SYNTAX
 from plausible.cli.output import factor_document, print_json, print_line
 from plausible.cli.question import Question, question_command
 from plausible.factors import Factor, MomentGaussian
 from plausible.models import BayesianNetwork
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "NOTES", "run"]
 
-NAME = "marginals"
+NOTES = (SYNTAX, ENGINES)
 EXAMPLES = (
     "plausible marginals asia --evidence xray=yes",
     "plausible marginals asia --targets lung,bronc --evidence xray=yes",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from plausible.cli.evidence import SYNTAX
 from plausible.cli.output import print_json, print_line
 from plausible.cli.question import Question, question_command
 from plausible.errors import NotSupported
 from plausible.models import BayesianNetwork
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "NOTES", "run"]
 
-NAME = "moments"
+NOTES = (SYNTAX,)
 EXAMPLES = (
     "plausible moments gaussian-chain X1 --evidence X3=2.5",
     "plausible moments gaussian-chain --targets X1,X3 --do X2=-1 --json",

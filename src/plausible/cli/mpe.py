@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from plausible.cli.engines import EngineOption, engine_argument, print_best
-from plausible.cli.evidence import Do, EvidenceTexts, asked
+from plausible.cli.engines import ENGINES, EngineOption, engine_argument, print_best
+from plausible.cli.evidence import SYNTAX, Do, EvidenceTexts, asked
 from plausible.cli.output import AsJson
 from plausible.cli.source import ModelSource, read_network
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "NOTES", "run"]
 
-NAME = "mpe"
+NOTES = (SYNTAX, ENGINES)
 EXAMPLES = ("plausible mpe asia --evidence xray=yes,dysp=yes",)
 
 

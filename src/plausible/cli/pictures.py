@@ -12,9 +12,8 @@ from plausible.errors import UnknownExample, suggestion
 from plausible.examples.image_comparisons import COMPARISONS, Comparison
 from plausible.examples.png import write_png
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "pictures"
 EXAMPLES = ("plausible pictures out segment",)
 
 Folder = Annotated[Path, typer.Argument(help="The folder for the pictures; made where it is missing.")]

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from plausible.cli.chunks import TableReader
-from plausible.cli.evidence import Do, EvidenceTexts, intervened, read_findings, read_interventions
+from plausible.cli.evidence import SYNTAX, Do, EvidenceTexts, intervened, read_findings, read_interventions
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.prediction import Prediction, check_columns, check_question
 from plausible.cli.progress import ShowProgress, progress_bar
@@ -17,9 +17,9 @@ from plausible.cli.tables import check_ending, new_table, open_table
 from plausible.errors import InvalidArgument, counted
 from plausible.io import Network
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "NOTES", "run"]
 
-NAME = "predict"
+NOTES = (SYNTAX,)
 EXAMPLES = (
     "plausible predict asia rows.csv lung answers.csv",
     "plausible predict asia rows.csv lung answers.csv --no-proba -e asia=no --do smoke=no",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from plausible.cli.engines import info_document, print_quality
+from plausible.cli.engines import ENGINES, info_document, print_quality
+from plausible.cli.evidence import SYNTAX
 from plausible.cli.output import factor_document, print_json, print_line
 from plausible.cli.question import Question, question_command
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "NOTES", "run"]
 
-NAME = "query"
+NOTES = (SYNTAX, ENGINES)
 EXAMPLES = (
     "plausible query asia lung,bronc --evidence xray=yes,smoke=no",
     "plausible query asia lung --evidence xray=yes --engine loopy-bp:damping=0.3",

@@ -12,8 +12,8 @@ import typer
 
 from plausible.cli.chunks import ColumnKind, kind_of, rows_in_chunk
 from plausible.cli.csv_tables import CSVWriter
-from plausible.cli.engines import EngineOption, engine_argument, in_shell_words, print_quality
-from plausible.cli.evidence import Do, EvidenceTexts, asked
+from plausible.cli.engines import ENGINES, EngineOption, engine_argument, in_shell_words, print_quality
+from plausible.cli.evidence import SYNTAX, Do, EvidenceTexts, asked
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.progress import ShowProgress, progress_bar
 from plausible.cli.source import ModelSource, read_network
@@ -24,9 +24,9 @@ from plausible.io import Network
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "NOTES", "run"]
 
-NAME = "sample"
+NOTES = (SYNTAX, ENGINES)
 EXAMPLES = (
     "plausible sample asia -n 5 --seed 1 --evidence dysp=yes",
     "plausible sample asia -n 5 --evidence dysp=yes --engine likelihood-weighting",

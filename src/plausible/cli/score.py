@@ -19,9 +19,8 @@ from plausible.learn.scores.reading import SCORES, score_graph
 from plausible.learn.structures.structure import usual_score
 from plausible.models import BayesianNetwork
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "score"
 EXAMPLES = (
     "plausible sample asia -n 1000 --seed 1 -o data.csv",
     "plausible score asia data.csv",

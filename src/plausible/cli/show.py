@@ -17,9 +17,8 @@ from plausible.graphs import UndirectedGraph
 from plausible.io import Model
 from plausible.models import BayesianNetwork
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "run"]
 
-NAME = "show"
 EXAMPLES = ("plausible show asia dysp", "plausible show 'X -> Y; X <-> Y' --dot")
 
 Source = Annotated[

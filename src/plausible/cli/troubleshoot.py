@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from plausible.cli.evidence import EvidenceTexts, read_findings, read_interventions, state_of
+from plausible.cli.evidence import SYNTAX, EvidenceTexts, read_findings, read_interventions, state_of
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.source import ModelSource, read_model
 from plausible.decisions.troubleshooting.costs import Costs, read_costs
@@ -19,9 +19,9 @@ from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter
 from plausible.errors import InvalidArgument, PlausibleError
 from plausible.models import BayesianNetwork
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "NOTES", "run"]
 
-NAME = "troubleshoot"
+NOTES = (SYNTAX,)
 EXAMPLES = (
     "plausible troubleshoot asia --costs costs.csv --works dysp=no",
     "plausible troubleshoot asia --costs costs.csv --works dysp=no --evidence smoke=yes --depth 2",

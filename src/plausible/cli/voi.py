@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from plausible.cli.diagrams import DecisionOption, DiagramSource, WithRecall, diagram_findings, read_costs, read_diagram
-from plausible.cli.evidence import EvidenceTexts
+from plausible.cli.evidence import SYNTAX, EvidenceTexts
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.quoting import names_in
 from plausible.decisions import InfluenceDiagram
@@ -19,9 +19,9 @@ from plausible.decisions.information.subsets import Limits, ObservationChoice, c
 from plausible.decisions.information.value import value_of_information
 from plausible.errors import InvalidArgument, suggestion
 
-__all__ = ["EXAMPLES", "NAME", "run"]
+__all__ = ["EXAMPLES", "NOTES", "run"]
 
-NAME = "voi"
+NOTES = (SYNTAX,)
 EXAMPLES = (
     "plausible voi entrepreneur M --decision F",
     "plausible voi oil --decision drill --cost 5",
