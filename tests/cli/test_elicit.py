@@ -8,6 +8,9 @@ import json
 import pytest
 
 from plausible.cli.app import main
+from plausible.decisions.elicitation.session_files import load_session
+from plausible.decisions.lotteries.risk import certainty_equivalent
+from plausible.decisions.lotteries.situation import DecisionSituation
 
 
 def _ask(monkeypatch, capsys, arguments, replies):
@@ -51,6 +54,90 @@ def test_a_session_ends_early_and_goes_on_from_its_file(monkeypatch, capsys, tmp
     assert "has a session already" in told.err
 
 
+def test_the_last_answer_can_be_taken_back_too(monkeypatch, capsys):
+    """The end is confirmed: an empty line, or the end of the input."""
+    arguments = ["blind", *ANCHORS, "--tolerance", "0.5", "--json"]
+    _, told = _ask(monkeypatch, capsys, arguments, ["sure", "undo", "gamble", "", "ignored"])
+    assert json.loads(told.out)["utilities"]["blind"] == {"utility": 0.25, "low": 0.0, "high": 0.5}
+    assert told.err.count("Press Enter to end") == 2
+
+
+def test_an_answer_of_an_earlier_sitting_can_be_taken_back(monkeypatch, capsys, tmp_path):
+    file = str(tmp_path / "answers.json")
+    _ask(monkeypatch, capsys, ["blind", *ANCHORS, "--tolerance", "0.25", "--save", file], ["sure", "sure"])
+    code, told = _ask(monkeypatch, capsys, ["--save", file, "--json"], ["undo", "undo", "undo", "2", "2"])
+    assert code == 0
+    assert "2 answers so far" in told.err
+    assert "There is no answer to take back" in told.err
+    assert json.loads(told.out)["utilities"]["blind"]["high"] == 0.25
+
+
+@pytest.mark.parametrize("word", ["help", "?"])
+def test_help_and_show_are_no_answers(monkeypatch, capsys, word):
+    arguments = ["blind", "--method", "time-trade-off", "--json"]
+    _, told = _ask(monkeypatch, capsys, arguments, ["longer", word, "show"])
+    assert "take the last answer back" in told.err
+    assert "rather fewer years" in told.err
+    assert "0.75" in told.err
+    assert json.loads(told.out)["questions"] == 1
+
+
+def test_the_end_of_the_input_leaves_a_session_that_goes_on(monkeypatch, capsys, tmp_path):
+    """No answer at all, and no answer lost."""
+    file = tmp_path / "answers.json"
+    code, told = _ask(monkeypatch, capsys, ["blind", *ANCHORS, "--save", str(file)], [])
+    assert code == 0
+    assert "Ended early" in told.out
+    assert load_session(file).answers == ()
+    _ask(monkeypatch, capsys, ["--save", str(file)], ["sure"])
+    assert load_session(file).answers == ("sure",)
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_what_was_saved_is_a_utility_and_a_curve_in_python(monkeypatch, capsys, tmp_path):
+    file = str(tmp_path / "money.json")
+    arguments = ["400", "700", "--method", "visual-analog", "--worst", "0", "--best", "1000", "--save", file]
+    _, told = _ask(monkeypatch, capsys, arguments, ["50", "80"])
+    assert f"load_session({file!r}).result" in told.out
+    result = load_session(file).result
+    assert DecisionSituation({"sure": "400", "gamble": {"1000": 0.5, "0": 0.5}}, result).rank().ties == (
+        "sure",
+        "gamble",
+    )
+    assert certainty_equivalent(result.curve(), {1000: 0.5, 0: 0.5}) == pytest.approx(400)
+
+
+def test_answers_that_point_beyond_an_anchor_are_told(monkeypatch, capsys):
+    arguments = ["coma", *ANCHORS, "--tolerance", "0.125"]
+    _, told = _ask(monkeypatch, capsys, arguments, ["gamble"] * 3)
+    assert "if it is worse than that, name another anchor" in told.out
+
+
+def test_options_of_a_saved_session_are_not_changed_in_silence(monkeypatch, capsys, tmp_path):
+    file = str(tmp_path / "answers.json")
+    _ask(monkeypatch, capsys, ["blind", *ANCHORS, "--save", file], [])
+    code, told = _ask(monkeypatch, capsys, ["--tolerance", "0.1", "--worst", "dead", "--save", file], [])
+    assert code == 2
+    assert "leave out --worst, --tolerance" in told.err
+
+
+def test_files_that_hold_no_session_are_named(monkeypatch, capsys, tmp_path):
+    file = tmp_path / "answers.json"
+    for text, hint in (("", "no saved session"), ("[]", "a JSON list"), ('{"method": "guess"}', "not 'guess'")):
+        file.write_text(text)
+        code, told = _ask(monkeypatch, capsys, ["--save", str(file)], [])
+        assert code == 2
+        assert f"{file}: " in told.err
+        assert hint in told.err
+    code, told = _ask(monkeypatch, capsys, ["--save", str(tmp_path / "none.json")], [])
+    assert code == 2
+    assert "none.json is not there" in told.err
+    code, told = _ask(monkeypatch, capsys, ["x", *ANCHORS, "--save", str(tmp_path / "no" / "where.json")], [])
+    assert code == 2
+    assert "where.json': No such file" in told.err
+    assert "partial" not in told.err
+
+
 def test_a_scale_takes_numbers(monkeypatch, capsys):
     _, told = _ask(monkeypatch, capsys, ["x", "y", "--method", "visual-analog", *ANCHORS], ["40", "80"])
     assert "0.4" in told.out
@@ -65,6 +152,8 @@ def test_a_scale_takes_numbers(monkeypatch, capsys):
         (["x", *ANCHORS, "--method", "standard-gambel"], "standard-gamble"),
         (["x", *ANCHORS, "--tolerance", "2"], "between 0 and 1"),
         (["x", "--worst", "a", "--best", "a"], "anchors must differ"),
+        (["x", *ANCHORS, "--years", "5"], "--years goes with --method time-trade-off"),
+        (["x", *ANCHORS, "--method", "visual-analog", "--tolerance", "0.1"], "--tolerance goes with searches"),
     ],
 )
 def test_mistakes_are_named(monkeypatch, capsys, arguments, hint):

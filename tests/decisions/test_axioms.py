@@ -7,7 +7,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from plausible.decisions.elicitation.weighting import PrelecWeighting, rank_dependent_utility
+from plausible.decisions.elicitation.weighting import PrelecWeighting, TverskyKahnemanWeighting, rank_dependent_utility
 from plausible.decisions.lotteries.axioms import check_axioms
 from plausible.decisions.lotteries.cycles import preference_cycles
 from plausible.decisions.lotteries.indifference import indifference_probability, utility_from_preferences
@@ -74,21 +74,21 @@ def test_cycles_exist_just_if_no_order_agrees(seed):
 def test_indifference_in_a_cycle_counts():
     """a ~ b ~ c and a > c is no order."""
     told = PreferenceRelation.from_statements([("a", "~", "b"), ("b", "~", "c"), ("a", ">", "c")])
-    assert check_axioms(told).violated() == ("transitivity",)
+    assert check_axioms(told).violated == ("transitivity",)
 
 
 def test_what_is_not_stated_is_not_comparable():
     """The pair is the witness."""
     told = PreferenceRelation.from_statements([("a", ">", "b"), ("b", ">", "c")])
     report = check_axioms(told)
-    assert report.violated() == ("orderability",)
+    assert report.violated == ("orderability",)
     assert report.violations[0].witness == (Lottery.certain("a"), Lottery.certain("c"))
 
 
 def test_answers_that_depend_on_the_order_of_asking_break_orderability():
     """Whoever always takes the first thing has no preference."""
     report = check_axioms(PreferenceRelation(lambda first, second: 1.0), "ab")
-    assert "orderability" in report.violated()
+    assert "orderability" in report.violated
     assert "other way round" in str(report)
 
 
@@ -104,7 +104,7 @@ def lexicographic(first, second):
 def test_infinitely_better_outcomes_break_continuity():
     """No chance of the one is small enough to be as good as the other for sure; the triple is the witness."""
     report = check_axioms(PreferenceRelation(lexicographic), ["heaven", "cash", "none"])
-    assert report.violated() == ("continuity",)
+    assert report.violated == ("continuity",)
     assert report.violations[0].witness == tuple(map(Lottery.certain, ["heaven", "cash", "none"]))
     assert "infinitely better" in report.violations[0].reason
 
@@ -125,7 +125,7 @@ def test_monotonicity_is_strict_only_for_a_greater_chance():
         return gap if gap else (1 if len(first.support) == 2 else 0)
 
     report = check_axioms(PreferenceRelation(restless), "ab")
-    assert "monotonicity" in report.violated()
+    assert "monotonicity" in report.violated
     assert any(found.witness[0] == found.witness[1] for found in report.violations if found.axiom == "monotonicity")
 
 
@@ -136,7 +136,7 @@ def test_liking_certainty_breaks_monotonicity():
         worth = [x.expected_utility({"a": 1, "b": 0}) + 0.2 * (len(x.support) == 1) for x in (first, second)]
         return worth[0] - worth[1]
 
-    assert "monotonicity" in check_axioms(PreferenceRelation(timid), "ab").violated()
+    assert "monotonicity" in check_axioms(PreferenceRelation(timid), "ab").violated
 
 
 def test_weighing_probabilities_breaks_substitutability():
@@ -149,8 +149,51 @@ def test_weighing_probabilities_breaks_substitutability():
         return 0.0 if abs(gap) < 1e-12 else gap
 
     report = check_axioms(PreferenceRelation(compare), ["3M", Lottery({"4M": 0.8, "0": 0.2}), "0"])
-    assert "substitutability" in report.violated()
-    assert "transitivity" not in report.violated()
+    assert "substitutability" in report.violated
+    assert "transitivity" not in report.violated
+
+
+ALLAIS = {"0": 0.0, "3M": 10.0, "4M": 12.0}
+
+
+@pytest.mark.parametrize("tolerance", [1e-6, 1e-3, 0.02])
+@pytest.mark.parametrize("weigh", [PrelecWeighting(0.5), TverskyKahnemanWeighting()], ids=repr)
+def test_weighing_probabilities_shows_on_bare_outcomes(weigh, tolerance):
+    """The gamble as good as 3M is known to a bracket only; both its ends are felt differently in mixtures."""
+
+    def compare(first, second):
+        gap = rank_dependent_utility(first, ALLAIS, weigh) - rank_dependent_utility(second, ALLAIS, weigh)
+        return 0.0 if abs(gap) < 1e-12 else gap
+
+    report = check_axioms(PreferenceRelation(compare), ALLAIS, tolerance=tolerance)
+    assert report.violated == ("substitutability",)
+    for found in report.violations:
+        better, worse = found.witness
+        assert compare(better, worse) < 0
+
+
+@pytest.mark.parametrize("tolerance", [1e-9, 1e-6, 1e-2, 0.3])
+@pytest.mark.parametrize("seed", range(6))
+def test_brackets_of_any_width_raise_no_false_alarm(seed, tolerance):
+    """Expected utility with tiny, huge, tied and nearly equal utilities, however coarsely gambles are bracketed."""
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=4) * 10.0 ** rng.integers(-6, 7)
+    values[seed % 4] = values[0] * (1 + 1e-7 * (seed % 2))
+    utility = dict(zip("abcd", values.tolist(), strict=True))
+    report = check_axioms(PreferenceRelation.from_utility(utility), [*utility, {"a": 0.3, "b": 0.7}], tolerance)
+    assert report.is_rational, str(report)
+
+
+def test_an_indifference_knows_its_bracket():
+    """The item lies strictly between the gambles at the ends, and at the gamble where indifference is stated."""
+    relation = PreferenceRelation.from_utility({"a": 0.0, "b": 0.4, "c": 1.0})
+    found = indifference_probability(relation, "b", "a", "c", tolerance=0.1)
+    assert relation.compare(found.gamble_at(found.low), "b") == -1
+    assert relation.compare(found.gamble_at(found.high), "b") == 1
+    assert found.high - found.low <= 0.1
+    assert not found.is_exact
+    halfway = indifference_probability(PreferenceRelation.from_utility({"a": 0, "b": 1, "c": 2}), "b", "a", "c")
+    assert (halfway.low, halfway.high, halfway.is_exact, halfway.num_questions) == (0.5, 0.5, True, 1)
 
 
 def test_enjoying_stages_breaks_decomposability():
@@ -161,7 +204,7 @@ def test_enjoying_stages_breaks_decomposability():
         return worth[0] - worth[1]
 
     report = check_axioms(PreferenceRelation(playful), "abc")
-    assert report.violated() == ("decomposability",)
+    assert report.violated == ("decomposability",)
     first, second = report.violations[0].witness
     assert first.is_close(second)
 
@@ -170,7 +213,7 @@ def test_stated_mixtures_are_checked():
     """Statements on nested lotteries are checked against each other."""
     nested = Lottery({Lottery({"a": 0.5, "b": 0.5}): 1.0})
     told = PreferenceRelation.from_statements([(nested, ">", nested.flatten())])
-    assert "decomposability" in check_axioms(told).violated()
+    assert "decomposability" in check_axioms(told).violated
 
 
 def test_group_votes_break_transitivity():
@@ -182,7 +225,7 @@ def test_group_votes_break_transitivity():
         return sum(np.sign(order.index(other) - order.index(one)) for order in orders)
 
     told = [(a, ">", b) for a, b in permutations("abc", 2) if majority(Lottery.certain(a), Lottery.certain(b)) > 0]
-    assert check_axioms(PreferenceRelation.from_statements(told)).violated() == ("transitivity",)
+    assert check_axioms(PreferenceRelation.from_statements(told)).violated == ("transitivity",)
 
 
 def test_standard_gambles_return_the_rescaled_utility():

@@ -17,6 +17,7 @@ from plausible.decisions.elicitation.methods import resume_session, standard_gam
 from plausible.decisions.elicitation.questions import gamble_question, scale_question
 from plausible.decisions.elicitation.respondents import SimulatedRespondent
 from plausible.decisions.elicitation.session import run_session
+from plausible.decisions.elicitation.session_files import load_session, save_session
 from plausible.decisions.elicitation.weighting import (
     PrelecWeighting,
     TverskyKahnemanWeighting,
@@ -148,6 +149,36 @@ def test_what_can_not_be_read_is_refused():
         resume_session({"method": "visual-analog", "items": ["a"]})
     with pytest.raises(InvalidArgument, match="'d'"):
         visual_analog(["a"], "b", "c").result["d"]
+
+
+@pytest.mark.parametrize(
+    "change", [{"answers": ["maybe"]}, {"answers": ["sure"] * 99}, {"answers": 3}, {"tolerance": "fine"}, {"items": 3}]
+)
+def test_saved_sessions_that_were_spoiled_are_refused(change):
+    record = standard_gamble(["blind"], "dead", "healthy").to_dict()
+    with pytest.raises(FormatError, match="saved session can't be gone on with"):
+        resume_session({**record, **change})
+
+
+def test_files_of_sessions_give_back_what_was_saved(tmp_path):
+    """Answers, question and result; an unwritable place leaves nothing behind and names the file meant."""
+    session = time_trade_off(["ill", "lame"], years=20, tolerance=0.1).replay(["longer", "shorter"])
+    save_session(session, tmp_path / "answers.json")
+    again = load_session(str(tmp_path / "answers.json"))
+    assert (again.answers, again.question, again.result) == (session.answers, session.question, session.result)
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OSError, match="folder'"):
+        save_session(session, tmp_path / "folder")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["answers.json", "folder"]
+
+
+def test_a_curve_needs_amounts():
+    """Texts may be amounts; words are not."""
+    result = visual_analog(["250", "500"], "0", "1000").replay([40, 70]).result
+    assert result.curve()(250) == pytest.approx(0.4)
+    assert type(result.curve("exponential")).__name__ == "ExponentialCurve"
+    with pytest.raises(InvalidArgument, match="'dead' is no amount"):
+        visual_analog(["ill"], "dead", "healthy").answer(50).result.curve()
 
 
 def test_a_text_is_one_item():

@@ -11,13 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from plausible.decisions.elicitation.weighting import rank_dependent_utility
+from plausible.decisions.lotteries.consistency import choice_consistency
 from plausible.decisions.lotteries.countable import CountableLottery, saint_petersburg
-from plausible.decisions.lotteries.lottery import Lottery
+from plausible.decisions.lotteries.curve_families import LinearCurve
+from plausible.decisions.lotteries.dominance import stochastic_dominance
+from plausible.decisions.lotteries.lottery import Lottery, as_lottery
 from plausible.decisions.lotteries.outcome_utilities import AffineMap, affine_map, rescaled_utility
+from plausible.decisions.lotteries.preferences import PreferenceRelation
+from plausible.decisions.lotteries.risk import assess_risk, certainty_equivalent, risk_premium
 from plausible.decisions.lotteries.situation import DecisionSituation
 from plausible.errors import ImmutableValue, InvalidArgument
 from plausible.factors import Factor
-from plausible.variables import Variable
+from plausible.variables import Assignment, Variable
 
 OUTCOMES = "abcde"
 
@@ -223,6 +229,64 @@ def test_series_reach_their_sums(utility, value):
     assert series.converged
     assert not series.diverges
     assert series.value == pytest.approx(value, abs=1e-9)
+
+
+@pytest.mark.parametrize("power", [3, 30, 63, 64, 65, 200, 900])
+def test_a_bounded_utility_of_the_endless_game_converges(power):
+    """A bank that pays 2ᵏ at most: k terms of 1, and what is left, 2⁻ᵏ, pays 2ᵏ; only no bound at all diverges."""
+    found = saint_petersburg().expected_utility(lambda amount: min(amount, 2.0**power))
+    assert not found.diverges
+    assert found.converged
+    assert found.value == pytest.approx(power + 1.0, rel=1e-11)
+
+
+def test_countable_lotteries_print_their_first_outcomes():
+    assert str(saint_petersburg(1, 3)) == "[1: 0.5; 3: 0.25; 9: 0.125; 27: 0.0625; ...]"
+    assert repr(CountableLottery(lambda: iter([("a", 0.7), ("b", 0.3)]))) == "CountableLottery([a: 0.7; b: 0.3])"
+
+
+def test_a_utility_that_is_no_number_is_named():
+    """And is no divergence of the sum."""
+    with pytest.raises(InvalidArgument, match=r"outcome 4.0 has no number for a utility \(NaN\)"):
+        saint_petersburg().expected_utility(lambda amount: math.nan if amount > 2 else amount)
+
+
+def test_a_dict_stands_for_a_lottery():
+    """Wherever one is expected; what can't be an outcome is refused by name."""
+    half, utility = {"a": 0.5, "b": 0.5}, {"a": 1.0, "b": 0.0}
+    lottery = Lottery(half)
+    assert as_lottery(half) == lottery
+    assert as_lottery(lottery) is lottery
+    assert DecisionSituation({"x": half, "y": "b"}, utility).rank().expected_utility == 0.5
+    asked = PreferenceRelation.from_utility(utility)
+    assert asked.compare(half, "b") == 1
+    assert choice_consistency([(half, ">", "b")]).is_consistent
+    assert stochastic_dominance({2: 1.0}, {1: 1.0}).better == "first"
+    assert certainty_equivalent(LinearCurve(), {1: 0.5, 3: 0.5}) == 2.0
+    assert risk_premium(LinearCurve(), {1: 0.5, 3: 0.5}) == assess_risk(LinearCurve(), {1: 0.5, 3: 0.5}).premium == 0.0
+    assert rank_dependent_utility({1: 0.5, 3: 0.5}, lambda x: x, lambda p: p) == 2.0
+    assert lottery.is_close(half)
+    assert lottery.mixed_with(half, 0.5) == lottery
+    with pytest.raises(InvalidArgument, match=r"\['a'\] can't be an outcome"):
+        asked.compare(["a"], "b")
+    with pytest.raises(InvalidArgument, match=r"sum to 0\.9"):
+        asked.compare({"a": 0.5, "b": 0.4}, "b")
+
+
+def test_an_assignment_is_an_outcome():
+    """A mapping that can be hashed is no lottery."""
+    outcome = Assignment({"rain": "yes"})
+    assert as_lottery(outcome) == Lottery({outcome: 1.0})
+
+
+def test_ties_of_the_best_actions_are_told():
+    """All of them, if there are several; a single best action ties with none."""
+    tied = DecisionSituation({"x": "a", "y": "b", "z": {"a": 0.5, "b": 0.5}}, {"a": 1, "b": 1}).rank()
+    assert tied.ties == tied.best == ("x", "y", "z")
+    assert "as good as each other: x, y, z" in str(tied)
+    single = DecisionSituation({"x": "a", "y": "b"}, {"a": 1, "b": 0}).rank()
+    assert single.ties == ()
+    assert "as good" not in str(single)
 
 
 def test_series_that_end_slowly_or_never():

@@ -35,6 +35,21 @@ def test_minimax_regret_equals_enumeration(seed):
     assert (weights @ regrets).max() == pytest.approx(found.mixed_regret)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_ties_of_least_regret_are_all_told(seed):
+    """Every action whose greatest regret is least, whatever the order of the actions; none if it is one."""
+    rng = np.random.default_rng(seed)
+    table = rng.integers(0, 3, (4, 3)) / 10
+    for order in permutations(range(4)):
+        found = minimax_regret({f"a{i}": payoffs(table)[f"a{i}"] for i in order})
+        greatest = (table.max(axis=0) - table).max(axis=1)
+        least = {f"a{i}" for i in range(4) if abs(greatest[i] - greatest.min()) < 1e-9}
+        assert set(found.best) == least
+        assert found.ties == (found.best if len(least) > 1 else ())
+        assert found.action == found.best[0]
+        assert ("as good as each other" in str(found)) == (len(least) > 1)
+
+
 def test_minimax_differs_from_expected_utility():
     """Founding has the least regret for the entrepreneur; a dominated action never wins."""
     stakes = {"found": {"poor": -7, "great": 20}, "skip": {"poor": 0, "great": 0}, "burn": {"poor": -9, "great": -9}}

@@ -14,7 +14,6 @@ from plausible.decisions.lotteries.curve_families import (
     LinearCurve,
     LogarithmicCurve,
     PowerCurve,
-    SShapedCurve,
 )
 from plausible.decisions.lotteries.curve_fitting import fit_curve
 from plausible.decisions.lotteries.curves import FunctionCurve, TabulatedCurve
@@ -29,6 +28,7 @@ from plausible.decisions.lotteries.risk import (
     risk_premium,
     small_stakes_premium,
 )
+from plausible.decisions.lotteries.s_shaped_curve import SShapedCurve
 from plausible.decisions.lotteries.situation import DecisionSituation
 from plausible.errors import InvalidArgument, NotSupported
 
@@ -232,11 +232,47 @@ def test_points_that_can_not_be_fitted_are_refused(family, amounts, utilities, p
         fit_curve(family, amounts, utilities)
 
 
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [(lambda x: math.nan if x > 2 else x, "it gives NaN"), (lambda x: math.log(3 - x), "math domain error")],
+)
+def test_functions_without_a_number_name_the_amount(function, reason):
+    """Asked for one utility, for a certainty equivalent or for an attitude to risk."""
+    curve = FunctionCurve(function, domain=(0.0, 4.0))
+    for ask in (
+        lambda: curve(3.5),
+        lambda: certainty_equivalent(curve, {1: 0.5, 3.5: 0.5}),
+        lambda: risk_attitude(curve, 0.0, 4.0),
+    ):
+        with pytest.raises(InvalidArgument, match=rf"no utility for .*{reason}.*domain=\(low, high\)"):
+            ask()
+
+
+@pytest.mark.parametrize(
+    ("curve", "amount", "hint"),
+    [
+        (LogarithmicCurve(), 0, "above 0; give a wealth above 0"),
+        (LogarithmicCurve(wealth=10), -20.5, r"above -10; give a wealth above 20.5, as in LogarithmicCurve\(wealth=21"),
+        (LogarithmicCurve(), -math.inf, "above 0"),
+        (LogarithmicCurve(), math.nan, "no utility for nan"),
+        (PowerCurve(0.5), -1, "from 0 up; for losses use SShapedCurve"),
+        (PowerCurve(-1), 0, "above 0"),
+        (TabulatedCurve([0, 1], [0, 1]), 3, "from 0 to 1; .* fit_curve"),
+        (FunctionCurve(abs, domain=(0, 1)), 3, "widen domain"),
+        (LinearCurve(), "win", "'win' is no amount"),
+    ],
+    ids=str,
+)
+def test_amounts_out_of_the_domain_are_named_with_it_and_the_fix(curve, amount, hint):
+    with pytest.raises(InvalidArgument, match=hint):
+        curve(amount)
+
+
 def test_curves_refuse_what_they_do_not_know():
     """Amounts outside, utilities out of reach, curves that fall."""
-    with pytest.raises(InvalidArgument, match="outside"):
+    with pytest.raises(InvalidArgument, match="no utility for"):
         LogarithmicCurve()(-1)
-    with pytest.raises(InvalidArgument, match="outside"):
+    with pytest.raises(InvalidArgument, match="no utility for"):
         TabulatedCurve([0, 1], [0, 1])(2)
     with pytest.raises(InvalidArgument, match="No amount"):
         ExponentialCurve(0.5).inverse(2.0)

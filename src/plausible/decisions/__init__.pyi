@@ -47,6 +47,9 @@ from plausible.decisions.elicitation.diagnostics import DiscrepancyReport as Dis
 from plausible.decisions.elicitation.diagnostics import anchor_sensitivity as anchor_sensitivity
 from plausible.decisions.elicitation.diagnostics import compare_elicitations as compare_elicitations
 from plausible.decisions.elicitation.diagnostics import schedule_sensitivity as schedule_sensitivity
+from plausible.decisions.elicitation.drift import UtilityCourse as UtilityCourse
+from plausible.decisions.elicitation.drift import aged_belief as aged_belief
+from plausible.decisions.elicitation.drift import follow_utilities as follow_utilities
 from plausible.decisions.elicitation.elicited import ElicitationResult as ElicitationResult
 from plausible.decisions.elicitation.elicited import ElicitedUtility as ElicitedUtility
 from plausible.decisions.elicitation.gaussian_belief import GaussianUtilityBelief as GaussianUtilityBelief
@@ -69,6 +72,8 @@ from plausible.decisions.elicitation.respondents import SimulatedRespondent as S
 from plausible.decisions.elicitation.search import IndifferenceSearch as IndifferenceSearch
 from plausible.decisions.elicitation.session import Session as Session
 from plausible.decisions.elicitation.session import run_session as run_session
+from plausible.decisions.elicitation.session_files import load_session as load_session
+from plausible.decisions.elicitation.session_files import save_session as save_session
 from plausible.decisions.elicitation.weighting import PrelecWeighting as PrelecWeighting
 from plausible.decisions.elicitation.weighting import TverskyKahnemanWeighting as TverskyKahnemanWeighting
 from plausible.decisions.elicitation.weighting import rank_dependent_utility as rank_dependent_utility
@@ -106,7 +111,6 @@ from plausible.decisions.lotteries.curve_families import ExponentialCurve as Exp
 from plausible.decisions.lotteries.curve_families import LinearCurve as LinearCurve
 from plausible.decisions.lotteries.curve_families import LogarithmicCurve as LogarithmicCurve
 from plausible.decisions.lotteries.curve_families import PowerCurve as PowerCurve
-from plausible.decisions.lotteries.curve_families import SShapedCurve as SShapedCurve
 from plausible.decisions.lotteries.curve_fitting import CurveFit as CurveFit
 from plausible.decisions.lotteries.curve_fitting import fit_curve as fit_curve
 from plausible.decisions.lotteries.curves import FunctionCurve as FunctionCurve
@@ -139,6 +143,7 @@ from plausible.decisions.lotteries.risk import relative_risk_aversion as relativ
 from plausible.decisions.lotteries.risk import risk_attitude as risk_attitude
 from plausible.decisions.lotteries.risk import risk_premium as risk_premium
 from plausible.decisions.lotteries.risk import small_stakes_premium as small_stakes_premium
+from plausible.decisions.lotteries.s_shaped_curve import SShapedCurve as SShapedCurve
 from plausible.decisions.lotteries.situation import ActionRanking as ActionRanking
 from plausible.decisions.lotteries.situation import DecisionSituation as DecisionSituation
 from plausible.decisions.parts import Decision as Decision

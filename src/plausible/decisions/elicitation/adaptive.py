@@ -43,6 +43,11 @@ class QuestionValue:
         Its expected value of information, in utility.
     variance
         How much of the variance of differences of expected utility it removes.
+
+    Examples
+    --------
+    >>> QuestionValue(gamble_question("pain", "dead", "healthy", 0.9), 0.05, 0.01).question.level
+    0.9
     """
 
     question: Question
@@ -63,6 +68,15 @@ def question_values(
         The decision; its own utility is not used.
     questions
         Gambles or scales about the outcomes.
+
+    Examples
+    --------
+    >>> from plausible.decisions.elicitation.gaussian_belief import GaussianUtilityBelief
+    >>> surgery = DecisionSituation({"wait": "pain", "operate": {"healthy": 0.9, "dead": 0.1}}, {})
+    >>> belief = GaussianUtilityBelief({"dead": 0, "pain": 0.8, "healthy": 1}, np.diag([0, 0.04, 0]))
+    >>> asked = [gamble_question("pain", "dead", "healthy", level) for level in (0.5, 0.7, 0.9)]
+    >>> [(found.question.level, round(found.value, 4)) for found in question_values(belief, surgery, asked)]
+    [(0.9, 0.0396), (0.7, 0.0013), (0.5, 0.0)]
     """
     listed = list(questions)
     scored = [
@@ -86,6 +100,18 @@ class AdaptiveResult:
         How many were answered.
     ending
         "settled", "not worth asking", "enough questions", or "open".
+
+    Examples
+    --------
+    >>> from plausible.decisions.elicitation.gaussian_belief import GaussianUtilityBelief
+    >>> surgery = DecisionSituation({"wait": "pain", "operate": {"healthy": 0.9, "dead": 0.1}}, {})
+    >>> belief = GaussianUtilityBelief({"dead": 0, "pain": 0.8, "healthy": 1}, np.diag([0, 0.04, 0]))
+    >>> print(adaptive_elicitation(surgery, belief, max_questions=0).result)
+    operate after 0 questions (enough questions); knowing the utilities would add 0.03956 at most
+    action  | expected utility | short of the best
+    --------+------------------+------------------
+    operate |              0.9 |                 0
+    wait    |              0.8 |               0.1
     """
 
     ranking: ActionRanking
@@ -107,7 +133,19 @@ class AdaptiveResult:
 
 @final
 class AdaptiveSession(Session):
-    """A session that asks the question of greatest value, until the decision is settled: see `adaptive_elicitation`."""
+    """A session that asks the question of greatest value, until the decision is settled: see `adaptive_elicitation`.
+
+    Examples
+    --------
+    >>> from plausible.decisions.elicitation.beliefs import DiscreteUtilityBelief
+    >>> drinks = DecisionSituation({"order tea": "tea", "order milk": "milk"}, {})
+    >>> tastes = [{"none": 0, "milk": 0.5, "tea": level, "feast": 1} for level in (0.2, 0.4, 0.7, 0.9)]
+    >>> session = adaptive_elicitation(drinks, DiscreteUtilityBelief(tastes))
+    >>> session.question.item, session.question.level
+    ('tea', 0.5)
+    >>> session.answer("sure").result.action
+    'order tea'
+    """
 
     __slots__ = ("_next", "_options", "_start", "answers", "asked", "belief", "situation")
 
@@ -249,6 +287,18 @@ def usual_questions(belief: UtilityBelief) -> tuple[Question, ...]:
 
     Chances are those from 10% to 90% by tens, and, to the percent, where the outcome is believed to lie and one
     standard deviation to either side.
+
+    Parameters
+    ----------
+    belief
+        What is known of the utilities.
+
+    Examples
+    --------
+    >>> from plausible.decisions.elicitation.gaussian_belief import GaussianUtilityBelief
+    >>> belief = GaussianUtilityBelief({"dead": 0, "pain": 0.82, "healthy": 1}, np.diag([0, 0.01, 0]))
+    >>> [question.level for question in usual_questions(belief)]
+    [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.72, 0.82, 0.92]
     """
     means, deviations = belief.mean_values, belief.deviations
     low, high = int(np.argmin(means)), int(np.argmax(means))

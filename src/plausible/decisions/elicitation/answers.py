@@ -31,6 +31,12 @@ class LinearQuestion:
         The words for above 0, below and at 0; empty where the value is told.
     limits
         The scale of told values, which are turned into shares of it.
+
+    Examples
+    --------
+    >>> asked = LinearQuestion(np.array([1.0]), (), (0.0, 100.0))
+    >>> asked.is_choice, asked.reading(40)
+    (False, 0.4)
     """
 
     weights: Floats
@@ -99,6 +105,10 @@ def linear_question(question: Question, outcomes: Sequence[Hashable]) -> LinearQ
 
     The item against a gamble is U(item) - (1 - α) U(worst) - α U(best) against 0; a place on a scale is U(item), if its
     anchors have the utilities 0 and 1.
+
+    >>> from plausible.decisions.elicitation.questions import gamble_question
+    >>> linear_question(gamble_question("ill", "dead", "well", 0.75), ["dead", "ill", "well"]).weights.tolist()
+    [-0.25, 1.0, -0.75]
     """
     if question.kind == "time":
         raise NotSupported("Time trade-offs are about years, not outcomes of a decision: ask gambles or scales.")

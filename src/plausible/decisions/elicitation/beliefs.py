@@ -33,6 +33,14 @@ class AnswerWorth(NamedTuple):
     variance
         How much of the variance of EU(best) - EU(a) it removes, summed over the other actions: what the answer
         contributes even where it takes further ones to change the action.
+
+    Examples
+    --------
+    >>> from plausible.decisions.elicitation.questions import gamble_question
+    >>> belief = DiscreteUtilityBelief([{"none": 0, "tea": t, "milk": 0.5, "feast": 1} for t in (0.2, 0.8)])
+    >>> drinks = DecisionSituation({"order tea": "tea", "order milk": "milk"}, {})
+    >>> round(belief.worth_of([gamble_question("tea", "none", "feast", 0.5)], drinks)[0].value, 6)
+    0.15
     """
 
     value: float
@@ -44,6 +52,12 @@ class UtilityBelief(Frozen, ABC):
 
     By linearity the expected utility of an action is that under the mean utilities, so decisions need no more
     (EU(a) = Σ π_a(o) E[U(o)]).
+
+    Examples
+    --------
+    >>> belief = DiscreteUtilityBelief([{"tea": 1, "milk": 0}, {"tea": 0.2, "milk": 0.6}])
+    >>> belief.rank(DecisionSituation({"order tea": "tea", "order milk": "milk"}, {})).action
+    'order tea'
     """
 
     __slots__ = ()
@@ -207,7 +221,11 @@ class DiscreteUtilityBelief(UtilityBelief):
 
 
 def checked_noise(noise: float) -> float:
-    """The deviation of errors, if it is one."""
+    """The deviation of errors, if it is one.
+
+    >>> checked_noise(0.1)
+    0.1
+    """
     if not (noise >= 0 and math.isfinite(noise)):
         raise InvalidArgument(f"noise={noise!r} must be a number that is not negative.")
     return float(noise)

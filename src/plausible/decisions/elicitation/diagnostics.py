@@ -35,6 +35,12 @@ class DiscrepancyReport:
         Items × ways, on one scale.
     reversals
         Pairs of items that two ways put in opposite orders: (better by the first way, other item, first way, second).
+
+    Examples
+    --------
+    >>> report = compare_elicitations({"gamble": {"blind": 0.6, "deaf": 0.8}, "scale": {"blind": 0.4, "deaf": 0.3}})
+    >>> round(report.greatest_spread, 6), report.reversals
+    (0.5, (('deaf', 'blind', 'gamble', 'scale'),))
     """
 
     items: tuple[Hashable, ...]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 
-from plausible.errors import InvalidArgument, suggestion
+from plausible.decisions.lotteries.curve_fitting import CurveFamily, fit_curve
+from plausible.decisions.lotteries.curves import UtilityCurve
+from plausible.errors import InvalidArgument, shortened, suggestion
 from plausible.factors.display import TextTable
 
 __all__ = ["ElicitationResult", "ElicitedUtility"]
@@ -25,6 +27,11 @@ class ElicitedUtility:
         The bracket.
     num_questions
         How many it took.
+
+    Examples
+    --------
+    >>> ElicitedUtility("blind", 0.4, 0.39, 0.41, 6).is_at_limit
+    False
     """
 
     item: Hashable
@@ -51,6 +58,17 @@ class ElicitationResult(Mapping[Hashable, float]):
         The anchors.
     items_told
         What is known on each outcome.
+
+    Examples
+    --------
+    >>> from plausible.decisions.elicitation.methods import visual_analog
+    >>> result = visual_analog([400, 700], worst=0, best=1000).replay([50, 80]).result
+    >>> dict(result)
+    {0: 0.0, 1000: 1.0, 400: 0.5, 700: 0.8}
+    >>> result.rescaled(-10, 10)[700]
+    6.0
+    >>> round(result.curve().inverse(0.5), 6)
+    400.0
     """
 
     method: str
@@ -91,9 +109,31 @@ class ElicitationResult(Mapping[Hashable, float]):
         """
         return {outcome: worst + value * (best - worst) for outcome, value in self._table().items()}
 
+    def curve(self, family: CurveFamily = "tabulated") -> UtilityCurve:
+        """The utilities of amounts as a curve, for certainty equivalents and attitudes to risk.
+
+        Parameters
+        ----------
+        family
+            "tabulated" goes through all points; for others see `fit_curve`.
+        """
+        table = self._table()
+        return fit_curve(family, [_amount(outcome) for outcome in table], list(table.values())).curve
+
     def __str__(self) -> str:
         rows = tuple(
             (str(told.item), f"{told.value:.4g}", f"{told.low:.4g}", f"{told.high:.4g}", str(told.num_questions))
             for told in self.items_told
         )
         return str(TextTable(("item", "utility", "low", "high", "questions"), rows, 1))
+
+
+def _amount(outcome: Hashable) -> float:
+    """An outcome as a number; texts, which is what terminals and files have, may be one."""
+    try:
+        return float(outcome)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise InvalidArgument(
+            f"{shortened(outcome)} is no amount, so that there is no curve: the utilities are a mapping, "
+            f"as in DecisionSituation(actions, result)."
+        ) from None

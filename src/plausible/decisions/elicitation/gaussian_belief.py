@@ -16,7 +16,7 @@ from plausible.decisions.elicitation.questions import Answer, Question
 from plausible.decisions.lotteries.situation import DecisionSituation
 from plausible.errors import InvalidArgument
 
-__all__ = ["GaussianUtilityBelief"]
+__all__ = ["GaussianUtilityBelief", "checked_covariance"]
 
 Floats = NDArray[np.float64]
 
@@ -52,12 +52,9 @@ class GaussianUtilityBelief(UtilityBelief):
     covariance: Floats
 
     def __init__(self, mean: Mapping[Hashable, float], covariance: npt.ArrayLike, noise: float = 0.0) -> None:
-        table = np.array(covariance, dtype=float)
-        table = table * np.eye(len(mean)) if table.ndim == 0 else table
-        if table.shape != (len(mean), len(mean)) or not np.allclose(table, table.T):
-            raise InvalidArgument(f"The covariance of {len(mean)} utilities is a symmetric table of that size.")
-        if len(mean) == 0 or np.linalg.eigvalsh(table).min() < -1e-9 * max(1.0, float(np.abs(table).max())):
-            raise InvalidArgument("The covariance has a negative variance in some direction, or there is no outcome.")
+        if len(mean) == 0:
+            raise InvalidArgument("A belief needs an outcome, at least: mean={'tea': 0.5}.")
+        table = checked_covariance("covariance", covariance, len(mean))
         self._fill(tuple(mean), np.array(list(mean.values()), dtype=float), table, checked_noise(noise))
 
     def _fill(self, outcomes: tuple[Hashable, ...], mean: Floats, covariance: Floats, noise: float) -> None:
@@ -127,6 +124,21 @@ class GaussianUtilityBelief(UtilityBelief):
 
     def __repr__(self) -> str:
         return f"GaussianUtilityBelief({self.mean!r})"
+
+
+def checked_covariance(name: str, covariance: npt.ArrayLike, size: int) -> Floats:
+    """A covariance of so many utilities as a table, if it is one; a number is a variance that all have.
+
+    >>> checked_covariance("covariance", 0.5, 2).tolist()
+    [[0.5, 0.0], [0.0, 0.5]]
+    """
+    table = np.array(covariance, dtype=float)
+    table = table * np.eye(size) if table.ndim == 0 else table
+    if table.shape != (size, size) or not np.isfinite(table).all() or not np.allclose(table, table.T):
+        raise InvalidArgument(f"{name}: give a number that is a variance, or a symmetric table of {size} x {size}.")
+    if np.linalg.eigvalsh(table).min() < -1e-9 * max(1.0, float(np.abs(table).max())):
+        raise InvalidArgument(f"{name}: it has a negative variance in some direction.")
+    return table
 
 
 def _normal_below(z: float) -> float:

@@ -48,6 +48,11 @@ class QualityAdjustedYears:
         (state, years, weight, contribution), in order.
     discount
         By which share a year counts less than the year before.
+
+    Examples
+    --------
+    >>> float(quality_adjusted_years([("healthy", 10), ("ill", 2)], {"healthy": 1, "ill": 0.5}))
+    11.0
     """
 
     total: float

@@ -184,7 +184,13 @@ def resume_session(record: Mapping[str, Any]) -> ElicitationSession:
     Parameters
     ----------
     record
-        What it gave, through JSON or not.
+        What it gave, through JSON or not; a file of it is read by `load_session`.
+
+    Examples
+    --------
+    >>> saved = visual_analog(["blind", "deaf"], worst="dead", best="healthy").answer(40).to_dict()
+    >>> resume_session(saved).question.item
+    'deaf'
     """
     kind = _METHODS.get(str(record.get("method")))
     if kind is None:
@@ -193,7 +199,10 @@ def resume_session(record: Mapping[str, Any]) -> ElicitationSession:
     if missing := known - set(record):
         raise FormatError(f"The saved session lacks {sorted(missing)}.")
     options = {name: _hashable(record[name]) for name in known}
-    return ElicitationSession(kind(**options)).replay(record.get("answers", ()))
+    try:
+        return ElicitationSession(kind(**options)).replay(record.get("answers", ()))
+    except (InvalidArgument, TypeError) as error:
+        raise FormatError(f"The saved session can't be gone on with: {error}") from None
 
 
 def _hashable(value: Any) -> Any:

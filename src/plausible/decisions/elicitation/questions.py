@@ -34,6 +34,12 @@ class Question:
         The words for the first thing, the second, and "same"; empty where the answer is a number.
     limits
         The ends of the scale, for a number.
+
+    Examples
+    --------
+    >>> asked = gamble_question("blind", "dead", "healthy", 0.9)
+    >>> asked.kind, asked.item, asked.level, asked.choices
+    ('gamble', 'blind', 0.9, ('sure', 'gamble', 'same'))
     """
 
     kind: QuestionKind

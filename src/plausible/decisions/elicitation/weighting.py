@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from plausible.decisions.lotteries.lottery import Lottery
+from plausible.decisions.lotteries.lottery import LotteryLike, as_lottery
 from plausible.decisions.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
 from plausible.errors import InvalidArgument
 
@@ -59,7 +59,7 @@ class TverskyKahnemanWeighting:
         return float(power / (power + other) ** (1.0 / self.gamma))
 
 
-def rank_dependent_utility(lottery: Lottery, utility: UtilityLike, weighting: Weighting) -> float:
+def rank_dependent_utility(lottery: LotteryLike, utility: UtilityLike, weighting: Weighting) -> float:
     """Expected utility with weighted chances of getting at least as much (Quiggin 1982).
 
     With outcomes from the best down, the i-th counts w(p₁ + ... + pᵢ) - w(p₁ + ... + pᵢ₋₁), which keeps dominance; the
@@ -76,11 +76,11 @@ def rank_dependent_utility(lottery: Lottery, utility: UtilityLike, weighting: We
 
     Examples
     --------
-    >>> rank_dependent_utility(Lottery({10: 0.25, 0: 0.75}), lambda x: x, lambda p: p ** 0.5)
+    >>> rank_dependent_utility({10: 0.25, 0: 0.75}, lambda x: x, lambda p: p ** 0.5)
     5.0
     """
     value = read_utility(utility)
-    flat = lottery.flatten()
+    flat = as_lottery(lottery).flatten()
     ranked = sorted(((utility_of(value, outcome), flat[outcome]) for outcome in flat.support), reverse=True)
     total, reached, weight = 0.0, 0.0, 0.0
     for worth, probability in ranked:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise, permutations
+from itertools import combinations, pairwise, permutations, product
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from plausible.decisions.lotteries.cycles import preference_cycles
 from plausible.decisions.lotteries.indifference import Indifference, indifference_probability
-from plausible.decisions.lotteries.lottery import Lottery
+from plausible.decisions.lotteries.lottery import Lottery, LotteryLike, as_lottery
 from plausible.decisions.lotteries.preferences import PreferenceRelation
 from plausible.errors import InvalidArgument
 
@@ -43,6 +43,13 @@ class AxiomViolation:
         The lotteries: a pair, a cycle in order, a triple for continuity.
     reason
         What was said about them.
+
+    Examples
+    --------
+    >>> told = PreferenceRelation.from_statements([("tea", ">", "milk"), ("milk", ">", "beer"), ("beer", "~", "tea")])
+    >>> violation = check_axioms(told).violations[0]
+    >>> violation.axiom, [str(lottery) for lottery in violation.witness]
+    ('transitivity', ['[tea: 1]', '[milk: 1]', '[beer: 1]'])
     """
 
     axiom: Axiom
@@ -65,6 +72,17 @@ class AxiomReport:
         How many comparisons bore on each axiom; with 0, nothing is known of it.
     indifferences
         For each triple a > b > c, the chance α with b ~ [a: α; c: 1 - α].
+
+    Examples
+    --------
+    Who feels a small chance to be larger than it is breaks substitutability (Allais 1953):
+
+    >>> from plausible.decisions.elicitation.weighting import PrelecWeighting, rank_dependent_utility
+    >>> def worth(lottery):
+    ...     return rank_dependent_utility(lottery, {"0": 0, "3M": 10, "4M": 12}, PrelecWeighting())
+    >>> report = check_axioms(PreferenceRelation(lambda a, b: round(worth(a) - worth(b), 12)), ["0", "3M", "4M"])
+    >>> report.is_rational, report.violated
+    (False, ('substitutability',))
     """
 
     violations: tuple[AxiomViolation, ...]
@@ -76,6 +94,7 @@ class AxiomReport:
         """Whether nothing that was asked breaks an axiom."""
         return not self.violations
 
+    @property
     def violated(self) -> tuple[Axiom, ...]:
         """The axioms that fail, in their usual order."""
         return tuple(axiom for axiom in AXIOMS if any(found.axiom == axiom for found in self.violations))
@@ -94,14 +113,14 @@ class _Checks:
         self.violations: list[AxiomViolation] = []
         self.num_checks: dict[Axiom, int] = dict.fromkeys(AXIOMS, 0)
 
-    def expect(self, axiom: Axiom, first: Lottery, second: Lottery, sign: int, because: str) -> None:
+    def expect(self, axiom: Axiom, first: Lottery, wanted: Wanted, second: Lottery, because: str) -> None:
         """Ask one comparison and note a violation if the answer is another than the axiom's."""
         answer = self.relation.compare(first, second)
         if answer is None:
             return
         self.num_checks[axiom] += 1
-        if answer != sign:
-            asked = f"{first} {_SIGNS[sign]} {second}"
+        if answer not in _ALLOWED[wanted]:
+            asked = f"{first} {wanted} {second}"
             self.note(axiom, (first, second), f"{because}, so {asked}, but {first} {_SIGNS[answer]} {second}")
 
     def note(self, axiom: Axiom, witness: Sequence[Lottery], reason: str) -> None:
@@ -110,12 +129,15 @@ class _Checks:
             self.violations.append(AxiomViolation(axiom, tuple(witness), reason))
 
 
+#: What an axiom wants of two lotteries, and the answers that agree with it.
+Wanted: TypeAlias = Literal[">", "~", ">="]
+_ALLOWED: Mapping[Wanted, tuple[int, ...]] = MappingProxyType({">": (1,), "~": (0,), ">=": (0, 1)})
 _SIGNS: Mapping[int, str] = MappingProxyType({1: ">", 0: "~", -1: "<"})
 
 
 def check_axioms(
     relation: PreferenceRelation,
-    items: Iterable[Hashable] | None = None,
+    items: Iterable[LotteryLike] | None = None,
     tolerance: float = 1e-6,
     max_witnesses: int = 5,
 ) -> AxiomReport:
@@ -128,6 +150,10 @@ def check_axioms(
     good as its flat form. Together they are equivalent to maximising an expected utility. No finite number of questions
     proves the last four: the report counts the checks.
 
+    What is as good as b for substitutability comes of continuity: [a: α; c: 1 - α], or, where α is known to lie in a
+    bracket, the gambles at its ends, of which no mixture may be better (at the lower end) or worse (at the upper end)
+    than the same with b.
+
     Parameters
     ----------
     relation
@@ -135,7 +161,7 @@ def check_axioms(
     items
         The lotteries or outcomes to ask about; by default those of the statements.
     tolerance
-        How near to 0 or 1 a chance α of continuity is looked for, and how exactly.
+        The width to which each chance α of continuity is bracketed.
     max_witnesses
         How many violations of one axiom to tell.
 
@@ -147,7 +173,7 @@ def check_axioms(
     >>> check_axioms(PreferenceRelation.from_utility({"a": 2, "b": 1, "c": 0}), ["a", "b", "c"]).is_rational
     True
     """
-    listed = tuple(dict.fromkeys(Lottery.certain(item) for item in (relation.items if items is None else items)))
+    listed = tuple(dict.fromkeys(as_lottery(item) for item in (relation.items if items is None else items)))
     if not listed:
         raise InvalidArgument("There is nothing to ask about: list outcomes or lotteries with items=[...].")
     checks = _Checks(relation, max_witnesses)
@@ -213,42 +239,57 @@ def _mixtures(
     indifferences: Iterable[Indifference],
 ) -> None:
     """Monotonicity, substitutability and decomposability on mixtures of the items."""
-    equals = [(found.item, found.gamble) for found in indifferences if found.is_exact]
     for (first, second), sign in signs.items():
         better, other = items[first], items[second]
         if sign == 0 and first < second:
-            equals.append((better, other))
+            _substitutable(checks, better, "~", other, items)
         if sign == 1:
             _monotone(checks, better, other)
-            for third in items:
-                _substitutable(checks, better, other, third, sign)
+            _substitutable(checks, better, ">", other, items)
         if first < second:
             _decomposable(checks, better, other, items)
-    for better, other in equals:
-        for third in items:
-            _substitutable(checks, better, other, third, 0)
+    for found in indifferences:
+        _substitutable_gambles(checks, found, items)
     for item in items:
         if item.is_compound:
-            checks.expect("decomposability", item, item.flatten(), 0, "a nested lottery is as good as its flat form")
+            checks.expect("decomposability", item, "~", item.flatten(), "a nested lottery is as good as its flat form")
 
 
 def _monotone(checks: _Checks, better: Lottery, other: Lottery) -> None:
     told = f"{better} > {other}"
     for low, high in pairwise(_GRID):
         first, second = (Lottery.gamble(better, other, chance).flatten() for chance in (high, low))
-        checks.expect("monotonicity", first, second, 1, told)
+        checks.expect("monotonicity", first, ">", second, told)
     middle = Lottery.gamble(better, other, 0.5).flatten()
-    checks.expect("monotonicity", middle, middle, 0, "the chances are the same")
+    checks.expect("monotonicity", middle, "~", middle, "the chances are the same")
 
 
-def _substitutable(checks: _Checks, first: Lottery, second: Lottery, third: Lottery, sign: int) -> None:
-    for chance in _GRID[1:-1]:
+def _substitutable(
+    checks: _Checks, first: Lottery, wanted: Wanted, second: Lottery, items: Sequence[Lottery], because: str = ""
+) -> None:
+    """Whether the first is felt as wanted in the place of the second, in mixtures with each of the items."""
+    told = because or f"{first} {wanted} {second}"
+    for third, chance in product(items, _GRID[1:-1]):
         one, other = (Lottery.gamble(part, third, chance).flatten() for part in (first, second))
-        checks.expect("substitutability", one, other, sign, f"{first} {_SIGNS[sign]} {second}")
+        checks.expect("substitutability", one, wanted, other, told)
+
+
+def _substitutable_gambles(checks: _Checks, found: Indifference, items: Sequence[Lottery]) -> None:
+    """The gamble that is as good as an item in its place; or those at the ends of the bracket.
+
+    The item may be better than the gamble at the lower end by so little that it is not felt in a mixture, so only the
+    opposite preference is a violation; and so at the upper end.
+    """
+    if found.is_exact:
+        _substitutable(checks, found.item, "~", found.gamble, items)
+        return
+    worse, better = found.gamble_at(found.low), found.gamble_at(found.high)
+    _substitutable(checks, found.item, ">=", worse, items, f"{found.item} > {worse}")
+    _substitutable(checks, better, ">=", found.item, items, f"{better} > {found.item}")
 
 
 def _decomposable(checks: _Checks, first: Lottery, second: Lottery, items: Sequence[Lottery]) -> None:
     inner = Lottery.gamble(first, second, 0.25)
     for third in items:
         nested = Lottery.gamble(inner, third, 0.5)
-        checks.expect("decomposability", nested, nested.flatten(), 0, "a nested lottery is as good as its flat form")
+        checks.expect("decomposability", nested, "~", nested.flatten(), "a nested lottery is as good as its flat form")

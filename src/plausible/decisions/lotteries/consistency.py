@@ -38,6 +38,12 @@ class ConsistencyReport:
         Otherwise, statements that no utility satisfies together, though it satisfies all but any one of them.
     weights
         Of the statements in the contradiction: so weighted, the expected utilities on both sides add to the same.
+
+    Examples
+    --------
+    >>> report = choice_consistency([("tea", ">", "milk"), ({"tea": 0.5, "beer": 0.5}, "~", "milk")])
+    >>> dict(report.utility)
+    {'tea': 1.0, 'milk': 0.5, 'beer': 0.0}
     """
 
     utility: Mapping[Hashable, float] | None

@@ -1,4 +1,4 @@
-"""Families of utility curves with a few parameters."""
+"""Families of utility curves with one attitude to risk everywhere and a few parameters."""
 
 from __future__ import annotations
 
@@ -9,47 +9,15 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
 
-from plausible.decisions.lotteries.curves import Floats, UtilityCurve
+from plausible.decisions.lotteries.curves import Floats
+from plausible.decisions.lotteries.scaled_curve import ScaledCurve
 from plausible.errors import InvalidArgument
 
-__all__ = ["ExponentialCurve", "LinearCurve", "LogarithmicCurve", "PowerCurve", "SShapedCurve"]
-
-
-def _check_scale(scale: float) -> float:
-    if not (scale > 0 and math.isfinite(scale)):
-        raise InvalidArgument(f"scale={scale!r} must be positive, as more is better.")
-    return float(scale)
-
-
-class _ScaledCurve(UtilityCurve):
-    """shift + scale · (a shape): the shape has the attitude to risk, the rest is the choice of units."""
-
-    __slots__ = ("scale", "shift")
-
-    scale: float
-    shift: float
-
-    def _set_units(self, scale: float, shift: float) -> None:
-        self.scale, self.shift = _check_scale(scale), float(shift)
-
-    def _unscaled(self, utility: float) -> float:
-        return (utility - self.shift) / self.scale
-
-    def _key(self) -> tuple[object, ...]:
-        return tuple(getattr(self, name) for name in (*_ScaledCurve.__slots__, *type(self).__slots__))
-
-    def __eq__(self, other: object) -> bool:
-        return self._key() == other._key() if isinstance(other, _ScaledCurve) and type(other) is type(self) else False
-
-    def __hash__(self) -> int:
-        return hash((type(self).__name__, self._key()))
-
-    def _unreachable(self, utility: float) -> InvalidArgument:
-        return InvalidArgument(f"No amount has the utility {utility:.6g} on {self}.")
+__all__ = ["ExponentialCurve", "LinearCurve", "LogarithmicCurve", "PowerCurve"]
 
 
 @final
-class LinearCurve(_ScaledCurve):
+class LinearCurve(ScaledCurve):
     """U(x) = shift + scale · x: nobody minds risk.
 
     >>> LinearCurve(scale=2.0)(3.0)
@@ -86,7 +54,7 @@ class LinearCurve(_ScaledCurve):
 
 
 @final
-class LogarithmicCurve(_ScaledCurve):
+class LogarithmicCurve(ScaledCurve):
     """U(x) = shift + scale · ln(x + wealth): averse to risk, less so the richer.
 
     Parameters
@@ -115,6 +83,13 @@ class LogarithmicCurve(_ScaledCurve):
         """Above minus the wealth."""
         return math.nextafter(-self.wealth, math.inf), math.inf
 
+    def _limits_told(self, amount: float) -> str:
+        limit = f"a logarithm takes amounts above {-self.wealth or 0.0:.6g}"
+        if not math.isfinite(amount):
+            return limit
+        more = math.floor(-amount) + 1
+        return f"{limit}; give a wealth above {-amount or 0.0:.6g}, as in LogarithmicCurve(wealth={more:.6g})"
+
     def values(self, amounts: npt.ArrayLike) -> Floats:
         """The utility of each amount."""
         owned = np.asarray(amounts, dtype=float) + self.wealth
@@ -142,7 +117,7 @@ class LogarithmicCurve(_ScaledCurve):
 
 
 @final
-class ExponentialCurve(_ScaledCurve):
+class ExponentialCurve(ScaledCurve):
     """U(x) = shift + scale · (1 - exp(-a x)) / a: constant absolute aversion a, whatever is owned.
 
     Parameters
@@ -207,7 +182,7 @@ class ExponentialCurve(_ScaledCurve):
 
 
 @final
-class PowerCurve(_ScaledCurve):
+class PowerCurve(ScaledCurve):
     """U(x) = shift + scale · xʳ / r for positive amounts: constant relative aversion 1 - r.
 
     Parameters
@@ -237,6 +212,10 @@ class PowerCurve(_ScaledCurve):
     def domain(self) -> tuple[float, float]:
         """From 0 (which belongs to it for a positive exponent)."""
         return (0.0 if self.exponent > 0 else math.nextafter(0.0, 1.0)), math.inf
+
+    def _limits_told(self, amount: float) -> str:
+        begin = "from 0 up" if self.exponent > 0 else "above 0"
+        return f"a power takes amounts {begin}; for losses use SShapedCurve, or count from what is owned"
 
     def values(self, amounts: npt.ArrayLike) -> Floats:
         """The utility of each amount."""
@@ -270,83 +249,3 @@ class PowerCurve(_ScaledCurve):
 
 def _power(base: float, exponent: float) -> float:
     return math.inf if base == 0 and exponent < 0 else base**exponent
-
-
-@final
-class SShapedCurve(_ScaledCurve):
-    """Concave for gains and convex for losses: U(x) = xʳ above the reference, -λ |x|ˢ below (Kahneman & Tversky 1979).
-
-    The step from no debt to a debt is felt more than the step from a debt to twice that.
-
-    Parameters
-    ----------
-    gain_exponent, loss_exponent
-        r and s, above 0 and usually below 1.
-    loss_weight
-        λ: how much more a loss is felt than a gain.
-    reference
-        Where gains begin.
-    scale, shift
-        The units; `shift` is the utility of the reference.
-
-    Examples
-    --------
-    >>> curve = SShapedCurve(0.5, 0.5, loss_weight=2.0)
-    >>> curve(4.0), curve(-4.0), curve.inverse(-4.0)
-    (2.0, -4.0, -4.0)
-    """
-
-    __slots__ = ("gain_exponent", "loss_exponent", "loss_weight", "reference")
-
-    gain_exponent: float
-    loss_exponent: float
-    loss_weight: float
-    reference: float
-
-    def __init__(
-        self,
-        gain_exponent: float = 0.88,
-        loss_exponent: float = 0.88,
-        loss_weight: float = 2.25,
-        *,
-        reference: float = 0.0,
-        scale: float = 1.0,
-        shift: float = 0.0,
-    ) -> None:
-        for name, given in (
-            ("gain_exponent", gain_exponent),
-            ("loss_exponent", loss_exponent),
-            ("loss_weight", loss_weight),
-        ):
-            if not (given > 0 and math.isfinite(given)):
-                raise InvalidArgument(f"{name}={given!r} must be positive.")
-        self.gain_exponent, self.loss_exponent = float(gain_exponent), float(loss_exponent)
-        self.loss_weight, self.reference = float(loss_weight), float(reference)
-        self._set_units(scale, shift)
-
-    def values(self, amounts: npt.ArrayLike) -> Floats:
-        """The utility of each amount."""
-        change = np.asarray(amounts, dtype=float) - self.reference
-        gains = np.maximum(change, 0.0) ** self.gain_exponent
-        losses = np.maximum(-change, 0.0) ** self.loss_exponent
-        return np.asarray(self.shift + self.scale * (gains - self.loss_weight * losses))
-
-    def inverse(self, utility: float) -> float:
-        """The amount of this utility."""
-        level = self._unscaled(utility)
-        if level >= 0:
-            return float(self.reference + level ** (1 / self.gain_exponent))
-        return float(self.reference - (-level / self.loss_weight) ** (1 / self.loss_exponent))
-
-    def knots(self, low: float, high: float) -> Floats:
-        """Amounts on both sides of the reference, and the reference itself, where the shape changes."""
-        if not low < self.reference < high:
-            return super().knots(low, high)
-        below = np.linspace(low, self.reference, 129)
-        return np.concatenate([below, np.linspace(self.reference, high, 129)[1:]])
-
-    def __repr__(self) -> str:
-        return (
-            f"SShapedCurve({self.gain_exponent:.6g}, {self.loss_exponent:.6g}, loss_weight={self.loss_weight:.6g}, "
-            f"reference={self.reference:.6g}, scale={self.scale:.6g}, shift={self.shift:.6g})"
-        )

@@ -15,9 +15,9 @@ from plausible.decisions.lotteries.curve_families import (
     LinearCurve,
     LogarithmicCurve,
     PowerCurve,
-    SShapedCurve,
 )
 from plausible.decisions.lotteries.curves import Floats, TabulatedCurve, UtilityCurve
+from plausible.decisions.lotteries.s_shaped_curve import SShapedCurve
 from plausible.errors import InvalidArgument, suggestion
 
 __all__ = ["CurveFamily", "CurveFit", "fit_curve"]
@@ -39,6 +39,11 @@ class CurveFit:
         Utility told minus utility fitted, at each point.
     num_parameters
         How many numbers were fitted.
+
+    Examples
+    --------
+    >>> print(fit_curve("linear", [0, 1, 2], [0, 0.6, 1]))
+    LinearCurve(scale=0.5, shift=0.0333333) misses 3 points by 0.04714 on average
     """
 
     curve: UtilityCurve

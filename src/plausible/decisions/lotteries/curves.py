@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
 
-from plausible.errors import InvalidArgument, NotSupported
+from plausible.errors import InvalidArgument, NotSupported, shortened
 from plausible.variables.frozen import Frozen
 
 __all__ = ["Floats", "FunctionCurve", "TabulatedCurve", "UtilityCurve"]
@@ -24,6 +24,13 @@ class UtilityCurve(Frozen, ABC):
 
     `curve(amount)` is the utility of one amount and `curve.values(amounts)` of many; a curve may be the utility of a
     `Lottery` over amounts or of a `DecisionSituation`.
+
+    Examples
+    --------
+    >>> from plausible.decisions.lotteries.lottery import Lottery
+    >>> curve = FunctionCurve(lambda x: x**0.5, domain=(0.0, 1e6))
+    >>> Lottery({100: 0.5, 0: 0.5}).expected_utility(curve), round(curve.inverse(5.0), 6)
+    (5.0, 25.0)
     """
 
     __slots__ = ()
@@ -86,9 +93,18 @@ class UtilityCurve(Frozen, ABC):
 
     def _inside(self, amount: float) -> float:
         low, high = self.domain
-        if not low <= amount <= high:
-            raise InvalidArgument(f"{amount!r} lies outside of the amounts from {low:.6g} to {high:.6g} of {self}.")
-        return float(amount)
+        try:
+            number = float(amount)
+        except (TypeError, ValueError):
+            raise InvalidArgument(f"{shortened(amount)} is no amount: {self} is a function of numbers.") from None
+        if not low <= number <= high:
+            raise InvalidArgument(f"{self} has no utility for {number:.6g}: {self._limits_told(number)}.")
+        return number
+
+    def _limits_told(self, amount: float) -> str:
+        """Which amounts there are, and what to do for one that is not among them."""
+        low, high = self.domain
+        return f"its amounts go from {low:.6g} to {high:.6g}"
 
     def _step(self, amount: float) -> float:
         """A step for differences that stays in the domain."""
@@ -126,7 +142,7 @@ class FunctionCurve(UtilityCurve):
     Parameters
     ----------
     function
-        Of one number.
+        Of one number; it gives one at each amount of the domain.
     domain
         The amounts that it takes.
 
@@ -155,7 +171,22 @@ class FunctionCurve(UtilityCurve):
         """The utility of each amount."""
         listed = np.asarray(amounts, dtype=float)
         low, high = self._domain
-        return np.array([self.function(x) if low <= x <= high else math.nan for x in listed.flat]).reshape(listed.shape)
+        return np.array([self._value(x) if low <= x <= high else math.nan for x in listed.flat]).reshape(listed.shape)
+
+    def _value(self, amount: float) -> float:
+        try:
+            value, reason = float(self.function(float(amount))), "it gives NaN"
+        except (ArithmeticError, TypeError, ValueError) as error:
+            value, reason = math.nan, f"{type(error).__name__}: {error}"
+        if math.isnan(value):
+            raise InvalidArgument(
+                f"{self!r} has no utility for {amount:.6g} ({reason}): mend the function there, or leave the amount "
+                f"out with domain=(low, high)."
+            )
+        return value
+
+    def _limits_told(self, amount: float) -> str:
+        return f"{super()._limits_told(amount)}; if the function holds for it, widen domain=(low, high)"
 
     def inverse(self, utility: float) -> float:
         """The amount of this utility, if the function rises on the way there."""
@@ -217,6 +248,9 @@ class TabulatedCurve(UtilityCurve):
     def domain(self) -> tuple[float, float]:
         """The least and the greatest amount of the table."""
         return float(self.amounts[0]), float(self.amounts[-1])
+
+    def _limits_told(self, amount: float) -> str:
+        return f"{super()._limits_told(amount)}; ask about it and add it to the table, or fit a family with fit_curve"
 
     def values(self, amounts: npt.ArrayLike) -> Floats:
         """The utility of each amount; NaN outside of the table."""

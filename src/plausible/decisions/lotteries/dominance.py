@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.decisions.lotteries.lottery import Lottery
+from plausible.decisions.lotteries.lottery import Lottery, LotteryLike, as_lottery
 
 __all__ = ["StochasticDominance", "stochastic_dominance"]
 
@@ -27,6 +27,11 @@ class StochasticDominance:
         1 if everybody agrees for whom more is better, 2 if everybody does who also dislikes risk; 0 for neither.
     crossings
         Amounts where the distribution functions (order 1) say the opposite of each other: one for either side.
+
+    Examples
+    --------
+    >>> print(stochastic_dominance({2: 0.5, 0: 0.5}, {1: 0.5, 0: 0.5}))
+    the first dominates at order 1: everybody who likes more prefers it
     """
 
     better: Literal["first", "second", "both", "neither"]
@@ -42,7 +47,7 @@ class StochasticDominance:
         return f"the {self.better} dominates at order {self.order}: {who} prefers it"
 
 
-def stochastic_dominance(first: Lottery, second: Lottery, tolerance: float = 1e-12) -> StochasticDominance:
+def stochastic_dominance(first: LotteryLike, second: LotteryLike, tolerance: float = 1e-12) -> StochasticDominance:
     """Compare distribution functions F (first order), then ∫ F (second order), at all amounts.
 
     The first dominates at order 1 if F₁ ≤ F₂ everywhere, which holds just if E U₁ ≥ E U₂ for each increasing U; at
@@ -51,7 +56,7 @@ def stochastic_dominance(first: Lottery, second: Lottery, tolerance: float = 1e-
     Parameters
     ----------
     first, second
-        Lotteries of amounts.
+        Lotteries of amounts, also as dicts of amounts and probabilities.
     tolerance
         On probabilities, and relative to the range on their integrals.
 
@@ -60,7 +65,7 @@ def stochastic_dominance(first: Lottery, second: Lottery, tolerance: float = 1e-
     >>> print(stochastic_dominance(Lottery({500: 1.0}), Lottery({1000: 0.5, 0: 0.5})))
     the first dominates at order 2: everybody who likes more and dislikes risk prefers it
     """
-    amounts, (one, other) = _distribution_functions(first, second)
+    amounts, (one, other) = _distribution_functions(as_lottery(first), as_lottery(second))
     gap = np.where(np.abs(one - other) <= tolerance, 0.0, one - other)
     if not gap.any():
         return StochasticDominance("both", 1, ())

@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from functools import cmp_to_key
 from types import MappingProxyType
 
-from plausible.decisions.lotteries.lottery import Lottery
+from plausible.decisions.lotteries.lottery import Lottery, LotteryLike, as_lottery
 from plausible.decisions.lotteries.preferences import PreferenceRelation
 from plausible.errors import InvalidArgument
 from plausible.factors.display import TextTable
 
 __all__ = ["ConstructedUtility", "Indifference", "indifference_probability", "utility_from_preferences"]
+
+#: What is enough, or too much, at so small a chance is infinitely good or bad.
+_EXTREME = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,45 +27,67 @@ class Indifference:
     ----------
     item, worst, best
         b, c and a.
-    probability
-        α; NaN if there is none.
-    is_exact
-        Whether indifference was stated, instead of bracketed to the tolerance.
+    low, high
+        The bracket of α: b is better than the gamble with the chance `low`, and worse than that with `high`; the same
+        number, if indifference was stated.
     num_questions
         How many comparisons it took.
     reason
         Why there is none; else empty.
+
+    Examples
+    --------
+    >>> asked = PreferenceRelation.from_utility({"dead": 0, "blind": 0.4, "healthy": 1})
+    >>> found = indifference_probability(asked, "blind", "dead", "healthy", tolerance=0.25)
+    >>> found.low, found.high, found.is_exact
+    (0.25, 0.5, False)
+    >>> print(found)
+    [blind: 1] ~ [healthy: 0.375; dead: 0.625]
     """
 
     item: Lottery
     worst: Lottery
     best: Lottery
-    probability: float
-    is_exact: bool
+    low: float
+    high: float
     num_questions: int
     reason: str = ""
 
     @property
     def is_found(self) -> bool:
         """Whether there is such a chance."""
-        return not math.isnan(self.probability)
+        return not self.reason
+
+    @property
+    def probability(self) -> float:
+        """α, the middle of the bracket; NaN if there is none."""
+        return (self.low + self.high) / 2 if self.is_found else math.nan
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether indifference was stated, instead of bracketed to the tolerance."""
+        return self.low == self.high
 
     @property
     def gamble(self) -> Lottery:
         """[a: α; c: 1 - α], flat."""
-        return Lottery.gamble(self.best, self.worst, self.probability).flatten()
+        return self.gamble_at(self.probability)
+
+    def gamble_at(self, chance: float) -> Lottery:
+        """[a: chance; c: 1 - chance], flat."""
+        return Lottery.gamble(self.best, self.worst, chance).flatten()
 
     def __str__(self) -> str:
         return f"{self.item} ~ {self.gamble}" if self.is_found else self.reason
 
 
 def indifference_probability(
-    relation: PreferenceRelation, item: Hashable, worst: Hashable, best: Hashable, tolerance: float = 1e-6
+    relation: PreferenceRelation, item: LotteryLike, worst: LotteryLike, best: LotteryLike, tolerance: float = 1e-6
 ) -> Indifference:
     """The chance α of `best`, against `worst`, that is as good as `item`, by bisection: log₂(1/tolerance) questions.
 
-    Continuity counts as broken where even a chance of tolerance² of the best is preferred (it is infinitely good), or
-    one of tolerance² of the worst is too much (it is infinitely bad).
+    Continuity counts as broken where even a chance of 1e-12 of the best is preferred (it is infinitely good), or one of
+    1e-12 of the worst is too much (it is infinitely bad).
 
     Parameters
     ----------
@@ -81,30 +106,23 @@ def indifference_probability(
     """
     if not 0 < tolerance < 0.5:
         raise InvalidArgument(f"tolerance={tolerance!r} must lie between 0 and 0.5.")
-    sure, bad, good = (Lottery.certain(thing) for thing in (item, worst, best))
+    sure, bad, good = (as_lottery(thing) for thing in (item, worst, best))
     low, high, num = 0.0, 1.0, 0
 
-    def answered(chance: float, exact: bool = False, reason: str = "") -> Indifference:
-        return Indifference(sure, bad, good, chance, exact, num, reason)
+    def answered(reason: str = "") -> Indifference:
+        return Indifference(sure, bad, good, low, high, num, reason)
 
     while high - low > tolerance:
         chance, num = (low + high) / 2, num + 1
         sign = relation.compare(Lottery.gamble(good, bad, chance).flatten(), sure)
         if sign is None:
-            return answered(math.nan, reason=f"{sure} can't be compared with gambles on {good} and {bad}")
-        if sign == 0:
-            return answered(chance, exact=True)
-        low, high = (low, chance) if sign > 0 else (chance, high)
-    extreme = tolerance * tolerance
-    if low == 0.0 and _still(relation, good, bad, sure, extreme, 1):
-        return answered(
-            math.nan, reason=f"{good} is infinitely better than {sure}: a chance of {extreme:.0e} is enough"
-        )
-    if high == 1.0 and _still(relation, good, bad, sure, 1 - extreme, -1):
-        return answered(
-            math.nan, reason=f"{bad} is infinitely worse than {sure}: a chance of {extreme:.0e} is too much"
-        )
-    return answered((low + high) / 2)
+            return answered(f"{sure} can't be compared with gambles on {good} and {bad}")
+        low, high = (chance if sign <= 0 else low), (chance if sign >= 0 else high)
+    if low == 0.0 and _still(relation, good, bad, sure, _EXTREME, 1):
+        return answered(f"{good} is infinitely better than {sure}: a chance of {_EXTREME:.0e} is enough")
+    if high == 1.0 and _still(relation, good, bad, sure, 1 - _EXTREME, -1):
+        return answered(f"{bad} is infinitely worse than {sure}: a chance of {_EXTREME:.0e} is too much")
+    return answered()
 
 
 def _still(relation: PreferenceRelation, good: Lottery, bad: Lottery, sure: Lottery, chance: float, sign: int) -> bool:
@@ -124,6 +142,12 @@ class ConstructedUtility:
         The anchors.
     num_questions
         How many comparisons it took.
+
+    Examples
+    --------
+    >>> found = utility_from_preferences(PreferenceRelation.from_utility(len), ["of", "to", "three", "a"])
+    >>> found.worst, found.best, dict(found.utility)
+    ('a', 'three', {'of': 0.25, 'to': 0.25, 'three': 1.0, 'a': 0.0})
     """
 
     utility: Mapping[Hashable, float]

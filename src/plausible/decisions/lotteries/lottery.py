@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterator, Mapping
 from types import MappingProxyType
+from typing import Any, TypeAlias
 
 from plausible.decisions.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
 from plausible.errors import InvalidArgument, shortened
 from plausible.factors import Factor
 from plausible.variables.frozen import Frozen
 
-__all__ = ["ROUNDING", "Lottery"]
+__all__ = ["ROUNDING", "Lottery", "LotteryLike", "as_lottery"]
 
 #: By how much probabilities may miss one, or each other, and still count as equal.
 ROUNDING = 1e-9
+#: What stands for a lottery: one, a dict from outcomes to probabilities, or an outcome for sure.
+LotteryLike: TypeAlias = Hashable | Mapping[Any, float]
 
 
 class Lottery(Frozen, Mapping[Hashable, float]):
@@ -45,7 +48,15 @@ class Lottery(Frozen, Mapping[Hashable, float]):
     @classmethod
     def certain(cls, outcome: Hashable) -> Lottery:
         """The lottery that gives one outcome for sure; a lottery stands for itself."""
-        return outcome if isinstance(outcome, Lottery) else cls({outcome: 1.0})
+        if isinstance(outcome, Lottery):
+            return outcome
+        try:
+            return cls({outcome: 1.0})
+        except TypeError:
+            raise InvalidArgument(
+                f"{shortened(outcome)} can't be an outcome, as it can change: give a text, a number or a tuple, "
+                f"or a lottery as Lottery({{outcome: probability}})."
+            ) from None
 
     @classmethod
     def gamble(cls, best: Hashable, worst: Hashable, probability: float) -> Lottery:
@@ -102,9 +113,9 @@ class Lottery(Frozen, Mapping[Hashable, float]):
                 total[final] = total.get(final, 0.0) + probability * chance
         return total
 
-    def mixed_with(self, other: Lottery, probability: float) -> Lottery:
+    def mixed_with(self, other: LotteryLike, probability: float) -> Lottery:
         """The flat mixture [this: probability; other: 1 - probability]."""
-        return Lottery.gamble(self, other, probability).flatten()
+        return Lottery.gamble(self, as_lottery(other), probability).flatten()
 
     def expected_utility(self, utility: UtilityLike) -> float:
         """Σ π(o) U(o), through all stages; outcomes of probability zero need no utility.
@@ -127,9 +138,9 @@ class Lottery(Frozen, Mapping[Hashable, float]):
         """The mean outcome, where outcomes are numbers."""
         return self.expected_utility(_as_number)
 
-    def is_close(self, other: Lottery, tolerance: float = ROUNDING) -> bool:
+    def is_close(self, other: LotteryLike, tolerance: float = ROUNDING) -> bool:
         """Whether both give each final outcome the same probability, to within the tolerance."""
-        first, second = self.final_probabilities(), other.final_probabilities()
+        first, second = self.final_probabilities(), as_lottery(other).final_probabilities()
         return all(
             abs(first.get(outcome, 0.0) - second.get(outcome, 0.0)) <= tolerance for outcome in {**first, **second}
         )
@@ -152,6 +163,18 @@ class Lottery(Frozen, Mapping[Hashable, float]):
 
     def __repr__(self) -> str:
         return f"Lottery({dict(self._probabilities)!r})"
+
+
+def as_lottery(given: LotteryLike) -> Lottery:
+    """What somebody gave for a lottery: one, a dict of outcomes and their probabilities, or an outcome for sure.
+
+    >>> print(as_lottery({"win": 0.2, "lose": 0.8}), as_lottery("win"))
+    [win: 0.2; lose: 0.8] [win: 1]
+    """
+    # Mappings that can be hashed, such as an `Assignment`, are outcomes.
+    if isinstance(given, Mapping) and type(given).__hash__ is None:
+        return Lottery(given)
+    return Lottery.certain(given)
 
 
 def _checked(probabilities: Mapping[Hashable, float]) -> dict[Hashable, float]:

@@ -18,7 +18,11 @@ UtilityLike: TypeAlias = Mapping[Any, float] | Callable[[Any], float]
 
 
 def read_utility(utility: UtilityLike) -> Callable[[Any], float]:
-    """The utility as a function, which names the outcome that a mapping lacks."""
+    """The utility as a function, which names the outcome that a mapping lacks.
+
+    >>> read_utility({"tea": 1, "milk": 0.5})("milk")
+    0.5
+    """
     if isinstance(utility, Mapping):
         table = utility
 
@@ -37,8 +41,13 @@ def utility_of(utility: Callable[[Any], float], outcome: Hashable) -> float:
     """What one outcome is worth, if that is a finite number.
 
     Infinite worth breaks the axiom of continuity: no chance of such an outcome is ever too small.
+
+    >>> utility_of(len, "four")
+    4.0
     """
     value = float(utility(outcome))
+    if math.isnan(value):
+        raise InvalidArgument(f"The outcome {outcome!r} has no number for a utility (NaN): give it one.")
     if not math.isfinite(value):
         raise InvalidArgument(
             f"The outcome {outcome!r} has the utility {value}: utilities are finite, "

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
-from plausible.decisions.lotteries.lottery import Lottery
+from plausible.decisions.lotteries.lottery import Lottery, LotteryLike, as_lottery
 from plausible.decisions.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
 from plausible.errors import InvalidArgument, shortened
 from plausible.variables.frozen import Frozen
@@ -19,7 +19,7 @@ Sign: TypeAlias = Literal[">", "<", "~", ">=", "<="]
 #: (first, second) ↦ above 0 if the first is preferred, below 0 if the second, 0 if neither; `None`: can't say.
 Oracle: TypeAlias = Callable[[Lottery, Lottery], float | None]
 #: A statement as people write it: (first, ">", second).
-StatementLike: TypeAlias = "Statement | tuple[Hashable, Sign, Hashable]"
+StatementLike: TypeAlias = "Statement | tuple[LotteryLike, Sign, LotteryLike]"
 
 _FLIPPED: Mapping[str, Sign] = MappingProxyType({"<": ">", "<=": ">="})
 
@@ -43,7 +43,11 @@ class Statement:
 
 
 def read_statements(statements: Iterable[StatementLike]) -> tuple[Statement, ...]:
-    """Statements, turned so that the better lottery comes first; outcomes stand for themselves for sure."""
+    """Statements, turned so that the better lottery comes first; outcomes stand for themselves for sure.
+
+    >>> [str(said) for said in read_statements([("milk", "<", "tea"), ({"tea": 0.5, "milk": 0.5}, ">=", "milk")])]
+    ['[tea: 1] > [milk: 1]', '[tea: 0.5; milk: 0.5] >= [milk: 1]']
+    """
     return tuple(_read_statement(statement) for statement in statements)
 
 
@@ -54,7 +58,7 @@ def _read_statement(statement: StatementLike) -> Statement:
         raise InvalidArgument(
             f"A preference is written (first, '>', second), with one of > < ~ >= <=; not {shortened(statement)}."
         )
-    first, sign, second = Lottery.certain(statement[0]), statement[1], Lottery.certain(statement[2])
+    first, sign, second = as_lottery(statement[0]), statement[1], as_lottery(statement[2])
     if sign in _FLIPPED:
         first, sign, second = second, _FLIPPED[sign], first
     return Statement(first, sign, second)  # type: ignore[arg-type]
@@ -133,9 +137,9 @@ class PreferenceRelation(Frozen):
 
         return cls(compare)
 
-    def compare(self, first: Hashable, second: Hashable) -> int | None:
+    def compare(self, first: LotteryLike, second: LotteryLike) -> int | None:
         """1 if the first is preferred, -1 if the second, 0 if neither, `None` if that is not known."""
-        answer = self.oracle(Lottery.certain(first), Lottery.certain(second))
+        answer = self.oracle(as_lottery(first), as_lottery(second))
         if answer is None:
             return None
         return (answer > 0) - (answer < 0)

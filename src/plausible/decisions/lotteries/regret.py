@@ -29,8 +29,8 @@ class RegretChoice:
 
     Attributes
     ----------
-    action
-        That one; the first, where several tie.
+    best
+        Those that no other beats by more than rounding: several, if they tie.
     greatest_regret
         Of each action: by how much it falls short of the best in the state that is worst for it.
     regrets
@@ -41,14 +41,36 @@ class RegretChoice:
         If actions may be mixed at random: the chance of each in the mixture of least regret; else `None`.
     mixed_regret
         The greatest regret of that mixture; else NaN.
+
+    Examples
+    --------
+    >>> choice = minimax_regret({"tea": {"hot": 0, "cold": 3}, "beer": {"hot": 3, "cold": 0}}, may_mix=True)
+    >>> print(choice)
+    regret | hot | cold | greatest
+    -------+-----+------+---------
+    tea    |   3 |    0 |        3
+    beer   |   0 |    3 |        3
+    least greatest regret: tea, beer (as good as each other)
+    >>> choice.action, choice.ties, round(choice.mixed_regret, 9)
+    ('tea', ('tea', 'beer'), 1.5)
     """
 
-    action: Hashable
+    best: tuple[Hashable, ...]
     greatest_regret: Mapping[Hashable, float]
     regrets: Floats
     states: tuple[Hashable, ...]
     weights: Mapping[Hashable, float] | None = None
     mixed_regret: float = math.nan
+
+    @property
+    def action(self) -> Hashable:
+        """The best action; the first listed, where several tie."""
+        return self.best[0]
+
+    @property
+    def ties(self) -> tuple[Hashable, ...]:
+        """The best actions, if there are several; empty, if one is the best."""
+        return self.best if len(self.best) > 1 else ()
 
     def __str__(self) -> str:
         rows = tuple(
@@ -56,7 +78,8 @@ class RegretChoice:
             for (action, greatest), row in zip(self.greatest_regret.items(), self.regrets.tolist(), strict=True)
         )
         header = ("regret", *map(str, self.states), "greatest")
-        return f"{TextTable(header, rows, 1)}\nleast greatest regret: {self.action}"
+        named = ", ".join(map(str, self.best)) + (" (as good as each other)" if self.ties else "")
+        return f"{TextTable(header, rows, 1)}\nleast greatest regret: {named}"
 
 
 def minimax_regret(payoffs: Payoffs, *, may_mix: bool = False) -> RegretChoice:
@@ -84,7 +107,8 @@ def minimax_regret(payoffs: Payoffs, *, may_mix: bool = False) -> RegretChoice:
     actions, states, table = _read(payoffs)
     regrets = table.max(axis=0) - table
     greatest = regrets.max(axis=1)
-    best = actions[int(greatest.argmin())]
+    room = 1e-9 * float(np.abs(table).max())
+    best = tuple(action for action, regret in zip(actions, greatest, strict=True) if regret <= greatest.min() + room)
     told = MappingProxyType(dict(zip(actions, greatest.tolist(), strict=True)))
     if not may_mix:
         return RegretChoice(best, told, regrets, states)
@@ -105,6 +129,18 @@ def minimax_utility_regret(
         The actions and their lotteries; its own utility is not used.
     utilities
         The utility functions that may be the true one, named or in a list.
+
+    Examples
+    --------
+    >>> trip = DecisionSituation({"sea": "sea", "hills": "hills", "draw": {"sea": 0.5, "hills": 0.5}}, {})
+    >>> tastes = {"swimmer": {"sea": 1, "hills": 0}, "hiker": {"sea": 0, "hills": 1}}
+    >>> print(minimax_utility_regret(trip, tastes))
+    regret | swimmer | hiker | greatest
+    -------+---------+-------+---------
+    sea    |       0 |     1 |        1
+    hills  |       1 |     0 |        1
+    draw   |     0.5 |   0.5 |      0.5
+    least greatest regret: draw
     """
     named = utilities if isinstance(utilities, Mapping) else dict(enumerate(utilities))
     rows = {
@@ -116,11 +152,12 @@ def minimax_utility_regret(
 
 def _read(payoffs: Payoffs) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...], Floats]:
     actions = tuple(payoffs)
-    states = tuple(payoffs[actions[0]]) if actions else ()
-    if not states:
+    first = payoffs[actions[0]] if actions else {}
+    if not (isinstance(first, Mapping) and first):
         raise InvalidArgument("Regret needs actions and states: {action: {state: utility}}.")
+    states = tuple(first)
     for action, row in payoffs.items():
-        if set(row) != set(states):
+        if not isinstance(row, Mapping) or set(row) != set(states):
             raise InvalidArgument(f"The action {action!r} needs a utility for each of the states {list(states)}.")
     table = np.array([[float(payoffs[action][state]) for state in states] for action in actions])
     if not np.isfinite(table).all():
@@ -159,6 +196,17 @@ class RegretPreferences:
         Actions × actions: above 0 where that of the row is preferred to that of the column; antisymmetric.
     cycles
         Of preferences, if any: regret theory need not be transitive.
+
+    Examples
+    --------
+    >>> dice = {"red": {1: 3, 2: 1, 3: 2}, "green": {1: 2, 2: 3, 3: 1}, "blue": {1: 1, 2: 2, 3: 3}}
+    >>> print(regret_preferences(dice, {1: 1 / 3, 2: 1 / 3, 3: 1 / 3}, weight=lambda difference: difference**0.5))
+    preferred to |       red |     green |      blue
+    -------------+-----------+-----------+----------
+    red          |         0 |  0.195262 | -0.195262
+    green        | -0.195262 |         0 |  0.195262
+    blue         |  0.195262 | -0.195262 |         0
+    cycle: red > green > blue > red
     """
 
     actions: tuple[Hashable, ...]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.decisions.lotteries.curves import Floats, UtilityCurve
-from plausible.decisions.lotteries.lottery import Lottery
+from plausible.decisions.lotteries.lottery import Lottery, LotteryLike, as_lottery
 from plausible.errors import InvalidArgument
 
 __all__ = [
@@ -58,6 +58,12 @@ class RiskProfile:
         "averse", "neutral", "seeking", or "mixed" where it changes.
     intervals
         Where it is which, in order.
+
+    Examples
+    --------
+    >>> from plausible.decisions.lotteries.curve_families import PowerCurve
+    >>> risk_attitude(PowerCurve(0.5), 0, 100).attitude
+    'averse'
     """
 
     attitude: Attitude
@@ -84,7 +90,7 @@ def risk_attitude(curve: UtilityCurve, low: float, high: float, tolerance: float
 
     Examples
     --------
-    >>> from plausible.decisions.lotteries.curve_families import SShapedCurve
+    >>> from plausible.decisions.lotteries.s_shaped_curve import SShapedCurve
     >>> print(risk_attitude(SShapedCurve(0.5, 0.5, 1.0), -100, 100))
     seeking from -100 to 0; averse from 0 to 100
     """
@@ -131,9 +137,9 @@ def relative_risk_aversion(curve: UtilityCurve, amount: float) -> float:
     return amount * absolute_risk_aversion(curve, amount)
 
 
-def _positions(lottery: Hashable, wealth: float) -> Lottery:
+def _positions(lottery: LotteryLike, wealth: float) -> Lottery:
     """What is owned after each outcome."""
-    flat = Lottery.certain(lottery).flatten()
+    flat = as_lottery(lottery).flatten()
     amounts: dict[Hashable, float] = {}
     for outcome, probability in flat.items():
         position = wealth + Lottery.certain(outcome).expectation()
@@ -141,7 +147,7 @@ def _positions(lottery: Hashable, wealth: float) -> Lottery:
     return Lottery(amounts)
 
 
-def certainty_equivalent(curve: UtilityCurve, lottery: Lottery, wealth: float = 0.0) -> float:
+def certainty_equivalent(curve: UtilityCurve, lottery: LotteryLike, wealth: float = 0.0) -> float:
     """The sure amount that is as good as a lottery: U⁻¹(EU), less what is owned.
 
     Parameters
@@ -149,7 +155,7 @@ def certainty_equivalent(curve: UtilityCurve, lottery: Lottery, wealth: float = 
     curve
         What amounts owned are worth.
     lottery
-        Of amounts gained or lost.
+        Of amounts gained or lost: a `Lottery`, or a dict of amounts and probabilities.
     wealth
         What is owned before.
 
@@ -169,15 +175,45 @@ def certainty_equivalent(curve: UtilityCurve, lottery: Lottery, wealth: float = 
     return curve.sure_amount(amounts, probabilities) - wealth
 
 
-def risk_premium(curve: UtilityCurve, lottery: Lottery, wealth: float = 0.0) -> float:
-    """Mean minus certainty equivalent: what one would pay to be rid of the risk, or, below 0, to have it."""
-    return lottery.expectation() - certainty_equivalent(curve, lottery, wealth)
+def risk_premium(curve: UtilityCurve, lottery: LotteryLike, wealth: float = 0.0) -> float:
+    """Mean minus certainty equivalent: what one would pay to be rid of the risk, or, below 0, to have it.
+
+    Parameters
+    ----------
+    curve, lottery, wealth
+        As for `certainty_equivalent`.
+
+    Examples
+    --------
+    >>> from plausible.decisions.lotteries.curve_families import ExponentialCurve
+    >>> round(risk_premium(ExponentialCurve(1 / 500), {1000: 0.5, 0: 0.5}), 1)
+    216.9
+    """
+    return as_lottery(lottery).expectation() - certainty_equivalent(curve, lottery, wealth)
 
 
 def small_stakes_premium(curve: UtilityCurve, wealth: float, variance: float) -> float:
     """Pratt's approximation of the premium, ½ variance · (-U''/U').
 
     It is of second order in the stakes: for small ones every smooth curve is nearly neutral to risk.
+
+    Parameters
+    ----------
+    curve
+        What amounts owned are worth.
+    wealth
+        What is owned before.
+    variance
+        Of the amount gained or lost, whose mean is 0.
+
+    Examples
+    --------
+    >>> from plausible.decisions.lotteries.curve_families import LogarithmicCurve
+    >>> curve = LogarithmicCurve()
+    >>> small_stakes_premium(curve, wealth=1000.0, variance=10.0**2)
+    0.05
+    >>> round(risk_premium(curve, {10: 0.5, -10: 0.5}, wealth=1000.0), 6)
+    0.050001
     """
     if variance < 0:
         raise InvalidArgument(f"variance={variance!r} is negative.")
@@ -200,6 +236,12 @@ class RiskAssessment:
         mean - certainty equivalent.
     attitude
         Towards this lottery.
+
+    Examples
+    --------
+    >>> from plausible.decisions.lotteries.curve_families import PowerCurve
+    >>> assess_risk(PowerCurve(2.0), {100: 0.5, 0: 0.5}).attitude
+    'seeking'
     """
 
     mean: float
@@ -215,7 +257,7 @@ class RiskAssessment:
         )
 
 
-def assess_risk(curve: UtilityCurve, lottery: Lottery, wealth: float = 0.0) -> RiskAssessment:
+def assess_risk(curve: UtilityCurve, lottery: LotteryLike, wealth: float = 0.0) -> RiskAssessment:
     """Mean, expected utility, certainty equivalent and premium of a lottery.
 
     Parameters
@@ -229,7 +271,7 @@ def assess_risk(curve: UtilityCurve, lottery: Lottery, wealth: float = 0.0) -> R
     >>> print(assess_risk(TabulatedCurve([0, 400, 1000], [0, 0.5, 1]), Lottery({1000: 0.5, 0: 0.5})))
     mean 500, as good as 400 for sure: risk premium 100 (averse)
     """
-    mean, sure = lottery.expectation(), certainty_equivalent(curve, lottery, wealth)
+    mean, sure = as_lottery(lottery).expectation(), certainty_equivalent(curve, lottery, wealth)
     premium, room = mean - sure, 1e-9 * max(abs(mean), abs(sure), abs(wealth), math.ulp(1.0))
     attitude: Attitude = "neutral" if abs(premium) <= room else ("averse" if premium > 0 else "seeking")
     return RiskAssessment(mean, _positions(lottery, wealth).expected_utility(curve), sure, premium, attitude)

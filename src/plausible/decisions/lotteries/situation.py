@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.decisions.lotteries.lottery import Lottery
+from plausible.decisions.lotteries.lottery import Lottery, LotteryLike, as_lottery
 from plausible.decisions.lotteries.outcome_utilities import UtilityLike
 from plausible.errors import InvalidArgument, suggestion
 from plausible.factors.display import TextTable, format_number
@@ -33,11 +33,16 @@ class ActionRanking:
 
     Examples
     --------
-    >>> print(ActionRanking({"found": 2.0, "skip": 0.0}, ("found",)))
+    >>> ranking = DecisionSituation({"skip": 0, "found": {-7: 0.5, 11: 0.5}, "sell": 2}, lambda x: x).rank()
+    >>> print(ranking)
     action | expected utility | short of the best
     -------+------------------+------------------
     found  |                2 |                 0
+    sell   |                2 |                 0
     skip   |                0 |                 2
+    as good as each other: found, sell
+    >>> ranking.action, ranking.ties
+    ('found', ('found', 'sell'))
     """
 
     expected_utilities: Mapping[Hashable, float]
@@ -47,6 +52,11 @@ class ActionRanking:
     def action(self) -> Hashable:
         """The best action; the first listed, where several tie."""
         return self.best[0]
+
+    @property
+    def ties(self) -> tuple[Hashable, ...]:
+        """The best actions, if there are several; empty, if one is the best."""
+        return self.best if len(self.best) > 1 else ()
 
     @property
     def expected_utility(self) -> float:
@@ -59,7 +69,8 @@ class ActionRanking:
             (str(action), format_number(value), format_number(top - value))
             for action, value in self.expected_utilities.items()
         )
-        return str(TextTable(("action", "expected utility", "short of the best"), rows, 1))
+        table = str(TextTable(("action", "expected utility", "short of the best"), rows, 1))
+        return f"{table}\nas good as each other: {', '.join(map(str, self.ties))}" if self.ties else table
 
 
 class DecisionSituation(Frozen):
@@ -70,14 +81,15 @@ class DecisionSituation(Frozen):
     Parameters
     ----------
     actions
-        The lottery of each action; an outcome stands for itself for sure. Actions may be whole strategies.
+        The lottery of each action, a dict of outcomes and probabilities, or an outcome that is sure. Actions may be
+        whole strategies.
     utility
         A mapping from outcomes, or a function of them.
 
     Examples
     --------
     >>> market = {"poor": 0.5, "fair": 0.3, "great": 0.2}
-    >>> venture = DecisionSituation({"found": Lottery(market), "skip": "nothing"},
+    >>> venture = DecisionSituation({"found": market, "skip": "nothing"},
     ...                             {"poor": -7, "fair": 5, "great": 20, "nothing": 0})
     >>> venture.rank().action, round(venture.rank().expected_utility, 9)
     ('found', 2.0)
@@ -88,10 +100,10 @@ class DecisionSituation(Frozen):
     actions: Mapping[Hashable, Lottery]
     utility: UtilityLike
 
-    def __init__(self, actions: Mapping[Hashable, Hashable], utility: UtilityLike) -> None:
+    def __init__(self, actions: Mapping[Hashable, LotteryLike], utility: UtilityLike) -> None:
         if not actions:
             raise InvalidArgument("A decision situation needs an action to choose: actions={'skip': ...}.")
-        self.actions = MappingProxyType({action: Lottery.certain(given) for action, given in actions.items()})
+        self.actions = MappingProxyType({action: as_lottery(given) for action, given in actions.items()})
         self.utility = utility
 
     @property

@@ -1,0 +1,95 @@
+"""The curve of gains and losses, each felt less the larger it is."""
+
+from __future__ import annotations
+
+import math
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible.decisions.lotteries.curves import Floats
+from plausible.decisions.lotteries.scaled_curve import ScaledCurve
+from plausible.errors import InvalidArgument
+
+__all__ = ["SShapedCurve"]
+
+
+@final
+class SShapedCurve(ScaledCurve):
+    """Concave for gains and convex for losses: U(x) = xʳ above the reference, -λ |x|ˢ below (Kahneman & Tversky 1979).
+
+    The step from no debt to a debt is felt more than the step from a debt to twice that.
+
+    Parameters
+    ----------
+    gain_exponent, loss_exponent
+        r and s, above 0 and usually below 1.
+    loss_weight
+        λ: how much more a loss is felt than a gain.
+    reference
+        Where gains begin.
+    scale, shift
+        The units; `shift` is the utility of the reference.
+
+    Examples
+    --------
+    >>> curve = SShapedCurve(0.5, 0.5, loss_weight=2.0)
+    >>> curve(4.0), curve(-4.0), curve.inverse(-4.0)
+    (2.0, -4.0, -4.0)
+    """
+
+    __slots__ = ("gain_exponent", "loss_exponent", "loss_weight", "reference")
+
+    gain_exponent: float
+    loss_exponent: float
+    loss_weight: float
+    reference: float
+
+    def __init__(
+        self,
+        gain_exponent: float = 0.88,
+        loss_exponent: float = 0.88,
+        loss_weight: float = 2.25,
+        *,
+        reference: float = 0.0,
+        scale: float = 1.0,
+        shift: float = 0.0,
+    ) -> None:
+        for name, given in (
+            ("gain_exponent", gain_exponent),
+            ("loss_exponent", loss_exponent),
+            ("loss_weight", loss_weight),
+        ):
+            if not (given > 0 and math.isfinite(given)):
+                raise InvalidArgument(f"{name}={given!r} must be positive.")
+        self.gain_exponent, self.loss_exponent = float(gain_exponent), float(loss_exponent)
+        self.loss_weight, self.reference = float(loss_weight), float(reference)
+        self._set_units(scale, shift)
+
+    def values(self, amounts: npt.ArrayLike) -> Floats:
+        """The utility of each amount."""
+        change = np.asarray(amounts, dtype=float) - self.reference
+        gains = np.maximum(change, 0.0) ** self.gain_exponent
+        losses = np.maximum(-change, 0.0) ** self.loss_exponent
+        return np.asarray(self.shift + self.scale * (gains - self.loss_weight * losses))
+
+    def inverse(self, utility: float) -> float:
+        """The amount of this utility."""
+        level = self._unscaled(utility)
+        if level >= 0:
+            return float(self.reference + level ** (1 / self.gain_exponent))
+        return float(self.reference - (-level / self.loss_weight) ** (1 / self.loss_exponent))
+
+    def knots(self, low: float, high: float) -> Floats:
+        """Amounts on both sides of the reference, and the reference itself, where the shape changes."""
+        if not low < self.reference < high:
+            return super().knots(low, high)
+        below = np.linspace(low, self.reference, 129)
+        return np.concatenate([below, np.linspace(self.reference, high, 129)[1:]])
+
+    def __repr__(self) -> str:
+        return (
+            f"SShapedCurve({self.gain_exponent:.6g}, {self.loss_exponent:.6g}, loss_weight={self.loss_weight:.6g}, "
+            f"reference={self.reference:.6g}, scale={self.scale:.6g}, shift={self.shift:.6g})"
+        )
