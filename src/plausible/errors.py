@@ -119,16 +119,16 @@ class InvalidGraph(PlausibleError, ValueError):
 
 
 class CyclicGraph(InvalidGraph):
-    """A directed cycle where none may be; `cycle` lists its nodes in order."""
+    """A directed cycle where none may be; `cycle` lists its nodes in order, `advice` says what to do."""
 
-    def __init__(self, cycle: Iterable[Hashable]) -> None:
-        self.cycle = tuple(cycle)
+    def __init__(self, cycle: Iterable[Hashable], advice: str = "Remove or reverse one of these edges.") -> None:
+        self.cycle, self.advice = tuple(cycle), advice
         path = " -> ".join(str(node) for node in (*self.cycle, *self.cycle[:1]))
-        super().__init__(f"The graph has a directed cycle: {path}. Remove or reverse one of these edges.")
+        super().__init__(f"The graph has a directed cycle: {path}. {advice}")
 
     def __reduce__(self) -> tuple[object, ...]:
         """Keep the cycle when the error is copied or crosses a process boundary."""
-        return CyclicGraph, (self.cycle,)
+        return CyclicGraph, (self.cycle, self.advice)
 
 
 class InvalidModel(PlausibleError, ValueError):

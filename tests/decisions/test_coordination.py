@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from plausible.decisions.coordination.graph import CoordinationGraph
-from plausible.decisions.coordination.value_rules import ValueRule, best_by_rules
-from plausible.errors import InvalidArgument, InvalidModel, TooLarge, UnknownState, UnknownVariable
+from plausible.decisions.coordination.rule_elimination import best_by_rules
+from plausible.decisions.coordination.value_rules import ValueRule
+from plausible.errors import InvalidArgument, InvalidModel, InvalidVariable, TooLarge, UnknownState, UnknownVariable
 from plausible.factors import Factor
 from plausible.inference.propagation.belief_maximum import MaxProduct
 from plausible.variables import Variable
@@ -127,6 +128,82 @@ def test_branches_of_the_same_value_are_joined():
     assert (found.value, found.num_rules) == (5, 3)
 
 
+def cycle(size, rng):
+    """A ring of agents with two actions, and the best that it can gain, by dynamic programming around it."""
+    tables = rng.integers(-9, 10, size=(size, 2, 2)).astype(float)
+    most = -np.inf
+    for first in range(2):
+        gains = np.where(np.arange(2) == first, 0.0, -np.inf)
+        for table in tables:
+            gains = (gains[:, None] + table).max(axis=0)
+        most = max(most, gains[first])
+    return [f"A{i}" for i in range(size)], tables, most
+
+
+def ring_rules(names, tables):
+    """A rule for each entry of the tables."""
+    for i, table in enumerate(tables):
+        for left, right in np.ndindex(2, 2):
+            yield ValueRule({names[i]: left, names[(i + 1) % len(names)]: right}, table[left, right])
+
+
+@pytest.mark.parametrize("method", ["tables", "rules"])
+def test_two_hundred_agents_in_a_ring(method):
+    """Their graph has an induced width of two; ties abound, since the numbers are whole."""
+    names, tables, most = cycle(200, np.random.default_rng(0))
+    found = CoordinationGraph(dict.fromkeys(names, 2), ring_rules(names, tables)).best(method=method)
+    assert (found.value, found.is_exact) == (most, True)
+
+
+def test_a_long_grid_of_agents_is_settled_by_tables_and_by_rules():
+    """Five by forty: an induced width of five; dynamic programming over columns is the oracle."""
+    rng = np.random.default_rng(1)
+    across, down = rng.integers(-9, 10, size=(39, 5)), rng.integers(-9, 10, size=(40, 4))
+    rules = [ValueRule({(f"{i} {j}"): 1, f"{i} {j + 1}": 1}, across[j, i]) for j in range(39) for i in range(5)]
+    rules += [ValueRule({(f"{i} {j}"): 1, f"{i + 1} {j}": 1}, down[j, i]) for j in range(40) for i in range(4)]
+    columns = np.array(list(cartesian(range(2), repeat=5)))
+    gains = np.zeros(32)
+    for j in range(40):
+        if j:
+            pairs = (columns[:, None] & columns[None]) @ across[j - 1]
+            gains = (gains[:, None] + pairs).max(axis=0)
+        gains = gains + (columns[:, :-1] & columns[:, 1:]) @ down[j]
+    team = CoordinationGraph({f"{i} {j}": 2 for i in range(5) for j in range(40)}, rules)
+    assert team.best(method="rules").value == team.best(method="tables").value == gains.max()
+
+
+def test_elimination_from_rules_looks_at_an_agents_rules_only():
+    """Twice the agents make twice the rules: none meet that have no agent in common."""
+    made = []
+    for size in (100, 200):
+        names, tables, _ = cycle(size, np.random.default_rng(2))
+        made.append(best_by_rules(ring_rules(names, tables), [Variable(name, 2) for name in names]).num_rules)
+    assert made[1] < 2.2 * made[0]
+
+
+def test_of_best_actions_as_good_the_first_is_taken():
+    for method in ("tables", "rules"):
+        found = CoordinationGraph({"a": ["x", "y", "z"]}, [ValueRule({"a": ["y", "z"]}, 1)]).best(method=method)
+        assert (found.actions["a"], found.value) == ("y", 1)
+
+
+def test_a_rule_that_allows_nothing_never_holds():
+    team = CoordinationGraph({"a": [0, 1]}, [ValueRule({"a": []}, 5), ValueRule({}, 2)])
+    assert team.best(method="tables").value == team.best(method="rules").value == 2
+
+
+def test_contexts_and_values_may_be_any_collection_and_number():
+    """Ranges, sets, NumPy's numbers."""
+    rules = [ValueRule({"a": range(2)}, np.float32(1)), ValueRule({"a": {1, 2}}, np.int64(2))]
+    assert CoordinationGraph({"a": 3}, rules).best().actions["a"] == 1
+    assert repr(rules[0]) == "ValueRule({'a': (0, 1)}, 1)"
+
+
+def test_a_joint_action_crosses_a_process_boundary():
+    found = CoordinationGraph({"a": ["x", "y"]}, [ValueRule({"a": "y"}, 1)]).best()
+    assert pickle.loads(pickle.dumps(found)) == found
+
+
 def test_teams_without_agents_or_values():
     assert CoordinationGraph({}, [ValueRule({}, 3)]).best().value == 3
     for method in (None, "tables", "rules", MaxProduct()):
@@ -144,8 +221,10 @@ def test_a_team_is_a_value():
 
 def test_what_does_not_fit_a_team_is_refused_by_name():
     team = CoordinationGraph({"a": [0, 1]}, [ValueRule({"a": 1, "x": 0}, 2)])
-    with pytest.raises(UnknownVariable, match="'x'"):
-        team.best()
+    with pytest.raises(UnknownVariable, match=r"lacks 'x'; it has \['xx'\]"):
+        team.best({"xx": 0})
+    with pytest.raises(InvalidVariable, match="not 'xy'"):
+        CoordinationGraph({"a": "xy"})
     with pytest.raises(InvalidArgument, match="'a' is an agent"):
         team.best({"x": 0, "a": 1})
     with pytest.raises(UnknownVariable, match="'b'"):

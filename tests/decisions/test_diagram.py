@@ -131,7 +131,7 @@ def test_compact_distributions_work():
         (lambda: InfluenceDiagram([MARKET, MARKET]), InvalidModel, "'M' stands twice"),
         (lambda: InfluenceDiagram([MARKET], [], [Utility("M", [0, 0, 0], name="M")]), InvalidModel, "two nodes"),
         (lambda: InfluenceDiagram([], [Decision("D", 2)], [Utility("D", [0, 1])] * 2), InvalidModel, "two nodes"),
-        (lambda: InfluenceDiagram([], [Decision("D", 2, sees="Q")]), UnknownVariable, "'Q'.*'D' can see"),
+        (lambda: InfluenceDiagram([], [Decision("D", 2, sees="Q")]), UnknownVariable, "'Q'.*'D' sees it"),
         (lambda: InfluenceDiagram([], [], [PROFIT]), UnknownVariable, "utility 'profit'"),
         (lambda: InfluenceDiagram([MARKET], [], [Utility("M", [0, 1])]), InvalidModel, r"shape \(3,\)"),
         (lambda: InfluenceDiagram([MARKET], [], [Utility("M", [0, 1, np.inf])]), PlausibleError, "finite|inf"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
+from typing import TypeVar
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from plausible.decisions.structure.recall import Recall, check_recall, with_reca
 from plausible.decisions.structure.relevance import RelevanceGraph, relevance_graph
 from plausible.decisions.trees.tree import DecisionTree
 from plausible.decisions.trees.unrolling import decision_tree
-from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable
+from plausible.errors import CyclicGraph, InvalidArgument, InvalidModel, UnknownVariable
 from plausible.factors import Factor
 from plausible.graphs import DAG
 from plausible.models import BayesianNetwork, Notes
@@ -27,6 +28,8 @@ from plausible.variables import Variable
 from plausible.variables.frozen import Frozen
 
 __all__ = ["InfluenceDiagram"]
+
+_Part = TypeVar("_Part")
 
 
 class InfluenceDiagram(DiagramQuestions, Frozen):
@@ -66,26 +69,40 @@ class InfluenceDiagram(DiagramQuestions, Frozen):
         utilities: Iterable[Utility] = (),
         notes: Notes | None = None,
     ) -> None:
-        listed_chance, listed_decisions, listed_utilities = list(chance), list(decisions), list(utilities)
-        for parts, kind in ((listed_chance, CPD), (listed_decisions, Decision), (listed_utilities, Utility)):
-            _check_kind(parts, kind)
+        listed_chance = _listed(chance, CPD, "chance=")
+        listed_decisions = _listed(decisions, Decision, "decisions=")
         self._variables = _collected(listed_chance, listed_decisions)
+        self._utilities = _named(_listed(utilities, Utility, "utilities="), self._variables)
+        self._check_names(listed_chance, listed_decisions)
         self._chance = {cpd.variable.name: cpd.bind(self._variables) for cpd in listed_chance}
         self._decisions = {decision.name: decision for decision in listed_decisions}
-        self._utilities = _named(listed_utilities, self._variables)
         self._utility_factors = {name: utility.factor(self._variables) for name, utility in self._utilities.items()}
         self._graph = self._read_graph()
         self.notes = notes or Notes()
 
+    def _check_names(self, chance: Iterable[CPD], decisions: Iterable[Decision]) -> None:
+        """Whether all that something depends on is there, and is no utility."""
+        claims = [(parent, f"{cpd.variable.name!r} depends on it") for cpd in chance for parent in cpd.parent_names]
+        claims += [
+            (name, f"the decision {decision.name!r} sees it") for decision in decisions for name in decision.sees
+        ]
+        for utility in self._utilities.values():
+            claims += [(parent, f"the utility {utility.name!r} depends on it") for parent in utility.parent_names]
+        for name, claim in claims:
+            if name in self._utilities:
+                raise InvalidModel(f"{name!r} is a utility, but {claim}. Utilities add up by themselves: leave it out.")
+            if name not in self._variables:
+                place = f"this diagram, but {claim}: add its CPD to chance=, or a Decision"
+                raise UnknownVariable.named(name, self._variables, place)
+
     def _read_graph(self) -> DAG:
-        for decision in self._decisions.values():
-            for name in decision.sees:
-                if name not in self._variables:
-                    raise UnknownVariable.named(name, self._variables, f"what the decision {decision.name!r} can see")
         edges = [(parent, name) for name, cpd in self._chance.items() for parent in cpd.parent_names]
         edges += [(seen, decision.name) for decision in self._decisions.values() for seen in decision.sees]
         edges += [(parent, name) for name, utility in self._utilities.items() for parent in utility.parent_names]
-        return DAG(edges, nodes=(*self._variables, *self._utilities))
+        try:
+            return DAG(edges, nodes=(*self._variables, *self._utilities))
+        except CyclicGraph as problem:
+            raise _explained(problem.cycle, self._decisions) from None
 
     # --- what is there ---
 
@@ -147,6 +164,8 @@ class InfluenceDiagram(DiagramQuestions, Frozen):
         array([[1., 0.],
                [0., 1.]])
         """
+        if not isinstance(rules, Mapping):
+            raise InvalidArgument(f"The rules are a mapping, decision -> rule, not {rules!r}.")
         for name in rules:
             self.decision(name)
         if missing := [name for name in self._decisions if name not in rules]:
@@ -223,17 +242,20 @@ class InfluenceDiagram(DiagramQuestions, Frozen):
 
     def with_decision(self, decision: Decision) -> InfluenceDiagram:
         """This diagram with a decision added, or put in the place of the decision or chance variable of that name."""
+        _check_kind(decision, Decision, "with_decision")
         chance = [cpd for name, cpd in self._chance.items() if name != decision.name]
         decisions = {**self._decisions, decision.name: decision}
         return InfluenceDiagram(chance, decisions.values(), self._utilities.values(), self.notes)
 
     def with_chance(self, cpd: CPD) -> InfluenceDiagram:
         """This diagram with a distribution added, or put in the place of the one of the same variable."""
+        _check_kind(cpd, CPD, "with_chance")
         chance = {**self._chance, cpd.variable.name: cpd}
         return InfluenceDiagram(chance.values(), self._decisions.values(), self._utilities.values(), self.notes)
 
     def with_utility(self, utility: Utility) -> InfluenceDiagram:
         """This diagram with a utility added, or put in the place of the one of the same name."""
+        _check_kind(utility, Utility, "with_utility")
         utilities = {**self._utilities, utility.name: utility}
         return InfluenceDiagram(self._chance.values(), self._decisions.values(), utilities.values(), self.notes)
 
@@ -266,20 +288,48 @@ class InfluenceDiagram(DiagramQuestions, Frozen):
         return f"<InfluenceDiagram{title}: {counts}>"
 
 
-def _check_kind(parts: Iterable[object], kind: type) -> None:
-    for part in parts:
-        if not isinstance(part, kind):
-            raise InvalidModel(f"Expected a list of {kind.__name__} objects, not {part!r} in it.")
+def _listed(parts: Iterable[_Part], kind: type, place: str) -> list[_Part]:
+    """The parts, if they are a list of the right things."""
+    if isinstance(parts, (str, Mapping)) or not isinstance(parts, Iterable):
+        raise InvalidModel(f"{place} takes a list of {kind.__name__} objects, not {_described(parts)}.")
+    listed = list(parts)
+    for part in listed:
+        _check_kind(part, kind, place)
+    return listed
+
+
+def _check_kind(part: object, kind: type, place: str) -> None:
+    if not isinstance(part, kind):
+        raise InvalidModel(f"{place} takes {kind.__name__} objects, not {_described(part)}.")
+
+
+def _described(thing: object) -> str:
+    if isinstance(thing, Factor):
+        return f"a Factor over {list(thing.names)}: see Utility.from_factor and TableCPD"
+    if isinstance(thing, BayesianNetwork):
+        return "a BayesianNetwork: give its cpds.values()"
+    return repr(thing)
+
+
+def _explained(cycle: tuple[object, ...], decisions: Mapping[str, Decision]) -> CyclicGraph:
+    """The error for a cycle, which says of a decision in it that it can't see what comes after it."""
+    for seen, name in zip(cycle, (*cycle[1:], *cycle[:1]), strict=True):
+        if name in decisions:
+            return CyclicGraph(cycle, f"The decision {name!r} can't see {seen!r}, which depends on it: change sees=.")
+    return CyclicGraph(cycle)
 
 
 def _collected(chance: Iterable[CPD], decisions: Iterable[Decision]) -> dict[str, Variable]:
     found: dict[str, Variable] = {}
-    for variable in (*(cpd.variable for cpd in chance), *(decision.variable for decision in decisions)):
+    kinds: dict[str, str] = {}
+    named = [(cpd.variable, "chance") for cpd in chance] + [(made.variable, "decisions") for made in decisions]
+    for variable, kind in named:
         if variable.name in found:
-            raise InvalidModel(f"{variable.name!r} stands twice among the chance variables and decisions.")
+            where = f"in {kind}=" if kinds[variable.name] == kind else "in chance= and in decisions="
+            raise InvalidModel(f"{variable.name!r} stands twice, {where}: leave one out, or give it another name.")
         if variable.is_continuous:
             raise InvalidModel(f"{variable.name!r} is continuous; a diagram has variables with states. Discretise it.")
-        found[variable.name] = variable
+        found[variable.name], kinds[variable.name] = variable, kind
     return found
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from inspect import signature
 from itertools import product
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from plausible.cpds.reading import VariableLike, name_of, numbers
-from plausible.errors import InvalidModel, UnknownVariable
+from plausible.cpds.reading import VariableLike, name_of
+from plausible.errors import InvalidFactor, InvalidModel, UnknownState, UnknownVariable
 from plausible.factors import Factor
+from plausible.factors.alignment import assignment_at
 from plausible.variables import State, Variable
 from plausible.variables.frozen import Frozen
 
@@ -119,7 +121,7 @@ class Utility(Frozen):
     ) -> None:
         self.parent_names = _read_names(parents, "a utility depends on")
         self.name = f"U({', '.join(self.parent_names)})" if name is None else name
-        self._values = _kept(values)
+        self._values = _kept(values, f"The utility {self.name!r}")
 
     @classmethod
     def from_factor(cls, factor: Factor, name: str | None = None) -> Utility:
@@ -132,13 +134,10 @@ class Utility(Frozen):
             if parent not in variables:
                 raise UnknownVariable.named(parent, variables, f"the diagram of the utility {self.name!r}")
         scope = tuple(variables[parent] for parent in self.parent_names)
-        table = _table(self._values, scope, f"The utility {self.name!r}")
-        shape = tuple(variable.num_states for variable in scope)
-        if table.shape != shape:
-            raise InvalidModel(
-                f"The utility {self.name!r} needs values of shape {shape}, the numbers of states of "
-                f"{list(self.parent_names)}, not {table.shape}."
-            )
+        what = f"The utility {self.name!r}"
+        table = _table(self._values, scope, what)
+        _check_shape(table, scope, what)
+        _check_finite(table, scope, what)
         return Factor(scope, table)
 
     def __repr__(self) -> str:
@@ -169,20 +168,65 @@ def _read_names(names: VariableLike | Iterable[VariableLike], what: str) -> tupl
     return found
 
 
-def _kept(values: UtilityValues) -> UtilityValues:
+def _kept(values: UtilityValues, what: str) -> UtilityValues:
     """The numbers as they are now: what the caller does to an array or mapping later is no matter."""
     if callable(values):
         return values
-    return dict(values) if isinstance(values, Mapping) else np.array(values)
+    if isinstance(values, Factor):
+        raise InvalidModel(f"{what} is given by a Factor, which names its parents itself: Utility.from_factor(factor).")
+    return dict(values) if isinstance(values, Mapping) else _numbers(values, what)
+
+
+def _numbers(values: Any, what: str) -> npt.NDArray[np.float64]:
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidModel(f"{what} needs numbers, in rows of the same length, not {values!r}.") from None
 
 
 def _table(values: UtilityValues, scope: tuple[Variable, ...], what: str) -> npt.NDArray[np.float64]:
     """The numbers as an array, from whichever form they were given in."""
     if callable(values):
+        _check_arguments(values, scope, what)
         listed = [values(*states) for states in product(*(variable.states for variable in scope))]
-        shape = tuple(variable.num_states for variable in scope)
-        return numbers(listed, what).reshape(shape)
+        return _numbers(listed, what).reshape([variable.num_states for variable in scope])
     if isinstance(values, Mapping):
-        factor = Factor.from_dict(scope, values)
-        return numbers(factor.values, what)
-    return numbers(values, what)
+        try:
+            return np.array(Factor.from_dict(scope, values).values)
+        except (InvalidFactor, UnknownState) as problem:
+            raise type(problem)(f"{what} has states of {_listed(scope)} for keys. {problem}") from None
+    return _numbers(values, what)
+
+
+def _check_arguments(function: Callable[..., float], scope: tuple[Variable, ...], what: str) -> None:
+    try:
+        signature(function).bind(*scope)
+    except TypeError as problem:
+        raise InvalidModel(f"{what} is a function of the states of {_listed(scope)}, in order: {problem}.") from None
+    except ValueError:  # built-in functions don't tell their arguments
+        return
+
+
+def _check_shape(table: npt.NDArray[np.float64], scope: tuple[Variable, ...], what: str) -> None:
+    shape = tuple(variable.num_states for variable in scope)
+    if table.shape == shape:
+        return
+    turned = table.shape == shape[::-1]
+    advice = f" Transpose it, or name the parents in the order {_listed(scope[::-1])}." if turned else ""
+    raise InvalidModel(
+        f"{what} needs values of shape {shape}, the numbers of states of {_listed(scope)}, not {table.shape}.{advice}"
+    )
+
+
+def _check_finite(table: npt.NDArray[np.float64], scope: tuple[Variable, ...], what: str) -> None:
+    wrong = np.flatnonzero(~np.isfinite(table))
+    if not wrong.size:
+        return
+    where = ", ".join(f"{name}={state}" for name, state in assignment_at(scope, int(wrong[0])).items())
+    number = table.ravel()[wrong[0]]
+    advice = "" if np.isnan(number) else " Actions that can't be taken are for with_allowed_actions."
+    raise InvalidModel(f"{what} is {number} at {where or 'all times'}: give a finite number.{advice}")
+
+
+def _listed(scope: tuple[Variable, ...]) -> list[str]:
+    return [variable.name for variable in scope]

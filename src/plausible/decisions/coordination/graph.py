@@ -12,7 +12,8 @@ from typing import Literal
 import numpy as np
 
 from plausible.decisions.coordination.local_values import as_rules, names_of, narrowed, rule_table, worth_at
-from plausible.decisions.coordination.value_rules import ValueRule, best_by_rules
+from plausible.decisions.coordination.rule_elimination import best_by_rules
+from plausible.decisions.coordination.value_rules import ValueRule
 from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES
@@ -21,7 +22,7 @@ from plausible.graphs import UndirectedGraph
 from plausible.inference.map_orders import constrained_order
 from plausible.inference.max_elimination import max_tables
 from plausible.inference.optimizer import Optimizer
-from plausible.variables import Evidence, State, Variable
+from plausible.variables import Assignment, Evidence, State, Variable
 from plausible.variables.frozen import Frozen
 
 __all__ = ["CoordinationGraph", "JointAction"]
@@ -46,7 +47,7 @@ class JointAction:
         How it was found.
     """
 
-    actions: Mapping[str, State]
+    actions: Assignment
     value: float
     bound: float
     method: str
@@ -73,7 +74,7 @@ class CoordinationGraph(Frozen):
     Parameters
     ----------
     agents
-        Agent -> its actions.
+        Agent -> its actions, or their number.
     values
         Factors of any real numbers, and `ValueRule` objects; all add up. Names that are no agent's are the state's.
 
@@ -100,7 +101,7 @@ class CoordinationGraph(Frozen):
     three  wait
     value 9
     >>> team.with_roles({"two": None}).best({"open": "two"}).actions
-    mappingproxy({'one': 'dribble', 'three': 'wait'})
+    Assignment(one='dribble', three='wait')
     """
 
     __slots__ = ("_agents", "_values")
@@ -108,8 +109,8 @@ class CoordinationGraph(Frozen):
     _agents: dict[str, Variable]
     _values: tuple[Factor | ValueRule, ...]
 
-    def __init__(self, agents: Mapping[str, Iterable[State]], values: Iterable[Factor | ValueRule] = ()) -> None:
-        self._agents = {name: Variable(name, list(actions)) for name, actions in agents.items()}
+    def __init__(self, agents: Mapping[str, Iterable[State] | int], values: Iterable[Factor | ValueRule] = ()) -> None:
+        self._agents = {name: Variable(name, actions) for name, actions in agents.items()}
         self._values = tuple(values)
         for part in self._values:
             if not isinstance(part, (Factor, ValueRule)):
@@ -163,7 +164,7 @@ class CoordinationGraph(Frozen):
         known = dict(state)
         for name in self.state_variables:
             if name not in known:
-                raise UnknownVariable(f"The state of the world says nothing of {name!r}.")
+                raise UnknownVariable(f"The state of the world lacks {name!r}; it has {list(known)}.")
         for name in known:
             if name in self._agents:
                 raise InvalidArgument(f"{name!r} is an agent: the state of the world can't set it. See with_roles.")
@@ -265,7 +266,7 @@ class CoordinationGraph(Frozen):
     def _judged(self, actions: Mapping[str, State], bound: float, method: str) -> JointAction:
         ordered = {name: actions[name] for name in self._agents}
         value = self.value(ordered)
-        return JointAction(MappingProxyType(ordered), value, max(bound, value), method)
+        return JointAction(Assignment(ordered), value, max(bound, value), method)
 
     def _tables(self) -> list[Factor]:
         """All values as factors over actions, each agent in one at least."""
