@@ -12,7 +12,20 @@ import plausible as pb
 from plausible.cpds import NoisyMax, NoisyOr, TableCPD
 from plausible.decisions import Decision, InfluenceDiagram, Utility
 from plausible.errors import FormatError, NotRepresentable, PlausibleWarning, RoundedProbabilities
-from plausible.io import FORMATS, Format, load, parse, parse_dne, parse_hugin, parse_json, parse_xdsl, save, to_text
+from plausible.io import (
+    FORMATS,
+    Format,
+    format_hugin,
+    format_xdsl,
+    load,
+    parse,
+    parse_dne,
+    parse_hugin,
+    parse_json,
+    parse_xdsl,
+    save,
+    to_text,
+)
 from plausible.models import BayesianNetwork
 
 HOLDING = [known for known in FORMATS if known.name in ("JSON", "XMLBIF", "XDSL", "NET")]
@@ -113,7 +126,7 @@ def test_the_states_of_noisy_parents_stay_with_their_utilities(format):
     assert_same(through(format, diagram), diagram)
 
 
-@pytest.mark.parametrize("ending", [".json", ".xdsl.gz", ".net", ".hugin", ".xmlbif", ".bifxml", ".xml"])
+@pytest.mark.parametrize("ending", [".json", ".xdsl.gz", ".net", ".hugin", ".oobn", ".xmlbif", ".bifxml", ".xml"])
 def test_load_and_save_choose_by_ending(tmp_path, ending):
     diagram = pb.examples.load("oil")
     save(diagram, tmp_path / f"oil{ending}")
@@ -200,6 +213,111 @@ def test_a_rule_in_a_net_file_is_kept_as_a_note():
     assert diagram.notes.of("Umbrella").properties["potential.data"] == "((1 0) (0 1))"
 
 
+def test_a_class_of_hugin_that_stands_by_itself_is_a_diagram():
+    """Hugin's other head: all nodes inside of a class, which has a name and interfaces in place of a net block."""
+    fields = 'inputs = (); outputs = (Weather); node_size = (80 40); HR_Desc = "about"; HR_Grid_X = "10";'
+    inside = NET.replace("net { }", fields)
+    diagram = parse_hugin(f"class Umbrella\n{{{inside}}} % class Umbrella")
+    assert diagram == parse_hugin(NET)
+    assert (diagram.notes.name, diagram.notes.description) == ("Umbrella", "about")
+    assert diagram.notes.properties == {"node_size": "(80 40)", "HR_Grid_X": "10"}
+    again = parse_hugin(format_hugin(diagram))
+    assert (again, again.notes) == (diagram, diagram.notes)
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ('class C { inputs = (A); node A { states = ("x"); } }', "no whole network"),
+        ("class C { inputs = (); instance I : D ( ) { } }", "instance blocks are not supported"),
+        ("class C { inputs = (); } class D { inputs = (); }", "class blocks are not supported"),
+    ],
+)
+def test_a_class_that_needs_others_is_refused(text, part):
+    with pytest.raises(FormatError, match=part):
+        parse_hugin(text)
+
+
+def test_tables_that_nobody_filled_in_are_uniform():
+    """Hugin writes ones for them; also for a row only, and for the rule of a decision, which is a note."""
+    text = NET.replace("(0.7 0.3)", "( 1 1 )").replace("(0.4 0.6)", "(1 1)")
+    text = text.replace(
+        "potential (Umbrella | Forecast) { }", "potential (Umbrella | Forecast) { data = ((1 1) (1 1)); }"
+    )
+    with pytest.warns(PlausibleWarning, match=r"\['Weather', 'Forecast'\] were read as uniform"):
+        diagram = parse_hugin(text)
+    assert diagram.chance["Weather"].to_table().values.tolist() == [0.5, 0.5]
+    assert diagram.chance["Forecast"].to_table().values.tolist() == [[0.8, 0.2], [0.5, 0.5]]
+    assert diagram.utility_factors["U"].values.tolist() == [[20, 100], [70, 0]]
+
+
+def test_a_netica_diagram_with_rules_equations_and_constants_is_read():
+    """What Netica writes after it solved a diagram: rules in functables, equations beside tables, numbers as nodes."""
+    rule = "states = (take, leave); chance = DETERMIN; functable = (take, // fine\n leave); // bad ;\n belief = (1, 0);"
+    text = DNE.replace("states = (take, leave);", rule)
+    text = text.replace(
+        "chance = DETERMIN; parents", 'measure = RATIO; chance = DETERMIN; equation = "U = C";\n parents'
+    )
+    constant = (
+        "node C { kind = CONSTANT; discrete = FALSE; levels = (0, 10); parents = (); evidence = #0; value = 0.1; };"
+    )
+    text = text.replace("node Weather", f"{constant}\nnode Weather")
+    diagram = parse_dne(text)
+    assert diagram == parse_dne(DNE)
+    assert diagram.notes.of("U").properties == {"measure": "RATIO", "equation": "U = C"}
+    with pytest.raises(FormatError, match="'C', a parent of 'U', is a constant"):
+        parse_dne(text.replace("parents = (Weather, Umbrella)", "parents = (Weather, C)"))
+    with pytest.raises(FormatError, match=r"no table.*its equation is not supported"):
+        parse_dne(text.replace("functable = ((20, 100), // sun\n                 (70, 0));", ""))
+
+
+GENIE = """<?xml version="1.0" encoding="UTF-8"?>
+<!-- a comment of the program -->
+<smile version="1.0" id="Network1" numsamples="1000" discsamples="10000">
+<algparams><epis proplen="1" /></algparams>
+<nodes>
+<cpt id="W" diagtype="observation" ranked="true"><state id="a" label="A" fault="true" /><state id="b" default="true" />
+<probabilities>0.7 0.3</probabilities><property id="source">me</property></cpt>
+<decision id="D"><state id="d0" /><state id="d1" /></decision>
+<deterministic id="F"><state id="x" /><state id="y" /><parents>W D</parents>
+<resultingstates>x y y x</resultingstates></deterministic>
+<noisymax id="N"><state id="hi" /><state id="lo" /><parents>W D</parents><strengths>0 1 1 0</strengths>
+<parameters>0.8 0.2 0 1 0.5 0.5 0 1 0.1 0.9</parameters></noisymax>
+<decision id="E"><state id="e0" /><state id="e1" /><parents>N D</parents></decision>
+<utility id="U"><parents>D W</parents><utilities>1 2 3 4</utilities></utility>
+<utility id="V"><parents>F E</parents><utilities>5 6 7 8</utilities></utility>
+<utility id="K"><utilities>-7</utilities></utility>
+<mau id="S"><parents>U V K</parents><weights>1 1 1</weights></mau>
+</nodes>
+<observationcost><node id="W"><cost>3</cost></node></observationcost>
+<extensions><genie version="1.0" app="GeNIe 5.0" name="Network1">
+<node id="S"><name>Sum</name><position>1 2 3 4</position></node>
+<submodel id="Sub1"><name>Money</name><position>230 190 290 220</position><window>20 20 300 300</window>
+<node id="U"><name>Income</name><position>10 20 90 60</position><barchart width="128" height="64" /></node>
+<submodel id="Sub2"><name>More</name><node id="D"><name>Do it?</name><position>10 20 90 60</position></node></submodel>
+</submodel>
+<textbox><caption>Text</caption><position>1 2 3 4</position></textbox>
+</genie></extensions></smile>
+"""
+
+
+def test_a_genie_diagram_with_nodes_of_all_kinds_is_read():
+    """Submodels, costs, functions, noisy-max and sums: which number belongs to which states, and nothing lost."""
+    diagram = parse_xdsl(GENIE)
+    assert {name: decision.sees for name, decision in diagram.decisions.items()} == {"D": (), "E": ("N", "D")}
+    assert diagram.utility_factors["U"][{"D": "d1", "W": "a"}] == 3
+    assert diagram.utility_factors["K"].values.tolist() == -7
+    assert diagram.chance["F"].to_factor()[{"W": "a", "D": "d1", "F": "y"}] == 1
+    # The second state of D is its strong one: 1 - 0.2 * 0.5 * 0.9, and 1 - 0.9 where nothing acts.
+    assert diagram.chance["N"].to_factor()[{"W": "a", "D": "d1", "N": "hi"}] == pytest.approx(0.91)
+    assert diagram.chance["N"].to_factor()[{"W": "b", "D": "d0", "N": "hi"}] == pytest.approx(0.1)
+    assert diagram.notes.of("D").label == "Do it?"
+    assert diagram.notes.of("D").properties == {"genie_submodel": "Sub1/Sub2"}
+    assert "<cost>3</cost>" in diagram.notes.properties["smile_observationcost"]
+    again = parse_xdsl(format_xdsl(diagram))
+    assert (again, again.notes) == (diagram, diagram.notes)
+
+
 RULE = "potential (Umbrella | Forecast) { data = ((1 0) (0 1)); }"
 
 
@@ -222,10 +340,24 @@ def values(diagram: InfluenceDiagram) -> dict[str, list[float]]:
 
 def test_weights_multiply_the_utilities_that_they_add_up():
     total = '<mau id="T"><parents>U V</parents><weights>0.5 2</weights></mau>'
-    with pytest.warns(PlausibleWarning, match=r"\['T'\].*U by 0.5, V by 2, W by 1"):
+    with pytest.warns(PlausibleWarning, match=r"\['T'\].*U by 0.5, V by 2\."):
         diagram = parse_xdsl(weighted(total))
     assert values(diagram) == {"U": [0.5, 1], "V": [20, 60], "W": [100, 500]}
     assert "T" not in diagram.graph.nodes
+
+
+def test_a_plain_sum_is_what_utilities_make_and_needs_no_warning():
+    """Warnings are errors here: weights of one, also of sums of sums and of a sum of nothing, pass in silence."""
+    sums = (
+        '<mau id="S"><parents>U V</parents><weights>1 1</weights><property id="P">x</property></mau>',
+        '<mau id="T"><parents>S W</parents><weights>1.0 1</weights></mau>',
+        '<mau id="N"><weights /></mau>',
+    )
+    drawn = '<genie version="1.0" name="x"><node id="T"><name>Total</name><position>1 2 81 42</position></node></genie>'
+    text = weighted(*sums).replace("</smile>", f"<extensions>{drawn}</extensions></smile>")
+    diagram = parse_xdsl(text)
+    assert values(diagram) == {"U": [1, 2], "V": [10, 30], "W": [100, 500]}
+    assert parse_xdsl(format_xdsl(diagram)) == diagram
 
 
 def test_weights_of_sums_of_sums_are_multiplied_along_paths_and_added():

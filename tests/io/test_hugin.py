@@ -73,7 +73,7 @@ MIXED = NODE + "potential (A) { data = (0.5 0.5); }\ncontinuous node X { }\n"
         ("net {}\nnodde A { }", (2, 1), "Did you mean 'node'"),
         ("net {}\ndecision D { }", (2, 1), "The decision 'D' has no states"),
         ("net {}\nutility U { }", (2, 1), "The utility 'U' has no table"),
-        ("class Foo { }", (1, 1), "class blocks are not supported"),
+        ("class Foo { } class Bar { }", (1, 1), "class blocks are not supported"),
         ("net {}\nfunction node F { }", (2, 1), "function blocks are not supported"),
         ("net {}\nnode A { }", (2, 1), "has no states"),
         ("net {}\nnode A { states = (); }", (2, 1), "at least one state"),

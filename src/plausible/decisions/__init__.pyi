@@ -77,6 +77,14 @@ from plausible.decisions.elicitation.session_files import save_session as save_s
 from plausible.decisions.elicitation.weighting import PrelecWeighting as PrelecWeighting
 from plausible.decisions.elicitation.weighting import TverskyKahnemanWeighting as TverskyKahnemanWeighting
 from plausible.decisions.elicitation.weighting import rank_dependent_utility as rank_dependent_utility
+from plausible.decisions.information.chains.choosing import ChainObservations as ChainObservations
+from plausible.decisions.information.chains.choosing import choose_chain_observations as choose_chain_observations
+from plausible.decisions.information.chains.planning import ChainPlan as ChainPlan
+from plausible.decisions.information.chains.planning import chain_observation_plan as chain_observation_plan
+from plausible.decisions.information.chains.rewards import BestAction as BestAction
+from plausible.decisions.information.chains.rewards import Margin as Margin
+from plausible.decisions.information.chains.rewards import NegativeEntropy as NegativeEntropy
+from plausible.decisions.information.chains.scope import ChainScope as ChainScope
 from plausible.decisions.information.changes import ActionChange as ActionChange
 from plausible.decisions.information.control import ValueOfControl as ValueOfControl
 from plausible.decisions.information.control import value_of_control as value_of_control

@@ -8,7 +8,7 @@ about windows (`visual`) is passed over; other fields become properties.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Final
@@ -48,8 +48,9 @@ def parse_dne(text: str) -> BayesianNetwork | InfluenceDiagram:
     nodes = list(_nodes(tree))
     for name, block in nodes:
         _add_node(assembly, name, block)
+    constants = {block.head.split()[-1] for block in tree.blocks if _is_label(block)}
     for name, block in nodes:
-        _add_definition(assembly, name, block)
+        _add_definition(assembly, name, block, constants)
     return assembly.model()
 
 
@@ -63,7 +64,7 @@ def _network_notes(tree: Block) -> Notes:
 
 
 def _is_label(block: Block) -> bool:
-    """Whether a node is a text on the canvas."""
+    """Whether a node is a text on the canvas, or a number for equations."""
     return _NODE.fullmatch(block.head) is not None and block.text("kind").upper() == "CONSTANT"
 
 
@@ -161,7 +162,7 @@ def _interval(low: str, high: str) -> str:
 # --- definitions ---
 
 
-def _add_definition(assembly: Assembly, name: str, block: Block) -> None:
+def _add_definition(assembly: Assembly, name: str, block: Block, constants: Collection[str]) -> None:
     """The distribution of a node, the numbers of a utility, or what a decision sees: not what it was found to do."""
     listed = block.get("parents")
     parents = [] if listed is None else listed.items()
@@ -169,13 +170,16 @@ def _add_definition(assembly: Assembly, name: str, block: Block) -> None:
         place = block.place if listed is None else listed.place
         if not parent:
             raise place.error(f"A link of {name!r} has no parent.")
+        if parent in constants:
+            raise place.error(f"{parent!r}, a parent of {name!r}, is a constant, which has no states: take it out.")
         assembly.parents(name, [parent], place)
     if assembly.is_decision(name):
         assembly.add_information(name, parents, block.place)
     elif assembly.is_utility(name):
         numbers = block.get("functable")
         if numbers is None:
-            raise block.place.error(f"The utility {name!r} has no table ('functable').")
+            equation = "; its equation is not supported here" if block.get("equation") else ""
+            raise block.place.error(f"The utility {name!r} has no table ('functable'){equation}.")
         assembly.add_utility_values(name, parents, numbers.numbers(), numbers.place)
     else:
         _add_distribution(assembly, name, parents, block)

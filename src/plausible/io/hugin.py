@@ -8,4 +8,4 @@ from plausible.io.hugin_writer import format_hugin
 
 __all__ = ["FORMAT", "format_hugin", "parse_hugin"]
 
-FORMAT = Format("NET", (".net", ".hugin"), parse_hugin, format_hugin)
+FORMAT = Format("NET", (".net", ".hugin", ".oobn"), parse_hugin, format_hugin)

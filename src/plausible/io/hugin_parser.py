@@ -5,17 +5,22 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
+
+import numpy as np
+import numpy.typing as npt
 
 from plausible.cpds import CPD
 from plausible.cpds.rows import Rounding
 from plausible.decisions import InfluenceDiagram
-from plausible.errors import suggestion
+from plausible.errors import PlausibleWarning, suggestion
 from plausible.io.assembly import Assembly, Place
 from plausible.io.blocks import Block, Value, parse_blocks
 from plausible.io.hugin_gaussians import gaussian_cpd
 from plausible.io.identifiers import restore_name, restore_states
+from plausible.io.origin import warn_reader
 from plausible.io.scanner import blank_comments, merged, shown
 from plausible.models import BayesianNetwork, Notes, VariableNotes
 from plausible.variables import Variable
@@ -30,6 +35,7 @@ KEYWORDS: Final = frozenset(
 _COMMENTS: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|(?P<comment>%[^\n]*)', re.DOTALL)
 _NODE: Final = re.compile(r"(?:(discrete|continuous) )?(node|decision|utility) (\S+)")
 _OTHER: Final = re.compile(r"(?:(?:discrete|continuous) )?(function|class|instance|object)\b")
+_CLASS: Final = re.compile(r"class (\S+)")
 _POTENTIAL: Final = re.compile(r"potential ?\(([^|()]*)(?:\|([^|()]*))?\)")
 _NAMES: Final = re.compile(r"[^\s,]+")
 
@@ -48,7 +54,9 @@ def parse_hugin(text: str) -> BayesianNetwork | InfluenceDiagram:
     """The network in a text of Hugin's NET language; with decisions or utilities, the influence diagram.
 
     Tables list parents in the order of the potential's head, the child's state changing fastest. The potential of a
-    decision has no table: its head lists what the decision sees.
+    decision has no table: its head lists what the decision sees. A class that stands by itself, without inputs and
+    instances of others, is a network, too. Rows of ones, as Hugin has them where nobody filled in anything, are
+    uniform.
 
     >>> network = parse_hugin('''
     ... net { }
@@ -66,18 +74,36 @@ def parse_hugin(text: str) -> BayesianNetwork | InfluenceDiagram:
         raise tree.fields[0][1].place.error(f"The field {tree.fields[0][0]!r} stands outside of any block.")
     if not tree.blocks:
         raise Place(1, 1).error("Expected 'net', 'node' or 'potential'; the file has no block.")
-    assembly = Assembly()
+    parts, notes = _whole(tree)
+    assembly = Assembly(notes=notes)
     names: dict[str, str] = {}
-    for block in _of_kind(tree, "net")[:1]:
-        assembly.notes = _network_notes(block)
-    for block in tree.blocks:
+    for block in parts.blocks:
         if (node := _NODE.fullmatch(block.head)) is not None:
             _add_node(assembly, block, node, names)
         elif not block.head.startswith("potential") and block.head != "net":
             raise _not_known(block)
-    for block in _of_kind(tree, "potential"):
-        _add_potential(assembly, block, names)
-    return assembly.model()
+    potentials = _of_kind(parts, "potential")
+    unfilled = [name for block in potentials if (name := _add_potential(assembly, block, names)) is not None]
+    model = assembly.model()
+    if unfilled:
+        warn_reader(f"Rows of ones in the tables of {unfilled} were read as uniform.", PlausibleWarning)
+    return model
+
+
+def _whole(tree: Block) -> tuple[Block, Notes]:
+    """The block with all nodes and potentials, which is the file or the only class in it, and what it says of itself.
+
+    Of the fields of a class, its name is that of the network; that it has no inputs goes without saying.
+    """
+    if len(tree.blocks) != 1 or (head := _CLASS.fullmatch(tree.blocks[0].head)) is None:
+        return tree, next((_network_notes(block) for block in _of_kind(tree, "net")), Notes())
+    block = tree.blocks[0]
+    inputs = block.get("inputs")
+    if inputs is not None and inputs.items():
+        raise inputs.place.error("The class has inputs, which stand for nodes of other files: it is no whole network.")
+    notes = _network_notes(block)
+    properties = {key: text for key, text in notes.properties.items() if key not in ("inputs", "outputs")}
+    return block, replace(notes, name=notes.name or head[1], properties=MappingProxyType(properties))
 
 
 def _of_kind(tree: Block, kind: str) -> list[Block]:
@@ -172,7 +198,8 @@ def _properties(block: Block, known: Sequence[str]) -> Mapping[str, str]:
 # --- potentials ---
 
 
-def _add_potential(assembly: Assembly, block: Block, names: Mapping[str, str]) -> None:
+def _add_potential(assembly: Assembly, block: Block, names: Mapping[str, str]) -> str | None:
+    """The distribution, the numbers or the parents in a potential; the node, if rows of its table are not filled in."""
     head = _POTENTIAL.fullmatch(block.head)
     if head is None:
         raise block.place.error(f"Expected 'potential ( child | parents )', not {shown(block.head)}.")
@@ -186,7 +213,8 @@ def _add_potential(assembly: Assembly, block: Block, names: Mapping[str, str]) -
     if assembly.is_decision(child):
         assembly.add_information(child, given, block.place)
         assembly.add_properties(child, {f"potential.{key}": text for key, text in _properties(block, ()).items()})
-        return
+        return None
+    unfilled = None
     data = block.get("data")
     if data is None:
         model = "; expressions ('model_data') are not supported here" if block.get("model_data") else ""
@@ -196,10 +224,22 @@ def _add_potential(assembly: Assembly, block: Block, names: Mapping[str, str]) -
     elif assembly.variables[child].is_continuous:
         _add_gaussian(assembly, child, parents, data, names)
     else:
-        values = data.numbers(assembly.variables[child].num_states)
+        values, is_filled = _filled(data.numbers(assembly.variables[child].num_states), assembly.variables[child])
         assembly.add_table(child, given, values, data.place)
+        unfilled = None if is_filled else child
     others = _properties(block, ("data",))
     assembly.add_properties(child, {f"potential.{key}": text for key, text in others.items()})
+    return unfilled
+
+
+def _filled(values: npt.NDArray[np.float64], variable: Variable) -> tuple[npt.NDArray[np.float64], bool]:
+    """The numbers of a table with uniform rows in place of those of ones, and whether there were none of these."""
+    size = variable.num_states
+    if size < 2 or values.size % size:
+        return values, True
+    rows = values.reshape(-1, size)
+    are_ones = (rows == 1).all(axis=1)
+    return np.where(are_ones[:, None], 1 / size, rows).ravel(), not are_ones.any()
 
 
 def _add_gaussian(

@@ -56,7 +56,7 @@ def parse_xdsl(text: str) -> BayesianNetwork | InfluenceDiagram:
     """The network in an XDSL text: its nodes of the types `cpt`, `deterministic` and `noisymax`.
 
     With nodes of the types `decision` and `utility` it is an influence diagram. A `mau` node that adds utilities up is
-    left out, with a warning, and its weights multiply the numbers of those utilities.
+    left out; its weights multiply the numbers of those utilities, with a warning where they change them.
 
     >>> network = parse_xdsl('''<smile version="1.0" id="coin"><nodes>
     ... <cpt id="toss"><state id="heads"/><state id="tails"/><probabilities>0.5 0.5</probabilities></cpt>

@@ -63,12 +63,11 @@ def _weights(node: Element, known: Collection[str]) -> dict[str, float]:
 
 
 def warn_of_sums(sums: Collection[str], weights: Mapping[str, float]) -> None:
-    """Say that weighted sums, if there were any, are in the numbers of the utilities now."""
-    if not sums:
-        return
-    told = ", ".join(f"{name} by {weight:g}" for name, weight in weights.items())
-    warn_reader(
-        f"The weighted sums {sorted(sums)} of utilities are left out; instead, the numbers of the utilities were "
-        f"multiplied: {told or 'there are none'}.",
-        PlausibleWarning,
-    )
+    """Say that weighted sums are in the numbers of the utilities now; plain sums are what utilities make anyway."""
+    told = ", ".join(f"{name} by {weight:g}" for name, weight in weights.items() if weight != 1)
+    if told:
+        warn_reader(
+            f"The weighted sums {sorted(sums)} of utilities are left out; instead, the numbers of the utilities were "
+            f"multiplied: {told}.",
+            PlausibleWarning,
+        )

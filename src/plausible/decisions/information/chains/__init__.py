@@ -1,0 +1,1 @@
+"""What to observe along a chain of variables, looking beyond the next observation."""
