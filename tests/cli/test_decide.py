@@ -86,6 +86,39 @@ def test_control_of_a_variable(plausible, market):
     assert _json(plausible("voi", market, "M", "--control", "--json"))["value"] == pytest.approx(18)
 
 
+def test_control_may_see_what_is_said(plausible):
+    """By default what a variable depends on; blind control of what only tells does harm."""
+    worth = [
+        _json(plausible("voi", "oil", "seismic", "--control", *sees, "--json"))["value"]
+        for sees in ((), ("--sees", "oil,test"), ("--sees", "test"), ("--sees", ""))
+    ]
+    assert worth == pytest.approx([38.75, 38.75, -5.25, -5.25])
+
+
+def test_a_row_that_the_strategy_never_reaches_is_explained(plausible):
+    code, text, _ = plausible("decide", "oil", "--why", "drill", "--seen", "seismic=none,test=no")
+    assert code == 0
+    assert "drill=yes where seismic=none, test=no is seen, ahead by 11.5:" in text
+    assert "never gets there" in text
+    code, _, errors = plausible("decide", "oil", "--why", "drill", "--seen", "seismic=closed,test=no")
+    assert code == 2
+    assert "'drill' never sees seismic=closed, test=no" in errors
+
+
+def test_without_what_was_seen_the_average_is_told_with_what_could_be_said(plausible):
+    text = plausible("decide", "oil", "--why", "drill")[1]
+    assert "on average over seismic, test, as nothing is said of what was seen" in text
+    assert "--seen seismic=...,test=..." in text
+    assert "--recall" not in text  # nothing is forgotten
+    assert "--seen" not in plausible("decide", "oil", "--why", "test")[1]
+
+
+def test_a_long_analysis_draws_a_bar_if_asked_to(plausible, market):
+    for arguments in (("decide", market, "--stability"), ("voi", market, "--choose", "set")):
+        assert plausible(*arguments)[2] == ""
+        assert "100%" in plausible(*arguments, "--progress")[2]
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -98,6 +131,10 @@ def test_control_of_a_variable(plausible, market):
         (("voi", "FILE", "M", "--cost", "M=dear"), "no cost"),
         (("voi", "FILE", "--cost", "1,M=2"), "names no variable"),
         (("voi", "FILE", "Q"), "'Q'"),
+        (("voi", "oil", "zzz"), "'zzz' is not a variable of this diagram"),
+        (("voi", "oil", "oil"), "Say with --decision which"),
+        (("voi", "FILE", "M", "--sees", "S"), "add --control"),
+        (("voi", "FILE", "M", "--control", "--sees", "S"), "'S' depends on 'M'"),
     ],
 )
 def test_mistakes_are_one_line(plausible, market, arguments, told):
@@ -105,6 +142,11 @@ def test_mistakes_are_one_line(plausible, market, arguments, told):
     assert (code, text) == (2, "")
     assert told in errors
     assert errors.count("\n") == 1
+
+
+def test_the_ways_to_choose_are_listed_once(plausible, market):
+    errors = plausible("voi", market, "--choose", "nothing-like-it")[2]
+    assert errors.count("myopic-plan") == 1
 
 
 def test_what_is_forgotten_is_told_and_can_be_remembered(plausible, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -13,7 +14,8 @@ import plausible as pb
 from plausible.cpds import TableCPD
 from plausible.decisions import Decision, InfluenceDiagram, Utility
 from plausible.decisions.sensitivity.comparison import compare_actions
-from plausible.decisions.sensitivity.numbers import ProbabilityEntry, UtilityEntry, all_numbers, read_number
+from plausible.decisions.sensitivity.numbers import ProbabilityEntry, UtilityEntry
+from plausible.decisions.sensitivity.reading import all_numbers, read_number
 from plausible.decisions.sensitivity.thresholds import stable_interval, strategy_stability
 from plausible.decisions.sensitivity.tornado import lead_tornado, utility_tornado
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, UnknownVariable
@@ -142,7 +144,17 @@ def test_all_numbers_are_listed_with_the_least_slack_first():
     assert len(found.fragile) > 5
     assert "P(M=m0)" in str(found)
     alone = InfluenceDiagram([TableCPD("X", [1.0])], [Decision("D", 1)], [Utility("D", [1])])
-    assert "whatever each of 1 of 1 numbers" in str(strategy_stability(alone))
+    assert str(strategy_stability(alone)) == "Of 1 number, each varied alone, none can change the strategy."
+
+
+def test_an_interval_that_ends_at_zero_has_no_sign_there():
+    """The loss of the second action is 0: the first one stays best as long as it brings no less."""
+    diagram = InfluenceDiagram([], [Decision("D", 2)], [Utility("D", [3, 0], "U"), Utility([], -0.0, "V")])
+    found = strategy_stability(diagram)
+    ends = [end for interval in found.intervals for end in (interval.low, interval.high)]
+    assert 0.0 in ends
+    assert not any(math.copysign(1.0, end) < 0 for end in ends if end == 0)
+    assert not re.search(r"-0(?![.\d])", "\n".join(map(str, (found, *found.intervals))))
 
 
 def test_numbers_that_are_none_are_refused():
@@ -229,29 +241,33 @@ def test_parts_of_an_action_add_up_to_the_policy():
     assert "against it: effort (-0.5)" in str(found)
 
 
+def _joint(diagram: InfluenceDiagram, rules) -> np.ndarray:
+    """The product of all tables and some rules, over all variables."""
+    names = list(diagram.variables)
+    probability = np.ones([v.num_states for v in diagram.variables.values()])
+    for factor in (*(cpd.to_factor() for cpd in diagram.chance.values()), *rules.values()):
+        probability = probability * placed(factor.values, factor.names, names)
+    return probability
+
+
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_comparisons_agree_with_the_joint_distribution(seed):
-    """E[U_i | seen, action] by numpy, the other decision following the best strategy."""
+    """E[U_i | seen, action] by numpy, the other decision following the best strategy, or set if that goes elsewhere."""
     rng = np.random.default_rng(seed)
     diagram = random_diagram(rng, 3, 2, 2, zeros=0.0)
     decision = str(rng.choice(list(diagram.decisions)))
     strategy = diagram.solve().strategy
     names = list(diagram.variables)
-    probability = np.ones([v.num_states for v in diagram.variables.values()])
-    for cpd in diagram.chance.values():
-        factor = cpd.to_factor()
-        probability = probability * placed(factor.values, factor.names, names)
-    for name, rule in strategy.items():
-        if name != decision:
-            probability = probability * placed(rule.values, rule.names, names)
     seen = {name: diagram.variables[name].states[0] for name in diagram.decisions[decision].sees}
     index = tuple(0 if name in seen else slice(None) for name in names)
-    if probability[index].sum() == 0:
-        with pytest.raises(ImpossibleEvidence):
-            compare_actions(diagram, decision, seen)
-        return
+    followed = {name: rule for name, rule in strategy.items() if name != decision}
+    probability = _joint(diagram, followed)
+    is_reached = probability[index].sum() > 0
+    if not is_reached:
+        probability = _joint(diagram, {name: rule for name, rule in followed.items() if name not in seen})
     found = compare_actions(diagram, decision, seen, strategy)
+    assert found.is_reached == is_reached
     for worth in found.actions:
         mask = np.zeros_like(probability)
         place = list(index)
@@ -262,9 +278,91 @@ def test_comparisons_agree_with_the_joint_distribution(seed):
             assert worth.parts[name] == pytest.approx(expected)
 
 
+def test_rows_that_the_strategy_never_reaches_are_compared_with_the_decisions_before_set():
+    """The best strategy tests for oil; without a test drilling brings 0.55·(-80) + 0.3·60 + 0.15·250 = 11.5."""
+    oil = pb.examples.load("oil")
+    found = compare_actions(oil, "drill", {"seismic": "none", "test": "no"})
+    assert {worth.action: worth.expected_utility for worth in found.actions} == pytest.approx({"yes": 11.5, "no": 0.0})
+    assert not found.is_reached
+    assert "never gets there" in str(found)
+    assert compare_actions(oil, "drill", {"seismic": "closed", "test": "yes"}).is_reached
+    assert not compare_actions(oil, "drill", {"seismic": "none"}).is_reached  # whatever the decision to test is
+
+
+def test_a_decision_that_is_forgotten_is_set_where_only_another_action_leads_to_what_is_seen():
+    """The signal copies the first action, which the second decision does not see; nobody would choose 1."""
+    signal = TableCPD("signal", np.eye(2), ["first"])
+    decisions = [Decision("first", 2), Decision("second", 2, sees=["signal"])]
+    gains = [Utility("first", [5, 0], "a"), Utility(["first", "second"], [[0, 1], [2, 0]], "b")]
+    found = compare_actions(InfluenceDiagram([signal], decisions, gains), "second", {"signal": 1})
+    assert (found.best, found.lead, found.is_reached) == (0, 2.0, False)
+
+
+def test_an_action_that_tells_what_it_saw_still_does():
+    """The card game: the first player sees the card and shows it by what they do; that is conditioned on, not set."""
+    card = TableCPD("card", [0.5, 0.5])
+    decisions = [Decision("show", 2, sees=["card"]), Decision("guess", 2, sees=["show"])]
+    diagram = InfluenceDiagram([card], decisions, [Utility(["card", "guess"], np.eye(2))])
+    solution = diagram.solve()
+    for row, shown in enumerate((0, 1)):
+        found = compare_actions(diagram, "guess", {"show": shown}, solution.strategy)
+        worth = {action.action: action.expected_utility for action in found.actions}
+        assert [worth[0], worth[1]] == pytest.approx(solution.policies["guess"].expected_utility[row])
+        assert found.lead == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("seen", [{"seismic": "closed", "test": "no"}, {"test": "yes", "seismic": "none"}])
+def test_what_can_not_be_seen_whatever_is_decided_is_refused_by_its_name(seen):
+    with pytest.raises(
+        ImpossibleEvidence, match=f"'drill' never sees {', '.join(f'{n}={s}' for n, s in seen.items())}"
+    ):
+        compare_actions(pb.examples.load("oil"), "drill", seen)
+
+
+def test_only_what_makes_it_impossible_is_named():
+    chance = [TableCPD("X", [1.0, 0.0]), TableCPD("Y", [0.5, 0.5])]
+    diagram = InfluenceDiagram(chance, [Decision("D", 2, sees=["X", "Y"])], [Utility("D", [0, 1])])
+    with pytest.raises(ImpossibleEvidence, match="'D' never sees X=1: "):
+        compare_actions(diagram, "D", {"Y": 0, "X": 1})
+
+
+def test_a_comparison_says_what_it_is_an_average_over():
+    text = str(compare_actions(entrepreneur()))
+    assert text.startswith("F=f1, ahead by 2 on average over S, as nothing is said of what was seen:")
+    assert str(compare_actions(entrepreneur(), seen={"S": "s2"})).startswith("F=f1 where S=s2 is seen, ahead by 8.75:")
+
+
+def test_actions_as_good_are_a_tie_in_the_order_of_the_decision():
+    """0.1 + 0.2 is more than 0.3 by rounding alone."""
+    parts = [Utility("D", [0.3, 0.1], "a"), Utility("D", [0.0, 0.2], "b")]
+    found = compare_actions(InfluenceDiagram([], [Decision("D", 2)], parts))
+    assert (found.best, found.lead) == (0, 0.0)
+    assert str(found).startswith("D=0, a tie:")
+
+
+def test_the_lead_where_the_strategy_never_gets_is_that_of_the_comparison():
+    oil = pb.examples.load("oil")
+    found = lead_tornado(oil, "drill", {"seismic": "none", "test": "no"}, 0.1, [("payoff", ("wet", "yes"))])
+    assert found.current == pytest.approx(11.5)
+    assert found.bars[0].at_high == pytest.approx(11.5 + 0.3 * 0.1 * 330)
+    with pytest.raises(UnknownVariable, match="does not see 'oil'"):
+        lead_tornado(oil, "drill", {"oil": "dry"})
+
+
+@pytest.mark.parametrize("analysis", [strategy_stability, utility_tornado])
+def test_an_analysis_tells_how_far_it_is_and_can_be_ended(analysis):
+    told = []
+    found = analysis(entrepreneur(), progress=lambda state: told.append(state) or len(told) == 3)
+    assert [state.num_done for state in told] == [1, 2, 3]
+    assert {state.num_numbers for state in told} == {18}
+    assert found.num_left == 15
+    assert "Stopped before 15 more." in str(found)
+    assert analysis(entrepreneur(), progress=lambda _: None).num_left == 0
+
+
 def test_comparisons_refuse_what_is_not_seen_or_ruled_out():
     diagram = entrepreneur()
-    with pytest.raises(UnknownVariable):
+    with pytest.raises(UnknownVariable, match="it sees S"):
         compare_actions(diagram, "F", {"M": "m0"})
     with pytest.raises(ImpossibleEvidence):
         compare_actions(diagram, "F", {"S": "s0"}, evidence={"S": "s1"})

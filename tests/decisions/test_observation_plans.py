@@ -16,7 +16,7 @@ from plausible.decisions.information.plan import count_plans
 from plausible.decisions.information.planning import myopic_plan, observation_plan
 from plausible.decisions.information.subsets import Limits, choose_observations
 from plausible.decisions.structure.observation import with_optional_observation
-from plausible.errors import InvalidArgument, NotSupported, TooLarge
+from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, TooLarge
 from solving_oracle import full_tables, random_diagram
 
 
@@ -234,3 +234,44 @@ def test_the_number_of_plans_grows_doubly_exponentially():
     assert count_plans(3, [2, 3, 2]) == plans((2, 3, 2))
     assert count_plans(2, []) == 2
     assert len(str(count_plans(2, [2] * 8))) > 100
+
+
+def test_a_choice_tells_how_far_it_is_and_can_be_ended(monkeypatch):
+    """The best of the first sets, and no claim that it is the best of all."""
+    told = []
+    found = choose_observations(pointer(), costs=1.0, progress=lambda state: told.append(state) or len(told) == 4)
+    assert [(state.num_sets, state.most_sets) for state in told] == [(1, 8), (2, 8), (3, 8), (4, 8)]
+    assert (found.num_sets, found.is_exact, found.is_stopped) == (4, False, True)
+    assert found.best == told[-1].best
+    assert "stopped early, the best of the first 4 sets" in str(found)
+    whole = choose_observations(pointer(), costs=1.0, progress=lambda _: None)
+    assert whole == choose_observations(pointer(), costs=1.0)
+    monkeypatch.setattr(subsets, "_MAX_SETS", 1)
+    told.clear()
+    choose_observations(pointer(), costs=1.0, progress=told.append)
+    assert [(state.num_sets, state.most_sets) for state in told] == [(number, 7) for number in range(1, 8)]
+
+
+def test_a_plan_that_is_run_says_what_is_missing_or_never_seen():
+    plan = observation_plan(pointer().with_information({"guess": ["sign"]}), costs=1.0)
+    with pytest.raises(InvalidArgument, match="'sign'"):
+        plan.run({"box0": 0})
+    with pytest.raises(InvalidArgument, match="'box1'"):
+        plan.run({"sign": 1})
+    with pytest.raises(ImpossibleEvidence, match="never sees"):
+        plan.run({"sign": 5})
+    with pytest.raises(ImpossibleEvidence, match="box1=3"):
+        plan.run({"sign": 1, "box1": 3})
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_looking_that_is_better_by_rounding_alone_is_no_part_of_a_plan(scale):
+    """What counts as rounding is that of the diagram, a constant that is added included."""
+    toss = [pb.TableCPD("X", [0.1, 0.9]), pb.TableCPD("Y", [0.3, 0.7])]
+    table = scale * (np.array([0.1, 0.2]) + 1e3 * np.ones((2, 2, 2)))
+    diagram = InfluenceDiagram(toss, [Decision("D", 2)], [Utility(["X", "Y", "D"], table)])
+    (start,) = observation_plan(diagram).starts
+    assert start.node.action == 1
+    gains = scale * np.array([[1.0, 0.0], [0.0, 1.0]])
+    useful = diagram.with_utility(Utility(["X", "D"], gains, "more"))
+    assert observation_plan(useful, costs=0.001 * scale).starts[0].node.variable == "X"

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -17,6 +14,9 @@ from plausible.decisions.information.changes import action_changes
 from plausible.decisions.information.observing import observing
 from plausible.decisions.information.ranking import rank_observations
 from plausible.decisions.information.value import value_of_information
+from plausible.decisions.solving.finishing import Found, finish
+from plausible.decisions.solving.problem import read_problem
+from plausible.decisions.solving.structure import read_structure
 from plausible.decisions.structure.observation import with_optional_observation
 from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge, UnknownVariable
 from solving_oracle import all_strategy_values, num_strategies, random_diagram
@@ -198,10 +198,11 @@ def test_changes_between_actions_as_good_are_told_where_there_are_no_others():
     """Only for what can happen."""
     chance, utility = [pb.TableCPD("X", [1.0, 0.0])], Utility(["X", "D"], np.ones((2, 2)))
     diagram = InfluenceDiagram(chance, [Decision("D", 2, sees=["X"])], [utility])
-    before = diagram.solve()
-    other = replace(before.policies["D"], actions=1 - before.policies["D"].actions)
-    after = SimpleNamespace(
-        policies={"D": other}, strategy=diagram.strategy({"D": 1}), expected_utility=1.0, rounding=before.rounding
+    structure = read_structure(diagram, {})
+    problem = read_problem(diagram, {}, {"D": ("X",)})
+    before, after = (
+        finish(diagram, problem, structure, Found({"D": np.eye(2)[[action, action]]}, None, "by hand"))
+        for action in (0, 1)
     )
     (change,) = action_changes(diagram, before, after)
     assert (dict(change.seen), change.gain, change.probability) == ({"X": 0}, 0.0, 1.0)
@@ -263,3 +264,17 @@ def test_ties_are_no_changes():
     """Where two actions are as good, seeing something of no use changes nothing."""
     diagram = InfluenceDiagram([pb.TableCPD("X", [0.5, 0.5])], [Decision("D", 3)], [Utility("D", [1, 1, 0])])
     assert diagram.value_of_information("X").changes == ()
+
+
+def test_nothing_is_worth_nothing():
+    """The empty set is a set: 0, and told as such."""
+    found = entrepreneur().value_of_information([])
+    assert found.value == 0
+    assert str(found) == "Seeing nothing more at F is worth 0: expected utility stays 2.\nNo action changes."
+
+
+def test_an_unknown_variable_is_told_before_a_decision_that_is_missing():
+    oil = pb.examples.load("oil")
+    for asked in (value_of_information, lambda d, name: rank_observations(d, candidates=[name])):
+        with pytest.raises(UnknownVariable, match="'zzz'"):
+            asked(oil, "zzz")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
 import typer
@@ -10,9 +11,12 @@ import typer
 from plausible.cli.diagrams import DiagramSource, WithRecall, diagram_findings, read_diagram
 from plausible.cli.evidence import SYNTAX, EvidenceTexts
 from plausible.cli.output import AsJson, factor_document, print_json, print_line
+from plausible.cli.progress import ShowProgress, progress_bar
+from plausible.decisions import InfluenceDiagram
 from plausible.decisions.sensitivity.comparison import ActionComparison, compare_actions
 from plausible.decisions.sensitivity.thresholds import StrategyStability, strategy_stability
 from plausible.decisions.sensitivity.tornado import DecisionTornado, utility_tornado
+from plausible.decisions.sensitivity.variation import VariationState
 from plausible.decisions.solving.options import Method, check_method
 from plausible.decisions.solving.solution import Solution
 from plausible.errors import InvalidArgument
@@ -44,6 +48,7 @@ def run(
     tornado: Annotated[
         float | None, typer.Option(help="Vary each number by this share, and print what moves the utility most.")
     ] = None,
+    progress: ShowProgress = None,
     as_json: AsJson = False,
 ) -> None:
     """Print the strategy with the largest expected utility: for each decision what to do after seeing what.
@@ -59,17 +64,31 @@ def run(
     answers: list[Any] = [model.solve(method=chosen, evidence=given)]
     if why is not None:
         answers.append(compare_actions(model, why, diagram_findings(seen, model), evidence=given))
-    if stability:
-        answers.append(strategy_stability(model, evidence=given))
-    if tornado is not None:
-        answers.append(utility_tornado(model, tornado, evidence=given))
+    with progress_bar("varying numbers", progress if stability or tornado else False) as advance:
+
+        def told(state: VariationState) -> None:
+            advance(state.num_done / state.num_numbers)
+
+        if stability:
+            answers.append(strategy_stability(model, evidence=given, progress=told))
+        if tornado is not None:
+            answers.append(utility_tornado(model, tornado, evidence=given, progress=told))
     if as_json:
         print_json({key: value for answer in answers for key, value in _document(answer).items()})
     else:
-        print_line("\n\n".join(map(str, answers)))
-        _, *forgetful = str(model.recall()).splitlines()
-        if forgetful:
-            print_line(f"\nBy the diagram {'; '.join(forgetful)}. With perfect recall: --recall.")
+        print_line("\n\n".join([*map(str, answers), *_hints(model, answers)]))
+
+
+def _hints(model: InfluenceDiagram, answers: Iterable[Any]) -> Iterator[str]:
+    """What else could be asked for."""
+    for answer in answers:
+        if isinstance(answer, ActionComparison) and answer.averaged:
+            unsaid = ",".join(f"{name}=..." for name in answer.averaged)
+            yield f"{answer.decision} also sees {', '.join(answer.averaged)}: say what was seen by --seen {unsaid}"
+    recall = model.recall()
+    if not recall.is_perfect:
+        _, *forgetful = str(recall).splitlines()
+        yield f"By the diagram {'; '.join(forgetful)}. With perfect recall: --recall."
 
 
 def _document(answer: Solution | ActionComparison | StrategyStability | DecisionTornado) -> dict[str, Any]:
@@ -87,7 +106,8 @@ def _document(answer: Solution | ActionComparison | StrategyStability | Decision
             str(worth.action): {"expected_utility": worth.expected_utility, "parts": dict(worth.parts)}
             for worth in answer.actions
         }
-        return {"comparison": {"decision": answer.decision, "seen": dict(answer.seen), "actions": actions}}
+        told = {"decision": answer.decision, "seen": dict(answer.seen), "averaged": list(answer.averaged)}
+        return {"comparison": {**told, "reached": answer.is_reached, "actions": actions}}
     if isinstance(answer, StrategyStability):
         rows = [(str(found.number), _finite(found.low), found.current, _finite(found.high)) for found in answer.fragile]
         return {"stability": [dict(zip(("number", "low", "now", "high"), row, strict=True)) for row in rows]}

@@ -88,6 +88,8 @@ from plausible.decisions.information.chains.scope import ChainScope as ChainScop
 from plausible.decisions.information.changes import ActionChange as ActionChange
 from plausible.decisions.information.control import ValueOfControl as ValueOfControl
 from plausible.decisions.information.control import value_of_control as value_of_control
+from plausible.decisions.information.data_sets import SampleOptions as SampleOptions
+from plausible.decisions.information.data_sets import SampleState as SampleState
 from plausible.decisions.information.plan import Act as Act
 from plausible.decisions.information.plan import Look as Look
 from plausible.decisions.information.plan import ObservationPlan as ObservationPlan
@@ -98,10 +100,9 @@ from plausible.decisions.information.planning import observation_plan as observa
 from plausible.decisions.information.ranking import InformationValue as InformationValue
 from plausible.decisions.information.ranking import ObservationRanking as ObservationRanking
 from plausible.decisions.information.ranking import rank_observations as rank_observations
-from plausible.decisions.information.samples import SampleOptions as SampleOptions
-from plausible.decisions.information.samples import SampleState as SampleState
 from plausible.decisions.information.samples import ValueOfSample as ValueOfSample
 from plausible.decisions.information.samples import value_of_sample as value_of_sample
+from plausible.decisions.information.subsets import ChoiceState as ChoiceState
 from plausible.decisions.information.subsets import Limits as Limits
 from plausible.decisions.information.subsets import ObservationChoice as ObservationChoice
 from plausible.decisions.information.subsets import choose_observations as choose_observations
@@ -186,6 +187,7 @@ from plausible.decisions.sensitivity.tornado import DecisionTornado as DecisionT
 from plausible.decisions.sensitivity.tornado import TornadoBar as TornadoBar
 from plausible.decisions.sensitivity.tornado import lead_tornado as lead_tornado
 from plausible.decisions.sensitivity.tornado import utility_tornado as utility_tornado
+from plausible.decisions.sensitivity.variation import VariationState as VariationState
 from plausible.decisions.solving.evaluating import BetterAction as BetterAction
 from plausible.decisions.solving.evaluating import LocalOptimality as LocalOptimality
 from plausible.decisions.solving.evaluating import expected_utility as expected_utility

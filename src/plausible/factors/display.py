@@ -117,5 +117,5 @@ def one_line(text: str) -> str:
 
 
 def format_number(number: float) -> str:
-    """Six significant digits, no trailing zeros."""
-    return f"{number:.6g}"
+    """Six significant digits, no trailing zeros, no sign before zero."""
+    return f"{number + 0.0:.6g}"

@@ -10,6 +10,7 @@ import numpy as np
 from plausible.decisions.information.observing import network_under
 from plausible.decisions.solving.problem import Floats
 from plausible.decisions.solving.solution import Policy, Solution
+from plausible.decisions.wording import place_text
 from plausible.factors.alignment import Scope, align, assignment_at, check_size, table_shape
 from plausible.factors.display import format_number
 from plausible.variables import Assignment, State
@@ -47,11 +48,8 @@ class ActionChange:
     gain: float
 
     def __str__(self) -> str:
-        seen = ", ".join(f"{name}={state}" for name, state in self.seen.items()) or "always"
-        return (
-            f"{self.decision}, {seen} (probability {format_number(self.probability)}): {self.after} instead of "
-            f"{self.before}, better by {format_number(self.gain)}"
-        )
+        where = place_text(self.decision, self.seen, self.probability)
+        return f"{where}: {self.after} instead of {self.before}, better by {format_number(self.gain)}"
 
 
 def action_changes(

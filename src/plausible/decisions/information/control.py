@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from plausible.decisions.information.observing import read_variables
+from plausible.decisions.information.observing import read_chance, read_variables
+from plausible.decisions.information.value import NOT_PROVED
 from plausible.decisions.parts import Decision
 from plausible.decisions.solving.options import Options
 from plausible.decisions.solving.solution import Policy, Solution
 from plausible.decisions.solving.solve import solve
-from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.errors import InvalidArgument
 from plausible.factors.display import format_number
 from plausible.inference.options import check_number
 from plausible.variables.evidence import EvidenceLike
@@ -68,6 +69,8 @@ class ValueOfControl:
         ]
         if self.cost:
             lines.append(f"At a cost of {format_number(self.cost)}: net {format_number(self.net_value)}.")
+        if not (self.before.is_optimal and self.after.is_optimal):
+            lines.append(NOT_PROVED)
         return "\n".join([*lines, "", str(self.settings)])
 
 
@@ -98,7 +101,7 @@ def value_of_control(
     evidence
         What is known before any decision is made; nothing that X influences.
     options
-        How to solve diagrams in which decisions rely on each other.
+        As of `solve`.
 
     References
     ----------
@@ -118,10 +121,9 @@ def value_of_control(
     >>> control.value, control.after.strategy.action("market")
     (18.0, 'good')
     """
-    if variable not in diagram.chance:
-        raise UnknownVariable.named(variable, diagram.chance, "the chance variables of this diagram")
+    cpd = read_chance(diagram, variable)
     check_number("cost", cost)
-    seen = diagram.chance[variable].parent_names if sees is None else read_variables(diagram, sees)
+    seen = cpd.parent_names if sees is None else read_variables(diagram, sees)
     for name in seen:
         if name == variable or name in diagram.graph.descendants(variable):
             raise InvalidArgument(f"{name!r} depends on {variable!r}, so it can't be known when {variable!r} is set.")

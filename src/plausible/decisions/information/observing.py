@@ -10,11 +10,12 @@ from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.inference.options import check_number
 
 if TYPE_CHECKING:
+    from plausible.cpds import CPD
     from plausible.decisions.diagram import InfluenceDiagram
     from plausible.decisions.strategy import Strategy
     from plausible.models import BayesianNetwork
 
-__all__ = ["network_under", "observable", "observing", "read_costs", "read_decision", "read_variables"]
+__all__ = ["network_under", "observable", "observing", "read_chance", "read_costs", "read_decision", "read_variables"]
 
 
 def observing(diagram: InfluenceDiagram, variables: Iterable[str], decision: str) -> InfluenceDiagram:
@@ -78,8 +79,21 @@ def read_decision(diagram: InfluenceDiagram, decision: str | None) -> str:
     if decision is not None:
         return diagram.decision(decision).name
     if len(diagram.decisions) != 1:
-        raise InvalidArgument(f"Say with decision= which decision is meant: {list(diagram.decisions)}.")
+        known = f"one of {list(diagram.decisions)}" if diagram.decisions else "but this diagram has none"
+        raise InvalidArgument(f"Say with decision= which decision is meant: {known}.")
     return next(iter(diagram.decisions))
+
+
+def read_chance(diagram: InfluenceDiagram, variable: str) -> CPD:
+    """The distribution of a chance variable of the diagram."""
+    if variable in diagram.chance:
+        return diagram.chance[variable]
+    if variable in diagram.graph:
+        kind = "a decision" if variable in diagram.decisions else "a utility"
+        raise UnknownVariable(
+            f"{variable!r} is {kind} of this diagram, no chance variable: {list(diagram.chance)} are."
+        )
+    raise UnknownVariable.named(variable, diagram.chance, "this diagram")
 
 
 def read_variables(diagram: InfluenceDiagram, variables: str | Iterable[str]) -> tuple[str, ...]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from plausible.decisions.wording import seen_text
+from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.factors.display import format_number
 from plausible.inference.options import check_count
 from plausible.variables import Assignment, State
@@ -96,11 +98,19 @@ class ObservationPlan:
 
     def run(self, states: Mapping[str, State]) -> tuple[tuple[str, ...], State]:
         """The variables that the plan looks at where things are so, and the action that it ends with."""
-        node = next(start.node for start in self.starts if all(states[n] == s for n, s in start.seen.items()))
+        starts = [start for start in self.starts if all(_state(states, n) == s for n, s in start.seen.items())]
+        if not starts:
+            raise ImpossibleEvidence(f"The plan has no start for {dict(states)}: {self.decision!r} never sees that.")
+        node = starts[0].node
         looked: tuple[str, ...] = ()
         while isinstance(node, Look):
+            state = _state(states, node.variable)
             looked = (*looked, node.variable)
-            node = node.branches[states[node.variable]]
+            if state not in node.branches:
+                raise ImpossibleEvidence(
+                    f"{node.variable}={state} is never seen at this place of the plan: {list(node.branches)} are."
+                )
+            node = node.branches[state]
         return looked, node.action
 
     def __str__(self) -> str:
@@ -110,18 +120,27 @@ class ObservationPlan:
             f"{format_number(self.without)}."
         ]
         for start in self.starts:
-            seen = ", ".join(f"{name}={state}" for name, state in start.seen.items())
-            lines += _lines(start.node, self.decision, f"{seen}: " if seen else "", "")
+            label = f"{seen_text(start.seen)} (probability {format_number(start.probability)}): " if start.seen else ""
+            lines += _lines(start.node, self.decision, label, "")
         return "\n".join(lines)
 
 
+def _state(states: Mapping[str, State], name: str) -> State:
+    if name not in states:
+        raise InvalidArgument(f"The plan asks for {name!r}: say its state.")
+    return states[name]
+
+
 def _lines(node: PlanNode, decision: str, label: str, indent: str) -> Iterator[str]:
+    worth = f"expected utility {format_number(node.expected_utility)}"
     if isinstance(node, Act):
-        yield f"{indent}{label}{decision}={node.action} ({format_number(node.expected_utility)})"
+        yield f"{indent}{label}{decision}={node.action} ({worth})"
         return
-    yield f"{indent}{label}look at {node.variable} ({format_number(node.expected_utility)})"
+    cost = f"cost {format_number(node.cost)}, " if node.cost else ""
+    yield f"{indent}{label}look at {node.variable} ({cost}{worth})"
     for state, branch in node.branches.items():
-        yield from _lines(branch, decision, f"{node.variable}={state}: ", f"{indent}  ")
+        branch_label = f"{node.variable}={state} (probability {format_number(node.probability[state])}): "
+        yield from _lines(branch, decision, branch_label, f"{indent}  ")
 
 
 def count_plans(num_actions: int, sizes: Sequence[int]) -> int:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from plausible.decisions.information.observing import observable, observing, read_costs, read_decision, read_variables
 from plausible.decisions.information.plan import Act, Look, ObservationPlan, PlanNode, PlanStart
-from plausible.decisions.information.tables import SeenTable, only_decision, seen_tables
+from plausible.decisions.information.tables import SeenTable, seen_tables
+from plausible.decisions.rounding import utility_rounding
 from plausible.decisions.solving.problem import Floats, Ints
 from plausible.errors import NotSupported, TooLarge
 from plausible.factors.alignment import assignment_at
@@ -24,8 +25,6 @@ __all__ = ["myopic_plan", "observation_plan"]
 
 #: The entries of all tables of what may be known.
 _MAX_ENTRIES = 2**22
-#: Looking has to be better by this much, relative to the utilities at stake.
-_ROUNDING = 1e-11
 
 
 def observation_plan(
@@ -76,18 +75,18 @@ def observation_plan(
     >>> diagram = InfluenceDiagram(coins, [Decision("guess", 2)], [right])
     >>> print(observation_plan(diagram, costs=2.6))
     Expected utility 5 net of costs, by the best plan; without looking 5.
-    guess=0 (5)
+    guess=0 (expected utility 5)
     >>> print(observation_plan(diagram, costs=1))
     Expected utility 8 net of costs, by the best plan; without looking 5.
-    look at sign (8)
-      sign=0: look at left (9)
-        left=0: guess=0 (10)
-        left=1: guess=1 (10)
-      sign=1: look at right (9)
-        right=0: guess=0 (10)
-        right=1: guess=1 (10)
+    look at sign (cost 1, expected utility 8)
+      sign=0 (probability 0.5): look at left (cost 1, expected utility 9)
+        left=0 (probability 0.5): guess=0 (expected utility 10)
+        left=1 (probability 0.5): guess=1 (expected utility 10)
+      sign=1 (probability 0.5): look at right (cost 1, expected utility 9)
+        right=0 (probability 0.5): guess=0 (expected utility 10)
+        right=1 (probability 0.5): guess=1 (expected utility 10)
     """
-    return _planned(diagram, decision, (candidates, costs, max_number, evidence), is_myopic=False)
+    return _planned(diagram, _read(diagram, decision, candidates, costs, max_number), evidence, is_myopic=False)
 
 
 def myopic_plan(
@@ -111,20 +110,48 @@ def myopic_plan(
     Notes
     -----
     In diagrams too large for a plan, `rank_observations` with all that was seen as evidence tells the next step.
+
+    Examples
+    --------
+    Whoever looks at a box right away never learns which one counts:
+
+    >>> from plausible.cpds import TableCPD
+    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> coins = [TableCPD(name, [0.5, 0.5]) for name in ("sign", "left", "right")]
+    >>> right = Utility(["sign", "left", "right", "guess"], lambda s, l, r, g: 10.0 * (g == (r if s else l)))
+    >>> diagram = InfluenceDiagram(coins, [Decision("guess", 2)], [right])
+    >>> print(myopic_plan(diagram, costs=1))
+    Expected utility 6.5 net of costs, by a myopic plan; without looking 5.
+    look at left (cost 1, expected utility 6.5)
+      left=0 (probability 0.5): guess=0 (expected utility 7.5)
+      left=1 (probability 0.5): guess=1 (expected utility 7.5)
+    >>> observation_plan(diagram, costs=1).expected_utility
+    8.0
     """
-    return _planned(diagram, decision, (candidates, costs, max_number, evidence), is_myopic=True)
+    return _planned(diagram, _read(diagram, decision, candidates, costs, max_number), evidence, is_myopic=True)
 
 
-def _planned(
+class _Request(NamedTuple):
+    """The decision, what each candidate costs, and how many may be looked at."""
+
+    decision: str
+    costs: dict[str, float]
+    most: int
+
+
+def _read(
     diagram: InfluenceDiagram,
     decision: str | None,
-    given: tuple[Iterable[str] | None, float | Mapping[str, float] | None, int | None, EvidenceLike | None],
-    is_myopic: bool,
-) -> ObservationPlan:
-    candidates, costs, max_number, evidence = given
+    candidates: Iterable[str] | None,
+    costs: float | Mapping[str, float] | None,
+    max_number: int | None,
+) -> _Request:
+    """What is asked for, if it can be planned."""
+    named = None if candidates is None else read_variables(diagram, candidates)
     name = read_decision(diagram, decision)
-    only_decision(diagram, name, "An observation plan")
-    names = observable(diagram, name) if candidates is None else read_variables(diagram, candidates)
+    names = observable(diagram, name) if named is None else named
+    if len(diagram.decisions) > 1:
+        raise NotSupported(_what_to_do_instead(diagram, name, names))
     prices = read_costs(costs, names)
     if max_number is not None:
         check_count("max_number", max_number)
@@ -132,8 +159,23 @@ def _planned(
     if seen := [other for other in names if other in diagram.decisions[name].sees]:
         raise NotSupported(f"{name!r} sees {seen} anyway: leave them out of the candidates.")
     _check_room(diagram, name, names)
-    (table,) = seen_tables(diagram, name, [names], evidence)
-    return _Tables(table, list(prices.values()), max_number, is_myopic).plan()
+    return _Request(name, prices, len(names) if max_number is None else max_number)
+
+
+def _what_to_do_instead(diagram: InfluenceDiagram, decision: str, names: tuple[str, ...]) -> str:
+    look = f"with_optional_observation(diagram, {names[0] if names else 'X'!r}, cost, {decision!r}, sees=...)"
+    return (
+        f"An observation plan is for one decision; this diagram has {list(diagram.decisions)}. Make each look a "
+        f"decision of its own, by diagram = {look} from plausible.decisions, one after the other, where each look sees "
+        "the earlier ones: the strategy of diagram.solve() is the best plan."
+    )
+
+
+def _planned(
+    diagram: InfluenceDiagram, request: _Request, evidence: EvidenceLike | None, is_myopic: bool
+) -> ObservationPlan:
+    (table,) = seen_tables(diagram, request.decision, [tuple(request.costs)], evidence)
+    return _Tables(table, request, utility_rounding(diagram), is_myopic).plan()
 
 
 def _check_room(diagram: InfluenceDiagram, decision: str, names: tuple[str, ...]) -> None:
@@ -147,30 +189,30 @@ def _check_room(diagram: InfluenceDiagram, decision: str, names: tuple[str, ...]
 
 
 class _Tables:
-    """For each set of candidates seen, by bits: tables over what is seen, axes of the others having length one."""
+    """For each set of candidates seen, by bits: flat tables over what is seen anyway, and these in their order."""
 
-    def __init__(self, table: SeenTable, costs: list[float], max_number: int | None, is_myopic: bool) -> None:
-        self.table, self.costs, self.is_myopic = table, costs, is_myopic
-        self.most = len(costs) if max_number is None else max_number
+    def __init__(self, table: SeenTable, request: _Request, rounding: float, is_myopic: bool) -> None:
+        self.table, self.costs, self.most = table, list(request.costs.values()), request.most
+        self.rounding, self.is_myopic = rounding, is_myopic
+        self.num_starts = math.prod(variable.num_states for variable in table.seen)
+        self.sizes = [variable.num_states for variable in table.candidates]
         self.probability: dict[int, Floats] = {}
-        self.worth: dict[int, Floats] = {}
+        self.weighted: dict[int, Floats] = {}
         self.at_once: dict[int, Floats] = {}
+        self.worth: dict[int, Floats] = {}
         self.choice: dict[int, Ints] = {}
-        self.action: dict[int, Ints] = {}
-        self.scale = _ROUNDING * float(np.abs(table.weighted).sum() / table.decision.num_states + 1e-300)
 
     def plan(self) -> ObservationPlan:
-        weighted = {(1 << len(self.costs)) - 1: self.table.weighted}
-        self.probability[(1 << len(self.costs)) - 1] = self.table.probability
+        everything = (1 << len(self.costs)) - 1
+        self.probability[everything] = self.table.probability.reshape(-1)
+        self.weighted[everything] = self.table.weighted.reshape(-1, self.table.decision.num_states)
         for seen in sorted(range(1 << len(self.costs)), key=int.bit_count, reverse=True):
-            self._settle(seen, weighted)
-        starts = []
-        shape = tuple(variable.num_states for variable in self.table.seen)
-        for row, place in enumerate(np.ndindex(*shape)):
-            index = place + (0,) * len(self.costs)
-            probability = float(self.probability[0][index])
-            if probability > 0:
-                starts.append(PlanStart(assignment_at(self.table.seen, row), probability, self._node(0, index)))
+            self._settle(seen)
+        starts = [
+            PlanStart(assignment_at(self.table.seen, row), float(self.probability[0][row]), self._node(0, row))
+            for row in range(self.num_starts)
+            if self.probability[0][row] > 0
+        ]
         return ObservationPlan(
             decision=self.table.decision.name,
             starts=tuple(starts),
@@ -179,38 +221,45 @@ class _Tables:
             is_exact=not self.is_myopic,
         )
 
-    def _settle(self, seen: int, weighted: dict[int, Floats]) -> None:
+    def _after(self, seen: int, place: int) -> int:
+        """The entries of a table for each state of a candidate: the states of those seen that come after it."""
+        return math.prod(size for other, size in enumerate(self.sizes) if other > place and seen >> other & 1)
+
+    def _without(self, table: Floats, seen: int, place: int) -> Floats:
+        """A table of the set with one more candidate as one of the set: that candidate summed out."""
+        shape = (-1, self.sizes[place], self._after(seen, place), *table.shape[1:])
+        return np.asarray(table.reshape(shape).sum(axis=1).reshape(-1, *table.shape[1:]))
+
+    def _settle(self, seen: int) -> None:
         """What to do, and what it brings, where these candidates are seen; the larger sets are settled."""
         left = [place for place in range(len(self.costs)) if not seen >> place & 1]
         if left:
-            larger, axis = seen | 1 << left[0], self.table.axis(left[0])
-            weighted[seen] = weighted[larger].sum(axis=axis, keepdims=True)
-            self.probability[seen] = self.probability[larger].sum(axis=axis, keepdims=True)
+            larger = seen | 1 << left[0]
+            self.probability[seen] = self._without(self.probability[larger], seen, left[0])
+            self.weighted[seen] = self._without(self.weighted[larger], seen, left[0])
         phi = self.probability[seen]
-        self.at_once[seen], self.action[seen] = weighted[seen].max(axis=-1), weighted[seen].argmax(axis=-1)
-        options, judged = [self.at_once[seen]], [self.at_once[seen]]
+        self.at_once[seen] = self.weighted[seen].max(axis=-1)
+        options, judged = [self.at_once[seen]], [self.at_once[seen] + self.rounding * phi]  # a tie is no reason to look
         for place in left if seen.bit_count() < self.most else ():
-            larger, axis = seen | 1 << place, self.table.axis(place)
-            price = self.costs[place] * phi + self.scale * phi
-            options.append(self.worth[larger].sum(axis=axis, keepdims=True) - self.costs[place] * phi)
-            ahead = self.at_once if self.is_myopic else self.worth
-            judged.append(ahead[larger].sum(axis=axis, keepdims=True) - price)
+            larger, price = seen | 1 << place, self.costs[place] * phi
+            options.append(self._without(self.worth[larger], seen, place) - price)
+            judged.append(self._without(self.at_once[larger], seen, place) - price if self.is_myopic else options[-1])
         picked = np.argmax(judged, axis=0)
-        self.worth[seen] = np.take_along_axis(np.array(options), picked[None], axis=0)[0]
-        places = np.array([-1, *left], dtype=np.int64)
-        self.choice[seen] = places[picked]
+        self.worth[seen] = np.array(options)[picked, np.arange(len(phi))]
+        self.choice[seen] = np.array([-1, *left], dtype=np.int64)[picked]
 
-    def _node(self, seen: int, index: tuple[int, ...]) -> PlanNode:
+    def _node(self, seen: int, row: int) -> PlanNode:
         """The plan from here on."""
-        phi = float(self.probability[seen][index])
-        worth = float(self.worth[seen][index]) / phi
-        place = int(self.choice[seen][index])
+        phi = float(self.probability[seen][row])
+        worth = float(self.worth[seen][row]) / phi
+        place = int(self.choice[seen][row])
         if place < 0:
-            return Act(self.table.decision.states[int(self.action[seen][index])], worth)
-        variable, axis, larger = self.table.candidates[place], self.table.axis(place), seen | 1 << place
+            return Act(self.table.decision.states[int(self.weighted[seen][row].argmax())], worth)
+        variable, larger = self.table.candidates[place], seen | 1 << place
+        before, after = divmod(row, self._after(seen, place))
         probability, branches = {}, {}
         for number, state in enumerate(variable.states):
-            further = (*index[:axis], number, *index[axis + 1 :])
+            further = (before * variable.num_states + number) * self._after(seen, place) + after
             share = float(self.probability[larger][further]) / phi
             if share > 0:
                 probability[state], branches[state] = share, self._node(larger, further)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from plausible.decisions.information.observing import observable, observing, read_costs, read_decision, read_variables
 from plausible.decisions.information.tables import informative, seen_tables
-from plausible.decisions.information.value import gain
+from plausible.decisions.information.value import NOT_PROVED, gain
 from plausible.decisions.rounding import utility_rounding
 from plausible.decisions.solving.options import Options
 from plausible.decisions.solving.solve import solve
@@ -96,7 +96,7 @@ class ObservationRanking:
 
     def __str__(self) -> str:
         title = f"Observations at {self.decision}; expected utility without {format_number(self.expected_utility)}."
-        notes = [] if self.is_exact else ["Not exact: a strategy was not proved to be the best one."]
+        notes = [] if self.is_exact else [NOT_PROVED]
         return "\n".join([title, *notes, str(self.to_table()) if self.values else "There is nothing to observe."])
 
 
@@ -123,7 +123,7 @@ def rank_observations(
     evidence
         What is known before any decision is made; rank again with more of it as observations come in.
     options
-        How to solve diagrams in which decisions rely on each other.
+        As of `solve`.
 
     Notes
     -----
@@ -153,8 +153,9 @@ def rank_observations(
     survey   |  1.25 |    1 | 0.25
     market   |   3.5 |    4 | -0.5
     """
+    named = None if candidates is None else read_variables(diagram, candidates)
     first = read_decision(diagram, decision)
-    names = observable(diagram, first) if candidates is None else read_variables(diagram, candidates)
+    names = observable(diagram, first) if named is None else named
     prices = read_costs(costs, names)
     if candidates is not None:
         observing(diagram, names, first)  # refuses what comes after the decision

@@ -3,85 +3,61 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from time import monotonic
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plausible.decisions.information.observing import observing, read_decision
-from plausible.decisions.information.tables import SeenTable, only_decision, seen_tables
-from plausible.decisions.solving.problem import Floats
-from plausible.errors import UnknownVariable
+from plausible.decisions.information.data_sets import (
+    Estimate,
+    SampleOptions,
+    all_data_sets,
+    data_set_probabilities,
+    estimated,
+    log_rows,
+    num_data_sets,
+)
+from plausible.decisions.information.observing import observing, read_chance, read_decision
+from plausible.decisions.information.sample_solutions import solved_samples
+from plausible.decisions.information.tables import SeenTable, seen_tables
+from plausible.decisions.information.value import gain
+from plausible.decisions.rounding import utility_rounding
+from plausible.decisions.solving.problem import Floats, Ints
 from plausible.factors.display import format_number
-from plausible.inference.options import check_count, check_number, check_seconds, read_generator
+from plausible.inference.options import check_count, check_number
 from plausible.variables.evidence import EvidenceLike
 
 if TYPE_CHECKING:
     from plausible.decisions.diagram import InfluenceDiagram
 
-__all__ = ["SampleOptions", "SampleState", "ValueOfSample", "value_of_sample"]
+__all__ = ["ValueOfSample", "value_of_sample"]
 
 #: Data sets are drawn and weighed in blocks of about this many numbers.
 _BLOCK = 2**20
-#: Stands for the logarithm of zero: no number of observations of anything else makes up for it.
-_NEVER = -1e200
-
-
-@dataclass(frozen=True, slots=True)
-class SampleState:
-    """How far sampling is: data sets drawn, and the estimate from them."""
-
-    num_samples: int
-    value: float
-    standard_error: float
-
-
-@dataclass(frozen=True, slots=True)
-class SampleOptions:
-    """How many data sets to draw, from what source, for how long, and whom to tell.
-
-    Attributes
-    ----------
-    num_samples
-        How many data sets.
-    seed
-        Their source.
-    time_limit
-        No more are drawn after so many seconds.
-    progress
-        Told a `SampleState` after each block; an answer that is true ends it.
-    """
-
-    num_samples: int = 10_000
-    seed: int | np.random.Generator = 0
-    time_limit: float = math.inf
-    progress: Callable[[SampleState], object] | None = None
-
-    def __post_init__(self) -> None:
-        check_count("num_samples", self.num_samples, 2)
-        check_seconds("time_limit", self.time_limit)
+#: All data sets are weighed at once up to this many numbers.
+_MAX_NUMBERS = 2**23
 
 
 @dataclass(frozen=True, slots=True)
 class ValueOfSample:
-    """An estimate of what a number of independent observations is worth.
+    """What a number of independent observations is worth.
 
     Attributes
     ----------
     variable, size
         What is observed, and how often.
     decision
-        The decision that sees them.
+        The first decision that sees them; later ones do, too.
     value
-        The estimate.
+        The value, or an estimate of it.
     standard_error
-        Its standard error.
+        The standard error of an estimate; 0 of an exact value.
     cost
         What the observations cost together.
     num_samples
         The data sets that it is a mean over.
+    is_exact
+        Whether these are all data sets that there can be, and all strategies are proved best.
     """
 
     variable: str
@@ -91,6 +67,7 @@ class ValueOfSample:
     standard_error: float
     cost: float
     num_samples: int
+    is_exact: bool = False
 
     @property
     def net_value(self) -> float:
@@ -101,10 +78,13 @@ class ValueOfSample:
         return self.value
 
     def __str__(self) -> str:
+        error = "" if self.is_exact else f" ± {format_number(self.standard_error)}"
         cost = f", net {format_number(self.net_value)}" if self.cost else ""
+        how = f"exactly, over all {self.num_samples}" if self.is_exact else f"by {self.num_samples}"
+        many = "1 observation" if self.size == 1 else f"{self.size} observations"
         return (
-            f"{self.size} observations of {self.variable} at {self.decision} are worth {format_number(self.value)} "
-            f"± {format_number(self.standard_error)}{cost} ({self.num_samples} data sets)."
+            f"{many} of {self.variable} at {self.decision} {'is' if self.size == 1 else 'are'} worth "
+            f"{format_number(self.value)}{error}{cost} ({how} data set{'' if self.num_samples == 1 else 's'})."
         )
 
 
@@ -119,31 +99,34 @@ def value_of_sample(
 ) -> ValueOfSample:
     """The expected value of sample information: of n independent copies of a variable, given its parents.
 
-    Data sets are drawn from what is believed now: parents u from P(u), then counts of the states of n copies from
-    P(x | u). Each data set changes the beliefs about u, and with them perhaps the best action; the mean gain of that
-    action over the present one is the estimate. The inner expectations are exact, so that the estimate has no bias, and
-    no gain is negative.
+    MEU with the counts of the states of the copies seen at a decision and all later ones, less MEU. Where there are no
+    more vectors of counts than data sets may be drawn, all are weighed, and the value is exact. Otherwise data sets are
+    drawn from what is believed now: parents u from P(u), then counts from P(x | u). Each changes the beliefs about u,
+    and with them perhaps what is best; the mean gain of that over the present strategy is the estimate. All but the
+    data sets is exact, so that the estimate has no bias, and no gain is negative.
 
     Parameters
     ----------
     diagram
-        An influence diagram with one decision.
+        The influence diagram.
     variable
-        The chance variable X of which copies are observed.
+        The chance variable X of which copies are observed; no parent of it may come after the decision.
     size
         n.
     decision
-        The decision; not needed, as there is only one.
+        The first decision that sees them; not needed where there is only one.
     cost
         What all observations cost together.
     evidence
-        What is known before.
+        What is known before any decision is made.
     options
         How many data sets to draw, and how.
 
     Notes
     -----
-    Time O(samples x states of the parents and of what the decision sees).
+    With one decision time O(data sets x states of the parents and of what the decision sees). With several a diagram
+    is solved in which one variable holds all data sets, up to 1024 of them; beyond that one for each data set, which
+    needs that no decision comes before those that see it.
 
     References
     ----------
@@ -159,24 +142,25 @@ def value_of_sample(
     ...     [Decision("found", ["no", "yes"])],
     ...     [Utility(["market", "found"], [[0, -7], [0, 5], [0, 20]], name="profit")],
     ... )
+    >>> print(value_of_sample(diagram, "survey", 10, cost=0.5))
+    10 observations of survey at found are worth 2.87244, net 2.37244 (exactly, over all 66 data sets).
     >>> [round(value_of_sample(diagram, "survey", size).value, 1) for size in (0, 1, 10, 100)]
     [0.0, 1.2, 2.9, 3.5]
     """
+    cpd = read_chance(diagram, variable)
     name = read_decision(diagram, decision)
-    only_decision(diagram, name, "The value of sample information")
-    if variable not in diagram.chance:
-        raise UnknownVariable.named(variable, diagram.chance, "the chance variables of this diagram")
     check_count("size", size)
     check_number("cost", cost)
     chosen = options or SampleOptions()
-    cpd = diagram.chance[variable]
     observing(diagram, [variable, *cpd.parent_names], name)
-    new = [parent for parent in cpd.parent_names if parent not in diagram.decisions[name].sees]
-    (table,) = seen_tables(diagram, name, [new], evidence)
-    rows = _rows(table, cpd.to_factor().values, cpd.parent_names)
-    gains = np.concatenate(list(_gains(table, rows, size, chosen)))
-    error = float(gains.std(ddof=1) / math.sqrt(len(gains))) if len(gains) > 1 else math.inf
-    return ValueOfSample(variable, size, name, float(gains.mean()), error, float(cost), len(gains))
+    if len(diagram.decisions) > 1:
+        found = solved_samples(diagram, (cpd, size), name, evidence, chosen)
+    else:
+        new = [parent for parent in cpd.parent_names if parent not in diagram.decisions[name].sees]
+        (table,) = seen_tables(diagram, name, [new], evidence)
+        rows = _rows(table, cpd.to_factor().values, cpd.parent_names)
+        found = _Study.of(table, rows).estimate(size, chosen, utility_rounding(diagram))
+    return ValueOfSample(variable, size, name, found.value, found.standard_error, float(cost), *found[2:])
 
 
 def _rows(table: SeenTable, values: Floats, parents: tuple[str, ...]) -> Floats:
@@ -190,36 +174,52 @@ def _rows(table: SeenTable, values: Floats, parents: tuple[str, ...]) -> Floats:
     return np.broadcast_to(spread, (*table.probability.shape, values.shape[-1])).reshape(-1, values.shape[-1])
 
 
-def _gains(table: SeenTable, rows: Floats, size: int, options: SampleOptions) -> Iterator[Floats]:
-    """For each data set, by how much the best action then is better than the best one now."""
-    rng, deadline = read_generator(options.seed), monotonic() + options.time_limit
-    num_seen = math.prod(variable.num_states for variable in table.seen)
-    phi = table.probability.reshape(num_seen, -1)
-    worth = table.weighted.reshape(num_seen, phi.shape[1], -1)
-    now = worth.sum(axis=1).argmax(axis=1)
-    logs = np.where(rows > 0, np.log(np.where(rows > 0, rows, 1.0)), _NEVER)
-    done, total, squares = 0, 0.0, 0.0
-    while done < options.num_samples:
-        block = min(options.num_samples - done, max(2, _BLOCK // rows.size))
-        place = rng.choice(phi.size, size=block, p=phi.ravel() / phi.sum())
-        counts = rng.multinomial(size, rows[place])
-        gains = _block_gains(counts, place, (phi, worth, now, logs))
-        yield gains
-        done, total, squares = done + block, total + gains.sum(), squares + (gains**2).sum()
-        mean = total / done
-        error = math.sqrt(max(0.0, squares / done - mean**2) / done)
-        if options.progress is not None and options.progress(SampleState(done, mean, error)):
-            return
-        if monotonic() > deadline:
-            return
+@dataclass(frozen=True, slots=True, eq=False)
+class _Study:
+    """Copies of a variable before the only decision of a diagram.
 
+    Attributes
+    ----------
+    probability
+        P(seen, u): what is seen anyway x the other parents.
+    weighted
+        P(seen, u) E[U | seen, u, action], with the action as last axis.
+    rows
+        P(x | u) for each assignment to both.
+    """
 
-def _block_gains(counts: np.ndarray, place: np.ndarray, parts: tuple[Floats, Floats, np.ndarray, Floats]) -> Floats:
-    """The gains of data sets given by counts; each belongs to what is seen anyway in its row of `place`."""
-    phi, worth, now, logs = parts
-    seen = place // phi.shape[1]
-    own = logs.reshape(*phi.shape, -1)[seen]  # data sets x parents x states
-    likely = np.einsum("sx,sux->su", counts, own)
-    weights = np.exp(likely - likely.max(axis=1, keepdims=True))
-    brings = np.einsum("su,sua->sa", weights, worth[seen]) / (weights * phi[seen]).sum(axis=1, keepdims=True)
-    return np.asarray(brings.max(axis=1) - np.take_along_axis(brings, now[seen][:, None], axis=1)[:, 0])
+    probability: Floats
+    weighted: Floats
+    rows: Floats
+
+    @classmethod
+    def of(cls, table: SeenTable, rows: Floats) -> _Study:
+        phi = table.probability.reshape(math.prod(variable.num_states for variable in table.seen), -1)
+        return cls(phi, table.weighted.reshape(*phi.shape, -1), rows)
+
+    def estimate(self, size: int, options: SampleOptions, rounding: float) -> Estimate:
+        number = num_data_sets(size, self.rows.shape[1])
+        if number <= options.num_samples and number * self.weighted.size <= _MAX_NUMBERS:
+            return Estimate(self._exact(size, rounding), 0.0, number, is_exact=True)
+        logs, now = log_rows(self.rows), self.weighted.sum(axis=1).argmax(axis=1)
+
+        def draw(rng: np.random.Generator, block: int) -> Floats:
+            place = rng.choice(self.probability.size, size=block, p=self.probability.ravel() / self.probability.sum())
+            return self._gains(rng.multinomial(size, self.rows[place]), place // self.probability.shape[1], logs, now)
+
+        return estimated(draw, max(2, _BLOCK // self.rows.size), options)
+
+    def _exact(self, size: int, rounding: float) -> float:
+        """Σ_seen Σ_data max_action Σ_u P(data | u) P(seen, u) E[U | seen, u, action], less the same without data."""
+        likely = data_set_probabilities(all_data_sets(size, self.rows.shape[1]), self.rows)
+        brings = np.einsum("sud,sua->sda", likely.reshape(*self.probability.shape, -1), self.weighted)
+        return gain(float(brings.max(axis=-1).sum()), float(self.weighted.sum(axis=1).max(axis=-1).sum()), rounding)
+
+    def _gains(self, counts: Ints, seen: Ints, logs: Floats, now: Ints) -> Floats:
+        """For each data set, by how much the best action then is better than the best one now."""
+        own = logs.reshape(*self.probability.shape, -1)[seen]  # data sets x parents x states
+        likely = np.einsum("sx,sux->su", counts, own)
+        weights = np.exp(likely - likely.max(axis=1, keepdims=True))
+        total = (weights * self.probability[seen]).sum(axis=1, keepdims=True)
+        brings = np.einsum("su,sua->sa", weights, self.weighted[seen]) / total
+        return np.asarray(brings.max(axis=1) - np.take_along_axis(brings, now[seen][:, None], axis=1)[:, 0])

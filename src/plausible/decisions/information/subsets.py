@@ -14,14 +14,15 @@ from plausible.decisions.information.tables import seen_tables
 from plausible.decisions.information.value import gain
 from plausible.decisions.rounding import utility_rounding
 from plausible.decisions.solving.solve import solve
-from plausible.errors import TooLarge
+from plausible.errors import TooLarge, counted
+from plausible.factors.display import TextTable, format_number
 from plausible.inference.options import check_count, check_number
 from plausible.variables.evidence import EvidenceLike
 
 if TYPE_CHECKING:
     from plausible.decisions.diagram import InfluenceDiagram
 
-__all__ = ["Limits", "ObservationChoice", "choose_observations"]
+__all__ = ["ChoiceState", "Limits", "ObservationChoice", "choose_observations"]
 
 #: Up to this many sets are all looked at.
 _MAX_SETS = 2**12
@@ -29,6 +30,8 @@ _MAX_SETS = 2**12
 _MAX_TABLE = 2**16
 
 _Worth: TypeAlias = Callable[[tuple[str, ...]], float]
+#: Takes the number of sets so far and the best of them; whether to stop.
+_Told: TypeAlias = Callable[[int, InformationValue], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,11 @@ class Limits:
         Costs of at most this in all.
     is_charged
         Whether costs are in units of utility, and taken off the value; if not, they count for the budget alone.
+
+    Examples
+    --------
+    >>> Limits(number=2, budget=25, is_charged=False)  # two tests at most, 25 minutes
+    Limits(number=2, budget=25, is_charged=False)
     """
 
     number: int | None = None
@@ -54,6 +62,23 @@ class Limits:
             check_count("number", self.number)
         if self.budget != math.inf:
             check_number("budget", self.budget, least=0)
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceState:
+    """How far a choice is.
+
+    Attributes
+    ----------
+    num_sets, most_sets
+        How many sets were looked at, and how many there can be.
+    best
+        The best of them.
+    """
+
+    num_sets: int
+    most_sets: int
+    best: InformationValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +99,8 @@ class ObservationChoice:
         guarantee in general.
     num_sets
         How many sets were looked at.
+    is_stopped
+        Whether `progress` ended it before its time.
     """
 
     decision: str
@@ -81,11 +108,25 @@ class ObservationChoice:
     by_size: tuple[InformationValue, ...]
     is_exact: bool
     num_sets: int
+    is_stopped: bool = False
+
+    def to_table(self) -> TextTable:
+        """A row for each size: the best set of it."""
+        rows = tuple(
+            (
+                str(len(found.variables)),
+                ", ".join(found.variables) or "nothing",
+                *map(format_number, (found.value, found.cost, found.net_value)),
+            )
+            for found in self.by_size
+        )
+        return TextTable(("size", "best set", "value", "cost", "net"), rows, 2)
 
     def __str__(self) -> str:
         how = "the best of all" if self.is_exact else "greedy, without a guarantee, after"
-        lines = [f"Observe {self.best} ({how} {self.num_sets} sets)."]
-        return "\n".join([*lines, *(f"{len(found.variables)}: {found}" for found in self.by_size)])
+        how = "stopped early, the best of the first" if self.is_stopped else how
+        number = counted(self.num_sets, "set")
+        return f"At {self.decision} observe {self.best} ({how} {number}).\n{self.to_table()}"
 
 
 def choose_observations(
@@ -95,6 +136,7 @@ def choose_observations(
     costs: float | Mapping[str, float] | None = None,
     limits: Limits | None = None,
     evidence: EvidenceLike | None = None,
+    progress: Callable[[ChoiceState], object] | None = None,
 ) -> ObservationChoice:
     """The set of variables to observe before a decision, all at once: the largest value less cost within limits.
 
@@ -115,6 +157,8 @@ def choose_observations(
         How many may be seen, and what they may cost.
     evidence
         What is known before any decision is made.
+    progress
+        Told a `ChoiceState` after each set; an answer that is true ends it.
 
     Examples
     --------
@@ -125,40 +169,56 @@ def choose_observations(
     >>> coins = [TableCPD("A", [0.5, 0.5]), TableCPD("B", [0.5, 0.5])]
     >>> agree = Utility(["A", "B", "guess"], [[[0, 1], [1, 0]], [[1, 0], [0, 1]]])
     >>> print(choose_observations(InfluenceDiagram(coins, [Decision("guess", ["no", "yes"])], [agree]), costs=0.1))
-    Observe A, B: worth 0.5, net 0.3 (the best of all 4 sets).
-    0: nothing: worth 0, net 0
-    1: A: worth 0, net -0.1
-    2: A, B: worth 0.5, net 0.3
+    At guess observe A, B: worth 0.5, net 0.3 (the best of all 4 sets).
+    size | best set | value | cost |  net
+    -----+----------+-------+------+-----
+    0    | nothing  |     0 |    0 |    0
+    1    | A        |     0 |  0.1 | -0.1
+    2    | A, B     |   0.5 |  0.2 |  0.3
     """
+    named = None if candidates is None else read_variables(diagram, candidates)
     first = read_decision(diagram, decision)
-    names = observable(diagram, first) if candidates is None else read_variables(diagram, candidates)
+    names = observable(diagram, first) if named is None else named
     prices = read_costs(costs, names)
     bounds = limits or Limits()
     observing(diagram, names, first)
-    search = _Search(_worth(diagram, first, names, evidence), prices, bounds, utility_rounding(diagram))
     most = len(names) if bounds.number is None else min(bounds.number, len(names))
-    is_exact = sum(math.comb(len(names), size) for size in range(most + 1)) <= _MAX_SETS
+    total = sum(math.comb(len(names), size) for size in range(most + 1))
+    is_exact = total <= _MAX_SETS
+    ahead = total if is_exact else 1 + sum(len(names) - size for size in range(most))
+
+    def told(number: int, best: InformationValue) -> bool:
+        return progress is not None and bool(progress(ChoiceState(number, ahead, best)))
+
+    search = _Search(_worth(diagram, first, names, evidence), prices, bounds, utility_rounding(diagram), told)
     by_size = tuple(search.all_sets(most) if is_exact else search.greedy(most))
     best = max(by_size, key=_net)
-    return ObservationChoice(first, best, by_size, is_exact, search.num_sets)
+    return ObservationChoice(
+        first, best, by_size, is_exact and not search.is_stopped, search.num_sets, search.is_stopped
+    )
 
 
 class _Search:
     """The sets within the limits, and what they are worth."""
 
-    def __init__(self, worth: _Worth, costs: Mapping[str, float], limits: Limits, rounding: float) -> None:
-        self.worth, self.costs, self.limits, self.rounding = worth, costs, limits, rounding
+    def __init__(self, worth: _Worth, costs: Mapping[str, float], limits: Limits, rounding: float, told: _Told) -> None:
+        self.worth, self.costs, self.limits, self.rounding, self.told = worth, costs, limits, rounding, told
         self.before = worth(())
+        self.best = InformationValue((), 0.0, 0.0)
         self.num_sets = 0
+        self.is_stopped = False
 
     def found(self, names: tuple[str, ...]) -> InformationValue | None:
-        """The value of a set; none where it costs too much."""
+        """The value of a set; none where it costs too much, or the search is stopped."""
         cost = math.fsum(self.costs[name] for name in names)
-        if cost > self.limits.budget * (1 + 1e-12):
+        if self.is_stopped or cost > self.limits.budget * (1 + 1e-12):
             return None
         self.num_sets += 1
         charged = cost if self.limits.is_charged else 0.0
-        return InformationValue(names, gain(self.worth(names), self.before, self.rounding), charged)
+        value = InformationValue(names, gain(self.worth(names), self.before, self.rounding), charged)
+        self.best = max(self.best, value, key=_net)
+        self.is_stopped = self.told(self.num_sets, self.best)
+        return value
 
     def all_sets(self, most: int) -> Iterator[InformationValue]:
         """The best set of each size."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from plausible.decisions.solving.joint_tree import JointTree
 from plausible.decisions.solving.problem import Floats, read_findings, read_problem
-from plausible.errors import ImpossibleEvidence, NotSupported
+from plausible.errors import ImpossibleEvidence
 from plausible.factors.alignment import MAX_ENTRIES
 from plausible.graphs import DAG
 from plausible.variables import Variable
@@ -19,7 +19,7 @@ from plausible.variables.evidence import EvidenceLike
 if TYPE_CHECKING:
     from plausible.decisions.diagram import InfluenceDiagram
 
-__all__ = ["SeenTable", "informative", "only_decision", "seen_tables"]
+__all__ = ["SeenTable", "informative", "seen_tables"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,16 +53,6 @@ class SeenTable:
         places = range(len(self.candidates))
         gone = tuple(self.axis(place) for place in places if observed is not None and place not in observed)
         return float(self.weighted.sum(axis=gone).max(axis=-1).sum())
-
-
-def only_decision(diagram: InfluenceDiagram, decision: str, what: str) -> None:
-    """Refuse diagrams with several decisions."""
-    if len(diagram.decisions) > 1:
-        others = [name for name in diagram.decisions if name != decision]
-        raise NotSupported(
-            f"{what} is for diagrams with one decision; beside {decision!r} this one has {others}. Make looking a "
-            "decision of its own by with_optional_observation, and solve()."
-        )
 
 
 def seen_tables(

@@ -18,7 +18,10 @@ from plausible.variables.evidence import EvidenceLike
 if TYPE_CHECKING:
     from plausible.decisions.diagram import InfluenceDiagram
 
-__all__ = ["ValueOfInformation", "gain", "value_of_information"]
+__all__ = ["NOT_PROVED", "ValueOfInformation", "gain", "value_of_information"]
+
+#: What results say where a strategy behind them may not be the best one.
+NOT_PROVED = "Not exact: a strategy was not proved to be the best one."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,16 +76,15 @@ class ValueOfInformation:
         return self.value
 
     def __str__(self) -> str:
-        what = f"{', '.join(self.variables)} at {self.decision}"
-        lines = [
-            f"Seeing {what} is worth {format_number(self.value)}: expected utility "
-            f"{format_number(self.after.expected_utility)} instead of {format_number(self.before.expected_utility)}."
-        ]
+        what = f"{', '.join(self.variables) or 'nothing more'} at {self.decision}"
+        after, before = format_number(self.after.expected_utility), format_number(self.before.expected_utility)
+        meu = f"{after} instead of {before}" if self.value else f"stays {before}"
+        lines = [f"Seeing {what} is worth {format_number(self.value)}: expected utility {meu}."]
         if self.cost:
             verdict = "it pays" if self.is_worthwhile else "it does not pay"
             lines.append(f"At a cost of {format_number(self.cost)} {verdict}: net {format_number(self.net_value)}.")
         if not self.is_exact:
-            lines.append("Not exact: a strategy was not proved to be the best one.")
+            lines.append(NOT_PROVED)
         return "\n".join([*lines, *(map(str, self.changes) if self.changes else ["No action changes."])])
 
 
@@ -105,15 +107,13 @@ def value_of_information(
     diagram
         The influence diagram, with perfect recall or limited memory.
     variables
-        X: one variable or several, which D must not influence.
+        X: one variable or several, which D must not influence; none are worth 0.
     decision
         D; not needed where there is only one.
     cost
         What it costs to see them, in units of utility.
-    evidence
-        What is known before any decision is made.
-    options
-        How to solve diagrams in which decisions rely on each other.
+    evidence, options
+        As of `solve`.
 
     Notes
     -----
@@ -139,8 +139,8 @@ def value_of_information(
     At a cost of 1 it pays: net 2.5.
     found, market=poor (probability 0.5): no instead of yes, better by 7
     """
-    first = read_decision(diagram, decision)
     names = read_variables(diagram, variables)
+    first = read_decision(diagram, decision)
     check_number("cost", cost)
     informed = observing(diagram, names, first)
     before = solve(diagram, "auto", evidence, options)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plausible.decisions.information.observing import network_under, read_decision
+from plausible.decisions.information.value import gain
+from plausible.decisions.rounding import utility_rounding
 from plausible.decisions.solving.options import Options
 from plausible.decisions.solving.problem import read_findings
 from plausible.decisions.solving.solve import solve
 from plausible.decisions.strategy import Strategy
-from plausible.errors import ImpossibleEvidence, InvalidArgument, UnknownVariable
+from plausible.decisions.wording import seen_text
+from plausible.errors import ImpossibleEvidence, InvalidArgument, UnknownVariable, close_match
 from plausible.factors import Factor
 from plausible.factors.display import TextTable, format_number
 from plausible.models import BayesianNetwork
@@ -23,7 +27,7 @@ from plausible.variables.evidence import EvidenceLike, findings_of
 if TYPE_CHECKING:
     from plausible.decisions.diagram import InfluenceDiagram
 
-__all__ = ["ActionComparison", "ActionWorth", "compare_actions"]
+__all__ = ["ActionComparison", "ActionWorth", "compare_actions", "read_seen"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +60,21 @@ class ActionComparison:
     seen
         What is seen.
     actions
-        What each action brings.
+        What each action brings; those as good as the best come first, in the order of the decision.
+    averaged
+        What the decision sees and nothing is said of: the numbers are means over it.
+    is_reached
+        Whether the strategy ever gets there; if not, decisions that were seen count as set, whatever they saw.
+    rounding
+        Expected utilities that differ by no more count as equal.
     """
 
     decision: str
     seen: Assignment
     actions: tuple[ActionWorth, ...]
+    averaged: tuple[str, ...] = ()
+    is_reached: bool = True
+    rounding: float = 0.0
 
     @property
     def best(self) -> State:
@@ -71,7 +84,8 @@ class ActionComparison:
     @property
     def lead(self) -> float:
         """How much better it is than the next best; 0 where there is no other."""
-        return self.actions[0].expected_utility - self.actions[1].expected_utility if len(self.actions) > 1 else 0.0
+        first, *rest = (worth.expected_utility for worth in self.actions)
+        return gain(first, rest[0], self.rounding) if rest else 0.0
 
     def advantages(self, other: State | None = None) -> dict[str, float]:
         """Utility -> by how much the best action is better there than another, by default the next best.
@@ -86,26 +100,40 @@ class ActionComparison:
             raise InvalidArgument(f"{name!r} is none of the other actions {list(rivals)} of {self.decision!r}.")
         first, rival = self.actions[0].parts, rivals[name].parts
         gaps = {utility: first[utility] - rival[utility] for utility in first}
-        return dict(sorted(((u, gap) for u, gap in gaps.items() if gap), key=lambda item: -item[1]))
+        told = [(utility, gap) for utility, gap in gaps.items() if abs(gap) > self.rounding]
+        return dict(sorted(told, key=lambda item: -item[1]))
 
     def to_table(self) -> TextTable:
         """A row for each action, a column for each utility that differs between actions."""
-        names = [u for u in self.actions[0].parts if len({worth.parts[u] for worth in self.actions}) > 1]
+        names = [utility for utility in self.actions[0].parts if self._spread(utility) > self.rounding]
         rows = tuple(
             (str(worth.action), *map(format_number, (worth.expected_utility, *(worth.parts[u] for u in names))))
             for worth in self.actions
         )
         return TextTable((self.decision, "expected utility", *names), rows, 1)
 
+    def _spread(self, utility: str) -> float:
+        parts = [worth.parts[utility] for worth in self.actions]
+        return max(parts) - min(parts)
+
     def __str__(self) -> str:
-        seen = ", ".join(f"{name}={state}" for name, state in self.seen.items())
-        where = f" where {seen} is seen" if seen else ""
-        lines = [f"{self.decision}={self.best}{where}, ahead by {format_number(self.lead)}:", str(self.to_table())]
+        lines = [f"{self._title}:", str(self.to_table())]
         gaps = self.advantages()
         for word, chosen in (("for", [u for u in gaps if gaps[u] > 0]), ("against", [u for u in gaps if gaps[u] < 0])):
             if chosen:
                 lines.append(f"{word} it: {', '.join(f'{u} ({format_number(gaps[u])})' for u in chosen)}")
+        if not self.is_reached:
+            lines.append("The strategy never gets there: the decisions before count as set, whatever they saw.")
         return "\n".join(lines)
+
+    @property
+    def _title(self) -> str:
+        where = f" where {seen_text(self.seen)} is seen" if self.seen else ""
+        only = len(self.actions) < 2
+        ahead = "the only action" if only else f"ahead by {format_number(self.lead)}" if self.lead else "a tie"
+        over = f" on average over {', '.join(self.averaged)}" if self.averaged else ""
+        unsaid = ", as nothing is said of what was seen" if self.averaged and not self.seen else ""
+        return f"{self.decision}={self.best}{where}, {ahead}{over}{unsaid}"
 
 
 def compare_actions(
@@ -118,6 +146,9 @@ def compare_actions(
 ) -> ActionComparison:
     """E[U_i | seen, action] of each action and utility, all other decisions following a strategy.
 
+    Where the strategy never leads to what is seen, the decisions among it are set: as if whoever took them had done so
+    whatever they saw. Only what can't be seen under any strategy is refused.
+
     Parameters
     ----------
     diagram
@@ -128,10 +159,8 @@ def compare_actions(
         What it sees, all or a part; what is left out is averaged over.
     strategy
         What the other decisions do; by default the best there is.
-    evidence
-        What is known before any decision is made.
-    options
-        How to solve diagrams in which decisions rely on each other.
+    evidence, options
+        As of `solve`.
 
     Examples
     --------
@@ -152,20 +181,65 @@ def compare_actions(
     against it: burden (-2)
     """
     name = read_decision(diagram, decision)
-    given = dict(seen or {})
+    given = read_seen(diagram, name, seen)
     findings = read_findings(diagram, evidence)
     for other, state in given.items():
-        if other not in diagram.decisions[name].sees:
-            raise UnknownVariable.named(other, diagram.decisions[name].sees, f"what {name!r} sees")
         if other in findings and findings[other][diagram.variables[other].index(state)] == 0:
             raise ImpossibleEvidence(f"The evidence rules out that {other}={state} is seen.")
     rules = strategy or solve(diagram, "auto", evidence, options).strategy
-    own = diagram.variables[name]
-    mixed = Factor([own], np.full(own.num_states, 1.0 / own.num_states))  # the action is given, whatever the rule
-    network = network_under(diagram, rules.replace({name: mixed}))
+    network, is_reached = _reaching(diagram, rules, name, (findings_of(evidence), given))
     known = {**findings_of(evidence), **given}
-    actions = [_worth(diagram, network, {**known, name: action}, action) for action in own.states]
-    return ActionComparison(name, Assignment(given), tuple(sorted(actions, key=lambda worth: -worth.expected_utility)))
+    found = [_worth(diagram, network, {**known, name: action}, action) for action in diagram.variables[name].states]
+    rounding, top = utility_rounding(diagram), max(worth.expected_utility for worth in found)
+    actions = tuple(sorted(found, key=lambda worth: gain(top, worth.expected_utility, rounding)))
+    averaged = tuple(other for other in diagram.decisions[name].sees if other not in given)
+    return ActionComparison(name, Assignment(given), actions, averaged, is_reached, rounding)
+
+
+def read_seen(diagram: InfluenceDiagram, decision: str, seen: Mapping[str, State] | None) -> dict[str, State]:
+    """What a decision is said to see; nothing else, and by states that there are."""
+    sees = diagram.decisions[decision].sees
+    for name, state in (seen or {}).items():
+        if name not in sees:
+            what = f"it sees {', '.join(sees)}" if sees else "it sees nothing"
+            raise UnknownVariable(f"{decision!r} does not see {name!r}: {what}.{close_match(name, sees)}")
+        diagram.variables[name].index(state)
+    return dict(seen or {})
+
+
+def _reaching(
+    diagram: InfluenceDiagram,
+    rules: Strategy,
+    decision: str,
+    known: tuple[Mapping[str, object], Mapping[str, State]],
+) -> tuple[BayesianNetwork, bool]:
+    """A network in which evidence and what is seen are possible, and whether that is the strategy's own.
+
+    The decision takes any action. If need be decisions that were seen do so, too, which sets them where their action is
+    known; then all that do not come after the decision.
+    """
+    evidence, seen = known
+    others = [other for other in diagram.decisions if other not in diagram.graph.descendants(decision)]
+    for place, free in enumerate(([decision], [decision, *(other for other in others if other in seen)], others)):
+        network = network_under(diagram, _freed(diagram, rules, free))
+        if network.log_probability({**evidence, **seen}) > -math.inf:
+            return network, place == 0
+    needed = dict(seen)
+    for name in seen:
+        rest = {other: state for other, state in needed.items() if other != name}
+        needed = needed if network.log_probability({**evidence, **rest}) > -math.inf else rest
+    if not needed:
+        raise ImpossibleEvidence.outright()
+    given = " given the evidence" if evidence else ""
+    raise ImpossibleEvidence(
+        f"{decision!r} never sees {seen_text(needed)}: that has probability zero{given}, whatever is decided."
+    )
+
+
+def _freed(diagram: InfluenceDiagram, rules: Strategy, decisions: Iterable[str]) -> Strategy:
+    """The strategy where some decisions take every action with the same probability, whatever they see."""
+    variables = [diagram.variables[name] for name in decisions]
+    return rules.replace({v.name: Factor([v], np.full(v.num_states, 1.0 / v.num_states)) for v in variables})
 
 
 def _worth(

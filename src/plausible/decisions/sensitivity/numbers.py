@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
 from plausible.cpds import TableCPD
 from plausible.decisions.parts import Utility
 from plausible.decisions.solving.evaluating import expected_utility
+from plausible.decisions.solving.options import Options
+from plausible.decisions.solving.solution import Solution
+from plausible.decisions.solving.solve import solve
 from plausible.decisions.strategy import Strategy
-from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
+from plausible.decisions.wording import seen_text
 from plausible.inference.sensitivity_parameters import Parameter
+from plausible.inference.sensitivity_tornado import varied
 from plausible.variables import State
 from plausible.variables.evidence import EvidenceLike
 
 if TYPE_CHECKING:
     from plausible.decisions.diagram import InfluenceDiagram
 
-__all__ = ["DiagramNumber", "Line", "NumberLike", "ProbabilityEntry", "UtilityEntry", "all_numbers", "read_number"]
-
-#: What public functions accept: (utility, states of its parents) or (child, states of its parents, state), the states
-#: of the parents as a mapping or in their order; or a `UtilityEntry` or `ProbabilityEntry`.
-NumberLike = Any
+__all__ = ["Asked", "DiagramNumber", "Line", "ProbabilityEntry", "Range", "UtilityEntry"]
 
 
 class Line(NamedTuple):
@@ -39,7 +38,26 @@ class Line(NamedTuple):
 
     def crossing(self, other: Line) -> float:
         """Where two lines that are not parallel meet."""
-        return (self.intercept - other.intercept) / (other.slope - self.slope)
+        return (self.intercept - other.intercept) / (other.slope - self.slope) + 0.0  # no -0.0
+
+
+class Asked(NamedTuple):
+    """The diagram in question, what is known beforehand, and how to solve."""
+
+    diagram: InfluenceDiagram
+    evidence: EvidenceLike | None
+    options: Options | None
+
+    def solved(self, diagram: InfluenceDiagram | None = None) -> Solution:
+        """The best strategy of the diagram, or of another version of it."""
+        return solve(self.diagram if diagram is None else diagram, "auto", self.evidence, self.options)
+
+
+class Range(NamedTuple):
+    """From where to where a number goes."""
+
+    low: float
+    high: float
 
 
 class DiagramNumber(Protocol):
@@ -53,6 +71,16 @@ class DiagramNumber(Protocol):
 
     def weighted_utility(self, diagram: InfluenceDiagram, strategy: Strategy, evidence: EvidenceLike | None) -> Line:
         """P(evidence) EU(strategy) as a function of the number, up to a factor that is the same for all strategies."""
+
+    @property
+    def limits(self) -> Range:
+        """The least and the largest value that it can have."""
+
+    def best_at_limit(self, asked: Asked, limit: float) -> Solution | None:
+        """The best strategy at a limit; none where it is known that none overtakes another on the way there."""
+
+    def varied(self, asked: Asked, amount: float) -> Range:
+        """From where to where it is varied, up and down by an amount."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +125,23 @@ class UtilityEntry:
         slope = expected_utility(self.indicator(diagram), strategy, evidence)
         return Line(expected_utility(self.changed(diagram, 0.0), strategy, evidence), slope)
 
+    @property
+    def limits(self) -> Range:
+        """Utilities have none."""
+        return Range(-math.inf, math.inf)
+
+    def best_at_limit(self, asked: Asked, limit: float) -> Solution:
+        """The strategy that meets this entry least or most often."""
+        return asked.solved(self.indicator(asked.diagram, math.copysign(1.0, limit)))
+
+    def varied(self, asked: Asked, amount: float) -> Range:
+        """By a share of the distance between the largest and the smallest entry of the utility."""
+        current, factor = self.current(asked.diagram), asked.diagram.utility_factors[self.utility]
+        step = amount * (factor.max() - factor.min())
+        return Range(current - step, current + step)
+
     def __str__(self) -> str:
-        given = ", ".join(f"{name}={state}" for name, state in self.given)
-        return f"{self.utility}({given})"
+        return f"{self.utility}({seen_text(dict(self.given))})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,58 +189,30 @@ class ProbabilityEntry:
         peak = max(logs)
         return math.exp(logs[0] - peak), math.exp(logs[1] - peak)
 
+    @property
+    def limits(self) -> Range:
+        """Those of a probability."""
+        return Range(0.0, 1.0)
+
+    def best_at_limit(self, asked: Asked, limit: float) -> Solution | None:
+        """None where evidence is impossible at 0 or at 1: all lines of strategies meet there, and nowhere else."""
+        if asked.diagram.variables[self.parameter.child].num_states == 1:
+            return None
+        if min(self.evidence_weights(asked.diagram, asked.evidence)) == 0:
+            return None
+        return asked.solved(self.changed(asked.diagram, limit))
+
+    def varied(self, asked: Asked, amount: float) -> Range:
+        """To θ (1 ± amount) within [0, 1]; half the way to 0 or 1 where that would make the evidence impossible."""
+        current = self.current(asked.diagram)
+        low, high = (float(end[0]) for end in varied(np.array([current]), "relative", amount))
+        if low > 0 and high < 1:
+            return Range(low, high)
+        at_zero, at_one = self.evidence_weights(asked.diagram, asked.evidence)
+        return Range(
+            current / 2 if low == 0 and at_zero == 0 else low,
+            (1 + current) / 2 if high == 1 and at_one == 0 else high,
+        )
+
     def __str__(self) -> str:
         return str(self.parameter)
-
-
-def read_number(number: NumberLike, diagram: InfluenceDiagram) -> UtilityEntry | ProbabilityEntry:
-    """The number of a diagram that (utility, states) or (child, states, state) names."""
-    if isinstance(number, UtilityEntry):
-        number = (number.utility, dict(number.given))
-    if isinstance(number, ProbabilityEntry):
-        number = number.parameter
-    if isinstance(number, tuple | list) and number and number[0] in diagram.utilities:
-        return _utility_entry(number, diagram)
-    tables = {name: cpd.to_factor().scope for name, cpd in diagram.chance.items() if isinstance(cpd, TableCPD)}
-    child = number.child if isinstance(number, Parameter) else number[0] if isinstance(number, tuple | list) else None
-    if isinstance(child, str) and child in diagram.chance and child not in tables:
-        raise NotSupported(
-            f"{child!r} has no table, but a {diagram.chance[child].kind} distribution: give the diagram the table "
-            "TableCPD(variable, cpd.to_factor().values, parents) in its place."
-        )
-    if child is not None and child not in tables:
-        raise UnknownVariable.named(child, (*diagram.chance, *diagram.utilities), "this diagram, by chance or utility")
-    return ProbabilityEntry(Parameter.read(number, tables))
-
-
-def _utility_entry(number: Sequence[Any], diagram: InfluenceDiagram) -> UtilityEntry:
-    utility = str(number[0])
-    scope = diagram.utility_factors[utility].scope
-    given = number[1] if len(number) > 1 else {}
-    if not isinstance(given, Mapping):
-        if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != len(scope):
-            raise InvalidArgument(
-                f"An entry of the utility {utility!r} is named by a state of each of {[v.name for v in scope]}, "
-                f"not by {given!r}."
-            )
-        given = dict(zip((variable.name for variable in scope), given, strict=True))
-    for name in given:
-        if name not in [variable.name for variable in scope]:
-            raise UnknownVariable.named(name, [v.name for v in scope], f"the utility {utility!r}")
-    if missing := [variable.name for variable in scope if variable.name not in given]:
-        raise InvalidArgument(f"An entry of the utility {utility!r} needs a state of {missing[0]!r}, too.")
-    place = tuple(variable.index(given[variable.name]) for variable in scope)
-    return UtilityEntry(utility, tuple((v.name, v.states[p]) for v, p in zip(scope, place, strict=True)), place)
-
-
-def all_numbers(diagram: InfluenceDiagram) -> Iterator[UtilityEntry | ProbabilityEntry]:
-    """Every entry of every utility, then of every conditional table with two states or more."""
-    for name, factor in diagram.utility_factors.items():
-        for place in np.ndindex(*factor.shape):
-            given = tuple((v.name, v.states[p]) for v, p in zip(factor.scope, place, strict=True))
-            yield UtilityEntry(name, given, place)
-    for cpd in diagram.chance.values():
-        if isinstance(cpd, TableCPD) and cpd.variable.num_states > 1:
-            factor = cpd.to_factor()
-            for place in np.ndindex(*factor.shape):
-                yield ProbabilityEntry(Parameter.at(factor.scope, place))

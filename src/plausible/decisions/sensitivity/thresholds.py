@@ -8,17 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from plausible.decisions.information.changes import ActionChange, action_changes
-from plausible.decisions.sensitivity.numbers import (
-    Line,
-    NumberLike,
-    ProbabilityEntry,
-    UtilityEntry,
-    all_numbers,
-    read_number,
-)
+from plausible.decisions.information.value import NOT_PROVED
+from plausible.decisions.sensitivity.numbers import Asked, DiagramNumber, Line, ProbabilityEntry, UtilityEntry
+from plausible.decisions.sensitivity.reading import NumberLike, read_number, read_numbers
+from plausible.decisions.sensitivity.variation import VariationState, one_by_one
 from plausible.decisions.solving.options import Options
 from plausible.decisions.solving.solution import Solution
-from plausible.decisions.solving.solve import solve
+from plausible.decisions.wording import place_text
+from plausible.errors import counted
 from plausible.factors.display import TextTable, format_number
 from plausible.variables.evidence import EvidenceLike
 
@@ -75,13 +72,8 @@ class StableInterval:
             f"{format_number(self.low)} to {format_number(self.high)}."
         ]
         for side, changes in (("below", self.below), ("above", self.above)):
-            lines += [f"{side}: {_told(change)}" for change in changes]
-        return "\n".join(lines)
-
-
-def _told(change: ActionChange) -> str:
-    seen = ", ".join(f"{name}={state}" for name, state in change.seen.items()) or "always"
-    return f"{change.decision}, {seen}: {change.after} instead of {change.before}"
+            lines += [f"{side}: {place_text(c.decision, c.seen)}: {c.after} instead of {c.before}" for c in changes]
+        return "\n".join([*lines, *([] if self.is_exact else [NOT_PROVED])])
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,22 +84,31 @@ class StrategyStability:
     ----------
     intervals
         The intervals.
+    num_left
+        Numbers that were not looked at, since `progress` ended it.
     """
 
     intervals: tuple[StableInterval, ...]
+    num_left: int = 0
 
     @property
     def fragile(self) -> tuple[StableInterval, ...]:
         """The intervals with an end past which another strategy is better."""
         return tuple(interval for interval in self.intervals if interval.slack < math.inf)
 
-    def __str__(self) -> str:
+    def to_table(self) -> TextTable:
+        """A row for each number past which another strategy is better."""
         rows = tuple(
             (str(found.number), *map(format_number, (found.low, found.current, found.high))) for found in self.fragile
         )
-        steady = len(self.intervals) - len(rows)
-        title = f"The strategy stays optimal whatever each of {steady} of {len(self.intervals)} numbers alone is."
-        return f"{title}\n{TextTable(('number', 'from', 'now', 'to'), rows, 1)}" if rows else title
+        return TextTable(("number", "optimal from", "now", "to"), rows, 1)
+
+    def __str__(self) -> str:
+        total, fragile = counted(len(self.intervals), "number"), len(self.fragile)
+        lines = [f"Of {total}, each varied alone, {fragile or 'none'} can change the strategy{':' if fragile else '.'}"]
+        lines += [str(self.to_table())] if fragile else []
+        lines += [] if all(found.is_exact for found in self.intervals) else [NOT_PROVED]
+        return "\n".join([*lines, *([f"Stopped before {self.num_left} more."] if self.num_left else [])])
 
 
 def stable_interval(
@@ -131,10 +132,8 @@ def stable_interval(
     number
         `("profit", {"market": "poor", "found": "yes"})` for an entry of a utility; `("survey", {"market": "poor"},
         "bad")` for P(survey=bad | market=poor).
-    evidence
-        What is known before any decision is made.
-    options
-        How to solve diagrams in which decisions rely on each other.
+    evidence, options
+        As of `solve`.
 
     Notes
     -----
@@ -161,9 +160,8 @@ def stable_interval(
     P(market=poor) = 0.5: the strategy stays optimal from 0 to 0.611111.
     above: found, always: no instead of yes
     """
-    return _interval(
-        diagram, read_number(number, diagram), solve(diagram, "auto", evidence, options), evidence, options
-    )
+    asked = Asked(diagram, evidence, options)
+    return _interval(asked, read_number(number, diagram), asked.solved())
 
 
 def strategy_stability(
@@ -171,6 +169,7 @@ def strategy_stability(
     numbers: Iterable[NumberLike] | None = None,
     evidence: EvidenceLike | None = None,
     options: Options | None = None,
+    progress: Callable[[VariationState], object] | None = None,
 ) -> StrategyStability:
     """The stable intervals of some numbers, or of all: which of them the decision hangs on.
 
@@ -180,15 +179,31 @@ def strategy_stability(
         The influence diagram.
     numbers
         As of `stable_interval`; by default all entries of utilities and of conditional tables.
-    evidence
-        What is known before any decision is made.
-    options
-        How to solve diagrams in which decisions rely on each other.
+    evidence, options
+        As of `solve`.
+    progress
+        Told a `VariationState` after each number; an answer that is true ends it.
+
+    Examples
+    --------
+    >>> from plausible.cpds import TableCPD
+    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> diagram = InfluenceDiagram(
+    ...     [TableCPD("rain", [0.7, 0.3], states=["no", "yes"])],
+    ...     [Decision("umbrella", ["leave", "take"])],
+    ...     [Utility(["rain", "umbrella"], [[10, 8], [0, 7]], name="comfort")],
+    ... )
+    >>> print(strategy_stability(diagram, [("rain", "yes"), ("comfort", ("no", "leave"))]))
+    Of 2 numbers, each varied alone, 2 can change the strategy:
+    number                           | optimal from | now | to
+    ---------------------------------+--------------+-----+---
+    P(rain=yes)                      |     0.222222 | 0.3 |  1
+    comfort(rain=no, umbrella=leave) |         -inf |  10 | 11
     """
-    chosen = all_numbers(diagram) if numbers is None else [read_number(number, diagram) for number in numbers]
-    solution = solve(diagram, "auto", evidence, options)
-    found = [_interval(diagram, number, solution, evidence, options) for number in chosen]
-    return StrategyStability(tuple(sorted(found, key=lambda interval: interval.slack)))
+    asked, chosen = Asked(diagram, evidence, options), read_numbers(numbers, diagram)
+    solution = asked.solved()
+    found = one_by_one(lambda number: _interval(asked, number, solution), chosen, progress)
+    return StrategyStability(tuple(sorted(found, key=lambda interval: interval.slack)), len(chosen) - len(found))
 
 
 class _End(NamedTuple):
@@ -199,67 +214,55 @@ class _End(NamedTuple):
     is_exact: bool = True
 
 
-def _interval(
-    diagram: InfluenceDiagram,
-    number: UtilityEntry | ProbabilityEntry,
-    solution: Solution,
-    evidence: EvidenceLike | None,
-    options: Options | None,
-) -> StableInterval:
-    current = number.current(diagram)
-    present = number.weighted_utility(diagram, solution.strategy, evidence)
-
-    def rival(found: Solution) -> Line:
-        return number.weighted_utility(diagram, found.strategy, evidence)
-
-    def best(value: float) -> Solution:
-        return solve(number.changed(diagram, value), "auto", evidence, options)
-
-    if isinstance(number, UtilityEntry):
-        extremes = [solve(number.indicator(diagram, sign), "auto", evidence, options) for sign in (-1.0, 1.0)]
-        ends = [
-            _from_infinity(present, current, (sign * math.inf, extreme), (rival, best))
-            for sign, extreme in zip((-1.0, 1.0), extremes, strict=True)
-        ]
-    elif (
-        min(number.evidence_weights(diagram, evidence)) > 0 and diagram.variables[number.parameter.child].num_states > 1
-    ):
-        ends = [_end(present, current, _End(far, None), (rival, best)) for far in (0.0, 1.0)]
-    else:  # where evidence is impossible at one end, all lines meet there: none overtakes another on the way
-        ends = [_End(0.0, None), _End(1.0, None)]
+def _interval(asked: Asked, number: UtilityEntry | ProbabilityEntry, solution: Solution) -> StableInterval:
+    walk = _Walk.of(asked, number, solution)
+    low, high = map(walk.end, number.limits)
     below, above = (
-        () if end.beyond is None else action_changes(diagram, solution, end.beyond, evidence) for end in ends
+        () if end.beyond is None else action_changes(asked.diagram, solution, end.beyond, asked.evidence)
+        for end in (low, high)
     )
-    is_exact = solution.is_optimal and all(end.is_exact for end in ends)
-    return StableInterval(number, current, ends[0].value, ends[1].value, below, above, is_exact)
+    is_exact = solution.is_optimal and low.is_exact and high.is_exact
+    return StableInterval(number, walk.current, low.value, high.value, below, above, is_exact)
 
 
-_Solvers = tuple[Callable[[Solution], Line], Callable[[float], Solution]]
+@dataclass(frozen=True, slots=True, eq=False)
+class _Walk:
+    """From a limit of a number to where the line of the present strategy is as good as any."""
 
+    asked: Asked
+    number: DiagramNumber
+    current: float
+    present: Line
 
-def _from_infinity(present: Line, current: float, far: tuple[float, Solution], solvers: _Solvers) -> _End:
-    """The end of an interval of a utility: there is none where no strategy meets the entry more (or less) often."""
-    infinity, extreme = far
-    line = solvers[0](extreme)
-    if abs(line.slope - present.slope) <= _ROUNDING:
-        return _End(infinity, None, extreme.is_optimal)
-    meeting = present.crossing(line)
-    start = max(meeting, current) if infinity > 0 else min(meeting, current)
-    return _end(present, current, _End(start, extreme, extreme.is_optimal), solvers)
+    @classmethod
+    def of(cls, asked: Asked, number: DiagramNumber, solution: Solution) -> _Walk:
+        present = number.weighted_utility(asked.diagram, solution.strategy, asked.evidence)
+        return cls(asked, number, number.current(asked.diagram), present)
 
+    def end(self, limit: float) -> _End:
+        """Newton's method on a convex piecewise linear function."""
+        end = _End(limit, None)
+        found = None if limit == self.current else self.number.best_at_limit(self.asked, limit)
+        for _ in range(_MAX_STEPS):
+            if found is None:
+                break
+            end = end._replace(is_exact=end.is_exact and found.is_optimal)
+            line = self.number.weighted_utility(self.asked.diagram, found.strategy, self.asked.evidence)
+            if not self._overtakes(line, end.value, found.rounding):
+                break
+            end = _End(self._meeting(line, end.value), found, end.is_exact)
+            found = None if end.value == self.current else self._best(end.value)
+        return end
 
-def _end(present: Line, current: float, end: _End, solvers: _Solvers) -> _End:
-    """Newton's method on a convex piecewise linear function, from the far end to where the present line is as good."""
-    rival, best = solvers
-    for _ in range(_MAX_STEPS):
-        if end.value == current:
-            return end
-        found = best(end.value)
-        end = end._replace(is_exact=end.is_exact and found.is_optimal)
-        line = rival(found)
-        lead = line(end.value) - present(end.value)
-        if lead <= found.rounding:
-            return end
-        meeting = min(max(present.crossing(line), min(current, end.value)), max(current, end.value))
-        end = _End(meeting, found, end.is_exact)
-    return end
+    def _best(self, value: float) -> Solution:
+        return self.asked.solved(self.number.changed(self.asked.diagram, value))
+
+    def _overtakes(self, line: Line, value: float, rounding: float) -> bool:
+        """Whether a line is above the present one at a value; at infinity the steeper one is."""
+        if math.isinf(value):
+            return abs(line.slope - self.present.slope) > _ROUNDING
+        return line(value) - self.present(value) > rounding
+
+    def _meeting(self, line: Line, value: float) -> float:
+        """Where a line meets the present one, between a value and the current one."""
+        return min(max(self.present.crossing(line), min(self.current, value)), max(self.current, value))

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from plausible.decisions.sensitivity.numbers import (
-    NumberLike,
-    ProbabilityEntry,
-    UtilityEntry,
-    all_numbers,
-    read_number,
-)
+from plausible.decisions.sensitivity.comparison import compare_actions, read_seen
+from plausible.decisions.sensitivity.numbers import Asked, ProbabilityEntry, UtilityEntry
+from plausible.decisions.sensitivity.reading import NumberLike, read_numbers
+from plausible.decisions.sensitivity.variation import VariationState, one_by_one
 from plausible.decisions.solving.options import Options
 from plausible.decisions.solving.solution import Policy, Solution
-from plausible.decisions.solving.solve import solve
-from plausible.errors import InvalidArgument
+from plausible.decisions.wording import seen_text
+from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.factors.display import TextTable, format_number
 from plausible.inference.options import check_number
-from plausible.inference.sensitivity_tornado import varied
 from plausible.variables import State
 from plausible.variables.evidence import EvidenceLike
 
@@ -76,18 +72,21 @@ class DecisionTornado:
         Its present value.
     bars
         A bar for each number.
+    num_left
+        Numbers that were not varied, since `progress` ended it.
     """
 
     measure: str
     current: float
     bars: tuple[TornadoBar, ...]
+    num_left: int = 0
 
     def to_table(self, max_rows: int = _SHOWN) -> TextTable:
         """A row for each number."""
         rows = tuple(
             (
                 str(bar.number),
-                *map(format_number, (bar.low, bar.high, bar.at_low, bar.at_high, bar.swing)),
+                *map(_text, (bar.low, bar.high, bar.at_low, bar.at_high, bar.swing)),
                 "changes" if bar.changes_strategy else "",
             )
             for bar in self.bars[:max_rows]
@@ -96,7 +95,13 @@ class DecisionTornado:
         return TextTable(header, rows, 1, max(0, len(self.bars) - max_rows))
 
     def __str__(self) -> str:
-        return f"{self.measure}, now {format_number(self.current)}:\n{self.to_table()}"
+        lines = [f"{self.measure}, now {format_number(self.current)}:", str(self.to_table())]
+        return "\n".join([*lines, *([f"Stopped before {self.num_left} more."] if self.num_left else [])])
+
+
+def _text(number: float) -> str:
+    """A number, or a dash where there is none: something can't be seen then."""
+    return "-" if np.isnan(number) else format_number(number)
 
 
 def utility_tornado(
@@ -105,6 +110,7 @@ def utility_tornado(
     numbers: Iterable[NumberLike] | None = None,
     evidence: EvidenceLike | None = None,
     options: Options | None = None,
+    progress: Callable[[VariationState], object] | None = None,
 ) -> DecisionTornado:
     """How far the maximal expected utility moves when each number alone is varied; the best strategy may change.
 
@@ -117,10 +123,10 @@ def utility_tornado(
         move up and down by this share of the distance between its largest and smallest entry.
     numbers
         As of `stable_interval`; by default all entries of utilities and of conditional tables.
-    evidence
-        What is known before any decision is made.
-    options
-        How to solve diagrams in which decisions rely on each other.
+    evidence, options
+        As of `solve`.
+    progress
+        Told a `VariationState` after each number; an answer that is true ends it.
 
     Notes
     -----
@@ -142,7 +148,9 @@ def utility_tornado(
     P(market=poor) | 0.35 | 0.65 |    4.7 |       0 |   4.7 |  changes
     P(market=good) | 0.14 | 0.26 |   0.65 |    3.35 |   2.7 |
     """
-    return _tornado(diagram, (amount, numbers), (evidence, options), "Expected utility", lambda s: s.expected_utility)
+    asked = Asked(diagram, evidence, options)
+    variation = _Variation(amount, read_numbers(numbers, diagram), progress)
+    return _tornado(asked, variation, asked.solved(), _Maximum())
 
 
 def lead_tornado(
@@ -153,10 +161,12 @@ def lead_tornado(
     numbers: Iterable[NumberLike] | None = None,
     evidence: EvidenceLike | None = None,
     options: Options | None = None,
+    progress: Callable[[VariationState], object] | None = None,
 ) -> DecisionTornado:
     """How far the lead of the present best action over the best other one moves when each number alone is varied.
 
-    A negative lead means that the action is no longer the best one.
+    A negative lead means that the action is no longer the best one. Where a number makes it impossible to see what was
+    seen there is no lead.
 
     Parameters
     ----------
@@ -166,72 +176,119 @@ def lead_tornado(
         The decision, with two actions or more.
     seen
         What it sees; at least all that the best rule depends on.
-    amount, numbers, evidence, options
+    amount, numbers, evidence, options, progress
         As of `utility_tornado`.
+
+    Examples
+    --------
+    >>> from plausible.cpds import TableCPD
+    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> forecast = TableCPD("forecast", [[0.8, 0.2], [0.3, 0.7]], ["rain"], states=["dry", "wet"])
+    >>> diagram = InfluenceDiagram(
+    ...     [TableCPD("rain", [0.7, 0.3], states=["no", "yes"]), forecast],
+    ...     [Decision("umbrella", ["leave", "take"], sees=["forecast"])],
+    ...     [Utility(["rain", "umbrella"], [[10, 8], [0, 7]], name="comfort")],
+    ... )
+    >>> numbers = [("rain", "yes"), ("comfort", ("yes", "leave"))]
+    >>> print(lead_tornado(diagram, "umbrella", {"forecast": "dry"}, 0.4, numbers))
+    Lead of umbrella=leave given forecast=dry, now 0.753846:
+    number                            |  low | high |  at low |   at high |   swing | strategy
+    ----------------------------------+------+------+---------+-----------+---------+---------
+    P(rain=yes)                       | 0.18 | 0.42 | 1.31549 | 0.0779661 | 1.23753 |
+    comfort(rain=yes, umbrella=leave) |   -4 |    4 |     0.2 |   1.30769 | 1.10769 |
     """
-    given = seen or {}
-    policy = solve(diagram, "auto", evidence, options).policies[diagram.decision(decision).name]
+    asked = Asked(diagram, evidence, options)
+    given = read_seen(diagram, diagram.decision(decision).name, seen)
+    variation = _Variation(amount, read_numbers(numbers, diagram), progress)
+    solution = asked.solved()
+    policy = solution.policies[decision]
     if policy.decision.num_states < 2:
         raise InvalidArgument(f"{decision!r} has a single action, which leads no other.")
     if missing := [variable.name for variable in policy.uses if variable.name not in given]:
         raise InvalidArgument(f"The rule of {decision!r} depends on {missing}: say what was seen there.")
     action = int(policy.actions[_row(policy, given)])
-
-    def lead(solution: Solution) -> float:
-        now = solution.policies[decision]
-        if any(variable.name not in given for variable in now.uses):
-            raise InvalidArgument(f"The rule of {decision!r} may depend on all that it sees: say what was seen there.")
-        worth = now.expected_utility[_row(now, given)]
-        return float(worth[action] - np.delete(worth, action).max())
-
-    where = ", ".join(f"{name}={state}" for name, state in given.items())
-    measure = f"Lead of {decision}={policy.decision.states[action]}{' given ' if where else ''}{where}"
-    return _tornado(diagram, (amount, numbers), (evidence, options), measure, lead)
+    return _tornado(asked, variation, solution, _Lead(decision, given, action, evidence))
 
 
-def _tornado(
-    diagram: InfluenceDiagram,
-    variation: tuple[float, Iterable[NumberLike] | None],
-    given: tuple[EvidenceLike | None, Options | None],
-    measure: str,
-    measured: Callable[[Solution], float],
-) -> DecisionTornado:
-    amount, numbers = variation
-    check_number("amount", amount, above=0)
-    chosen = all_numbers(diagram) if numbers is None else [read_number(number, diagram) for number in numbers]
-    solution = solve(diagram, "auto", *given)
-    bars = []
-    for number in chosen:
-        low, high = _ends(diagram, number, amount, given[0])
-        versions = [number.changed(diagram, end) for end in (low, high)]
-        found = [solve(version, "auto", *given) for version in versions]
-        kept = [version.expected_utility(solution.strategy, given[0]) for version in versions]
+class _Variation(NamedTuple):
+    """What is varied, by how much, and who is told."""
+
+    amount: float
+    numbers: tuple[UtilityEntry | ProbabilityEntry, ...]
+    progress: Callable[[VariationState], object] | None
+
+
+class _Measure(Protocol):
+    """What a tornado is about."""
+
+    def title(self, diagram: InfluenceDiagram) -> str:
+        """What is measured."""
+
+    def __call__(self, diagram: InfluenceDiagram, solution: Solution) -> float:
+        """The measure for a version of the diagram, solved."""
+
+
+class _Maximum:
+    """The maximal expected utility."""
+
+    def title(self, diagram: InfluenceDiagram) -> str:
+        return "Expected utility"
+
+    def __call__(self, diagram: InfluenceDiagram, solution: Solution) -> float:
+        return solution.expected_utility
+
+
+class _Lead(NamedTuple):
+    """How much better an action is than the best other one, where something is seen."""
+
+    decision: str
+    seen: Mapping[str, State]
+    action: int
+    evidence: EvidenceLike | None
+
+    def title(self, diagram: InfluenceDiagram) -> str:
+        where = f" given {seen_text(self.seen)}" if self.seen else ""
+        return f"Lead of {self.decision}={diagram.variables[self.decision].states[self.action]}{where}"
+
+    def __call__(self, diagram: InfluenceDiagram, solution: Solution) -> float:
+        policy = solution.policies[self.decision]
+        if any(variable.name not in self.seen for variable in policy.uses):
+            raise InvalidArgument(
+                f"The rule of {self.decision!r} may depend on all that it sees: say what was seen there."
+            )
+        worth = policy.expected_utility[_row(policy, self.seen)]
+        if np.isnan(worth).any():
+            worth = self._off_the_way(diagram, solution)
+        return float(worth[self.action] - np.delete(worth, self.action).max())
+
+    def _off_the_way(self, diagram: InfluenceDiagram, solution: Solution) -> np.ndarray:
+        """What actions bring where the strategy never gets; nothing is known of what can't be seen at all."""
+        states = diagram.variables[self.decision].states
+        try:
+            found = compare_actions(diagram, self.decision, self.seen, solution.strategy, self.evidence)
+        except ImpossibleEvidence:
+            return np.full(len(states), np.nan)
+        worth = {action.action: action.expected_utility for action in found.actions}
+        return np.array([worth[state] for state in states])
+
+
+def _tornado(asked: Asked, variation: _Variation, solution: Solution, measure: _Measure) -> DecisionTornado:
+    check_number("amount", variation.amount, above=0)
+
+    def bar(number: UtilityEntry | ProbabilityEntry) -> TornadoBar:
+        ends = number.varied(asked, variation.amount)
+        versions = [number.changed(asked.diagram, end) for end in ends]
+        found = [asked.solved(version) for version in versions]
+        kept = [version.expected_utility(solution.strategy, asked.evidence) for version in versions]
         changes = any(new.expected_utility - old > new.rounding for new, old in zip(found, kept, strict=True))
-        at_low, at_high = map(measured, found)
-        bars.append(TornadoBar(number, number.current(diagram), low, high, at_low, at_high, changes))
+        at_low, at_high = map(measure, versions, found)
+        return TornadoBar(number, number.current(asked.diagram), *ends, at_low, at_high, changes)
+
+    bars = one_by_one(bar, variation.numbers, variation.progress)
     # In single precision the two states of a binary variable tie, and come in the order of the tables.
     bars.sort(key=lambda bar: -float(np.float32(bar.swing)) if np.isfinite(bar.swing) else np.inf)
-    return DecisionTornado(measure, measured(solution), tuple(bars))
-
-
-def _ends(
-    diagram: InfluenceDiagram, number: UtilityEntry | ProbabilityEntry, amount: float, evidence: EvidenceLike | None
-) -> tuple[float, float]:
-    """From where to where a number is varied: half the way to 0 or 1 where that would make the evidence impossible."""
-    current = number.current(diagram)
-    if isinstance(number, UtilityEntry):
-        values = diagram.utility_factors[number.utility].values
-        step = amount * float(values.max() - values.min())
-        return current - step, current + step
-    low, high = (float(end[0]) for end in varied(np.array([current]), "relative", amount))
-    if low > 0 and high < 1:
-        return low, high
-    at_zero, at_one = number.evidence_weights(diagram, evidence)
-    if low == 0 and at_zero == 0:
-        low = current / 2
-    if high == 1 and at_one == 0:
-        high = (1 + current) / 2
-    return low, high
+    left = len(variation.numbers) - len(bars)
+    return DecisionTornado(measure.title(asked.diagram), measure(asked.diagram, solution), tuple(bars), left)
 
 
 def _row(policy: Policy, seen: Mapping[str, State]) -> int:

@@ -12,6 +12,7 @@ from plausible.decisions.solving.joint_table import weighing
 from plausible.decisions.solving.joint_tree import JointTree
 from plausible.decisions.solving.problem import Floats, Problem, read_findings, read_problem
 from plausible.decisions.solving.updating import Rules
+from plausible.decisions.wording import place_text
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at
@@ -109,11 +110,8 @@ class BetterAction:
     probability: float
 
     def __str__(self) -> str:
-        seen = ", ".join(f"{name}={state}" for name, state in self.seen.items()) or "always"
-        return (
-            f"{self.decision}, {seen} (probability {format_number(self.probability)}): "
-            f"{self.action} is better by {format_number(self.gain)}"
-        )
+        where = place_text(self.decision, self.seen, self.probability)
+        return f"{where}: {self.action} is better by {format_number(self.gain)}"
 
 
 @dataclass(frozen=True, slots=True)
