@@ -15,9 +15,10 @@ import plausible as pb
 from plausible import errors
 from plausible.decisions.attributes.scope_sets import utility_basis
 from plausible.decisions.populations.answers import condition, read_answers
-from plausible.decisions.populations.em import PopulationStops
+from plausible.decisions.populations.parameters import PopulationPrior
 from plausible.decisions.populations.population import fit_population, fit_population_mixture
 from plausible.decisions.populations.selection import DecompositionPrior, score_decompositions, search_decomposition
+from plausible.learn.em_runs import EMStops
 
 SEEDS = st.integers(0, 10**6)
 STATES = {"A": 2, "B": 2, "C": 2}
@@ -79,8 +80,8 @@ def test_em_never_lowers_its_objective_and_reports_the_true_likelihood(covarianc
     """The trace rises; the log-likelihood is that of dense Gaussians."""
     answers, *_ = _people(np.random.default_rng(1), 40)
     states = []
-    stops = PopulationStops(max_iterations=60, progress=states.append)
-    people = fit_population(ASKED, answers, SCOPES, STATES, covariance=covariance, shrinkage=shrinkage, stops=stops)
+    stops = EMStops(max_iterations=60, progress=states.append)
+    people = fit_population(ASKED, answers, SCOPES, STATES, prior=PopulationPrior(covariance, shrinkage), stops=stops)
     assert (np.diff(people.trace) > -1e-8 * np.abs(people.trace[:-1])).all()
     assert len(states) == len(people.trace)
     _, design = _design(SCOPES)
@@ -102,7 +103,7 @@ def test_em_never_lowers_its_objective_and_reports_the_true_likelihood(covarianc
 def test_em_without_missing_answers_agrees_with_factor_analysis_by_direct_maximisation():
     """Where answers are many and noise small, maximum likelihood is near the sample moments of least squares."""
     answers, coordinates, *_ = _people(np.random.default_rng(2), 300, noise=0.01, missing=0.0)
-    people = fit_population(ASKED, answers, SCOPES, STATES, shrinkage=0.0)
+    people = fit_population(ASKED, answers, SCOPES, STATES, prior=PopulationPrior(shrinkage=0.0))
     assert people.mean[:, 0] == pytest.approx(coordinates.mean(axis=0), abs=0.01)
     assert people.covariance == pytest.approx(np.cov(coordinates.T, bias=True), abs=0.01)
     assert np.sqrt(people.noise) == pytest.approx(0.01, rel=0.2)
@@ -191,7 +192,7 @@ def test_a_mixture_over_decompositions_tells_who_has_which():
         STATES,
         seed=0,
         restarts=2,
-        stops=PopulationStops(max_iterations=200),
+        stops=EMStops(max_iterations=200),
     )
     assert (np.diff(mixture.trace) > -1e-8 * np.abs(mixture.trace[:-1])).all()
     found = mixture.posteriors(ASKED, answers)
@@ -215,7 +216,7 @@ def test_the_posterior_of_the_class_is_bayes_rule_on_dense_densities():
         STATES,
         seed=1,
         restarts=1,
-        stops=PopulationStops(max_iterations=5),
+        stops=EMStops(max_iterations=5),
     )
     row = np.array([0.0, 1.0, np.nan, 2.0, 1.0, np.nan, 4.0, 5.0])
     known = ~np.isnan(row)
@@ -291,22 +292,56 @@ def test_the_search_finds_the_decomposition_that_made_the_answers(truth):
     assert tuple(state.log_evidence for state in told) == found.trace[1:]
 
 
+@pytest.mark.parametrize("shrinkage", [0.0, 1.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_class_that_nobody_is_left_in_does_no_harm(seed, shrinkage):
+    """Its share may fall to the smallest of all numbers: parameters stay finite, and the trace rises."""
+    rng = np.random.default_rng(seed)
+    asked = {"A": [0, 0, 1, 1], "B": [0, 1, 0, 1]}
+    answers = rng.normal(1.0, 0.1, size=(90, 2)) @ np.array([asked["A"], asked["B"]])
+    answers += rng.normal(0.0, 0.05, size=answers.shape)
+    answers[::3, 3] += rng.normal(4.0, 0.5, size=30)
+    mixture = fit_population_mixture(
+        asked, answers, [["A", "B"], [("A", "B")]], {"A": 2, "B": 2}, prior=PopulationPrior(shrinkage=shrinkage)
+    )
+    assert mixture.weights.flat.sum() == pytest.approx(1.0)
+    for one in mixture.populations:
+        assert np.isfinite(one.mean).all()
+        assert np.isfinite(one.covariance).all()
+    assert (np.diff(mixture.trace) > -1e-8 * np.abs(mixture.trace[:-1])).all()
+
+
+def test_what_was_learned_of_people_prints_in_a_few_lines():
+    """Decomposition, noise and fit of a population; shares of a mixture; outcomes of a person, the first of many."""
+    answers, _ = _two_kinds(np.random.default_rng(7), 40)
+    people = fit_population(ASKED, answers, ["A", "B", "C"], STATES, stops=EMStops(max_iterations=2))
+    assert str(people).startswith("U(A) + U(B) + U(C): 4 coordinates, noise ")
+    assert str(people).endswith(", not converged")
+    mixture = fit_population_mixture(ASKED, answers, [["A", "B", "C"], [("A", "B"), "C"]], STATES, restarts=1)
+    assert len(str(mixture).splitlines()) == 5
+    assert "1: U(A, B) + U(C)" in str(mixture)
+    user = mixture.predict(ASKED, answers[0])
+    assert str(user).splitlines()[-1].split(" | ")[:3] == ["1", "1", "1"]
+    many = fit_population({"A": [0, 39]}, [[0.0, 1.0]], ["A"], {"A": 40}, stops=EMStops(max_iterations=1))
+    assert "24 more" in str(many.prior())
+
+
 def test_long_work_can_be_stopped_and_mistakes_are_named():
     """A true answer of progress=, a limit of time, and arguments out of range."""
     answers, *_ = _people(np.random.default_rng(10), 30)
     stopped = fit_population(
-        ASKED, answers, SCOPES, STATES, stops=PopulationStops(progress=lambda state: len(state.trace) >= 3)
+        ASKED, answers, SCOPES, STATES, stops=EMStops(progress=lambda state: len(state.trace) >= 3)
     )
     assert len(stopped.trace) == 3
     assert not stopped.converged
-    assert len(fit_population(ASKED, answers, SCOPES, STATES, stops=PopulationStops(time_limit=0.0)).trace) == 1
+    assert len(fit_population(ASKED, answers, SCOPES, STATES, stops=EMStops(time_limit=0.0)).trace) == 1
     assert not search_decomposition(ASKED, _two_kinds(np.random.default_rng(0), 9)[0], STATES, time_limit=0.0).finished
     with pytest.raises(errors.InvalidArgument, match="column for each of the 8 outcomes"):
         fit_population(ASKED, np.zeros((3, 2)), SCOPES, STATES)
     with pytest.raises(errors.InvalidArgument, match="no answer"):
         fit_population(ASKED, np.full((2, 8), np.nan), SCOPES, STATES)
     with pytest.raises(errors.InvalidArgument, match="covariance="):
-        fit_population(ASKED, answers, SCOPES, STATES, covariance="half")
+        PopulationPrior("half")
     with pytest.raises(errors.InvalidArgument, match="restarts"):
         fit_population_mixture(ASKED, answers, [SCOPES], STATES, restarts=0)
     with pytest.raises(errors.InvalidArgument, match="no candidate"):

@@ -194,8 +194,11 @@ def test_choices_that_can_not_be_read_are_refused():
     with pytest.raises(errors.InvalidArgument, match="sum to one"):
         fit_choices(ObservedChoices(columns, [7, 7], [True, False], probability=[0.5, 1]), SCOPES, STATES)
     mixed = ObservedChoices(columns, [7, 7], [True, False], option=[1, 1], probability=[0.5, 0.5])
-    with pytest.raises(errors.InvalidArgument, match="all be chosen"):
+    with pytest.raises(errors.InvalidArgument, match="situation 7 some rows"):
         fit_choices(mixed, SCOPES, STATES)
+    negative = ObservedChoices(columns, [7, 7], [True, True], option=[1, 1], probability=[1.5, -0.5])
+    with pytest.raises(errors.InvalidArgument, match=r"situation 7 .* the least being -0\.5"):
+        fit_choices(negative, SCOPES, STATES)
     with pytest.raises(errors.InvalidArgument, match="2 rows"):
         fit_choices(ObservedChoices(columns, [7], [True, False]), SCOPES, STATES)
     with pytest.raises(errors.InvalidArgument, match="positive"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -123,6 +124,18 @@ def test_mutual_utility_independence_equals_the_test_of_every_subset(seed):
         assert not answer.failing.holds
         with pytest.raises(errors.InvalidArgument, match="neither"):
             answer.table()
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=SEEDS)
+def test_the_text_of_a_failure_has_the_witness(seed):
+    """The failing set, two lotteries and two contexts; the deviation where no set fails by more than the tolerance."""
+    utility = pb.Factor({"A": 2, "B": 2, "C": 2}, np.random.default_rng(seed).normal(size=(2, 2, 2)))
+    answer = mutual_utility_independence(utility)
+    assert not answer.holds
+    assert str(answer).endswith(str(answer.failing))
+    assert str(answer.failing.witness) in str(answer)
+    assert "but sum and product miss the utility by" in str(replace(answer, failing=None))
 
 
 def test_a_product_that_changes_its_sign_is_not_mutually_utility_independent():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -157,28 +158,47 @@ def test_energies_of_very_different_sizes_are_told_apart():
         assert set(best.values()) == {1 if sign > 0 else 0}
 
 
+@pytest.mark.parametrize(
+    ("lowest", "highest"),
+    [(-5, 5), (-13, -11), (-40, -35), (-323, -290), (20, 25), (290, 307), (-14, 0), (-12, 12)],
+    ids=["usual", "tiny", "very tiny", "subnormal", "large", "huge", "tiny beside usual", "tiny beside large"],
+)
 @pytest.mark.parametrize("seed", range(40))
-def test_a_cut_costs_the_least_of_all_splits(seed):
-    """Every split of up to six nodes, capacities over ten powers of ten, some of them zero."""
+def test_a_cut_costs_the_least_of_all_splits(seed, lowest, highest):
+    """Every split of up to six nodes in exact fractions, capacities over many powers of ten, some of them zero.
+
+    The gap bounds what the cut costs too much, up to what the addition of 53-bit numbers rounds off.
+    """
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 7))
     arcs = np.array(list(itertools.combinations(range(n), 2)), dtype=np.int64).reshape(-1, 2)
 
     def capacities(size):
-        return 10 ** rng.uniform(-5, 5, size) * (rng.random(size) < 0.7)
+        return 10 ** rng.uniform(lowest, highest, size) * (rng.random(size) < 0.7)
 
     source, sink, forward, backward = capacities(n), capacities(n), capacities(len(arcs)), capacities(len(arcs))
 
     def cost(side):
-        across = side[arcs[:, 1]].astype(int) - side[arcs[:, 0]]
-        inner = np.where(across > 0, forward, 0.0) + np.where(across < 0, backward, 0.0)
-        return source[side].sum() + sink[~side].sum() + inner.sum()
+        crossed = [*source[side], *sink[~side]]
+        for (tail, head), there, back in zip(arcs, forward, backward, strict=True):
+            crossed += [there] * bool(side[head] > side[tail]) + [back] * bool(side[tail] > side[head])
+        return sum(map(Fraction, crossed), Fraction(0))
 
-    sides = [np.array(side) for side in itertools.product((False, True), repeat=n)]
+    least = min(cost(np.array(side)) for side in itertools.product((False, True), repeat=n))
     cut = minimum_cut(source, sink, arcs, forward, backward)
-    least = min(cost(side) for side in sides)
-    assert cut.gap <= 1e-11
-    assert cost(cut.is_sink_side) == pytest.approx(least, rel=1e-12, abs=1e-10)
+    whole = min(Fraction(0) + sum(map(Fraction, source)), sum(map(Fraction, sink)))
+    excess = cost(cut.is_sink_side) - least
+    assert cut.gap <= 1e-11 * min(1.0, whole) + 1e-15 * whole
+    assert excess <= Fraction(cut.gap) + whole / 2**50
+
+
+def test_weak_preferences_decide_where_there_is_nothing_else():
+    """A preference of 10⁻¹² on one node is a minimum cut of its own, with no gap."""
+    nothing, none = np.zeros(0), np.zeros((0, 2), dtype=np.int64)
+    for source, sink, expected in ((1e-12, 3e-12, True), (3e-12, 1e-12, False)):
+        cut = minimum_cut(np.array([source]), np.array([sink]), none, nothing, nothing)
+        assert cut.is_sink_side.tolist() == [expected]
+        assert cut.gap == 0.0
 
 
 def test_a_whole_image_is_proved():

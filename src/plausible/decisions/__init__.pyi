@@ -162,7 +162,7 @@ from plausible.decisions.populations.choice_constraints import rationalize_choic
 from plausible.decisions.populations.choice_tables import ObservedChoices as ObservedChoices
 from plausible.decisions.populations.choices import ChoiceModel as ChoiceModel
 from plausible.decisions.populations.choices import fit_choices as fit_choices
-from plausible.decisions.populations.em import PopulationStops as PopulationStops
+from plausible.decisions.populations.parameters import PopulationPrior as PopulationPrior
 from plausible.decisions.populations.population import UtilityMixture as UtilityMixture
 from plausible.decisions.populations.population import UtilityPopulation as UtilityPopulation
 from plausible.decisions.populations.population import fit_population as fit_population
@@ -252,3 +252,4 @@ from plausible.decisions.troubleshooting.session import TroubleshootingSession a
 from plausible.decisions.troubleshooting.steps import Step as Step
 from plausible.decisions.troubleshooting.steps import TakenStep as TakenStep
 from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter as Troubleshooter
+from plausible.learn.em_runs import EMStops as EMStops

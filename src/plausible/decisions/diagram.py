@@ -278,6 +278,11 @@ class InfluenceDiagram(DiagramQuestions, Frozen):
     def __hash__(self) -> int:
         return hash(tuple(frozenset(part.items()) for part in self._parts))
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle and copy utilities as tables: functions that people wrote can't always go along."""
+        utilities = [Utility.from_factor(factor, name) for name, factor in self._utility_factors.items()]
+        return InfluenceDiagram, (list(self._chance.values()), list(self._decisions.values()), utilities, self.notes)
+
     @property
     def _parts(self) -> tuple[Mapping[str, CPD], Mapping[str, Decision], Mapping[str, Factor]]:
         return self._chance, self._decisions, self._utility_factors

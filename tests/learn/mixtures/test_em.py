@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,8 +13,9 @@ from hypothesis import strategies as st
 from mixture_oracle import log_joint, random_columns
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument
+from plausible.learn.em_runs import EMStops, run
 from plausible.learn.mixtures.clustering import EmptyClusters, MixtureClustering
-from plausible.learn.mixtures.em import MixtureProblem, MixtureState, MixtureStops, run, step
+from plausible.learn.mixtures.em import MixtureProblem, MixtureState, step
 from plausible.learn.mixtures.options import COVARIANCES, MixtureKind, MixturePrior
 from plausible.learn.mixtures.rows import MixtureSpace
 from plausible.learn.mixtures.starts import SymmetricStart, equal_clusters, start
@@ -233,10 +235,10 @@ def test_a_run_goes_on_from_a_stored_state():
     space = MixtureSpace.of(table, "full")
     problem = MixtureProblem(space.encode(table), space, kind)
     state = MixtureState(start(problem.rows, space, kind, 2, "k-means++", np.random.default_rng(0)))
-    ten, _ = run(problem, state, MixtureStops(0.0, 10))
+    ten, _ = run(partial(step, problem), state, EMStops(0.0, 10))
     for _ in range(5):
         state = step(problem, state)
-    again, _ = run(problem, pickle.loads(pickle.dumps(state)), MixtureStops(0.0, 5))
+    again, _ = run(partial(step, problem), pickle.loads(pickle.dumps(state)), EMStops(0.0, 5))
     assert again.trace == ten.trace
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
+from operator import or_
 
 from plausible.decisions.attributes.additive_utility import AdditiveUtility
 from plausible.decisions.attributes.outcome_tables import Names, check_utility, partition_of, read_reference, slack
@@ -161,15 +163,17 @@ def _mixed_difference(
     """
     worst = dict(residual.argmax() if residual.max() >= -residual.min() else residual.argmin())
     still = {v.name: v.states[start[v.name]] for v in utility.scope} | {name: worst[name] for name in given}
-    best: tuple[float, list[Assignment]] = (0.0, [])
-    for place in range(1, len(groups)):
-        before = {name: worst[name] for group in groups[:place] for name in group}
-        here = {name: worst[name] for name in groups[place]}
-        corners = [Assignment(still | one | two) for one in (before, {}) for two in (here, {})]
-        both, left, right, neither = (utility[corner] for corner in corners)
-        difference = 0.5 * ((both - left) - (right - neither))
-        if abs(difference) > abs(best[0]) or not best[1]:
-            best = (difference, corners)
-    difference, (both_, left_, right_, neither_) = best
-    first, second = ((both_, 0.5), (neither_, 0.5)), ((left_, 0.5), (right_, 0.5))
-    return LotteryPair(first, second, difference) if difference >= 0 else LotteryPair(second, first, -difference)
+    moves = [{name: worst[name] for name in group} for group in groups]
+    before = list(accumulate(moves, or_))
+    pairs = [_even_gambles(utility, still, *both) for both in zip(before[:-1], moves[1:], strict=True)]
+    return max(pairs, key=lambda pair: pair.difference)
+
+
+def _even_gambles(
+    utility: Factor, still: Mapping[str, State], one: Mapping[str, State], other: Mapping[str, State]
+) -> LotteryPair:
+    """Two changes, both or none of them, against either the one or the other; the better gamble first."""
+    both, first, second, none = (Assignment({**still, **x, **y}) for x in (one, {}) for y in (other, {}))
+    together, apart = ((both, 0.5), (none, 0.5)), ((first, 0.5), (second, 0.5))
+    difference = 0.5 * ((utility[both] - utility[first]) - (utility[second] - utility[none]))
+    return LotteryPair(together, apart, difference) if difference >= 0 else LotteryPair(apart, together, -difference)

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from plausible.decisions.attributes.scope_sets import num_free_parameters
+from plausible.decisions.attributes.scope_sets import num_free_parameters, sum_text
 from plausible.decisions.attributes.witnesses import outcome_text
 from plausible.decisions.parts import Utility
 from plausible.errors import InvalidArgument, InvalidFactor, UnknownVariable
@@ -229,11 +229,10 @@ class AdditiveUtility(Frozen):
         return hash((self._variables, self.parts))
 
     def __repr__(self) -> str:
-        scopes = " + ".join(f"U({', '.join(scope)})" for scope in self.scopes) or "0"
-        return f"<AdditiveUtility: {scopes}>"
+        return f"<AdditiveUtility: {sum_text(self.scopes)}>"
 
     def __str__(self) -> str:
-        return "\n\n".join(str(part) for part in self.parts)
+        return "\n\n".join(str(part) for part in self.parts) or "0"
 
 
 def _holder(marginals: Iterable[Factor], names: tuple[str, ...]) -> Factor:

@@ -202,6 +202,9 @@ class DiagnosisUtility(Frozen):
     def __repr__(self) -> str:
         return f"<DiagnosisUtility: {self.table.scope[0].num_states} diseases>"
 
+    def __str__(self) -> str:
+        return str(self.table)
+
 
 def _column(disease: Variable, answers: Mapping[State, float]) -> Floats:
     if missing := [state for state in disease.states if state not in answers]:

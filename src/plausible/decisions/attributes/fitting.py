@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from plausible.data.columns import encode_columns
 from plausible.decisions.attributes.additive_utility import AdditiveUtility
 from plausible.decisions.attributes.outcome_tables import Floats, Names
-from plausible.decisions.attributes.scope_sets import UtilityBasis, utility_basis
+from plausible.decisions.attributes.scope_sets import UtilityBasis, sum_text, utility_basis
 from plausible.errors import InvalidArgument
 from plausible.factors.alignment import read_scope
 from plausible.variables import State, Variable
@@ -20,10 +20,12 @@ from plausible.variables import State, Variable
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
-__all__ = ["Attributes", "UtilityFit", "fit_additive_utility", "outcome_rows"]
+__all__ = ["Attributes", "Outcomes", "UtilityFit", "fit_additive_utility", "outcome_rows"]
 
 #: Variables, or a mapping from names to states.
-Attributes = Iterable[Variable] | Mapping[str, Iterable[State] | int]
+Attributes: TypeAlias = Iterable[Variable] | Mapping[str, Iterable[State] | int]
+#: A frame, or a mapping from names to columns: a row for each outcome, a column for each attribute.
+Outcomes: TypeAlias = "IntoDataFrame | Mapping[str, Sequence[Any]]"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,11 +66,12 @@ class UtilityFit:
 
     def __str__(self) -> str:
         known = f"{self.num_identified} of {self.num_free_parameters} free parameters"
-        return f"{self.utility!r}: {known} from {len(self.residuals)} answers, residuals {self.root_mean_square:.3g}"
+        answers = f"{len(self.residuals)} answers, residuals {self.root_mean_square:.3g}"
+        return f"{sum_text(self.utility.scopes)}: {known} from {answers}"
 
 
 def fit_additive_utility(
-    outcomes: IntoDataFrame | Mapping[str, Sequence[Any]],
+    outcomes: Outcomes,
     values: npt.ArrayLike,
     scopes: Iterable[Names],
     attributes: Attributes,
@@ -115,7 +118,7 @@ def fit_additive_utility(
     return UtilityFit(_utility(basis, coordinates), answers - design @ coordinates, rank, directions)
 
 
-def outcome_rows(basis: UtilityBasis, outcomes: IntoDataFrame | Mapping[str, Sequence[Any]]) -> Floats:
+def outcome_rows(basis: UtilityBasis, outcomes: Outcomes) -> Floats:
     """For each row of a frame of outcomes the vector b with U(outcome) = b · θ."""
     columns = encode_columns(outcomes, {variable.name: variable for variable in basis.variables})
     return basis.rows(columns, len(next(iter(columns.values()), ())))

@@ -9,7 +9,7 @@ import numpy as np
 
 from plausible.decisions.attributes.additive_utility import AdditiveUtility
 from plausible.decisions.attributes.outcome_tables import Floats, Names, check_utility, read_reference, slack
-from plausible.decisions.attributes.scope_sets import read_scopes, utility_basis
+from plausible.decisions.attributes.scope_sets import read_scopes, sum_text, utility_basis
 from plausible.decisions.attributes.witnesses import LotteryPair, residual_pair
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
@@ -55,10 +55,9 @@ class GeneralizedAdditiveIndependence:
         return self.holds
 
     def __str__(self) -> str:
-        claim = " + ".join(f"U({', '.join(scope)})" for scope in self.scopes)
         if self.holds:
-            return f"{claim}: {self.num_free_parameters} free parameters, within {self.deviation:.3g}"
-        return f"not {claim}. {self.witness}"
+            return f"{sum_text(self.scopes)}: {self.num_free_parameters} free parameters, within {self.deviation:.3g}"
+        return f"not {sum_text(self.scopes)}. {self.witness}"
 
 
 def generalized_additive_independence(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product as cartesian
-from types import MappingProxyType
 
 import numpy as np
 
 from plausible.decisions.attributes.outcome_tables import Floats, check_utility, slack
 from plausible.decisions.attributes.utility_independence import UtilityIndependence, utility_independence
 from plausible.factors import Factor
+from plausible.variables.frozen_mapping import FrozenMapping
 
 __all__ = ["MultilinearForm", "multilinear_form"]
 
@@ -58,6 +58,8 @@ class MultilinearForm:
     def __str__(self) -> str:
         if self.failing is not None:
             return f"not multilinear: {self.failing}"
+        if not self.holds:
+            return f"not multilinear: no attribute fails by more than the tolerance, the form by {self.deviation:.3g}"
         return f"multilinear with {self.num_coefficients} coefficients, within {self.deviation:.3g}"
 
 
@@ -98,7 +100,7 @@ def multilinear_form(utility: Factor, tolerance: float = 1e-9) -> MultilinearFor
     failing = next((answer for answer in answers if not answer.holds), None)
     shapes = {name: answer.shape for name, answer in zip(utility.names, answers, strict=True)}
     coefficients = dict(zip(sets, map(float, corners.reshape(-1)), strict=True))
-    form = MultilinearForm(False, MappingProxyType(shapes), MappingProxyType(coefficients), 0.0, failing)
+    form = MultilinearForm(False, FrozenMapping(shapes), FrozenMapping(coefficients), 0.0, failing)
     deviation = float(np.abs(form.table().flat - utility.flat).max())
     holds = failing is None and deviation <= slack(utility, tolerance)
     return MultilinearForm(holds, form.shapes, form.coefficients, deviation, failing)

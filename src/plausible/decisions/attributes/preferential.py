@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plausible.decisions.attributes.outcome_tables import Floats, Names, TwoSides, check_utility, slack, two_sides
-from plausible.decisions.attributes.witnesses import PreferenceChange
+from plausible.decisions.attributes.witnesses import PreferenceChange, outcome_text
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at
@@ -18,6 +18,8 @@ __all__ = ["ConditionalPreference", "PreferentialIndependence", "conditional_pre
 
 #: Differences that are looked at in one go.
 _BLOCK = 2**22
+#: How many groups of outcomes that tie are printed.
+_NUM_SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +165,13 @@ class ConditionalPreference:
         groups = np.split(order, np.flatnonzero(falls) + 1)
         return tuple(tuple(assignment_at(self.utility.scope, int(cell)) for cell in group) for group in groups)
 
+    def __str__(self) -> str:
+        """The sure outcomes from best to worst, the first few of many."""
+        groups = self.ranking()
+        told = [" ~ ".join(f"[{outcome_text(outcome)}]" for outcome in group) for group in groups[:_NUM_SHOWN]]
+        end = " > ..." if len(groups) > _NUM_SHOWN else ""
+        return f"where {outcome_text(self.context)}: {' > '.join(told)}{end}"
+
 
 def conditional_preference(
     utility: Factor, context: Mapping[str, State], tolerance: float = 1e-9
@@ -183,6 +192,8 @@ def conditional_preference(
     >>> taste = Factor({"success": ["no", "yes"], "fame": ["no", "yes"]}, [[1.0, 0.0], [2.0, 3.0]])
     >>> conditional_preference(taste, {"success": "yes"}).ranking()
     ((Assignment(fame='yes'),), (Assignment(fame='no'),))
+    >>> print(conditional_preference(taste, {"success": "no"}))
+    where success=no: [fame=no] > [fame=yes]
     """
     check_utility(utility)
     for name in context:

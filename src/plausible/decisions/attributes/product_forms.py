@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
@@ -61,7 +61,13 @@ class MutualUtilityIndependence:
     def __str__(self) -> str:
         if self.holds:
             return f"every set of attributes is utility independent of the others: the utility is {self.form}"
-        return f"not every set of attributes is utility independent of the others. {self.failing or ''}".rstrip()
+        return f"not every set of attributes is utility independent of the others. {self._reason}"
+
+    @property
+    def _reason(self) -> str:
+        if self.failing is not None:
+            return str(self.failing)
+        return f"no set fails by more than the tolerance, but sum and product miss the utility by {self.deviation:.3g}"
 
 
 def mutual_utility_independence(utility: Factor, tolerance: float = 1e-9) -> MutualUtilityIndependence:
@@ -88,6 +94,9 @@ def mutual_utility_independence(utility: Factor, tolerance: float = 1e-9) -> Mut
     >>> answer = mutual_utility_independence(health)
     >>> answer.form, answer.constant
     ('multiplicative', 2.0)
+    >>> print(mutual_utility_independence(Factor({"success": 2, "fame": 2}, [[1.0, 0.0], [2.0, 3.0]])))
+    not every set of attributes is utility independent of the others. fame: not utility independent of the other
+        attributes. [fame=0] against [fame=1]: +1 where success=0, -1 where success=1
     """
     check_utility(utility)
     zero = slack(utility, tolerance)
@@ -102,7 +111,7 @@ def mutual_utility_independence(utility: Factor, tolerance: float = 1e-9) -> Mut
     if multiplicative <= zero and whole.min() > zero:
         parts = _factors(utility, factors)
         return MutualUtilityIndependence(True, "multiplicative", constant, sign, parts, multiplicative, None)
-    failing = next(_failing(utility, tolerance), None)
+    failing = _first_failing(utility, tolerance)
     return MutualUtilityIndependence(False, None, 0.0, 1.0, (), min(additive, multiplicative), failing)
 
 
@@ -153,9 +162,10 @@ def _factors(utility: Factor, lines: list[Floats]) -> tuple[Factor, ...]:
     return tuple(Factor((variable,), line) for variable, line in zip(utility.scope, lines, strict=True))
 
 
-def _failing(utility: Factor, tolerance: float) -> Iterator[UtilityIndependence]:
+def _first_failing(utility: Factor, tolerance: float) -> UtilityIndependence | None:
     for size in range(1, len(utility.scope)):
         for names in combinations(utility.names, size):
             answer = utility_independence(utility, names, tolerance=tolerance)
             if not answer.holds:
-                yield answer
+                return answer
+    return None

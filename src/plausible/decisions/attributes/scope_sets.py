@@ -16,7 +16,7 @@ from plausible.factors import Factor
 from plausible.factors.alignment import Scope, num_entries
 from plausible.variables import Variable
 
-__all__ = ["UtilityBasis", "num_free_parameters", "read_scopes", "utility_basis"]
+__all__ = ["UtilityBasis", "num_free_parameters", "read_scopes", "sum_text", "utility_basis"]
 
 #: More attributes than this in one scope have too many subsets to go through.
 _LARGEST_SCOPE = 20
@@ -34,6 +34,15 @@ def read_scopes(variables: Iterable[Variable], scopes: Iterable[Names]) -> tuple
         if name not in known:
             raise UnknownVariable.named(name, known, "this utility")
     return listed
+
+
+def sum_text(scopes: Iterable[Sequence[str]]) -> str:
+    """The utilities that are sums over some scopes, in a line.
+
+    >>> sum_text([("A", "B"), ("C",)])
+    'U(A, B) + U(C)'
+    """
+    return " + ".join(f"U({', '.join(scope)})" for scope in scopes) or "0"
 
 
 def _new_subsets(scopes: Sequence[tuple[str, ...]]) -> list[list[tuple[str, ...]]]:
@@ -92,6 +101,9 @@ class UtilityBasis:
         """Which coordinates each part carries."""
         ends = np.cumsum([0, *(matrix.shape[1] for matrix in self.matrices)])
         return tuple(slice(int(start), int(end)) for start, end in pairwise(ends))
+
+    def __repr__(self) -> str:
+        return f"<UtilityBasis: {sum_text(self.scopes)}, {self.size} coordinates>"
 
     def scope_of(self, part: int) -> Scope:
         """The attributes of a part."""

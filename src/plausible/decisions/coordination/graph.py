@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -24,6 +23,7 @@ from plausible.inference.max_elimination import max_tables
 from plausible.inference.optimizer import Optimizer
 from plausible.variables import Assignment, Evidence, State, Variable
 from plausible.variables.frozen import Frozen
+from plausible.variables.frozen_mapping import FrozenMapping
 
 __all__ = ["CoordinationGraph", "JointAction"]
 
@@ -137,7 +137,7 @@ class CoordinationGraph(Frozen):
     @property
     def agents(self) -> Mapping[str, Variable]:
         """Name -> the agent, a variable whose states are its actions."""
-        return MappingProxyType(self._agents)
+        return FrozenMapping(self._agents)
 
     @property
     def values(self) -> tuple[Factor | ValueRule, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise, permutations, product
-from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from plausible.decisions.lotteries.cycles import preference_cycles
@@ -13,6 +12,7 @@ from plausible.decisions.lotteries.indifference import Indifference, indifferenc
 from plausible.decisions.lotteries.lottery import Lottery, LotteryLike, as_lottery
 from plausible.decisions.lotteries.preferences import PreferenceRelation
 from plausible.errors import InvalidArgument
+from plausible.variables.frozen_mapping import FrozenMapping
 
 __all__ = ["Axiom", "AxiomReport", "AxiomViolation", "check_axioms"]
 
@@ -131,8 +131,8 @@ class _Checks:
 
 #: What an axiom wants of two lotteries, and the answers that agree with it.
 Wanted: TypeAlias = Literal[">", "~", ">="]
-_ALLOWED: Mapping[Wanted, tuple[int, ...]] = MappingProxyType({">": (1,), "~": (0,), ">=": (0, 1)})
-_SIGNS: Mapping[int, str] = MappingProxyType({1: ">", 0: "~", -1: "<"})
+_ALLOWED: dict[Wanted, tuple[int, ...]] = {">": (1,), "~": (0,), ">=": (0, 1)}
+_SIGNS = {1: ">", 0: "~", -1: "<"}
 
 
 def check_axioms(
@@ -186,7 +186,7 @@ def check_axioms(
     checks.num_checks["transitivity"] += sum(1 for _ in _triples(signs, len(listed)))
     found = () if relation.is_finite else _continuity(checks, listed, signs, tolerance)
     _mixtures(checks, listed, signs, found)
-    return AxiomReport(tuple(checks.violations), MappingProxyType(checks.num_checks), found)
+    return AxiomReport(tuple(checks.violations), FrozenMapping(checks.num_checks), found)
 
 
 def _ordered(checks: _Checks, items: Sequence[Lottery]) -> dict[tuple[int, int], int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +12,7 @@ from plausible.decisions.lotteries.outcome_utilities import rescaled_utility
 from plausible.decisions.lotteries.preferences import Statement, StatementLike, read_statements
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.factors.display import TextTable
+from plausible.variables.frozen_mapping import FrozenMapping
 
 __all__ = ["ConsistencyReport", "choice_consistency"]
 
@@ -114,7 +114,7 @@ def choice_consistency(statements: Iterable[StatementLike]) -> ConsistencyReport
     margin, utilities, weights = _most_margin(choices)
     if margin > _LEAST_MARGIN:
         found = rescaled_utility(dict(zip(choices.outcomes, utilities.tolist(), strict=True)))
-        return ConsistencyReport(MappingProxyType(found), margin, (), ())
+        return ConsistencyReport(FrozenMapping(found), margin, (), ())
     kept = _minimal(choices, np.flatnonzero(np.abs(weights) > 1e-9).tolist())
     _, _, weights = _most_margin(choices.only(kept))
     honest = np.abs(weights) / choices.scales[kept]

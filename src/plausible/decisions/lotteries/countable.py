@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 
 from plausible.decisions.lotteries.lottery import ROUNDING, Lottery
@@ -178,11 +179,11 @@ def saint_petersburg(first_payoff: float = 2.0, factor: float = 2.0) -> Countabl
     >>> round(saint_petersburg().expected_utility(lambda amount: min(amount, 1e12)).value, 2)
     40.82
     """
+    return CountableLottery(partial(_tosses, first_payoff, factor))
 
-    def terms() -> Iterator[tuple[Hashable, float]]:
-        payoff, probability = first_payoff, 0.5
-        while probability > 0 and math.isfinite(payoff):
-            yield payoff, probability
-            payoff, probability = payoff * factor, probability / 2.0
 
-    return CountableLottery(terms)
+def _tosses(payoff: float, factor: float) -> Iterator[tuple[Hashable, float]]:
+    probability = 0.5
+    while probability > 0 and math.isfinite(payoff):
+        yield payoff, probability
+        payoff, probability = payoff * factor, probability / 2.0

@@ -6,12 +6,12 @@ import math
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cmp_to_key
-from types import MappingProxyType
 
 from plausible.decisions.lotteries.lottery import Lottery, LotteryLike, as_lottery
 from plausible.decisions.lotteries.preferences import PreferenceRelation
 from plausible.errors import InvalidArgument
 from plausible.factors.display import TextTable
+from plausible.variables.frozen_mapping import FrozenMapping
 
 __all__ = ["ConstructedUtility", "Indifference", "indifference_probability", "utility_from_preferences"]
 
@@ -212,4 +212,4 @@ def utility_from_preferences(
             if not found.is_found:
                 raise InvalidArgument(f"No utility stands for these preferences: {found.reason}.")
             values[outcome], count = found.probability, count + found.num_questions
-    return ConstructedUtility(MappingProxyType(values), worst, best, count)
+    return ConstructedUtility(FrozenMapping(values), worst, best, count)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,17 +25,16 @@ def read_utility(utility: UtilityLike) -> Callable[[Any], float]:
     0.5
     """
     if isinstance(utility, Mapping):
-        table = utility
-
-        def look_up(outcome: Hashable) -> float:
-            if outcome not in table:
-                raise InvalidArgument(f"No utility is given for {outcome!r}.{suggestion(outcome, table)}")
-            return float(table[outcome])
-
-        return look_up
+        return partial(_looked_up, utility)
     if not callable(utility):
         raise InvalidArgument(f"A utility is a mapping from outcomes or a function of them, not {shortened(utility)}.")
     return utility
+
+
+def _looked_up(table: Mapping[Any, float], outcome: Hashable) -> float:
+    if outcome not in table:
+        raise InvalidArgument(f"No utility is given for {outcome!r}.{suggestion(outcome, table)}")
+    return float(table[outcome])
 
 
 def utility_of(utility: Callable[[Any], float], outcome: Hashable) -> float:

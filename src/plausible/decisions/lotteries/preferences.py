@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from plausible.decisions.lotteries.lottery import Lottery, LotteryLike, as_lottery
 from plausible.decisions.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
@@ -107,9 +108,8 @@ class PreferenceRelation(Frozen):
             ):
                 if signs.setdefault(pair, value) != value:
                     raise InvalidArgument(f"{statement} contradicts an earlier statement on the same two lotteries.")
-        known = MappingProxyType(signs)
         relation = object.__new__(cls)
-        relation.oracle = lambda first, second: 0 if first == second else known.get((first, second))
+        relation.oracle = partial(_stated, signs)
         relation.items = tuple(dict.fromkeys(lottery for pair in signs for lottery in pair))
         relation.is_finite = True
         return relation
@@ -125,17 +125,7 @@ class PreferenceRelation(Frozen):
         tolerance
             Differences up to this share of the mean of |U| are not felt.
         """
-        value = read_utility(utility)
-
-        def size(outcome: Hashable) -> float:
-            return abs(utility_of(value, outcome))
-
-        def compare(first: Lottery, second: Lottery) -> float:
-            difference = first.expected_utility(value) - second.expected_utility(value)
-            room = tolerance * max(first.expected_utility(size), second.expected_utility(size))
-            return 0.0 if abs(difference) <= room else difference
-
-        return cls(compare)
+        return cls(partial(_more_expected, read_utility(utility), tolerance))
 
     def compare(self, first: LotteryLike, second: LotteryLike) -> int | None:
         """1 if the first is preferred, -1 if the second, 0 if neither, `None` if that is not known."""
@@ -147,3 +137,18 @@ class PreferenceRelation(Frozen):
     def __repr__(self) -> str:
         kind = f"{len(self.items)} lotteries" if self.is_finite else "an oracle"
         return f"PreferenceRelation({kind})"
+
+
+def _stated(signs: Mapping[tuple[Lottery, Lottery], int], first: Lottery, second: Lottery) -> int | None:
+    return 0 if first == second else signs.get((first, second))
+
+
+def _more_expected(utility: Callable[[Any], float], tolerance: float, first: Lottery, second: Lottery) -> float:
+    """By how much the expected utility of the first is greater; 0 where that is not felt."""
+
+    def size(outcome: Hashable) -> float:
+        return abs(utility_of(utility, outcome))
+
+    difference = first.expected_utility(utility) - second.expected_utility(utility)
+    room = tolerance * max(first.expected_utility(size), second.expected_utility(size))
+    return 0.0 if abs(difference) <= room else difference

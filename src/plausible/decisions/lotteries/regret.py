@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,7 @@ from plausible.decisions.lotteries.outcome_utilities import UtilityLike
 from plausible.decisions.lotteries.situation import DecisionSituation
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.factors.display import TextTable, format_number
+from plausible.variables.frozen_mapping import FrozenMapping
 
 __all__ = ["RegretChoice", "RegretPreferences", "minimax_regret", "minimax_utility_regret", "regret_preferences"]
 
@@ -109,12 +109,12 @@ def minimax_regret(payoffs: Payoffs, *, may_mix: bool = False) -> RegretChoice:
     greatest = regrets.max(axis=1)
     room = 1e-9 * float(np.abs(table).max())
     best = tuple(action for action, regret in zip(actions, greatest, strict=True) if regret <= greatest.min() + room)
-    told = MappingProxyType(dict(zip(actions, greatest.tolist(), strict=True)))
+    told = FrozenMapping(dict(zip(actions, greatest.tolist(), strict=True)))
     if not may_mix:
         return RegretChoice(best, told, regrets, states)
     weights, least = _mixture(regrets)
     return RegretChoice(
-        best, told, regrets, states, MappingProxyType(dict(zip(actions, weights.tolist(), strict=True))), least
+        best, told, regrets, states, FrozenMapping(dict(zip(actions, weights.tolist(), strict=True))), least
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,7 @@ from plausible.decisions.lotteries.outcome_utilities import UtilityLike
 from plausible.errors import InvalidArgument, suggestion
 from plausible.factors.display import TextTable, format_number
 from plausible.variables.frozen import Frozen
+from plausible.variables.frozen_mapping import FrozenMapping
 
 __all__ = ["ActionRanking", "DecisionSituation"]
 
@@ -103,7 +103,7 @@ class DecisionSituation(Frozen):
     def __init__(self, actions: Mapping[Hashable, LotteryLike], utility: UtilityLike) -> None:
         if not actions:
             raise InvalidArgument("A decision situation needs an action to choose: actions={'skip': ...}.")
-        self.actions = MappingProxyType({action: as_lottery(given) for action, given in actions.items()})
+        self.actions = FrozenMapping({action: as_lottery(given) for action, given in actions.items()})
         self.utility = utility
 
     @property
@@ -138,7 +138,7 @@ class DecisionSituation(Frozen):
         ordered = dict(sorted(values.items(), key=lambda item: -item[1]))
         top = max(values.values())
         room = tolerance * max(map(abs, values.values()))
-        return ActionRanking(MappingProxyType(ordered), tuple(a for a, value in values.items() if value >= top - room))
+        return ActionRanking(FrozenMapping(ordered), tuple(a for a, value in values.items() if value >= top - room))
 
     def with_utility(self, utility: UtilityLike) -> DecisionSituation:
         """The same actions for somebody with other tastes."""

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
 
-from plausible.decisions.attributes.fitting import Attributes, outcome_rows
+from plausible.decisions.attributes.fitting import Attributes, Outcomes, outcome_rows
 from plausible.decisions.attributes.outcome_tables import Floats, Names
 from plausible.decisions.attributes.scope_sets import UtilityBasis, utility_basis
 from plausible.decisions.populations.answers import read_background
 from plausible.errors import InvalidArgument
 from plausible.factors.alignment import read_scope
-
-if TYPE_CHECKING:
-    from narwhals.typing import IntoDataFrame
 
 __all__ = ["ObservedChoices", "choice_features"]
 
@@ -49,7 +46,7 @@ class ObservedChoices:
     <ObservedChoices: 2 rows>
     """
 
-    outcomes: IntoDataFrame | Mapping[str, Sequence[Any]]
+    outcomes: Outcomes
     situation: npt.ArrayLike
     chosen: npt.ArrayLike
     option: npt.ArrayLike | None = None
@@ -93,44 +90,73 @@ class ChoiceFeatures:
         return np.repeat(np.arange(len(self.starts)), np.diff([*self.starts, len(self.features)]))
 
 
+class _Rows(NamedTuple):
+    """Rows of observed choices: situations and options by number, and the labels of the situations."""
+
+    labels: NDArray[Any]
+    situation: NDArray[np.int64]
+    option: NDArray[np.int64]
+    chosen: NDArray[np.bool_]
+    chance: Floats
+    background: Floats
+
+
 def choice_features(choices: ObservedChoices, scopes: Iterable[Names], attributes: Attributes) -> ChoiceFeatures:
     """The options of observed choices in the coordinates of a decomposition."""
     basis = utility_basis(read_scope(attributes), scopes)
-    rows = outcome_rows(basis, choices.outcomes)
-    labels, situation = np.unique(_column(choices.situation, len(rows), "situation"), return_inverse=True)
-    option = np.arange(len(rows)) if choices.option is None else _column(choices.option, len(rows), "option")
-    option = np.unique(option, return_inverse=True)[1]
-    chance = (
-        np.ones(len(rows)) if choices.probability is None else _column(choices.probability, len(rows), "probability")
-    )
-    chosen = _column(choices.chosen, len(rows), "chosen").astype(bool)
-    background = read_background(choices.background, len(rows))
+    outcomes = outcome_rows(basis, choices.outcomes)
+    rows = _read_rows(choices, len(outcomes))
     pairs, first, number = np.unique(
-        np.column_stack([situation, option]), axis=0, return_index=True, return_inverse=True
+        np.column_stack([rows.situation, rows.option]), axis=0, return_index=True, return_inverse=True
     )
     number = number.reshape(-1)
+    _check(pairs[:, 0], number, rows)
     features = np.zeros((len(pairs), basis.size))
-    np.add.at(features, number, chance[:, None] * rows)
-    _check(pairs, number, chance, chosen, labels)
-    starts = np.searchsorted(pairs[:, 0], np.arange(len(labels)))
-    taken = np.flatnonzero(chosen[first])
-    return ChoiceFeatures(basis, features, background[first], starts, taken, labels)
+    np.add.at(features, number, rows.chance[:, None] * outcomes)
+    starts = np.searchsorted(pairs[:, 0], np.arange(len(rows.labels)))
+    taken = np.flatnonzero(rows.chosen[first])
+    return ChoiceFeatures(basis, features, rows.background[first], starts, taken, rows.labels)
 
 
-def _check(
-    pairs: NDArray[np.int64], number: NDArray[np.int64], chance: Floats, chosen: NDArray[np.bool_], labels: NDArray[Any]
-) -> None:
-    totals = np.bincount(number, chance)
-    if (np.asarray(chance) < 0).any() or not np.allclose(totals, 1.0, atol=1e-6):
-        where = labels[pairs[int(np.abs(totals - 1.0).argmax()), 0]]
-        raise InvalidArgument(f"The probabilities of an option in the situation {where} do not sum to one.")
-    shares = np.bincount(number, chosen) / np.bincount(number)
-    if not np.isin(shares, (0.0, 1.0)).all():
-        raise InvalidArgument("The rows of one option must all be chosen, or none.")
-    taken = np.bincount(pairs[:, 0], shares)
-    if not (taken == 1.0).all():
+def _read_rows(choices: ObservedChoices, length: int) -> _Rows:
+    labels, situation = np.unique(_column(choices.situation, length, "situation"), return_inverse=True)
+    option = range(length) if choices.option is None else choices.option
+    chance = np.ones(length) if choices.probability is None else choices.probability
+    return _Rows(
+        labels,
+        situation,
+        np.unique(_column(option, length, "option"), return_inverse=True)[1],
+        _column(choices.chosen, length, "chosen").astype(bool),
+        _column(chance, length, "probability").astype(np.float64),
+        read_background(choices.background, length),
+    )
+
+
+def _check(situation_of: NDArray[np.int64], number: NDArray[np.int64], rows: _Rows) -> None:
+    """Refuse options whose probabilities do not sum to one, or situations in which not one option is chosen.
+
+    `situation_of` has the situation of each option, `number` the option of each row.
+    """
+    totals = np.bincount(number, rows.chance)
+    if (rows.chance < 0).any() or not np.allclose(totals, 1.0, atol=1e-6):
+        worst = int(number[rows.chance.argmin()] if (rows.chance < 0).any() else np.abs(totals - 1.0).argmax())
         raise InvalidArgument(
-            f"In the situation {labels[int((taken != 1.0).argmax())]} not exactly one option is chosen."
+            f"The probabilities of an option in the situation {rows.labels[situation_of[worst]]} are to be from 0 to 1 "
+            f"and sum to one; they sum to {totals[worst]:.6g}, the least being "
+            f"{rows.chance[number == worst].min():.6g}."
+        )
+    shares = np.bincount(number, rows.chosen) / np.bincount(number)
+    if not np.isin(shares, (0.0, 1.0)).all():
+        where = rows.labels[situation_of[int(np.isin(shares, (0.0, 1.0)).argmin())]]
+        raise InvalidArgument(
+            f"In the situation {where} some rows of an option are chosen and others not: mark all of them, or none."
+        )
+    taken = np.bincount(situation_of, shares)
+    if not (taken == 1.0).all():
+        worst = int((taken != 1.0).argmax())
+        raise InvalidArgument(
+            f"In the situation {rows.labels[worst]} not exactly one option is chosen, but {taken[worst]:.0f}: "
+            f"set chosen= for one of them."
         )
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from plausible.decisions.attributes.additive_utility import AdditiveUtility
 from plausible.decisions.attributes.fitting import Attributes
 from plausible.decisions.attributes.outcome_tables import Floats, Names
-from plausible.decisions.attributes.scope_sets import UtilityBasis
+from plausible.decisions.attributes.scope_sets import UtilityBasis, sum_text
 from plausible.decisions.populations.answers import read_background
 from plausible.decisions.populations.choice_tables import ChoiceFeatures, ObservedChoices, choice_features
 from plausible.decisions.populations.population import UtilityPopulation
@@ -72,7 +72,8 @@ class ChoiceModel:
         return _probabilities(data, _design(data) @ self.mean.reshape(-1))[0]
 
     def __str__(self) -> str:
-        return f"{self.utility()!r} from choices: log-likelihood {self.log_likelihood:.6g} at the mode"
+        end = "" if self.converged else ", not converged"
+        return f"{sum_text(self.basis.scopes)} from choices: log-likelihood {self.log_likelihood:.6g}{end}"
 
 
 def fit_choices(

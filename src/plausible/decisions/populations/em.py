@@ -1,10 +1,9 @@
-"""EM for populations of utilities: start, step, run; restarts around them."""
+"""EM for populations of utilities: the start, the step, and the best of several runs."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -16,9 +15,10 @@ from plausible.decisions.populations.parameters import (
     log_likelihoods,
     maximize,
 )
-from plausible.errors import InvalidArgument
+from plausible.graphs.seeds import Seed, generator_of
+from plausible.learn.em_runs import EMStops, best_run
 
-__all__ = ["PopulationState", "PopulationStops", "best_run", "class_posteriors", "start", "step"]
+__all__ = ["PopulationState", "best_population", "class_posteriors", "start", "step"]
 
 #: The least variance of the noise, as a share of the variance of the answers.
 _LEAST_NOISE = 1e-8
@@ -50,32 +50,6 @@ class PopulationState:
     trace: tuple[float, ...] = ()
     converged: bool = False
     restart: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class PopulationStops:
-    """When EM stops.
-
-    Parameters
-    ----------
-    tolerance
-        Least gain of the objective, for each person, that is worth another step.
-    max_iterations
-        Steps of a run.
-    time_limit
-        Seconds for all runs; `None` for no limit.
-    progress
-        Told the state after each step; a true answer stops everything.
-    """
-
-    tolerance: float = 1e-6
-    max_iterations: int = 1000
-    time_limit: float | None = None
-    progress: Callable[[PopulationState], object] | None = None
-
-    def __post_init__(self) -> None:
-        if not self.tolerance >= 0 or self.max_iterations < 1:
-            raise InvalidArgument("tolerance= can't be negative, and max_iterations= is at least 1.")
 
 
 def start(problem: PopulationProblem, rng: np.random.Generator | None = None) -> PopulationState:
@@ -125,34 +99,13 @@ def step(problem: PopulationProblem, state: PopulationState, tolerance: float = 
     )
 
 
-def best_run(
-    problem: PopulationProblem, restarts: int, seed: int | np.random.Generator | None, stops: PopulationStops
+def best_population(
+    problem: PopulationProblem, restarts: int, seed: Seed, stops: EMStops[PopulationState]
 ) -> PopulationState:
     """The best of several runs; the first starts from least squares unless two classes are alike."""
-    if restarts < 1:
-        raise InvalidArgument(f"restarts={restarts}: at least one run is needed.")
-    deadline = np.inf if stops.time_limit is None else time.monotonic() + stops.time_limit
     are_alike = len({basis.scopes for basis in problem.bases}) < len(problem.bases)
-    best: PopulationState | None = None
-    for number, rng in enumerate(np.random.default_rng(seed).spawn(restarts)):
-        first = start(problem, rng if number or are_alike else None)
-        state, is_stopped = _run(problem, replace(first, restart=number), stops, deadline)
-        if best is None or state.trace[-1] > best.trace[-1]:
-            best = state
-        if is_stopped:
-            break
-    assert best is not None
-    return best
-
-
-def _run(
-    problem: PopulationProblem, state: PopulationState, stops: PopulationStops, deadline: float
-) -> tuple[PopulationState, bool]:
-    """Steps until one gains too little; also whether the caller or the clock stopped it."""
-    for _ in range(stops.max_iterations):
-        state = step(problem, state, stops.tolerance)
-        if (stops.progress is not None and stops.progress(state)) or time.monotonic() > deadline:
-            return state, True
-        if state.converged:
-            break
-    return state, False
+    starts = (
+        replace(start(problem, rng if number or are_alike else None), restart=number)
+        for number, rng in enumerate(generator_of(seed).spawn(restarts))
+    )
+    return best_run(partial(step, problem), starts, stops)[0]

@@ -12,9 +12,43 @@ from plausible.decisions.attributes.scope_sets import UtilityBasis
 from plausible.decisions.populations.answers import Answers, Conditioned, condition, squares_of
 from plausible.errors import InvalidArgument
 
-__all__ = ["ClassParameters", "CovarianceKind", "Moments", "PopulationProblem", "expect", "log_likelihoods", "maximize"]
+__all__ = [
+    "ClassParameters",
+    "Moments",
+    "PopulationPrior",
+    "PopulationProblem",
+    "expect",
+    "log_likelihoods",
+    "maximize",
+]
 
-CovarianceKind = Literal["full", "parts", "diagonal"]
+
+@dataclass(frozen=True, slots=True)
+class PopulationPrior:
+    """What is assumed, before any answer, of the covariance Σ of people's utilities.
+
+    Parameters
+    ----------
+    covariance
+        "full"; "parts", parts of the utility that are independent of each other; "diagonal", all coordinates.
+    shrinkage
+        How many imagined people, with independent coordinates of the spread of the answers, are added to the
+        covariance; zero is maximum likelihood.
+
+    Examples
+    --------
+    >>> PopulationPrior("parts")
+    PopulationPrior(covariance='parts', shrinkage=1.0)
+    """
+
+    covariance: Literal["full", "parts", "diagonal"] = "full"
+    shrinkage: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.covariance not in ("full", "parts", "diagonal"):
+            raise InvalidArgument(f"covariance={self.covariance!r}: there are 'full', 'parts' and 'diagonal'.")
+        if not self.shrinkage >= 0:
+            raise InvalidArgument(f"shrinkage={self.shrinkage!r} is a number of people: zero or more.")
 
 
 class ClassParameters(NamedTuple):
@@ -44,33 +78,24 @@ class PopulationProblem:
         The decomposition of each class.
     designs
         For each class, K × p: the value of outcome k is its row times θ.
-    kind
-        "full"; "parts", independent parts of the utility; "diagonal".
-    shrinkage
-        How many imagined people with independent coordinates the prior of each Σ amounts to.
+    prior
+        What is assumed of the covariance of each class.
     scales
-        For each class, the variances of these people's coordinates.
+        For each class, the variances of the coordinates of the people that the prior imagines.
     """
 
     answers: Answers
     bases: tuple[UtilityBasis, ...]
     designs: tuple[Floats, ...]
-    kind: CovarianceKind
-    shrinkage: float
+    prior: PopulationPrior
     scales: tuple[Floats, ...]
-
-    def __post_init__(self) -> None:
-        if self.kind not in ("full", "parts", "diagonal"):
-            raise InvalidArgument(f"covariance={self.kind!r}: there are 'full', 'parts' and 'diagonal'.")
-        if not self.shrinkage >= 0:
-            raise InvalidArgument(f"shrinkage={self.shrinkage!r} can't be negative.")
 
     def allowed(self, number: int) -> Floats:
         """One where the covariance of a class may be other than zero."""
         basis = self.bases[number]
-        if self.kind == "full":
+        if self.prior.covariance == "full":
             return np.ones((basis.size, basis.size))
-        if self.kind == "diagonal":
+        if self.prior.covariance == "diagonal":
             return np.eye(basis.size)
         mask = np.zeros((basis.size, basis.size))
         for block in basis.blocks:
@@ -79,13 +104,13 @@ class PopulationProblem:
 
     def log_prior(self, parameters: tuple[ClassParameters, ...]) -> float:
         """The logarithm of the prior density of the covariances, up to a constant."""
-        if not self.shrinkage:
+        if not self.prior.shrinkage:
             return 0.0
         total = 0.0
         for (_, covariance), scale in zip(parameters, self.scales, strict=True):
             total -= float(np.linalg.slogdet(covariance)[1])
             total -= float(np.trace(np.linalg.solve(covariance, np.diag(scale))))
-        return 0.5 * self.shrinkage * total
+        return 0.5 * self.prior.shrinkage * total
 
 
 class Moments(NamedTuple):
@@ -145,8 +170,10 @@ def expect(problem: PopulationProblem, number: int, blocks: list[Conditioned], w
 
 def maximize(problem: PopulationProblem, number: int, moments: Moments) -> ClassParameters:
     """The mean by regression on the background, and the covariance around it, with its prior."""
-    mean = moments.cross @ np.linalg.pinv(moments.squares)
+    # Means over people, not sums: of a class that hardly anybody is left in the inverse of a sum would overflow.
+    share = max(moments.weight, np.finfo(float).smallest_subnormal)
+    mean = (moments.cross / share) @ np.linalg.pinv(moments.squares / share)
     scatter = moments.second - moments.cross @ mean.T - mean @ moments.cross.T + mean @ moments.squares @ mean.T
-    scatter = 0.5 * (scatter + scatter.T) + problem.shrinkage * np.diag(problem.scales[number])
-    total = max(moments.weight + problem.shrinkage, np.finfo(float).tiny)
+    scatter = 0.5 * (scatter + scatter.T) + problem.prior.shrinkage * np.diag(problem.scales[number])
+    total = max(moments.weight + problem.prior.shrinkage, np.finfo(float).tiny)
     return ClassParameters(np.asarray(mean), np.asarray(problem.allowed(number) * scatter / total))

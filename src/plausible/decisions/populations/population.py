@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from plausible.decisions.attributes.additive_utility import AdditiveUtility
-from plausible.decisions.attributes.fitting import Attributes, outcome_rows
+from plausible.decisions.attributes.fitting import Attributes, Outcomes, outcome_rows
 from plausible.decisions.attributes.outcome_tables import Floats, Names
-from plausible.decisions.attributes.scope_sets import UtilityBasis, utility_basis
+from plausible.decisions.attributes.scope_sets import UtilityBasis, sum_text, utility_basis
 from plausible.decisions.populations.answers import Answers, read_answers, read_background
-from plausible.decisions.populations.em import PopulationStops, best_run, class_posteriors
+from plausible.decisions.populations.em import PopulationState, best_population, class_posteriors
 from plausible.decisions.populations.parameters import (
     ClassParameters,
-    CovarianceKind,
+    PopulationPrior,
     PopulationProblem,
     log_likelihoods,
 )
@@ -25,14 +24,14 @@ from plausible.decisions.populations.users import MixedUserUtility, UserUtility
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.factors.alignment import read_scope
+from plausible.graphs.seeds import Seed
+from plausible.learn.em_runs import EMStops
 from plausible.variables import Variable
-
-if TYPE_CHECKING:
-    from narwhals.typing import IntoDataFrame
 
 __all__ = ["UtilityMixture", "UtilityPopulation", "fit_population", "fit_population_mixture"]
 
-_DEFAULT_STOPS = PopulationStops()
+_DEFAULT_PRIOR = PopulationPrior()
+_DEFAULT_STOPS: EMStops[PopulationState] = EMStops()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,7 +77,7 @@ class UtilityPopulation:
 
     def predict(
         self,
-        outcomes: IntoDataFrame | Mapping[str, Sequence[Any]],
+        outcomes: Outcomes,
         answers: npt.ArrayLike,
         background: npt.ArrayLike | None = None,
     ) -> UserUtility:
@@ -94,15 +93,12 @@ class UtilityPopulation:
             The covariates of the person, where the population has some.
         """
         before = self.prior(background)
-        problem = _problem([self.basis], outcomes, np.atleast_2d(np.asarray(answers, dtype=float)), None, "full", 0.0)
+        problem = _problem([self.basis], outcomes, np.atleast_2d(np.asarray(answers, dtype=float)))
         _, (block, *_) = log_likelihoods(problem, 0, ClassParameters(before.mean[:, None], self.covariance), self.noise)
         return UserUtility(self.basis, block.means[0], block.covariances[block.pattern_of[0]])
 
     def __str__(self) -> str:
-        return (
-            f"{self.utility()!r} of a population: {self.basis.size} coordinates, noise "
-            f"{np.sqrt(self.noise):.4g}, log-likelihood {self.log_likelihood:.6g}"
-        )
+        return f"{sum_text(self.basis.scopes)}: {self.basis.size} coordinates, {_fit_text(self)}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,7 +127,7 @@ class UtilityMixture:
 
     def predict(
         self,
-        outcomes: IntoDataFrame | Mapping[str, Sequence[Any]],
+        outcomes: Outcomes,
         answers: npt.ArrayLike,
         background: npt.ArrayLike | None = None,
     ) -> MixedUserUtility:
@@ -147,13 +143,13 @@ class UtilityMixture:
 
     def posteriors(
         self,
-        outcomes: IntoDataFrame | Mapping[str, Sequence[Any]],
+        outcomes: Outcomes,
         answers: npt.ArrayLike,
         background: npt.ArrayLike | None = None,
     ) -> Floats:
         """P(decomposition | answers) of each person, a row for each: an array of people × classes."""
         bases = [one.basis for one in self.populations]
-        problem = _problem(bases, outcomes, answers, background, "full", 0.0)
+        problem = _problem(bases, outcomes, answers, background)
         values = [
             log_likelihoods(problem, c, ClassParameters(one.mean, one.covariance), one.noise)[0]
             for c, one in enumerate(self.populations)
@@ -161,20 +157,24 @@ class UtilityMixture:
         return class_posteriors(np.array(values) + self.weights.log().flat[:, None])[0].T
 
     def __str__(self) -> str:
-        lines = [f"{weight:.3g}  {one}" for weight, one in zip(self.weights.flat, self.populations, strict=True)]
-        return "\n".join(lines)
+        return f"{self.weights}\n{_fit_text(self.populations[0])}"
+
+
+def _fit_text(people: UtilityPopulation) -> str:
+    """How well a population, or the mixture that it is in, fits."""
+    end = "" if people.converged else ", not converged"
+    return f"noise {np.sqrt(people.noise):.4g}, log-likelihood {people.log_likelihood:.6g}{end}"
 
 
 def fit_population(
-    outcomes: IntoDataFrame | Mapping[str, Sequence[Any]],
+    outcomes: Outcomes,
     answers: npt.ArrayLike,
     scopes: Iterable[Names],
     attributes: Attributes,
     *,
     background: npt.ArrayLike | None = None,
-    covariance: CovarianceKind = "full",
-    shrinkage: float = 1.0,
-    stops: PopulationStops = _DEFAULT_STOPS,
+    prior: PopulationPrior = _DEFAULT_PRIOR,
+    stops: EMStops[PopulationState] = _DEFAULT_STOPS,
 ) -> UtilityPopulation:
     """A population of utilities with one decomposition, from the answers of many people, by EM.
 
@@ -193,11 +193,8 @@ def fit_population(
         All attributes with their states.
     background
         Numbers known of each person, such as age, on which mean utilities depend linearly.
-    covariance
-        "full"; "parts", parts of the utility that are independent of each other; "diagonal", all coordinates.
-    shrinkage
-        How many imagined people, with independent coordinates of the spread of the answers, are added to the
-        covariance; zero is maximum likelihood.
+    prior
+        What is assumed of the covariance of people's utilities.
     stops
         When to stop, and whom to tell of progress.
 
@@ -219,28 +216,27 @@ def fit_population(
     8.948... ± 0.252
     """
     basis = utility_basis(read_scope(attributes), scopes)
-    problem = _problem([basis], outcomes, answers, background, covariance, shrinkage)
+    problem = _problem([basis], outcomes, answers, background, prior)
     return _mixture(problem, 1, None, stops).populations[0]
 
 
 def fit_population_mixture(
-    outcomes: IntoDataFrame | Mapping[str, Sequence[Any]],
+    outcomes: Outcomes,
     answers: npt.ArrayLike,
     decompositions: Iterable[Iterable[Names]],
     attributes: Attributes,
     *,
     background: npt.ArrayLike | None = None,
-    covariance: CovarianceKind = "full",
-    shrinkage: float = 1.0,
+    prior: PopulationPrior = _DEFAULT_PRIOR,
     restarts: int = 5,
-    seed: int | np.random.Generator | None = None,
-    stops: PopulationStops = _DEFAULT_STOPS,
+    seed: Seed = 0,
+    stops: EMStops[PopulationState] = _DEFAULT_STOPS,
 ) -> UtilityMixture:
     """Classes of people, each with a decomposition of its own, from the answers of many, by EM.
 
     Parameters
     ----------
-    outcomes, answers, attributes, background, covariance, shrinkage, stops
+    outcomes, answers, attributes, background, prior, stops
         As in `fit_population`.
     decompositions
         For each class the scopes of its parts; two classes may have the same.
@@ -248,27 +244,42 @@ def fit_population_mixture(
         Runs of EM from different starts; the best is kept.
     seed
         For the starts.
+
+    Examples
+    --------
+    To a third of the people A and B together are worth more than each of them:
+
+    >>> rng = np.random.default_rng(0)
+    >>> asked = {"A": [0, 0, 1, 1], "B": [0, 1, 0, 1]}
+    >>> plain = rng.normal(1.0, 0.1, size=(90, 2)) @ np.array([asked["A"], asked["B"]])
+    >>> answers = plain + rng.normal(0.0, 0.05, size=(90, 4))
+    >>> answers[::3, 3] += rng.normal(4.0, 0.5, size=30)
+    >>> people = fit_population_mixture(asked, answers, [["A", "B"], [["A", "B"]]], {"A": 2, "B": 2}, restarts=2)
+    >>> people.weights.flat.round(2)
+    array([0.67, 0.33])
+    >>> user = people.predict({"A": [0, 0, 1], "B": [0, 1, 0]}, [0.0, 1.0, 1.0])  # which tell little of the class
+    >>> print(user.at({"A": 1, "B": 1}))
+    2.61... ± 1.47
     """
     scope = read_scope(attributes)
     bases = [utility_basis(scope, scopes) for scopes in decompositions]
     if not bases:
         raise InvalidArgument("A mixture needs at least one decomposition.")
-    problem = _problem(bases, outcomes, answers, background, covariance, shrinkage)
+    problem = _problem(bases, outcomes, answers, background, prior)
     return _mixture(problem, restarts, seed, stops)
 
 
 def _problem(
     bases: Sequence[UtilityBasis],
-    outcomes: IntoDataFrame | Mapping[str, Sequence[Any]],
+    outcomes: Outcomes,
     answers: npt.ArrayLike,
-    background: npt.ArrayLike | None,
-    covariance: CovarianceKind,
-    shrinkage: float,
+    background: npt.ArrayLike | None = None,
+    prior: PopulationPrior = _DEFAULT_PRIOR,
 ) -> PopulationProblem:
     designs = tuple(outcome_rows(basis, outcomes) for basis in bases)
     read = read_answers(answers, len(designs[0]), background)
     scales = tuple(_scales(design, read) for design in designs)
-    return PopulationProblem(read, tuple(bases), designs, covariance, shrinkage, scales)
+    return PopulationProblem(read, tuple(bases), designs, prior, scales)
 
 
 def _scales(design: Floats, answers: Answers) -> Floats:
@@ -278,12 +289,10 @@ def _scales(design: Floats, answers: Answers) -> Floats:
     return np.asarray((variance or 1.0) / (design.shape[1] * squares))
 
 
-def _mixture(
-    problem: PopulationProblem, restarts: int, seed: int | np.random.Generator | None, stops: PopulationStops
-) -> UtilityMixture:
+def _mixture(problem: PopulationProblem, restarts: int, seed: Seed, stops: EMStops[PopulationState]) -> UtilityMixture:
     if not problem.answers.known.any():
         raise InvalidArgument("There is no answer to learn from: all are missing.")
-    state = best_run(problem, restarts, seed, stops)
+    state = best_population(problem, restarts, seed, stops)
     found = [log_likelihoods(problem, c, one, state.noise)[0] for c, one in enumerate(state.classes)]
     with np.errstate(divide="ignore"):  # a class that nobody is in has the weight zero
         totals = class_posteriors(np.array(found) + np.log(state.weights)[:, None])[1]
@@ -292,9 +301,6 @@ def _mixture(
         UtilityPopulation(basis, one.mean, one.covariance, state.noise, value, state.trace, state.converged)
         for basis, one in zip(problem.bases, state.classes, strict=True)
     )
-    labels = Variable("decomposition", [_label(basis, place) for place, basis in enumerate(problem.bases)])
-    return UtilityMixture(populations, Factor([labels], state.weights), value, state.trace, state.converged)
-
-
-def _label(basis: UtilityBasis, place: int) -> str:
-    return f"{place}: " + " + ".join(f"U({', '.join(scope)})" for scope in basis.scopes)
+    labels = [f"{place}: {sum_text(basis.scopes)}" for place, basis in enumerate(problem.bases)]
+    weights = Factor([Variable("decomposition", labels)], state.weights)
+    return UtilityMixture(populations, weights, value, state.trace, state.converged)

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from plausible.decisions.attributes.fitting import Attributes, outcome_rows
+from plausible.decisions.attributes.fitting import Attributes, Outcomes, outcome_rows
 from plausible.decisions.attributes.outcome_tables import Floats, Names
-from plausible.decisions.attributes.scope_sets import utility_basis
+from plausible.decisions.attributes.scope_sets import sum_text, utility_basis
 from plausible.decisions.populations.answers import Answers, condition, read_answers
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.factors.alignment import Scope, read_scope
 from plausible.variables import Variable
-
-if TYPE_CHECKING:
-    from narwhals.typing import IntoDataFrame
 
 __all__ = [
     "DecompositionPrior",
@@ -48,6 +44,11 @@ class DecompositionPrior:
         The prior mean of σ², as a share of the variance of the answers.
     noise_weight
         How sure that is: the shape of the inverse gamma, above one.
+
+    Examples
+    --------
+    >>> DecompositionPrior(spread=2.0)
+    DecompositionPrior(spread=2.0, noise_share=0.02, noise_weight=2.0)
     """
 
     spread: float = 5.0
@@ -90,7 +91,7 @@ class DecompositionScores:
 
 
 def score_decompositions(
-    outcomes: IntoDataFrame | Mapping[str, Sequence[Any]],
+    outcomes: Outcomes,
     answers: npt.ArrayLike,
     candidates: Iterable[Iterable[Names]],
     attributes: Attributes,
@@ -132,7 +133,7 @@ def score_decompositions(
     scored = [_scored(scope, scopes, outcomes, answers, prior) for scopes in listed]
     values = np.array([value for _, value in scored])
     named = tuple(scopes for scopes, _ in scored)
-    labels = [f"{place}: " + " + ".join(f"U({', '.join(s)})" for s in scopes) for place, scopes in enumerate(named)]
+    labels = [f"{place}: {sum_text(scopes)}" for place, scopes in enumerate(named)]
     shares = np.exp(values - values.max())
     posterior = Factor([Variable("decomposition", labels)], shares / shares.sum())
     return DecompositionScores(named, tuple(map(float, values)), posterior)
@@ -141,7 +142,7 @@ def score_decompositions(
 def _scored(
     scope: Scope,
     scopes: Iterable[Names],
-    outcomes: IntoDataFrame | Mapping[str, Sequence[Any]],
+    outcomes: Outcomes,
     answers: npt.ArrayLike,
     prior: DecompositionPrior,
 ) -> tuple[tuple[tuple[str, ...], ...], float]:
@@ -196,11 +197,11 @@ class DecompositionSearch:
     finished: bool
 
     def __str__(self) -> str:
-        return " + ".join(f"U({', '.join(scope)})" for scope in self.scopes) + f": {self.log_evidence:.6g}"
+        return f"{sum_text(self.scopes)}: log-evidence {self.log_evidence:.6g}"
 
 
 def search_decomposition(
-    outcomes: IntoDataFrame | Mapping[str, Sequence[Any]],
+    outcomes: Outcomes,
     answers: npt.ArrayLike,
     attributes: Attributes,
     *,
@@ -230,7 +231,7 @@ def search_decomposition(
     >>> asked = {"A": [0, 0, 0, 0, 1, 1, 1, 1], "B": [0, 0, 1, 1] * 2, "C": [0, 1] * 4}
     >>> answers = [0.0, 2.0, 5.1, 7.0, 6.0, 7.9, 3.0, 5.0]
     >>> print(search_decomposition(asked, answers, {"A": 2, "B": 2, "C": 2}))
-    U(C) + U(A, B): ...
+    U(C) + U(A, B): log-evidence -14.059
     """
     scope = read_scope(attributes)
     deadline = math.inf if time_limit is None else time.monotonic() + time_limit

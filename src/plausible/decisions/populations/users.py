@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice, product
 
 import numpy as np
 
@@ -11,10 +12,14 @@ from plausible.decisions.attributes.additive_utility import AdditiveUtility
 from plausible.decisions.attributes.outcome_tables import Floats
 from plausible.decisions.attributes.scope_sets import UtilityBasis
 from plausible.factors import Factor
-from plausible.factors.alignment import check_size, num_entries
+from plausible.factors.alignment import Scope, check_size, num_entries
+from plausible.factors.display import TextTable
 from plausible.variables import State
 
 __all__ = ["Estimate", "MixedUserUtility", "UserUtility"]
+
+#: How many outcomes are printed.
+_NUM_SHOWN = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,21 @@ class UserUtility:
         The decomposition.
     mean, covariance
         Of its coordinates.
+
+    Examples
+    --------
+    >>> from plausible.decisions.attributes.scope_sets import utility_basis
+    >>> from plausible.variables import Variable
+    >>> basis = utility_basis([Variable("meal", ["fish", "meat"])], ["meal"])
+    >>> user = UserUtility(basis, np.array([5.0, 2.0**0.5]), np.diag([0.0, 0.5]))
+    >>> print(user)
+    meal | utility | standard deviation
+    -----+---------+-------------------
+    fish |       4 |                0.5
+    meat |       6 |                0.5
+    >>> sure = [Factor({"meal": ["fish", "meat"]}, share) for share in ([0.0, 1.0], [1.0, 0.0])]
+    >>> print(user.difference(*sure))
+    2 ± 1
     """
 
     basis: UtilityBasis
@@ -80,6 +100,9 @@ class UserUtility:
         rows = self.basis.rows(columns, num_entries(scope))
         variances = np.einsum("ni,ij,nj->n", rows, self.covariance, rows, optimize=True)
         return Factor.from_flat(scope, np.sqrt(np.maximum(variances, 0.0)))
+
+    def __str__(self) -> str:
+        return _table_text(self, self.basis.variables)
 
     def _along(self, row: Floats) -> Estimate:
         return Estimate(float(row @ self.mean), float(np.sqrt(max(0.0, float(row @ self.covariance @ row)))))
@@ -118,8 +141,22 @@ class MixedUserUtility:
         """What a lottery is worth to the person; a distribution over the attributes."""
         return self._mixed(component.expected_utility(lottery) for component in self.components)
 
+    def __str__(self) -> str:
+        return f"{self.weights}\n\n{_table_text(self, self.components[0].basis.variables)}"
+
     def _mixed(self, estimates: Iterable[Estimate]) -> Estimate:
         numbers = np.array([(one.mean, one.standard_deviation) for one in estimates])
         mean = float(self.weights.flat @ numbers[:, 0])
         variance = float(self.weights.flat @ (numbers[:, 1] ** 2 + (numbers[:, 0] - mean) ** 2))
         return Estimate(mean, float(np.sqrt(variance)))
+
+
+def _table_text(user: UserUtility | MixedUserUtility, scope: Scope) -> str:
+    """What outcomes are worth to a person, and how uncertain that is: the first few of many."""
+    names = tuple(variable.name for variable in scope)
+    rows = []
+    for states in islice(product(*(variable.states for variable in scope)), _NUM_SHOWN):
+        worth = user.at(dict(zip(names, states, strict=True)))
+        rows.append((*map(str, states), f"{worth.mean:.6g}", f"{worth.standard_deviation:.3g}"))
+    header = (*names, "utility", "standard deviation")
+    return str(TextTable(header, tuple(rows), len(names), max(0, num_entries(scope) - len(rows))))

@@ -18,10 +18,11 @@ Flags = NDArray[np.bool_]
 #: Flows are found among whole numbers of at most this size: the flow library counts in 32 bits, and what is left of
 #: an arc and its reverse together must still fit.
 _WHOLE = 2.0**29
-#: A cut whose value is nearer than this to that of the flow is minimal.
+#: A cut whose value is nearer than this to that of the flow is minimal; where all that can flow is less than one,
+#: nearer than this share of it.
 _PROOF = 1e-11
-#: Each round gains a factor of 2^29 / #arcs, so that this many are never needed for a network that fits in memory.
-_MOST_ROUNDS = 30
+#: Where far more than one can flow, this share of it is as good as one: finer differences are not looked for.
+_FINEST = 2.0**-100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,24 +66,42 @@ def minimum_cut(from_source: Floats, to_sink: Floats, arcs: Ints, forward: Float
     >>> cut.is_sink_side.tolist(), cut.gap
     ([False, True], 0.0)
     """
+    exponent = _exponent(from_source, to_sink, forward, backward)
+    # Powers of two: neither capacities nor whole flows are rounded on their way there and back.
+    sides = [np.ldexp(side, -exponent) for side in (from_source, to_sink, forward, backward)]
     network = _Network.of(len(from_source), arcs)
-    capacities = _finite(network.capacities(from_source, to_sink, forward, backward))
-    everything = float(capacities.sum())
-    bound = min(float(from_source.sum()), float(to_sink.sum()), everything) or everything
-    is_sink_side = np.zeros(len(from_source), dtype=np.bool_)
-    rounds = 0
-    while bound > _PROOF and rounds < _MOST_ROUNDS:
-        # A power of two: whole flows turn back into real ones without rounding. An arc that is larger than a cut
-        # that is known need not be cut, so that its size may be cut down to that.
-        scale = 2.0 ** math.floor(math.log2(_WHOLE / bound))
-        whole = np.floor(np.minimum(capacities, bound) * scale).astype(np.int32)
-        flow = network.maximum_flow(whole)
-        capacities -= flow / scale
-        reaches_sink = network.reaching_sink(whole - flow)
-        bound = float(capacities[reaches_sink[network.heads] & ~reaches_sink[network.tails]].sum())
-        is_sink_side = reaches_sink[:-2]
+    capacities = _finite(network.capacities(*sides))
+    bound = min(float(side.sum()) for side in (*sides[:2], capacities))
+    if not bound:  # nothing can flow
+        return Cut(network.reaching_sink(capacities), 0.0, 0)
+    proof = _PROOF * min(bound, max(math.ldexp(1.0, -exponent), _FINEST * bound))
+    is_sink_side, left = _round(network, capacities, bound)
+    rounds = 1
+    while proof < left < bound:  # a round that gains nothing has met rounding
+        bound = left
+        is_sink_side, left = _round(network, capacities, bound)
         rounds += 1
-    return Cut(is_sink_side, bound, rounds)
+    return Cut(is_sink_side, float(np.ldexp(left, exponent)), rounds)
+
+
+def _exponent(*sides: Floats) -> int:
+    """That of the power of two above all capacities that are finite; 0 where there are none."""
+    largest = max(float(side[np.isfinite(side)].max(initial=0.0)) for side in sides)
+    return max(math.frexp(largest)[1], -1023)
+
+
+def _round(network: _Network, capacities: Floats, bound: float) -> tuple[Flags, float]:
+    """A flow through the capacities, which become what it leaves; the cut that stops it, and what that lets through.
+
+    `bound` is what flows at most, so that arcs that are larger need not be cut, and count as hardly larger.
+    """
+    scale = 2.0 ** math.floor(math.log2(_WHOLE / bound))
+    whole = np.floor(np.minimum(capacities * scale, bound * scale + 1.0)).astype(np.int32)
+    flow = network.maximum_flow(whole)
+    capacities -= flow / scale
+    is_sink_side = network.reaching_sink(whole - flow)
+    heads, tails = (np.append(is_sink_side, [False, True])[ends] for ends in (network.heads, network.tails))
+    return is_sink_side, float(capacities[heads & ~tails].sum())
 
 
 def _finite(capacities: Floats) -> Floats:
@@ -123,8 +142,8 @@ class _Network:
 
         return maximum_flow(self._matrix(whole), self.num_nodes - 2, self.num_nodes - 1).flow.data
 
-    def reaching_sink(self, left: NDArray[np.int32]) -> Flags:
-        """The nodes from which arcs with something left lead to the sink."""
+    def reaching_sink(self, left: Floats | NDArray[np.int32]) -> Flags:
+        """The inner nodes from which arcs with something left lead to the sink."""
         from scipy.sparse.csgraph import breadth_first_order
 
         backwards = self._matrix((left[self.reverse] > 0).astype(np.int32))
@@ -132,7 +151,7 @@ class _Network:
         found = breadth_first_order(backwards, self.num_nodes - 1, return_predecessors=False)
         reaches = np.zeros(self.num_nodes, dtype=np.bool_)
         reaches[found] = True
-        return reaches
+        return reaches[:-2]
 
     def _matrix(self, numbers: NDArray[np.int32]) -> Any:
         from scipy.sparse import csr_array

@@ -16,10 +16,9 @@ from plausible.graphs.seeds import Seed, generator_of
 from plausible.inference.options import check_count, check_number, check_seconds
 from plausible.learn.bayesian.case_sites import CaseSites
 from plausible.learn.bayesian.completion_problem import CompletionProblem, Floats
-from plausible.learn.estimation.posterior import ParameterPosterior
+from plausible.learn.bayesian.dirichlet_fit import DirichletFit
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.log_gamma import log_rising
-from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
 __all__ = [
@@ -81,6 +80,12 @@ def expectation_propagation_init(cases: CaseSites, seed: Seed = 0) -> Expectatio
         The sites of the data.
     seed
         Of tables that are drawn.
+
+    Examples
+    --------
+    >>> problem = CompletionProblem.of("rain -> grass", {"rain": [0, 1, None, 0], "grass": [0, 1, 1, None]})
+    >>> expectation_propagation_init(CaseSites.of(problem))
+    <ExpectationPropagationState: residual ..., 0 steps>
     """
     tables, known = cases.problem.tables, cases.problem.pseudo_counts + cases.counts
     if cases.problem.cases.hidden:
@@ -105,6 +110,14 @@ def expectation_propagation_step(
         The state before.
     damping
         The share of the way that is left; more, where Q would not be proper otherwise.
+
+    Examples
+    --------
+    >>> problem = CompletionProblem.of("rain -> grass", {"rain": [0, 1, None, 0], "grass": [0, 1, 1, None]})
+    >>> cases = CaseSites.of(problem)
+    >>> state = expectation_propagation_init(cases)
+    >>> expectation_propagation_step(cases, state).residual < state.residual
+    True
     """
     share, moves = 1.0 - damping, state.targets - state.sites
     # As Q is proper now, it is after a short enough move.
@@ -186,57 +199,35 @@ def _log_evidence(cases: CaseSites, sites: Floats, parameters: Floats, cavity: F
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ExpectationPropagationFit:
+class ExpectationPropagationFit(DirichletFit[ExpectationPropagationState]):
     """Where expectation propagation ended; made by `expectation_propagation`.
 
     Attributes
     ----------
-    cases
-        The data, the prior, and the sites.
+    problem
+        The data and the prior.
     state
         The last state: give it as `start=` to go on.
     stopped
         "converged", "improper cavities", "step limit", "time limit" or "interrupted".
+    cases
+        The sites of the data.
     """
 
     cases: CaseSites
-    state: ExpectationPropagationState
-    stopped: str
-
-    @property
-    def problem(self) -> CompletionProblem:
-        """The data and the prior."""
-        return self.cases.problem
 
     @property
     def log_evidence(self) -> float:
-        """The estimate of log P(D): no bound, but mostly nearer than one. NaN where a site was skipped."""
-        return self.state.log_evidence
+        """The estimate of log P(D): no bound, but mostly nearer than one, and a step may lower it.
 
-    @property
-    def trace(self) -> tuple[float, ...]:
-        """The estimates at the start and after each step; they may fall."""
-        return self.state.trace
+        NaN where a site was skipped.
+        """
+        return self.state.log_evidence
 
     @property
     def num_skipped(self) -> int:
         """How many sites were left as they are, as without them Q is no distribution."""
         return self.state.num_skipped
-
-    @property
-    def converged(self) -> bool:
-        """Whether all sites agree with their targets."""
-        return self.stopped == "converged"
-
-    @property
-    def posterior(self) -> ParameterPosterior:
-        """Q(θ): independent Dirichlet rows, with means, intervals, draws, and an `uncertainty=` for `query`."""
-        return self.problem.posterior(self.state.parameters)
-
-    @property
-    def network(self) -> BayesianNetwork:
-        """The network of means under Q: it predicts the next row, as the tables are independent under Q."""
-        return self.problem.network(self.problem.tables.normalized(self.state.parameters))
 
     def probabilities(self, name: str) -> Floats:
         """(rows, states): P(state) of a variable in a next row with the observed cells of each row of the data.
@@ -329,17 +320,31 @@ def expectation_propagation(
     deadline = time.monotonic() + (np.inf if time_limit is None else time_limit)
     cases = CaseSites.of(CompletionProblem.of(graph, data, prior, hidden=hidden))
     state = expectation_propagation_init(cases, seed) if start is None else _checked(start, cases)
+    return ExpectationPropagationFit(
+        cases.problem, *_run(cases, state, damping, (tolerance, max_steps, deadline), progress), cases
+    )
+
+
+def _run(
+    cases: CaseSites,
+    state: ExpectationPropagationState,
+    damping: float,
+    limits: tuple[float, int, float],
+    progress: Progress | None,
+) -> tuple[ExpectationPropagationState, str]:
+    """Steps from a state until tolerance, number of steps or time end them; the last state, and why it ended."""
+    tolerance, max_steps, deadline = limits
     for _ in range(max_steps):
         if state.residual <= tolerance:
             break
         if time.monotonic() >= deadline:
-            return ExpectationPropagationFit(cases, state, "time limit")
+            return state, "time limit"
         state = expectation_propagation_step(cases, state, damping)
         if progress is not None and progress(state):
-            return ExpectationPropagationFit(cases, state, "interrupted")
+            return state, "interrupted"
     if state.residual > tolerance:
-        return ExpectationPropagationFit(cases, state, "step limit")
-    return ExpectationPropagationFit(cases, state, "improper cavities" if state.num_skipped else "converged")
+        return state, "step limit"
+    return state, "improper cavities" if state.num_skipped else "converged"
 
 
 def _checked(start: ExpectationPropagationState, cases: CaseSites) -> ExpectationPropagationState:

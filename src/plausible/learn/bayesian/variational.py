@@ -15,9 +15,8 @@ from plausible.graphs.seeds import Seed, generator_of
 from plausible.inference.options import check_count, check_number, check_seconds
 from plausible.learn.bayesian.cell_beliefs import factorized_sums, first_beliefs, named_beliefs, swept
 from plausible.learn.bayesian.completion_problem import CaseSums, CompletionProblem, Floats
-from plausible.learn.estimation.posterior import ParameterPosterior
+from plausible.learn.bayesian.dirichlet_fit import DirichletFit
 from plausible.learn.estimation.priors import PriorLike
-from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
 __all__ = [
@@ -78,6 +77,12 @@ def variational_init(problem: CompletionProblem, seed: Seed = 0, cells: str = "e
         Of the tables.
     cells
         "exact" or "mean-field", as for `variational_bayes`.
+
+    Examples
+    --------
+    >>> problem = CompletionProblem.of("rain -> grass", {"rain": [0, 1, None, 0], "grass": [0, 1, 1, None]})
+    >>> variational_init(problem)
+    <VariationalState: 6 entries of tables, trace of 1 bounds>
     """
     tables = problem.tables
     logs = tables.log_softmax(tables.draw_log_gammas(np.ones(len(problem.pseudo_counts)), generator_of(seed)))
@@ -86,7 +91,13 @@ def variational_init(problem: CompletionProblem, seed: Seed = 0, cells: str = "e
 
 
 def variational_step(problem: CompletionProblem, state: VariationalState) -> VariationalState:
-    """Q(θ) given Q(H), and Q(H) given Q(θ): the bound does not fall."""
+    """Q(θ) given Q(H), and Q(H) given Q(θ): the bound does not fall.
+
+    >>> problem = CompletionProblem.of("rain -> grass", {"rain": [0, 1, None, 0], "grass": [0, 1, 1, None]})
+    >>> state = variational_init(problem)
+    >>> variational_step(problem, state).bound >= state.bound
+    True
+    """
     return _state(problem, problem.pseudo_counts + state.counts, state.trace, state.beliefs)
 
 
@@ -116,7 +127,7 @@ def _state(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class VariationalFit:
+class VariationalFit(DirichletFit[VariationalState]):
     """The best run of variational Bayes; made by `variational_bayes`.
 
     Q is fitted around one mode. Where states of a hidden variable may be renamed, the posterior has as many modes as
@@ -135,35 +146,12 @@ class VariationalFit:
         The last bound of each run, the best first.
     """
 
-    problem: CompletionProblem
-    state: VariationalState
-    stopped: str
     bounds: tuple[float, ...]
 
     @property
     def bound(self) -> float:
-        """F = E_Q[log P(θ, D, H)] + entropy of Q: at most log P(D)."""
+        """F = E_Q[log P(θ, D, H)] + entropy of Q: at most log P(D). No step lowers it."""
         return self.state.bound
-
-    @property
-    def trace(self) -> tuple[float, ...]:
-        """F at the start and after each step; it never falls."""
-        return self.state.trace
-
-    @property
-    def converged(self) -> bool:
-        """Whether the best run ended by its own rule."""
-        return self.stopped == "converged"
-
-    @property
-    def posterior(self) -> ParameterPosterior:
-        """Q(θ): independent Dirichlet rows, with means, intervals, draws, and an `uncertainty=` for `query`."""
-        return self.problem.posterior(self.state.parameters)
-
-    @property
-    def network(self) -> BayesianNetwork:
-        """The network of means under Q: it predicts the next row, as the tables are independent under Q."""
-        return self.problem.network(self.problem.tables.normalized(self.state.parameters))
 
     def probabilities(self, name: str) -> Floats:
         """(rows, states): Q(state) of a variable in each row of the data; NaN for rows that weigh nothing."""

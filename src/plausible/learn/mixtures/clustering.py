@@ -14,7 +14,8 @@ from plausible.data.table import Table
 from plausible.errors import ImpossibleEvidence, InvalidArgument, PlausibleWarning, shortened
 from plausible.learn.classifiers.estimator import Clusterer
 from plausible.learn.classifiers.features import read_features, with_unseen_missing
-from plausible.learn.mixtures.em import MixtureProblem, MixtureState, MixtureStops, best_run
+from plausible.learn.em_runs import EMStops
+from plausible.learn.mixtures.em import MixtureProblem, MixtureState, best_mixture
 from plausible.learn.mixtures.expectation import log_joint, log_totals
 from plausible.learn.mixtures.networks import mixture_network
 from plausible.learn.mixtures.options import MixtureKind, MixtureParameters, MixturePrior
@@ -176,9 +177,9 @@ class MixtureClustering(Clusterer):
         self.space_ = MixtureSpace.of(table.take(counted), kind.covariance)
         rows = self.space_.encode(table.take(counted), is_grouped=isinstance(self.start, str))
         shares = self.start if isinstance(self.start, str) else self._given(table.num_rows, counted, rows)
-        stops = MixtureStops(self.tolerance, self.max_iterations, self.time_limit, self.progress)
+        stops = EMStops(self.tolerance, self.max_iterations, self.time_limit, self.progress)
         problem = MixtureProblem(rows, self.space_, kind)
-        best, self.optima_ = best_run(problem, self.n_clusters, shares, self.restarts, self.seed, stops)
+        best, self.optima_ = best_mixture(problem, self.n_clusters, shares, self.restarts, self.seed, stops)
         self.kind_, self.parameters_ = kind, best.parameters
         self.trace_, self.converged_, self.n_iter_ = best.trace, best.converged, len(best.trace)
         self.num_parameters_ = kind.num_parameters(self.n_clusters, self.space_.num_states, len(self.space_.continuous))

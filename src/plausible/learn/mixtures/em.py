@@ -1,23 +1,22 @@
-"""EM for mixtures: start, step, run; restarts around them."""
+"""EM for mixtures: the step, and the best of several runs."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.errors import InvalidArgument
+from plausible.learn.em_runs import EMStops, best_run
 from plausible.learn.mixtures.expectation import Expectation, expect, log_joint, log_prior
 from plausible.learn.mixtures.maximization import maximize
 from plausible.learn.mixtures.options import MixtureKind, MixtureParameters
 from plausible.learn.mixtures.rows import MixtureRows, MixtureSpace
 from plausible.learn.mixtures.starts import start
 
-__all__ = ["MixtureProblem", "MixtureState", "MixtureStops", "best_run", "run", "step"]
+__all__ = ["MixtureProblem", "MixtureState", "best_mixture", "step"]
 
 Floats = NDArray[np.float64]
 
@@ -56,32 +55,6 @@ class MixtureState:
     restart: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class MixtureStops:
-    """When EM stops.
-
-    Parameters
-    ----------
-    tolerance
-        Least gain of the objective, for each case, that is worth another step.
-    max_iterations
-        Steps of a run.
-    time_limit
-        Seconds for all runs; `None` for no limit.
-    progress
-        Told the state after each step; a true answer stops everything.
-    """
-
-    tolerance: float = 1e-5
-    max_iterations: int = 500
-    time_limit: float | None = None
-    progress: Callable[[MixtureState], object] | None = None
-
-    def __post_init__(self) -> None:
-        if not self.tolerance >= 0 or self.max_iterations < 1:
-            raise InvalidArgument("tolerance= can't be negative, and max_iterations= is at least 1.")
-
-
 def step(problem: MixtureProblem, state: MixtureState, tolerance: float = 0.0) -> MixtureState:
     """One E-step and one M-step; the objective never falls (Dempster, Laird & Rubin 1977)."""
     rows, space, kind = problem
@@ -98,39 +71,21 @@ def step(problem: MixtureProblem, state: MixtureState, tolerance: float = 0.0) -
     )
 
 
-def run(
-    problem: MixtureProblem, state: MixtureState, stops: MixtureStops, deadline: float = np.inf
-) -> tuple[MixtureState, bool]:
-    """Steps until one gains too little; also whether the caller or the clock stopped it."""
-    for _ in range(stops.max_iterations):
-        state = step(problem, state, stops.tolerance)
-        if stops.progress is not None and stops.progress(state):
-            return state, True
-        if state.converged:
-            break
-        if time.monotonic() > deadline:
-            return state, True
-    return state, False
-
-
-def best_run(
-    problem: MixtureProblem, num_clusters: int, shares: str | Floats, restarts: int, seed: int, stops: MixtureStops
+def best_mixture(
+    problem: MixtureProblem,
+    num_clusters: int,
+    shares: str | Floats,
+    restarts: int,
+    seed: int,
+    stops: EMStops[MixtureState],
 ) -> tuple[MixtureState, tuple[float, ...]]:
-    """The run with the greatest objective, and the last objectives of all runs."""
-    deadline = np.inf if stops.time_limit is None else time.monotonic() + stops.time_limit
-    best, finals = None, list[float]()
+    """The run with the greatest objective, and the last objectives of all runs; one run where shares are given."""
     generators = np.random.default_rng(seed).spawn(restarts)
-    for number, rng in enumerate(generators if isinstance(shares, str) else generators[:1]):
-        first = start(problem.rows, problem.space, problem.kind, num_clusters, shares, rng)
-        state, is_stopped = run(problem, MixtureState(first, restart=number), stops, deadline)
-        finals.append(state.trace[-1])
-        if best is None or finals[-1] > best.trace[-1]:
-            best = state
-        if is_stopped:
-            break
-    if best is None:
-        raise InvalidArgument(f"restarts={restarts}: at least one run is needed.")
-    return best, tuple(finals)
+    starts = (
+        MixtureState(start(problem.rows, problem.space, problem.kind, num_clusters, shares, rng), restart=number)
+        for number, rng in enumerate(generators if isinstance(shares, str) else generators[:1])
+    )
+    return best_run(partial(step, problem), starts, stops)
 
 
 def _with_empty_moved(

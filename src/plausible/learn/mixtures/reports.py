@@ -124,6 +124,12 @@ def feature_information(clustering: MixtureClustering) -> dict[str, float]:
     ----------
     clustering
         Fitted.
+
+    Examples
+    --------
+    >>> rows = {"beard": ["no", "yes"] * 20, "kilt": ["no", "yes"] * 20, "luck": ["good", "good", "bad", "bad"] * 10}
+    >>> {name: round(value, 2) for name, value in feature_information(MixtureClustering(2).fit(rows)).items()}
+    {'beard': 0.66, 'kilt': 0.66, 'luck': 0.0}
     """
     clustering._check_fitted()
     weights, found = clustering.weights_, {}
@@ -153,6 +159,12 @@ def irrelevant_features(clustering: MixtureClustering, data: Any) -> tuple[str, 
         Fitted.
     data
         The rows that it was fitted to, which say how many tell of each feature.
+
+    Examples
+    --------
+    >>> rows = {"beard": ["no", "yes"] * 20, "kilt": ["no", "yes"] * 20, "luck": ["good", "good", "bad", "bad"] * 10}
+    >>> irrelevant_features(MixtureClustering(2).fit(rows), rows)
+    ('luck',)
     """
     table = data if isinstance(data, Table) else Table.read(read_features(data, list(clustering._variables_)))
     used, found = int((clustering.weights_ > 0).sum()), []

@@ -66,6 +66,12 @@ def equal_clusters(parameters: MixtureParameters, tolerance: float = 1e-9) -> li
         Of a start or a fit.
     tolerance
         Greatest difference of any parameter.
+
+    Examples
+    --------
+    >>> alike = MixtureParameters(np.array([0.6, 0.4]), np.array([[0.3, 0.7]] * 2), np.zeros((2, 0)), np.zeros((2, 0)))
+    >>> equal_clusters(alike)
+    [(0, 1)]
     """
     flat = np.hstack([part.reshape(len(part), -1) for part in parameters[1:]])
     used = parameters.weights > 0
