@@ -136,6 +136,13 @@ def test_text_marks_the_best_branches():
     assert "▶" not in str(decision_tree(entrepreneur_with_survey()))
 
 
+def test_text_shows_no_rounding():
+    """A mean that is zero but for rounding, and a negative zero, are printed as zero."""
+    tree = DecisionTree(Chance("X", {"a": (0.5, 0.1 + 0.2), "b": (0.5, -0.3), "c": (0.0, -0.0)}))
+    assert str(tree.solve()).splitlines() == ["○ X = 0", "├─ a (0.5): 0.3", "├─ b (0.5): -0.3", "└─ c (0): 0"]
+    assert str(DecisionTree(Outcome(1e-20))) == "1e-20"
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [

@@ -1,4 +1,11 @@
 # Which file has which name of this room: see plausible.lazy_names.
+from plausible.decisions.asymmetric.free_decision import FreeDecision as FreeDecision
+from plausible.decisions.asymmetric.order_tables import UnconstrainedSolution as UnconstrainedSolution
+from plausible.decisions.asymmetric.plan import NextStep as NextStep
+from plausible.decisions.asymmetric.plan import PlanBranch as PlanBranch
+from plausible.decisions.asymmetric.rollback import SequentialSolution as SequentialSolution
+from plausible.decisions.asymmetric.sequential import SequentialDiagram as SequentialDiagram
+from plausible.decisions.asymmetric.unconstrained import UnconstrainedDiagram as UnconstrainedDiagram
 from plausible.decisions.attributes.additive import AdditiveIndependence as AdditiveIndependence
 from plausible.decisions.attributes.additive import additive_independence as additive_independence
 from plausible.decisions.attributes.additive import (

@@ -22,7 +22,7 @@ from plausible.variables import Variable
 if TYPE_CHECKING:
     from plausible.decisions.diagram import InfluenceDiagram
 
-__all__ = ["decision_tree", "strategy_of_tree"]
+__all__ = ["decision_tree", "path_tables", "strategy_of_tree"]
 
 
 def decision_tree(
@@ -80,7 +80,7 @@ def decision_tree(
             f"max_outcomes={max_outcomes}: solve() the diagram itself, or raise the limit."
         )
     limits = {name: allowed_mask(diagram, name, open_actions) for name, open_actions in (allowed or {}).items()}
-    weights, worth = _tables(diagram, order)
+    weights, worth = path_tables(diagram, order)
     return DecisionTree(_Unrolling(diagram, order, _marginals(weights), worth, limits).node(()))
 
 
@@ -127,7 +127,7 @@ def _order(diagram: InfluenceDiagram, show_hidden: bool) -> tuple[Variable, ...]
     return tuple(diagram.variables[name] for name in names)
 
 
-def _tables(
+def path_tables(
     diagram: InfluenceDiagram, order: tuple[Variable, ...]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """The probability of each path when actions are random, and the mean utility at its end, over `order`."""

@@ -1,0 +1,226 @@
+"""The best order of decisions: dynamic programming over the sets of decisions made, on tables over what was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible.decisions.asymmetric.plan import (
+    History,
+    NextStep,
+    PlanBranch,
+    best_step,
+    missing_outcome,
+    plan_text,
+    read_history,
+)
+from plausible.decisions.rounding import utility_rounding
+from plausible.decisions.trees.unrolling import path_tables
+from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge
+from plausible.factors.display import format_number
+from plausible.inference.options import check_count
+from plausible.variables import Variable
+
+if TYPE_CHECKING:
+    from plausible.decisions.asymmetric.unconstrained import UnconstrainedDiagram
+
+__all__ = ["UnconstrainedSolution", "solve_unconstrained"]
+
+Floats = npt.NDArray[np.float64]
+#: The decisions that were made.
+Made = frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnconstrainedSolution:
+    """The best plan of an unconstrained diagram: what to do next after all that was done and seen.
+
+    Attributes
+    ----------
+    expected_utility
+        That of the best plan; no plan is better.
+    diagram
+        The diagram.
+    order
+        The axes of all tables: what is observable, then the decisions.
+    probability
+        For each set of decisions made: P(seen; actions) over what is seen by then and the actions; other axes have
+        length one.
+    worth
+        The same times the total expected utility, where the best is done from then on.
+    """
+
+    expected_utility: float
+    diagram: UnconstrainedDiagram
+    order: tuple[Variable, ...] = field(repr=False)
+    probability: Mapping[Made, Floats] = field(repr=False)
+    worth: Mapping[Made, Floats] = field(repr=False)
+
+    def next_step(self, history: History) -> NextStep | None:
+        """The best thing to do after all that was done and seen; `None` where every decision is made."""
+        return best_step(self.steps(history), utility_rounding(self.diagram.parts))
+
+    def steps(self, history: History) -> tuple[NextStep, ...]:
+        """The actions of all decisions that can come next, with what each brings where the best is done after it.
+
+        Decisions that can as well wait, since nothing becomes visible by them, are left for the end.
+        """
+        place, made, unknown = self._place(history)
+        if unknown:
+            raise missing_outcome(sorted(unknown))
+        chance = float(self.probability[made][place])
+        found = []
+        for name in _candidates(self.diagram, made):
+            actions = self.diagram.variables[name].states
+            new = {*self.diagram.seen_after(made | {name})} - {*self.diagram.seen_after(made)}
+            table = self.worth[made | {name}][self._index(place, {*new, name})]  # decisions have the last axes
+            values = table.reshape(-1, len(actions)).sum(axis=0) / chance
+            found += [NextStep(name, action, float(value)) for action, value in zip(actions, values, strict=True)]
+        return tuple(found)
+
+    def branches(self, history: History) -> tuple[PlanBranch, ...]:
+        """What may be seen before the next decision and is not in the history, with its probability."""
+        place, made, unknown = self._place(history)
+        new = [variable for variable in self.order if variable.name in unknown]
+        table = self.probability[made][self._index(place, unknown)]
+        return tuple(
+            PlanBranch(
+                {variable.name: variable.states[i] for variable, i in zip(new, states, strict=True)},
+                float(table[tuple(states)] / table.sum()),
+            )
+            for states in np.argwhere(table > 0)
+        )
+
+    def _place(self, history: History) -> tuple[tuple[int, ...], Made, set[str]]:
+        """Where a history stands in the tables, the decisions made, and what is seen by now but not in it."""
+        positions = read_history(history, self.diagram.variables, "this diagram")
+        made = frozenset(name for name in history if name in self.diagram.decisions)
+        if made not in self.worth:
+            raise InvalidArgument(f"No plan has made just {sorted(made)}: {self._why_not(made)}")
+        seen = self.diagram.seen_after(made)
+        if early := [name for name in history if name not in made and name not in seen]:
+            raise InvalidArgument(f"{early} can't be seen where just {sorted(made)} are made: take them out.")
+        place = tuple(positions.get(variable.name, 0) for variable in self.order)
+        unknown = {*seen} - {*history}
+        if not np.any(self.probability[made][self._index(place, unknown)] > 0):
+            raise ImpossibleEvidence(f"The history {dict(history)} has probability zero.")
+        return place, made, unknown
+
+    def _index(self, place: tuple[int, ...], free: set[str]) -> tuple[int | slice, ...]:
+        """A place in a table with some of the axes free."""
+        return tuple(slice(None) if v.name in free else i for v, i in zip(self.order, place, strict=True))
+
+    def _why_not(self, made: Made) -> str:
+        for name in made:
+            if missing := self.diagram.before[name] - made:
+                return f"{name!r} must come after {sorted(missing)}."
+        return "decisions by which nothing becomes visible come last."
+
+    def __str__(self) -> str:
+        return f"Expected utility {format_number(self.expected_utility)} by the best plan.\n{plan_text(self)}".rstrip()
+
+
+def solve_unconstrained(diagram: UnconstrainedDiagram, max_entries: int = 2**22) -> UnconstrainedSolution:
+    """The best plan of an unconstrained diagram, exactly.
+
+    V(made, seen) = max_D max_d Σ_new P(new | seen, d) V(made + D, seen + new), over the sets of decisions that can be
+    made next to each other (the S-DAG), with one table for each set. Decisions by which nothing becomes visible come
+    last, since it never does harm to wait with them.
+
+    Parameters
+    ----------
+    diagram
+        The diagram.
+    max_entries
+        The limit on the entries of all tables together; `TooLarge` beyond it.
+
+    Notes
+    -----
+    The time is that of the tables, one for each set of decisions, over what is seen then and the actions taken:
+    exponential in the decisions that release something and in what they release.
+
+    References
+    ----------
+    Jensen & Vomlelova (2002), Unconstrained influence diagrams.
+
+    Examples
+    --------
+    >>> from plausible.cpds import TableCPD
+    >>> from plausible.decisions import FreeDecision, UnconstrainedDiagram, Utility
+    >>> coin = TableCPD("coin", [0.5, 0.5], states=["heads", "tails"])
+    >>> look, bet = FreeDecision("look", ["yes"], releases=["coin"]), FreeDecision("bet", ["heads", "tails"])
+    >>> diagram = UnconstrainedDiagram([coin], [bet, look], [Utility(["coin", "bet"], [[1, 0], [0, 1]])])
+    >>> print(solve_unconstrained(diagram))
+    Expected utility 1 by the best plan.
+    next: look=yes
+      if coin=heads (0.5): bet=heads, worth 1
+      if coin=tails (0.5): bet=tails, worth 1
+    """
+    check_count("max_entries", max_entries, 1)
+    order = tuple(diagram.variables[name] for name in (*diagram.observable, *diagram.decisions))
+    sets = _sets(diagram, order, max_entries)
+    weights, means = path_tables(diagram.parts, order)
+    everything = frozenset(diagram.decisions)
+    scale = prod(diagram.variables[name].num_states for name in everything)  # actions are random in `weights`
+    probability, worth = {everything: weights * scale}, {everything: weights * scale * means}
+    for made in sets[1:]:
+        candidates = _candidates(diagram, made)
+        options = []
+        for name in candidates:
+            axis = order.index(diagram.variables[name])
+            options.append(_totals(diagram, order, worth, made, name).max(axis=axis, keepdims=True))
+        worth[made] = np.max(options, axis=0)
+        likely = _totals(diagram, order, probability, made, candidates[0])
+        probability[made] = likely.take([0], axis=order.index(diagram.variables[candidates[0]]))
+    for table in (*probability.values(), *worth.values()):
+        table.setflags(write=False)
+    return UnconstrainedSolution(float(worth[frozenset()].sum()), diagram, order, probability, worth)
+
+
+def _candidates(diagram: UnconstrainedDiagram, made: Made) -> list[str]:
+    """The decisions to consider next; of those by which nothing becomes visible only one, where no other is left."""
+    telling = _telling(diagram)
+    possible = [name for name in diagram.decisions if name not in made and diagram.before[name] <= made]
+    return [name for name in possible if name in telling] or possible[:1]
+
+
+def _telling(diagram: UnconstrainedDiagram) -> Made:
+    """The decisions that something observable waits for, and those that must come before them."""
+    found = set().union(*diagram.observable.values())
+    while more := set().union(*(diagram.before[name] for name in found)) - found:
+        found |= more
+    return frozenset(found)
+
+
+def _sets(diagram: UnconstrainedDiagram, order: Sequence[Variable], max_entries: int) -> list[Made]:
+    """The sets of decisions that may have been made, larger ones first; `TooLarge` if their tables are."""
+    found: dict[Made, None] = {frozenset(): None}
+    entries, waiting = 0, [frozenset[str]()]
+    while waiting:
+        made = waiting.pop()
+        past = {*made, *diagram.seen_after(made)}
+        entries += prod(variable.num_states for variable in order if variable.name in past)
+        if entries > max_entries:
+            raise TooLarge(
+                f"The tables over what may be seen and done need more than max_entries={max_entries} entries. Say more "
+                "about the order with after=, leave out observable variables, or raise the limit."
+            )
+        larger = [made | {name} for name in _candidates(diagram, made)]
+        waiting += [following for following in larger if following not in found]
+        found.update(dict.fromkeys(larger))
+    return sorted(found, key=len, reverse=True)
+
+
+def _totals(
+    diagram: UnconstrainedDiagram, order: Sequence[Variable], tables: dict[Made, Floats], made: Made, decision: str
+) -> Floats:
+    """The table after one more decision, summed over what is new then; its axes run over the actions too."""
+    after = made | {decision}
+    new = set(diagram.seen_after(after)) - set(diagram.seen_after(made))
+    axes = tuple(axis for axis, variable in enumerate(order) if variable.name in new)
+    return np.asarray(tables[after].sum(axis=axes, keepdims=True))
