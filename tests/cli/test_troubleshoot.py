@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import shlex
 
 import pytest
 
 import plausible as pb
+from plausible.decisions import exact_plan, optimal_plan
 from plausible.examples.printer import printer_costs, printer_network, printer_troubleshooter
 
 COSTS = printer_costs()
@@ -27,6 +29,7 @@ def printer(tmp_path):
     return ("troubleshoot", str(tmp_path / "printer.json"), "--costs", str(tmp_path / "costs.csv"))
 
 
+NOT_SAVED = "Ended early, and not saved: a session begun with --save FILE can be gone on with.\n"
 GOAL = ("--works", "no page=prints")
 
 
@@ -39,10 +42,61 @@ def test_advice_is_that_of_the_library(plausible, printer):
     assert "without tests: " + ", ".join(advice.sequence) in text
     _, text, _ = plausible(*printer, *GOAL, "-e", "panel=clear", "--json")
     found = json.loads(text)
-    assert [one["expected_cost"] for one in found["alternatives"]] == pytest.approx(
-        [one.expected_cost for one in advice.alternatives]
+    assert [one["estimated_cost"] for one in found["alternatives"]] == pytest.approx(
+        [one.estimated_cost for one in advice.alternatives]
     )
     assert (found["alternatives"][0]["step"], found["reason"]) == (advice.best.step.kind, advice.reason)
+
+
+def test_exact_figures_stand_beside_the_estimates(plausible, printer, monkeypatch):
+    """Of following the advice, and of the best plan, which may begin with another step; both as text and as JSON."""
+    monkeypatch.setattr("plausible.cli.troubleshoot_text._MOMENT", 60)
+    known = {"panel": "clear", "driver": "ok"}
+    session = printer_troubleshooter().start(known)
+    advised, best = exact_plan(session), optimal_plan(session)
+    given = ",".join(f"{name}={state}" for name, state in known.items())
+    _, text, _ = plausible(*printer, *GOAL, "-e", given)
+    assert f"following this advice: expected cost {advised.expected_cost:.6g}, exactly\n" in text
+    assert f"the best plan: expected cost {best.expected_cost:.6g}, beginning with {best.step}\n" in text
+    assert text.count("expected cost") == 2
+    _, text, _ = plausible(*printer, *GOAL, "-e", given, "--json")
+    found = json.loads(text)
+    assert found["advised_plan"]["expected_cost"] == pytest.approx(advised.expected_cost)
+    assert found["best_plan"]["expected_cost"] == pytest.approx(best.expected_cost)
+    assert found["best_plan"]["first"]["name"] == best.step.name
+
+
+def test_where_exact_figures_take_too_long_the_estimates_say_that_they_are(plausible, printer, monkeypatch):
+    monkeypatch.setattr("plausible.cli.troubleshoot_text._MOMENT", 0)
+    _, text, _ = plausible(*printer, *GOAL)
+    assert text.endswith("too large for an exact figure in a moment.\n")
+    assert "expected cost" not in text
+    _, text, _ = plausible(*printer, *GOAL, "--json")
+    assert (json.loads(text)["advised_plan"], json.loads(text)["best_plan"]) == (None, None)
+
+
+def test_without_a_service_row_the_chance_to_stay_broken_is_told(plausible, tmp_path):
+    """And the help says what the row is for."""
+    net = pb.BayesianNetwork(
+        pb.TableCPD("fuse", [0.7, 0.3], states=["ok", "blown"]),
+        pb.NoisyOr("dark", ["fuse"], [1.0], leak=0.2),
+    )
+    pb.save(net, tmp_path / "lamp.json")
+    (tmp_path / "costs.csv").write_text("component;observe;repair;ok\nfuse;;5;ok\n")
+    lamp = (
+        "troubleshoot",
+        str(tmp_path / "lamp.json"),
+        "--costs",
+        str(tmp_path / "costs.csv"),
+        "--works",
+        "dark=false",
+    )
+    _, text, _ = plausible(*lamp, "--depth", "3")
+    assert "still broken in the end with probability 0.455\n" in text
+    assert "  it fails 0.455: still broken, nothing left to try\n" in text
+    assert text.endswith("still broken in the end: probability 0.455\nexpected cost 5\n")
+    _, text, _ = plausible("troubleshoot", "--help")
+    assert 'The row "service call" is optional' in " ".join(text.split())
 
 
 def test_the_plan_is_printed_as_far_as_asked_for(plausible, printer):
@@ -51,7 +105,8 @@ def test_the_plan_is_printed_as_far_as_asked_for(plausible, printer):
     plan = text.split("\n\n")[1].splitlines()
     assert plan[0] == "test queue (1)"
     assert plan[1].startswith("  empty 0.5")
-    assert all(line.endswith("...") or "test" in line or "done" in line for line in plan[2:])
+    assert all(line.endswith("...") or "test" in line or "done" in line for line in plan[2:-1])
+    assert plan[-1].startswith("cost, with estimates for what comes after the dots: 1")
 
 
 def test_a_session_asks_until_the_device_works(plausible, printer, monkeypatch):
@@ -61,7 +116,7 @@ def test_a_session_asks_until_the_device_works(plausible, printer, monkeypatch):
     code, text, errors = plausible(*printer, *GOAL, "--session")
     assert (code, errors) == (0, "")
     assert "'blue' is not a state of 'panel'" in text
-    assert "Test panel: expected cost" in text
+    assert "Test panel: estimated cost" in text
     assert "Please answer yes or no, not 'perhaps'" in text
     assert text.endswith(
         "1. test queue: jobs wait\n2. test panel: clear\n3. observe paper: ok\n4. repair cable: it works\n"
@@ -69,7 +124,90 @@ def test_a_session_asks_until_the_device_works(plausible, printer, monkeypatch):
     )
 
 
-@pytest.mark.parametrize("said", ["jobs wait\n", "jobs wait\nquit\n", "undo\njobs wait\n"])
+def test_help_is_shown_on_request(plausible, printer, monkeypatch):
+    """All words of a session, once they are asked for; every question tells the word."""
+    monkeypatch.setattr("sys.stdin", io.StringIO("help\nstop\n"))
+    _, text, _ = plausible(*printer, *GOAL, "--session")
+    first, *rest = text.splitlines()
+    assert first == "test queue (1). What do you see? [empty/jobs wait, or help]"
+    assert rest[0].startswith("Answer with what you see")
+    for word in ("why", "do STEP", "undo", "stop", "help"):
+        assert f"\n  {word} " in text
+    assert text.endswith("it does not work; paid 0\n" + NOT_SAVED)
+
+
+def test_a_state_that_is_called_stop_is_an_answer(plausible, tmp_path, monkeypatch):
+    net = pb.BayesianNetwork(
+        pb.TableCPD("valve", [0.7, 0.3], states=["ok", "stuck"]),
+        pb.TableCPD("sign", [[0.9, 0.1], [0.2, 0.8]], parents=["valve"], states=["go", "stop"]),
+        pb.NoisyOr("dry", ["valve"], [1.0], leak=0.5),
+    )
+    pb.save(net, tmp_path / "pump.json")
+    (tmp_path / "costs.csv").write_text("component,observe,repair,ok\nvalve,,10,ok\nsign,0.1,,\nservice call,,60,\n")
+    monkeypatch.setattr("sys.stdin", io.StringIO("stop\nyes\n"))
+    pump = ("troubleshoot", str(tmp_path / "pump.json"), "--costs", str(tmp_path / "costs.csv"), "--works", "dry=false")
+    _, text, _ = plausible(*pump, "--session")
+    assert text.endswith("1. test sign: stop\n2. repair valve: it works\nit works; paid 10.1\n")
+
+
+def test_a_session_is_saved_and_gone_on_with(plausible, printer, tmp_path, monkeypatch):
+    """After each step; the end of the input tells the very command, which then does what one session does."""
+    file = tmp_path / "my session.json"
+    monkeypatch.setattr("sys.stdin", io.StringIO("jobs wait\n"))
+    _, text, _ = plausible(*printer, *GOAL, "-e", "panel=clear", "--save", str(file))
+    again = text.splitlines()[-1].removeprefix("Ended early. Go on with: ")
+    monkeypatch.setattr("sys.stdin", io.StringIO("yes\n"))
+    program, *arguments = shlex.split(again)
+    assert program == "plausible"
+    code, text, _ = plausible(*arguments)
+    assert code == 0
+    assert text.endswith("1. test queue: jobs wait\n2. repair cable: it works\nit works; paid 4\n")
+    kept = printer_troubleshooter().resume(json.loads(file.read_text()))
+    assert (kept.is_fixed, kept.cost, kept.findings[0].value) == (True, 4, "clear")
+
+
+def test_an_interrupted_session_says_how_to_go_on(plausible, printer, tmp_path, monkeypatch):
+    """Ctrl-C at a question: the step before it is in the file."""
+
+    class Impatient(io.StringIO):
+        def readline(self, *_):
+            line = super().readline()
+            if not line:
+                raise KeyboardInterrupt
+            return line
+
+    file = tmp_path / "session.json"
+    monkeypatch.setattr("sys.stdin", Impatient("jobs wait\n"))
+    code, _, errors = plausible(*printer, *GOAL, "--save", str(file))
+    assert code == 130
+    assert f"--resume {file}\n" in errors
+    assert len(json.loads(file.read_text())["history"]) == 1
+    monkeypatch.setattr("sys.stdin", Impatient())
+    _, _, errors = plausible(*printer, *GOAL, "--session")
+    assert NOT_SAVED in errors
+
+
+@pytest.mark.parametrize(
+    ("content", "arguments", "told"),
+    [
+        ("{}", ("--save", "{file}"), "is there already"),
+        ("{}", ("--resume", "{file}"), "session.json: This is no saved session: it has no 'works'"),
+        ("[1]", ("--resume", "{file}"), "but a JSON list"),
+        ("so what", ("--resume", "{file}"), "This is no saved session: "),
+        ("{}", ("--resume", "{file}", "-e", "panel=clear"), "leave out --evidence"),
+        (None, ("--resume", "{file}"), "No such file"),
+    ],
+)
+def test_files_that_are_no_session_are_refused_in_one_line(plausible, printer, tmp_path, content, arguments, told):
+    file = tmp_path / "session.json"
+    if content is not None:
+        file.write_text(content)
+    code, text, errors = plausible(*printer, *GOAL, *(one.format(file=file) for one in arguments))
+    assert (code, text, errors.count("\n")) == (2, "", 1)
+    assert told in errors
+
+
+@pytest.mark.parametrize("said", ["jobs wait\n", "jobs wait\nstop\n", "undo\njobs wait\n"])
 def test_the_end_of_the_input_ends_a_session(plausible, printer, monkeypatch, said):
     """With JSON, questions go to standard error and what happened to standard output."""
     monkeypatch.setattr("sys.stdin", io.StringIO(said))
@@ -80,7 +218,7 @@ def test_the_end_of_the_input_ends_a_session(plausible, printer, monkeypatch, sa
         "cost": 1.0,
         "is_fixed": False,
     }
-    assert "What do you see? [empty/jobs wait]" in errors
+    assert "What do you see? [empty/jobs wait, or help]" in errors
 
 
 def test_a_session_ends_with_a_call(plausible, tmp_path, printer, monkeypatch):

@@ -17,6 +17,7 @@ import pytest
 
 import plausible as pb
 import plausible.decisions as room
+from plausible.decisions import SequentialDiagram, SequentialSolution
 from plausible.decisions.coordination.graph import JointAction
 from plausible.decisions.elicitation.questions import gamble_question
 from plausible.decisions.elicitation.respondents import SimulatedRespondent
@@ -25,12 +26,12 @@ from plausible.decisions.lotteries.countable import CountableLottery, saint_pete
 from plausible.decisions.lotteries.curves import FunctionCurve
 from plausible.decisions.lotteries.preferences import PreferenceRelation
 from plausible.decisions.populations.population import fit_population_mixture
-from plausible.decisions.troubleshooting.beliefs import Situation
 
 #: These are as good at travelling as the functions that people put in them.
-HOLD_FUNCTIONS = (pb.Utility, CountableLottery, FunctionCurve, PreferenceRelation, SimulatedRespondent)
-#: A compiled network, which a pickled `Troubleshooter` leaves behind.
-COMPILED = (Situation,)
+HOLD_FUNCTIONS = (
+    *(pb.Utility, CountableLottery, FunctionCurve, PreferenceRelation, SimulatedRespondent),
+    *(SequentialDiagram, SequentialSolution),
+)
 
 
 def _modules():
@@ -41,8 +42,8 @@ def _modules():
 def _classes(modules):
     for module in modules:
         for name, kind in vars(module).items():
-            is_own = isinstance(kind, type) and kind.__module__ == module.__name__ and not name.startswith("_")
-            if is_own and not issubclass(kind, (tuple, *HOLD_FUNCTIONS, *COMPILED)):
+            is_own = isinstance(kind, type) and kind.__module__ == module.__name__ and name in room.__all__
+            if is_own and not issubclass(kind, (tuple, *HOLD_FUNCTIONS)):
                 yield kind
 
 
@@ -69,7 +70,7 @@ def _text(value):
 
 
 def test_every_kind_of_value_that_the_examples_make_is_pickled_and_copied():
-    """All examples of the room are run, and what they make is sent there and back."""
+    """All examples of the room are run, and the public values that they make are sent there and back."""
     modules, seen = list(_modules()), defaultdict(list)
     with pytest.MonkeyPatch.context() as patch:
         for kind in set(_classes(modules)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from itertools import permutations
 
@@ -10,16 +11,21 @@ import pytest
 
 from plausible.causal.counterfactuals.repair import repair, single_fault_repairs
 from plausible.causal.functional.conversion import functional_model
+from plausible.causal.functional.model import FunctionalModel
 from plausible.cpds import DeterministicCPD, NoisyOr, TableCPD
 from plausible.decisions.troubleshooting.costs import Costs, read_costs
 from plausible.decisions.troubleshooting.evaluation import evaluate_troubleshooting
+from plausible.decisions.troubleshooting.plan_tree import plan_text
 from plausible.decisions.troubleshooting.plans import exact_plan, optimal_plan
+from plausible.decisions.troubleshooting.profiles import enumerate_profiles
+from plausible.decisions.troubleshooting.steps import Step
 from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter
+from plausible.decisions.troubleshooting.worlds import Worlds
 from plausible.errors import FormatError, ImpossibleEvidence, InvalidArgument, TooLarge, UnknownVariable
 from plausible.examples.printer import printer_troubleshooter
 from plausible.inference.budget import Budget
 from plausible.models import BayesianNetwork
-from plausible.variables import likelihood
+from plausible.variables import jeffrey, likelihood
 from troubleshooting_oracle import GateDevice, random_costs, random_device
 
 
@@ -116,7 +122,7 @@ def test_one_network_of_all_worlds_and_one_for_each_agree(monkeypatch):
         session = troubleshooter(device, {"p0": 1, "p1": 2, "p2": 3}, {"p0": 0.5, "a0": 0.1}, 20).start()
         for current in (session, session.after("test a0", "on").after("repair p1", False)):
             assert len(current._situation._views) == (1 if seconds > 1 else 2 + 2 * len(current.beliefs.components))
-            told.append([one.expected_cost for one in current.advice.alternatives])
+            told.append([one.estimated_cost for one in current.advice.alternatives])
     assert told[:2] == [pytest.approx(costs) for costs in told[2:]]
 
 
@@ -201,7 +207,7 @@ def test_a_test_costs_its_price_and_the_expected_cost_of_repair_after_it():
     for chance in (fires, 1 - fires):
         joint = chances * chance
         expected += joint.sum() * repair_cost(joint / joint.sum())
-    by_step = {str(one.step): one.expected_cost for one in session.advice.alternatives}
+    by_step = {str(one.step): one.estimated_cost for one in session.advice.alternatives}
     assert by_step["test t"] == pytest.approx(expected)
     assert session.advice.repair_cost == pytest.approx(repair_cost(chances))
     assert by_step["call service"] == service
@@ -297,10 +303,118 @@ def test_plans_that_are_too_large_are_refused():
         optimal_plan(printer_troubleshooter().start(), max_states=20)
 
 
-def test_a_plan_that_is_cut_off_ends_with_what_the_advice_expects():
+def test_a_plan_that_is_cut_off_ends_with_what_the_advice_estimates():
     session = printer_troubleshooter().start()
-    assert exact_plan(session, depth=0).expected_cost == session.advice.best.expected_cost
-    assert exact_plan(session, depth=0).outcomes == ()
+    assert exact_plan(session, depth=0).expected_cost == pytest.approx(session.advice.best.estimated_cost)
+    cut, whole = exact_plan(session, depth=0), exact_plan(session)
+    assert (cut.outcomes, cut.is_exact, whole.is_exact) == ((), False, True)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_cheapest_plan_of_three_parts_is_that_of_the_enumerated_worlds(seed):
+    """Bounds prune nothing that is best: with leaks, tests that are repeated after repairs, and with nobody to call."""
+    rng = np.random.default_rng(seed)
+    device = random_device(rng, 3, 1)
+    costs = random_costs(rng, device)
+    session = troubleshooter(device, *costs).start()
+    assert optimal_plan(session).expected_cost == pytest.approx(device.best_cost(*costs), abs=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_listed_devices_and_networks_believe_the_same(seed, monkeypatch):
+    """Along a session, with virtual evidence at its start; and plans from the middle of it cost the same either way."""
+    rng = np.random.default_rng(seed)
+    device = random_device(rng)
+    session = troubleshooter(device, *random_costs(rng, device)).start({"a0": likelihood([1, 2]), "p1": ["ok", "bad"]})
+    while not session.is_over and len(session.history) < 3:
+        helper = session.troubleshooter
+        profiles = enumerate_profiles(helper.device, session.findings)
+        listed, queried = (
+            Worlds(helper.device, helper.costs, profiles).start(session.repaired).beliefs(),
+            session.beliefs,
+        )
+        assert listed.components == queried.components
+        for part in ("faulty", "fixes", "needed", "fixable"):
+            np.testing.assert_allclose(getattr(listed, part), getattr(queried, part), atol=1e-9)
+        for name, told in queried.states.items():
+            np.testing.assert_allclose(listed.states[name].values, told.values, atol=1e-9)
+        steps = [step for step in session.steps() if step.kind != "call"]
+        step = steps[rng.integers(len(steps))]
+        session = session.after(step, list(session.outcomes(step))[-1])
+    plans = [exact_plan(session).expected_cost, optimal_plan(session).expected_cost]
+    monkeypatch.setattr("plausible.decisions.troubleshooting.profiles._MOST_STATES", 0)
+    assert [exact_plan(session).expected_cost, optimal_plan(session).expected_cost] == pytest.approx(plans, abs=1e-8)
+
+
+def test_a_marginal_that_is_imposed_is_left_to_the_networks():
+    """Jeffrey's rule is no weight on what the device may be."""
+    device = GateDevice([0.3, 0.4], [1.0, 0.8], [[0.9, 0.1]], [0.05])
+    session = troubleshooter(device, {"p0": 5, "p1": 6}, {}, 30).start({"a0": jeffrey([0.5, 0.5])})
+    assert exact_plan(session).expected_cost >= optimal_plan(session).expected_cost > 0
+
+
+def test_noise_that_several_parts_share_is_one():
+    """A power cut breaks both parts; they are never broken alone."""
+    cut = FunctionalModel(
+        {"a": lambda U: U, "b": lambda U: U, "works": lambda a, b: a == 0 and b == 0}, noise={"U": [0.9, 0.1]}
+    )
+    helper = Troubleshooter(cut, {"a": 0, "b": 0}, works={"works": True}, costs=Costs({"a": 3, "b": 2}, {"a": 0.1}))
+    assert len(enumerate_profiles(helper.device, helper.start().findings).weights) == 1
+    assert optimal_plan(helper.start()).expected_cost == pytest.approx(5)
+
+
+def test_the_order_of_looks_leads_to_one_state():
+    """What is believed is the same, so it is worked out once."""
+    helper = printer_troubleshooter()
+    device, findings = helper.device, helper.start().findings
+    state = Worlds(device, helper.costs, enumerate_profiles(device, findings)).start(())
+    look, test = Step("observe", "toner", 5.0), Step("test", "queue", 1.0)
+    one = state.after(look, "ok").after(test, "empty")
+    other = state.after(test, "empty").after(look, "ok")
+    assert one.key == other.key != state.key
+    # A part that is mended is mended, whether its fault was seen before or not.
+    repair = Step("repair", "toner", 8.0)
+    assert state.after(look, "low").after(repair, False).key == state.after(repair, False).key
+
+
+def test_a_plan_that_takes_too_long_is_refused():
+    with pytest.raises(TooLarge, match=r"takes more than 0 seconds\. Raise time_limit="):
+        optimal_plan(printer_troubleshooter().start(), time_limit=0)
+
+
+def test_a_plan_says_where_the_device_stays_broken():
+    """Nobody to call, and a leak that no repair reaches: not "done", and with what probability."""
+    device = GateDevice([0.3], [1.0], [], [], goal_leak=0.2)
+    plan = exact_plan(troubleshooter(device, {"p0": 5}, {}, None).start())
+    left = 0.2 / (1 - 0.7 * 0.8)
+    assert plan.chance_unfixed == pytest.approx(left)
+    assert plan_text(plan) == (
+        f"repair p0 (5)\n  it works {1 - left:.3f}: done\n  it fails {left:.3f}: still broken, nothing left to try\n"
+        f"still broken in the end: probability {left:.3f}"
+    )
+    called = exact_plan(troubleshooter(device, {"p0": 5}, {}, 50).start())
+    assert (called.chance_unfixed, "broken" in plan_text(called)) == (0, False)
+
+
+def test_advice_calls_its_figures_estimates():
+    """One test ahead, as if there were a single fault: no expected costs where there may be several."""
+    session = printer_troubleshooter().start()
+    assert session.advice.best.estimated_cost != pytest.approx(exact_plan(session).expected_cost, abs=0.01)
+    assert "estimated cost" in str(session.advice)
+    assert "expected cost" not in str(session.advice)
+
+
+def test_the_reason_compares_with_the_second_best_step():
+    """Though that is about the same part, or costs the same."""
+    net = single_fault([0.6, 0.4, 0.0])
+    costs = Costs({"p0": 5, "p1": 50}, {"p0": 1})
+    session = Troubleshooter(net, {"p0": False, "p1": False}, works={"fails": False}, costs=costs).start()
+    first, second = session.advice.alternatives[:2]
+    assert (str(first.step), str(second.step)) == ("observe p0", "repair p0")
+    assert session.advice.reason.startswith("Observe p0: estimated cost 24, 1 less than repair p0; ")
+    tied = Costs({"p0": 5, "p1": 5})
+    even = Troubleshooter(single_fault([0.5, 0.5, 0.0]), {"p0": False, "p1": False}, works={"fails": False}, costs=tied)
+    assert ", as much as repair p1; " in even.start().advice.reason
 
 
 # --- sampled cases ---
@@ -366,7 +480,52 @@ def test_with_many_components_the_fixed_order_is_a_local_best():
     assert found.fixed_costs.mean() == pytest.approx(counts @ np.arange(1, len(counts) + 1) / 400)
 
 
+# --- sessions in files ---
+
+
+def test_a_saved_session_is_the_same_after_json():
+    """Evidence of every kind, and all steps, a call among them."""
+    device = GateDevice([0.3, 0.4], [1.0, 0.8], [[0.9, 0.1], [0.2, 0.7]], [0.05, 0.1], goal_leak=0.1)
+    helper = troubleshooter(device, {"p0": 5, "p1": 6}, {"p0": 1, "a0": 1}, 30)
+    start = helper.start({"a1": likelihood([1, 3]), "p1": ["ok", "bad"]})
+    for session in (
+        start,
+        start.after("observe p0", "bad").after("repair p0", False).after("test a0", "off"),
+        start.after("call service"),
+    ):
+        again = helper.resume(json.loads(json.dumps(session.to_dict())))
+        assert (again.history, again.is_fixed) == (session.history, session.is_fixed)
+        np.testing.assert_allclose(again.beliefs.faulty, session.beliefs.faulty, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"history": None}, "no 'history'"),
+        ({"works": {"no page": "nothing"}}, "works where no page is nothing, not where no page is prints"),
+        ({"evidence": {"tray": "empty"}}, "'tray' is no variable"),
+        ({"evidence": {"panel": "blue"}}, "'blue' is not a state of 'panel'"),
+        ({"history": [{"step": "test", "name": "queue", "outcome": "maybe"}]}, "Step 1 of the saved session"),
+        ({"history": [{"step": "repair", "name": "tray", "outcome": True}]}, "'repair tray' is no step"),
+    ],
+)
+def test_what_is_no_session_of_this_device_is_not_resumed(change, told):
+    helper = printer_troubleshooter()
+    with pytest.raises(FormatError, match=told):
+        helper.resume({**helper.start().to_dict(), **change})
+
+
 # --- costs in files ---
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_costs_are_read_with_any_usual_separator(tmp_path, separator):
+    """Commas, semicolons and tabs, as spreadsheets write them."""
+    file = tmp_path / "costs.csv"
+    rows = ["component,observe,repair,ok", "fuse,2,1.5,whole", "radio,0.1,,", "service call,,30,"]
+    file.write_text("\n".join(row.replace(",", separator) for row in rows), encoding="utf-8-sig")
+    costs = read_costs(file)
+    assert (dict(costs.repair), dict(costs.observe), costs.service) == ({"fuse": 1.5}, {"fuse": 2, "radio": 0.1}, 30)
 
 
 @pytest.mark.parametrize(
@@ -377,11 +536,16 @@ def test_with_many_components_the_fixed_order_is_a_local_best():
         ("component,observe,repair,colour\n", "'colour'"),
         ("component,observe,repair\nx,1\n", ":2: The row has 2 cells"),
         ("component,observe,repair\nx,one,2\n", ":2: 'one'"),
-        ("component,observe,repair\nx,-1,2\n", ":2: '-1'"),
+        ("component,observe,repair\nx,-1,2\n", ":2: '-1' in the column observe"),
+        ("component;observe;repair\nx;1;2,5\n", ":2: '2,5' in the column repair .* with a point: 2.5"),
+        ("component,observe,repair\nx,1,2,5\n", ":2: The row has 4 cells.* decimal one, write a point"),
         ("component,observe,repair\nx,1,2\nx,1,2\n", ":3: There are two rows"),
         ("component,observe,repair\nx,,\n", "no cost"),
         ("component,observe,repair\n,1,2\n", "no component"),
-        ("component,observe,repair\nservice call,1,2\n", "service call"),
+        (
+            "component,observe,repair\nservice call,1,2\n",
+            ":2: The cost of the service call stands in the column repair",
+        ),
     ],
 )
 def test_a_file_of_costs_that_can_t_be_read_is_refused_with_its_line(tmp_path, text, told):

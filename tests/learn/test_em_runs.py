@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from plausible.errors import InvalidArgument
-from plausible.learn.em_runs import EMStops, best_run, run
+from plausible.learn.em_runs import EMStops, best_run, run, sources_of_chance
 
 
 class _Ladder(NamedTuple):
@@ -87,5 +87,5 @@ def test_mistakes_are_named():
         EMStops(tolerance=-1)
     with pytest.raises(InvalidArgument, match="max_iterations=0"):
         EMStops(max_iterations=0)
-    with pytest.raises(InvalidArgument, match="restarts="):
-        best_run(_climb, [], EMStops())
+    with pytest.raises(InvalidArgument, match="restarts=0"):
+        sources_of_chance(0, 0)

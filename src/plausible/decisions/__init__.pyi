@@ -247,10 +247,10 @@ from plausible.decisions.troubleshooting.costs import Costs as Costs
 from plausible.decisions.troubleshooting.costs import read_costs as read_costs
 from plausible.decisions.troubleshooting.evaluation import TroubleshootingEvaluation as TroubleshootingEvaluation
 from plausible.decisions.troubleshooting.evaluation import evaluate_troubleshooting as evaluate_troubleshooting
-from plausible.decisions.troubleshooting.plans import PlanNode as PlanNode
+from plausible.decisions.troubleshooting.plan_tree import PlanNode as PlanNode
+from plausible.decisions.troubleshooting.plan_tree import plan_text as plan_text
 from plausible.decisions.troubleshooting.plans import exact_plan as exact_plan
 from plausible.decisions.troubleshooting.plans import optimal_plan as optimal_plan
-from plausible.decisions.troubleshooting.plans import plan_text as plan_text
 from plausible.decisions.troubleshooting.repair_order import Component as Component
 from plausible.decisions.troubleshooting.repair_order import RepairPlan as RepairPlan
 from plausible.decisions.troubleshooting.repair_order import best_repair_order as best_repair_order

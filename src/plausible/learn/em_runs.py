@@ -8,9 +8,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
-from plausible.errors import InvalidArgument
+import numpy as np
 
-__all__ = ["EMState", "EMStep", "EMStops", "best_run", "run"]
+from plausible.errors import InvalidArgument
+from plausible.graphs.seeds import Seed, generator_of
+
+__all__ = ["EMState", "EMStep", "EMStops", "best_run", "run", "sources_of_chance"]
 
 
 class EMState(Protocol):
@@ -87,6 +90,11 @@ def best_run(step: EMStep[StateT], starts: Iterable[StateT], stops: EMStops[Any]
         ends.append(end)
         if is_stopped:
             break
-    if not ends:
-        raise InvalidArgument("There is no start, and at least one run is needed: let restarts= be 1 or more.")
     return max(ends, key=lambda end: end.trace[-1]), tuple(end.trace[-1] for end in ends)
+
+
+def sources_of_chance(seed: Seed, restarts: int) -> list[np.random.Generator]:
+    """One generator of numbers for each start."""
+    if restarts < 1:
+        raise InvalidArgument(f"restarts={restarts!r}: at least one run is needed.")
+    return generator_of(seed).spawn(restarts)

@@ -15,8 +15,8 @@ from plausible.decisions.populations.parameters import (
     log_likelihoods,
     maximize,
 )
-from plausible.graphs.seeds import Seed, generator_of
-from plausible.learn.em_runs import EMStops, best_run
+from plausible.graphs.seeds import Seed
+from plausible.learn.em_runs import EMStops, best_run, sources_of_chance
 
 __all__ = ["PopulationState", "best_population", "class_posteriors", "start", "step"]
 
@@ -106,6 +106,6 @@ def best_population(
     are_alike = len({basis.scopes for basis in problem.bases}) < len(problem.bases)
     starts = (
         replace(start(problem, rng if number or are_alike else None), restart=number)
-        for number, rng in enumerate(generator_of(seed).spawn(restarts))
+        for number, rng in enumerate(sources_of_chance(seed, restarts))
     )
     return best_run(partial(step, problem), starts, stops)[0]

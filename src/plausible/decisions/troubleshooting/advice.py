@@ -1,4 +1,4 @@
-"""Which step to take next: what each would cost in the end, and why the best one is."""
+"""Which step to take next: what each is estimated to cost in the end, and why the best one is."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plausible.decisions.troubleshooting.beliefs import Beliefs, Situation
+from plausible.decisions.troubleshooting.beliefs import SURE, Beliefs, Knowledge
 from plausible.decisions.troubleshooting.costs import Costs
 from plausible.decisions.troubleshooting.steps import Step
 from plausible.decisions.troubleshooting.worth_trying import Trials, TryOrder, best_order
 from plausible.factors.display import TextTable, format_number
 
-__all__ = ["Advice", "Alternative", "advise", "possible_steps", "repair_sequence"]
+__all__ = ["Advice", "Alternative", "advise", "is_worth_going_on", "possible_steps", "repair_sequence"]
 
-#: Probabilities beyond this are certainties, and costs nearer to each other (relative to their size) ties.
-_SURE = 1e-12
+#: Costs nearer to each other than this, relative to their size, are ties.
 _TIE = 1e-9
 
 
@@ -28,14 +27,15 @@ class Alternative:
     ----------
     step
         The step.
-    expected_cost
-        What all will cost from now on, if it is taken and then what seems best.
+    estimated_cost
+        What all will cost from now on, if it is taken and then what seems best: an estimate, one test ahead, as if
+        there were a single fault; `exact_plan` has what following the advice costs exactly.
     chance
         The chance that this component is what has to be repaired; `None` for tests and calls.
     """
 
     step: Step
-    expected_cost: float
+    estimated_cost: float
     chance: float | None = None
 
 
@@ -46,11 +46,20 @@ class Advice:
     Attributes
     ----------
     alternatives
-        By rising expected cost.
+        By rising estimated cost.
     sequence
         The components in the order in which they would be tried without any test.
     repair_cost
-        The expected cost of doing so, and of the call after it.
+        The estimated cost of doing so, and of the call after it.
+
+    Examples
+    --------
+    >>> from plausible.examples import printer_troubleshooter
+    >>> advice = printer_troubleshooter().start().advice
+    >>> print(advice.reason)
+    Test queue: estimated cost 18.1963, 0.379697 less than test panel; it costs 1 and saves 3.22245 in repairs.
+    >>> [str(one.step) for one in advice.alternatives[:3]], advice.sequence
+    (['test queue', 'test panel', 'observe paper'], ('paper', 'cable', 'spooler', 'network', 'toner', 'driver'))
     """
 
     alternatives: tuple[Alternative, ...]
@@ -64,22 +73,28 @@ class Advice:
 
     @property
     def reason(self) -> str:
-        """Why the best step is the best one, in a sentence."""
+        """Why the best step is the best one, and by how much the second best is worse, in a sentence."""
         best = self.best
         if best is None:
             return "Nothing is left to try: no repair can help, and there is no service to call."
-        others = [other for other in self.alternatives[1:] if other.step.name != best.step.name]
-        margin = ""
-        if others:
-            margin = f", {format_number(others[0].expected_cost - best.expected_cost)} less than {others[0].step}"
+        estimate = format_number(best.estimated_cost)
+        return f"{str(best.step).capitalize()}: estimated cost {estimate}{self._margin(best)}; {self._cause(best)}."
+
+    def _margin(self, best: Alternative) -> str:
+        if len(self.alternatives) == 1:
+            return ""
+        second = self.alternatives[1]
+        if second.estimated_cost <= _tied(best.estimated_cost):
+            return f", as much as {second.step}"
+        return f", {format_number(second.estimated_cost - best.estimated_cost)} less than {second.step}"
+
+    def _cause(self, best: Alternative) -> str:
         if best.step.kind == "test":
-            saved = self.repair_cost - best.expected_cost + best.step.cost
-            why = f"it costs {format_number(best.step.cost)} and saves {format_number(saved)}"
-        elif best.step.kind == "call":
-            why = "trying parts costs more than it saves"
-        else:
-            why = f"the chance that it helps is {format_number(best.chance or 0.0)}"
-        return f"{str(best.step).capitalize()}: expected cost {format_number(best.expected_cost)}{margin}; {why}."
+            saved = self.repair_cost - best.estimated_cost + best.step.cost
+            return f"it costs {format_number(best.step.cost)} and saves {format_number(saved)} in repairs"
+        if best.step.kind == "call":
+            return "trying parts costs more than it saves"
+        return f"the chance that {best.step.name} is what has to be repaired is {format_number(best.chance or 0.0)}"
 
     def __str__(self) -> str:
         rows = tuple(
@@ -87,12 +102,17 @@ class Advice:
                 str(one.step),
                 format_number(one.step.cost),
                 "" if one.chance is None else format_number(one.chance),
-                format_number(one.expected_cost),
+                format_number(one.estimated_cost),
             )
             for one in self.alternatives
         )
-        table = f"{TextTable(('step', 'costs now', 'chance', 'expected cost'), rows, 1)}\n" if rows else ""
+        table = f"{TextTable(('step', 'costs now', 'chance', 'estimated cost'), rows, 1)}\n" if rows else ""
         return f"{table}{self.reason}"
+
+
+def _tied(cost: float) -> float:
+    """The greatest cost that is no dearer, but for rounding."""
+    return cost + _TIE * max(1.0, abs(cost))
 
 
 def repair_sequence(beliefs: Beliefs, costs: Costs) -> TryOrder:
@@ -100,36 +120,40 @@ def repair_sequence(beliefs: Beliefs, costs: Costs) -> TryOrder:
     return best_order(_trials_of(beliefs, costs), costs.service)
 
 
-def advise(situation: Situation, costs: Costs) -> Advice:
-    """All steps with their expected costs: one test ahead, and all repairs after it.
+def advise(knowledge: Knowledge, costs: Costs) -> Advice:
+    """All steps with estimates of what they cost in the end: one test ahead, and all repairs after it.
 
     A test t costs C_t + Σ_s P(t = s) ECR(s), the expected cost of repair once its result is known; a component costs
     its own trial and the ECR of what is left. Exact where there is a single fault and one test at most is made.
     Heckerman, Breese & Rommelse (1995).
     """
-    beliefs = situation.beliefs()
+    beliefs = knowledge.beliefs()
     found = repair_sequence(beliefs, costs)
     sequence = tuple(beliefs.components[place] for place in found.order)
-    if costs.service is None and not (beliefs.components and beliefs.fixable > _SURE):
+    if not is_worth_going_on(beliefs, costs):
         return Advice((), sequence, found.cost)
-    listed = [*_trials(beliefs, costs), *_tests(situation, beliefs, costs)]
+    listed = [*_trials(beliefs, costs), *_tests(knowledge, beliefs, costs)]
     if costs.service is not None:
         listed.append(Alternative(Step("call", "", costs.service), costs.service))
-    least = min(one.expected_cost for one in listed)
-    bound = least + _TIE * max(1.0, abs(least))
-    first = next(one for one in listed if one.expected_cost <= bound)
-    rest = sorted((one for one in listed if one is not first), key=lambda one: one.expected_cost)
+    least = min(one.estimated_cost for one in listed)
+    first = next(one for one in listed if one.estimated_cost <= _tied(least))
+    rest = sorted((one for one in listed if one is not first), key=lambda one: one.estimated_cost)
     return Advice((first, *rest), sequence, found.cost)
+
+
+def is_worth_going_on(beliefs: Beliefs, costs: Costs) -> bool:
+    """Whether some repair, or a call, can still make the device work."""
+    return costs.service is not None or (bool(beliefs.components) and beliefs.fixable > SURE)
 
 
 def possible_steps(beliefs: Beliefs, costs: Costs) -> Iterator[Step]:
     """Every step that can change anything."""
     for name, faulty in zip(beliefs.components, beliefs.faulty, strict=True):
-        if name in costs.observe and faulty < 1 - _SURE:
+        if name in costs.observe and faulty < 1 - SURE:
             yield Step("observe", name, costs.observe[name])
         yield Step("repair", name, costs.repair[name])
     for name in costs.tests:
-        if beliefs.states[name].values.max() < 1 - _SURE:
+        if beliefs.states[name].values.max() < 1 - SURE:
             yield Step("test", name, costs.observe[name])
     if costs.service is not None:
         yield Step("call", "", costs.service)
@@ -139,7 +163,7 @@ def _trials_of(beliefs: Beliefs, costs: Costs) -> Trials:
     """The components as trials: none is looked at where that is dearer than a repair, or where its fault is known."""
     repairs = np.array([costs.repair[name] for name in beliefs.components], dtype=float)
     looks = np.array([costs.observe.get(name, np.inf) for name in beliefs.components], dtype=float)
-    is_blind = (repairs <= looks) | (beliefs.faulty >= 1 - _SURE)
+    is_blind = (repairs <= looks) | (beliefs.faulty >= 1 - SURE)
     return Trials(beliefs.shares, np.where(is_blind, repairs, looks), np.where(is_blind, 0.0, repairs), repairs)
 
 
@@ -156,12 +180,12 @@ def _trials(beliefs: Beliefs, costs: Costs) -> Iterator[Alternative]:
             yield Alternative(step, step.cost + more + after[step.name], chances[step.name])
 
 
-def _tests(situation: Situation, beliefs: Beliefs, costs: Costs) -> Iterator[Alternative]:
+def _tests(knowledge: Knowledge, beliefs: Beliefs, costs: Costs) -> Iterator[Alternative]:
     for step in possible_steps(beliefs, costs):
         if step.kind == "test":
             told = beliefs.states[step.name]
             expected = step.cost
             for state, chance in zip(told.scope[0].states, told.values.tolist(), strict=True):
                 if chance > 0:
-                    expected += chance * repair_sequence(situation.beliefs({step.name: state}), costs).cost
+                    expected += chance * repair_sequence(knowledge.beliefs({step.name: state}), costs).cost
             yield Alternative(step, expected)

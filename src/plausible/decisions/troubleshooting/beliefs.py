@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,15 +13,18 @@ from plausible.causal.counterfactuals.findings import Finding, as_evidence
 from plausible.causal.counterfactuals.potential import Potential
 from plausible.causal.counterfactuals.worlds import parallel_worlds
 from plausible.causal.functional.model import FunctionalModel
+from plausible.decisions.troubleshooting.steps import Outcome, Step
 from plausible.errors import TooLarge
 from plausible.factors import Factor
 from plausible.inference.budget import Budget
 from plausible.variables import State
 
-__all__ = ["Beliefs", "Device", "Situation"]
+__all__ = ["SURE", "Beliefs", "Device", "Knowledge", "Situation"]
 
 Floats = npt.NDArray[np.float64]
 
+#: Probabilities nearer than this to zero or one are certainties.
+SURE = 1e-12
 #: What a network of all worlds may cost: beyond it, many small ones are cheaper.
 _SMALL = Budget(seconds=2e-3)
 
@@ -76,6 +79,13 @@ class Beliefs:
         P(the device works once all are repaired) less P(it works once all but this one are).
     fixable
         P(the device works once all are repaired).
+
+    Examples
+    --------
+    >>> from plausible.examples import printer_troubleshooter
+    >>> beliefs = printer_troubleshooter().start({"panel": "clear"}).beliefs
+    >>> dict(zip(beliefs.components, beliefs.shares.round(3).tolist()))
+    {'paper': 0.02, 'cable': 0.189, 'driver': 0.285, 'spooler': 0.24, 'toner': 0.039, 'network': 0.227}
     """
 
     states: Mapping[str, Factor]
@@ -94,10 +104,32 @@ class Beliefs:
         `fixes` for parts of which any will do.
         """
         weights = self.fixes + self.needed
-        if not weights.sum() > 1e-12:
+        if not weights.sum() > SURE:
             weights = self.faulty
         total = weights.sum()
         return weights * (self.fixable / total) if total > 0 else weights
+
+    def outcomes(self, step: Step) -> dict[Outcome, float]:
+        """What can come of a step, with probabilities; exact with any number of faults."""
+        if step.kind == "call":
+            return {None: 1.0}
+        if step.kind == "repair":
+            if step.name not in self.components:
+                return {False: 1.0}
+            fixed = float(self.fixes[self.components.index(step.name)])
+            chances: dict[Outcome, float] = {True: fixed, False: 1.0 - fixed}
+        else:
+            told = self.states[step.name]
+            chances = dict(zip(told.scope[0].states, told.values.tolist(), strict=True))
+        return {outcome: chance for outcome, chance in chances.items() if chance > SURE}
+
+
+class Knowledge(Protocol):
+    """What answers for beliefs: compiled networks or enumerated devices."""
+
+    def beliefs(self, tested: Mapping[str, State] | None = None) -> Beliefs:
+        """What is believed, if some tests also showed these states."""
+        ...
 
 
 class Situation:
@@ -157,7 +189,7 @@ class Situation:
 
         states = {name: marginals[term] for name, term in self._seen.items()}
         faulty = {name: float(states[name].values[~device.is_ok(name)].sum()) for name in self._open}
-        left = tuple(name for name in self._open if faulty[name] > 1e-12)
+        left = tuple(name for name in self._open if faulty[name] > SURE)
         fixable = float(marginals[self._all].values[works])
         return Beliefs(
             states,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
 from types import MappingProxyType
+from typing import NamedTuple, TextIO
 
 from plausible.decisions.troubleshooting.repair_order import check_cost
 from plausible.errors import FormatError, InvalidArgument, suggestion
@@ -17,6 +19,8 @@ __all__ = ["Costs", "read_costs"]
 #: The row of the file that is no variable.
 _SERVICE = "service call"
 _COLUMNS = ("component", "observe", "repair", "ok")
+_SEPARATORS = (",", ";", "\t")
+_DECIMAL_COMMA = re.compile(r"\d*,\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +77,9 @@ def read_costs(path: str | PathLike[str]) -> Costs:
     """The costs in a CSV file with the columns component, observe, repair and, if wanted, ok.
 
     A row with both costs is a component that can be seen; with a repair cost alone, one that can only be replaced;
-    with an observation cost alone, a test. The row `service call` has its cost under repair. The column `ok` has the
-    state in which a component is no fault.
+    with an observation cost alone, a test. The row `service call` has its cost under repair; without that row there is
+    nobody to call, and a device that no repair mends stays broken. The column `ok` has the state in which a component
+    is no fault. Cells are separated by commas, semicolons or tabs; decimals have a point.
 
     Parameters
     ----------
@@ -84,7 +89,7 @@ def read_costs(path: str | PathLike[str]) -> Costs:
     Examples
     --------
     >>> import tempfile
-    >>> rows = ["component,observe,repair,ok", "fuse,2,1,whole", "wire,,9,whole", "radio,0.1,,", "service call,,30,"]
+    >>> rows = ["component;observe;repair;ok", "fuse;2;1;whole", "wire;;9;whole", "radio;0.1;;", "service call;;30;"]
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "costs.csv"
     ...     _ = file.write_text("\\n".join(rows))
@@ -96,59 +101,83 @@ def read_costs(path: str | PathLike[str]) -> Costs:
     """
     file = fspath(path)
     with Path(path).open(encoding="utf-8-sig", newline="") as stream:
-        reader = csv.reader(stream, strict=True, skipinitialspace=True)
+        rows = list[_Row]()
         try:
-            rows = [(reader.line_num, [cell.strip() for cell in row]) for row in reader]
+            reader = csv.reader(stream, delimiter=_separator(stream), strict=True, skipinitialspace=True)
+            rows.extend(_Row(file, reader.line_num, [cell.strip() for cell in row]) for row in reader)
         except (csv.Error, UnicodeDecodeError) as error:
-            raise FormatError(f"This can't be read as CSV: {error}.", file=file, line=reader.line_num) from error
-    return _costs([(line, row) for line, row in rows if any(row)], file)
-
-
-def _costs(rows: list[tuple[int, list[str]]], file: str) -> Costs:
+            line = rows[-1].line + 1 if rows else 1
+            raise FormatError(f"This can't be read as CSV: {error}.", file=file, line=line) from error
+    rows = [row for row in rows if any(row.cells)]
     if not rows:
         raise FormatError(f"The first line must name the columns {', '.join(_COLUMNS)}.", file=file, line=1)
-    line, header = rows[0]
-    _check_header(header, file, line)
-    repair: dict[str, float] = {}
-    observe: dict[str, float] = {}
+    return _costs(rows[0], rows[1:])
+
+
+def _separator(stream: TextIO) -> str:
+    """The sign that stands most often in the first line with anything in it, which names the columns."""
+    first = next((line for line in stream if line.strip()), "")
+    stream.seek(0)
+    return max(_SEPARATORS, key=first.count)
+
+
+class _Row(NamedTuple):
+    """The cells of a row, and where it stands."""
+
+    file: str
+    line: int
+    cells: list[str]
+
+    def error(self, problem: str) -> FormatError:
+        return FormatError(problem, file=self.file, line=self.line)
+
+    def number(self, column: str, text: str, name: str) -> float:
+        try:
+            return check_cost(float(text), name)
+        except (ValueError, InvalidArgument):
+            fix = f" Write decimals with a point: {text.replace(',', '.')}." if _DECIMAL_COMMA.fullmatch(text) else ""
+            problem = f"{text!r} in the column {column} is no cost of {name!r}: expected a number from zero on.{fix}"
+            raise self.error(problem) from None
+
+
+def _costs(header: _Row, rows: Iterable[_Row]) -> Costs:
+    _check_header(header)
+    costs: dict[str, dict[str, float]] = {"observe": {}, "repair": {}}
     ok_states: dict[str, str] = {}
-    for line, row in rows[1:]:
-        if len(row) != len(header):
-            problem = f"The row has {len(row)} cells, the first line names {len(header)} columns."
-            raise FormatError(problem, file=file, line=line)
-        cells = dict(zip(header, row, strict=True))
+    named = set[str]()
+    for row in rows:
+        cells = _named_cells(row, header.cells)
         name = cells["component"]
-        if not name or name in repair or name in observe:
-            problem = f"There are two rows for {name!r}." if name else "The row names no component."
-            raise FormatError(problem, file=file, line=line)
-        for column, costs in (("observe", observe), ("repair", repair)):
+        if not name or name in named:
+            raise row.error(f"There are two rows for {name!r}." if name else "The row names no component.")
+        named.add(name)
+        if not cells["observe"] and not cells["repair"]:
+            raise row.error(f"The row of {name!r} has no cost, neither in the column observe nor in repair.")
+        if name == _SERVICE and cells["observe"]:
+            raise row.error(f"The cost of the {_SERVICE} stands in the column repair, and nothing in observe.")
+        for column, found in costs.items():
             if cells[column]:
-                costs[name] = _number(cells[column], name, file, line)
-        if name not in observe and name not in repair:
-            raise FormatError(f"The row of {name!r} has no cost.", file=file, line=line)
+                found[name] = row.number(column, cells[column], name)
         if cells.get("ok"):
             ok_states[name] = cells["ok"]
-    if _SERVICE in observe:
-        raise FormatError(f"The cost of the {_SERVICE} stands under repair, and nothing under observe.", file=file)
-    service = repair.pop(_SERVICE, None)
-    return Costs(repair, observe, service, ok_states)
+    service = costs["repair"].pop(_SERVICE, None)
+    return Costs(costs["repair"], costs["observe"], service, ok_states)
 
 
-def _check_header(header: Iterable[str], file: str, line: int) -> None:
-    names = list(header)
+def _named_cells(row: _Row, columns: list[str]) -> dict[str, str]:
+    if len(row.cells) != len(columns):
+        problem = f"The row has {len(row.cells)} cells, the first line names {len(columns)} columns."
+        if len(row.cells) > len(columns):
+            problem += " If a comma in it is a decimal one, write a point."
+        raise row.error(problem)
+    return dict(zip(columns, row.cells, strict=True))
+
+
+def _check_header(header: _Row) -> None:
+    names = header.cells
     for wanted in _COLUMNS[:3]:
         if wanted not in names:
-            problem = f"The first line names no column {wanted!r}.{suggestion(wanted, names)}"
-            raise FormatError(problem, file=file, line=line)
+            raise header.error(f"The first line names no column {wanted!r}.{suggestion(wanted, names)}")
     for name in names:
         if name not in _COLUMNS or names.count(name) > 1:
-            problem = f"The columns are {', '.join(_COLUMNS)}, each once; {name!r} is one too many."
-            raise FormatError(problem, file=file, line=line)
-
-
-def _number(text: str, name: str, file: str, line: int) -> float:
-    try:
-        return check_cost(float(text), name)
-    except (ValueError, InvalidArgument):
-        problem = f"{text!r} is no cost of {name!r}: expected a number from zero on."
-        raise FormatError(problem, file=file, line=line) from None
+            raise header.error(f"The columns are {', '.join(_COLUMNS)}, each once; {name!r} is one too many.")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -133,59 +135,64 @@ def evaluate_troubleshooting(
     rng = np.random.default_rng(seed)
     device, costs = session.troubleshooter.device, session.troubleshooter.costs
     cases = _Cases(device, session.findings, num_cases, rng)
-    paid, fixed = np.zeros(num_cases), np.zeros(num_cases, dtype=bool)
-    advised: dict[object, Step | None] = {}
-    end = None if time_limit is None else time.monotonic() + time_limit
-    done = 0
-    while done < num_cases and (done == 0 or end is None or time.monotonic() < end):
-        batch = np.arange(done, min(done + _BATCH, num_cases))
-        _mend(session, cases, batch, advised, paid, fixed)
-        done += len(batch)
-        if progress is not None and progress(
-            _evaluation(paid[:done], fixed[:done], FixedOrder((), paid[:done]), cases)
-        ):
+    mechanic = _Mechanic(session, cases)
+    mended = _Mended(np.zeros(0), np.zeros(0, dtype=bool))
+    end = math.inf if time_limit is None else time.monotonic() + time_limit
+    while (done := len(mended.paid)) < num_cases and (done == 0 or time.monotonic() < end):
+        more = mechanic.mend(np.arange(done, min(done + _BATCH, num_cases)))
+        mended = _Mended(*(np.concatenate(both) for both in zip(mended, more, strict=True)))
+        if progress is not None and progress(_evaluation(mended, FixedOrder((), mended.paid), cases)):
             break
-    cases.keep(done)
-    return _evaluation(paid[:done], fixed[:done], best_fixed_order(cases, device, costs), cases)
+    cases.keep(len(mended.paid))
+    return _evaluation(mended, best_fixed_order(cases, device, costs), cases)
 
 
-def _evaluation(
-    paid: Floats, fixed: npt.NDArray[np.bool_], plan: FixedOrder, cases: _Cases
-) -> TroubleshootingEvaluation:
+def _evaluation(mended: _Mended, plan: FixedOrder, cases: _Cases) -> TroubleshootingEvaluation:
+    num_faults = cases.num_faults[: len(mended.paid)]
     return TroubleshootingEvaluation(
-        paid.copy(), plan.costs.copy(), plan.order, cases.num_faults[: len(paid)], float(1.0 - fixed.mean())
+        mended.paid, plan.costs, plan.order, num_faults, float(1.0 - mended.is_fixed.mean())
     )
 
 
-def _mend(
-    session: TroubleshootingSession,
-    cases: _Cases,
-    rows: Ints,
-    advised: dict[object, Step | None],
-    paid: Floats,
-    fixed: npt.NDArray[np.bool_],
-) -> None:
-    """Follow the advice with all these cases, those with the same history together."""
-    waiting = [(session, rows)]
-    while waiting:
-        current, members = waiting.pop()
-        if current.is_fixed:
-            fixed[members] = True
-            continue
-        key = (frozenset(current.findings), frozenset(current.repaired))
-        if key not in advised:
-            advised[key] = current.next_step()
-        step = advised[key]
-        if step is None:
-            continue
-        paid[members] += step.cost
-        if step.kind == "call":
-            fixed[members] = True
-            continue
-        codes = cases.outcomes(step, current.repaired)[members]
-        for code in np.unique(codes).tolist():
-            outcome = bool(code) if step.kind == "repair" else cases.state(step.name, code)
-            waiting.append((current.after(step, outcome), members[codes == code]))
+class _Mended(NamedTuple):
+    """What each case cost, and whether the device works in the end."""
+
+    paid: Floats
+    is_fixed: npt.NDArray[np.bool_]
+
+
+class _Mechanic:
+    """Follows the advice; asks for it once in each state of knowledge."""
+
+    def __init__(self, session: TroubleshootingSession, cases: _Cases) -> None:
+        self._session, self._cases = session, cases
+        self._advised: dict[object, Step | None] = {}
+
+    def mend(self, rows: Ints) -> _Mended:
+        """All these cases, those with the same history together."""
+        paid, is_fixed = np.zeros(len(rows)), np.zeros(len(rows), dtype=bool)
+        waiting = [(self._session, np.arange(len(rows)))]
+        while waiting:
+            session, members = waiting.pop()
+            step = self._next_step(session)
+            if step is not None:
+                paid[members] += step.cost
+            if step is None or step.kind == "call":
+                is_fixed[members] = session.is_fixed or step is not None
+                continue
+            codes = self._cases.outcomes(step, session.repaired)[rows[members]]
+            for code in np.unique(codes).tolist():
+                outcome = bool(code) if step.kind == "repair" else self._cases.state(step.name, code)
+                waiting.append((session.after(step, outcome), members[codes == code]))
+        return _Mended(paid, is_fixed)
+
+    def _next_step(self, session: TroubleshootingSession) -> Step | None:
+        if session.is_fixed:
+            return None
+        key = (frozenset(session.findings), frozenset(session.repaired))
+        if key not in self._advised:
+            self._advised[key] = session.next_step()
+        return self._advised[key]
 
 
 class _Cases:

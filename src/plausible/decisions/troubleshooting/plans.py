@@ -1,41 +1,35 @@
-"""Plans for a whole session: what the advice costs exactly, and the best that any plan can do, on small devices."""
+"""Plans for a whole session: what following the advice costs exactly, and the best that any plan can do."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
-from plausible.decisions.troubleshooting.session import TroubleshootingSession
+from plausible.causal.counterfactuals.findings import Finding
+from plausible.decisions.troubleshooting.beliefs import Beliefs
+from plausible.decisions.troubleshooting.plan_tree import PlanNode
+from plausible.decisions.troubleshooting.profiles import enumerate_profiles
+from plausible.decisions.troubleshooting.search import Limits, PlanState, advised_plan, cheapest_plan
+from plausible.decisions.troubleshooting.session import TroubleshootingSession, finding_after
 from plausible.decisions.troubleshooting.steps import Outcome, Step
+from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter
+from plausible.decisions.troubleshooting.worlds import Worlds
 from plausible.errors import TooLarge
+from plausible.variables import Jeffrey, State
 
-__all__ = ["PlanNode", "exact_plan", "optimal_plan", "plan_text"]
-
-#: Findings, whatever their order.
-_Key = frozenset[object]
+__all__ = ["exact_plan", "optimal_plan"]
 
 
-@dataclass(frozen=True, slots=True)
-class PlanNode:
-    """What to do next, and after each outcome of it.
-
-    Attributes
-    ----------
-    expected_cost
-        Of all steps from here on, exactly.
-    step
-        What to do; `None` where it is over.
-    outcomes
-        Outcome, its probability, and what to do then; none where a plan was cut off.
-    """
-
-    expected_cost: float
-    step: Step | None = None
-    outcomes: tuple[tuple[Outcome, float, PlanNode], ...] = ()
-
-
-def exact_plan(session: TroubleshootingSession, max_states: int = 10_000, depth: int | None = None) -> PlanNode:
+def exact_plan(
+    session: TroubleshootingSession,
+    max_states: int = 10_000,
+    depth: int | None = None,
+    time_limit: float = 60.0,
+) -> PlanNode:
     """The plan of following the advice, with its exact expected cost: several faults and all tests counted.
+
+    All that the device may be is listed, where that is short enough, and states in which the same is believed are
+    worked out once.
 
     Parameters
     ----------
@@ -44,106 +38,104 @@ def exact_plan(session: TroubleshootingSession, max_states: int = 10_000, depth:
     max_states
         How many different states of knowledge may be visited; more raise `TooLarge`.
     depth
-        How many steps to plan, one after the other; what comes after them then costs what the advice expects.
+        How many steps to plan, one after the other; what comes after them then costs what the advice estimates.
+    time_limit
+        Seconds after which the plan is given up, with `TooLarge`.
 
     Examples
     --------
     >>> from plausible.cpds import NoisyOr, TableCPD
-    >>> from plausible.decisions.troubleshooting.costs import Costs
-    >>> from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter
+    >>> from plausible.decisions import Costs, Troubleshooter, plan_text
     >>> from plausible.models import BayesianNetwork
     >>> car = BayesianNetwork(
     ...     TableCPD("battery", [0.9, 0.1], states=["ok", "dead"]),
     ...     TableCPD("starter", [0.95, 0.05], states=["ok", "dead"]),
-    ...     NoisyOr("stalls", ["battery", "starter"], [1, 1]),
+    ...     NoisyOr("stalls", ["battery", "starter"], [1, 1], leak=0.01),
     ... )
     >>> costs = Costs(repair={"battery": 90, "starter": 200}, observe={"battery": 20})
     >>> session = Troubleshooter(car, {"battery": "ok", "starter": "ok"}, works={"stalls": False}, costs=costs).start()
     >>> plan = exact_plan(session)
     >>> print(plan_text(plan))
     observe battery (20)
-      ok 0.310: repair starter (200)
-        it works 1.000: done
-      dead 0.690: repair battery (90)
-        it works 0.950: done
-        it fails 0.050: repair starter (200)
-          it works 1.000: done
-    >>> round(plan.expected_cost, 4), round(optimal_plan(session).expected_cost, 4)
-    (151.0345, 151.0345)
+      ok 0.349: repair starter (200)
+        it works 0.832: done
+        it fails 0.168: still broken, nothing left to try
+      dead 0.651: repair battery (90)
+        it works 0.941: done
+        it fails 0.059: repair starter (200)
+          it works 0.832: done
+          it fails 0.168: still broken, nothing left to try
+    still broken in the end: probability 0.065
+    >>> round(plan.expected_cost, 4), plan.is_exact
+    (156.112, True)
     """
+    if session.is_fixed:
+        return PlanNode(0.0, is_fixed=True)
+    return advised_plan(_state(session), session.troubleshooter.costs, Limits(max_states, time_limit), depth)
 
-    return _Planner(_advised, max_states).plan(session, depth)
 
+def optimal_plan(session: TroubleshootingSession, max_states: int = 10_000, time_limit: float = 60.0) -> PlanNode:
+    """The plan of least expected cost among all, by branch and bound over states of knowledge.
 
-def optimal_plan(session: TroubleshootingSession, max_states: int = 10_000) -> PlanNode:
-    """The plan of least expected cost among all, by dynamic programming over states of knowledge.
-
-    Their number is exponential in components and tests: for small devices, and to see how good advice is. Without a
-    service call a plan may not stop while some repair can still help.
+    Their number is exponential in components and tests: for small devices, and to see how good advice is. A step is
+    not followed up where even whoever knew all faults would pay more for what comes after it than the best plan so
+    far costs. Without a service call a plan may not stop while some repair can still help.
 
     Parameters
     ----------
-    session, max_states
+    session, max_states, time_limit
         As for `exact_plan`.
+
+    Examples
+    --------
+    >>> from plausible.examples import printer_troubleshooter
+    >>> session = printer_troubleshooter().start({"panel": "clear", "driver": "ok"})
+    >>> best = optimal_plan(session)
+    >>> print(best.step, round(best.expected_cost, 4), round(exact_plan(session).expected_cost, 4))
+    repair cable 18.0169 18.5607
     """
-    return _Planner(_all_steps, max_states).plan(session)
+    if session.is_fixed:
+        return PlanNode(0.0, is_fixed=True)
+    return cheapest_plan(_state(session), session.troubleshooter.costs, Limits(max_states, time_limit))
 
 
-def _advised(session: TroubleshootingSession) -> Iterable[Step]:
-    step = session.next_step()
-    return () if step is None else (step,)
+def _state(session: TroubleshootingSession) -> PlanState:
+    """What is known, over all that the device may be where that can be listed, else by queries to networks."""
+    helper = session.troubleshooter
+    queried = _QueriedState(helper, session.repaired, session.findings)
+    # A posterior marginal that is established anew after each finding is no weight of what the device may be.
+    if any(isinstance(finding.value, Jeffrey) for finding in session.findings):
+        return queried
+    try:
+        profiles = enumerate_profiles(helper.device, session.findings)
+    except TooLarge:
+        return queried
+    return Worlds(helper.device, helper.costs, profiles).start(session.repaired)
 
 
-def _all_steps(session: TroubleshootingSession) -> Iterable[Step]:
-    return () if session.is_over else session.steps()
+@dataclass(frozen=True, slots=True)
+class _QueriedState:
+    """A state of knowledge that is answered for by compiled networks; nothing bounds what comes after it."""
 
+    troubleshooter: Troubleshooter
+    repaired: tuple[str, ...]
+    findings: tuple[Finding, ...]
 
-def plan_text(plan: PlanNode) -> str:
-    """A plan as indented lines; the probabilities of outcomes stand behind them, the costs of steps in brackets."""
-    return "\n".join(_lines(plan, ""))
+    @property
+    def key(self) -> Hashable:
+        return frozenset(self.repaired), frozenset(self.findings)
 
+    @property
+    def bound(self) -> float:
+        return 0.0
 
-def _lines(plan: PlanNode, indent: str) -> list[str]:
-    if plan.step is None:
-        return ["done"]
-    is_cut = not plan.outcomes and plan.step.kind != "call"
-    lines = [f"{plan.step} ({plan.step.cost:g})" + (" ..." if is_cut else "")]
-    for outcome, chance, after in plan.outcomes:
-        told = ("it works" if outcome else "it fails") if plan.step.kind == "repair" else outcome
-        if plan.step.kind != "call":
-            first, *rest = _lines(after, indent + "  ")
-            lines += [f"{indent}  {told} {chance:.3f}: {first}", *rest]
-    return lines
+    def bound_after(self, step: Step) -> float:
+        return 0.0
 
+    def beliefs(self, tested: Mapping[str, State] | None = None) -> Beliefs:
+        return self.troubleshooter.situation(self.repaired, self.findings).beliefs(tested)
 
-class _Planner:
-    """Backward induction over states of knowledge, each visited once."""
-
-    def __init__(self, steps: Callable[[TroubleshootingSession], Iterable[Step]], max_states: int) -> None:
-        self._steps, self._max_states = steps, max_states
-        self._known: dict[tuple[_Key, int | None], PlanNode] = {}
-
-    def plan(self, session: TroubleshootingSession, depth: int | None = None) -> PlanNode:
-        if session.is_fixed:
-            return PlanNode(0.0)
-        if depth == 0:
-            best = session.advice.best
-            return PlanNode(0.0) if best is None else PlanNode(best.expected_cost, best.step)
-        key = (frozenset([*session.findings, frozenset(session.repaired)]), depth)
-        if key not in self._known:
-            if len(self._known) >= self._max_states:
-                raise TooLarge(
-                    f"The plan has more than {self._max_states} states of knowledge. Raise max_states=, leave out "
-                    "tests, or see evaluate_troubleshooting for an estimate from samples."
-                )
-            self._known[key] = PlanNode(0.0)  # counted before what comes after it
-            nodes = [self._after(session, step, depth) for step in self._steps(session)]
-            self._known[key] = min(nodes, key=lambda node: node.expected_cost, default=PlanNode(0.0))
-        return self._known[key]
-
-    def _after(self, session: TroubleshootingSession, step: Step, depth: int | None) -> PlanNode:
-        outcomes = tuple(
-            (outcome, chance, self.plan(session.after(step, outcome), None if depth is None else depth - 1))
-            for outcome, chance in session.outcomes(step).items()
-        )
-        return PlanNode(step.cost + sum(chance * node.expected_cost for _, chance, node in outcomes), step, outcomes)
+    def after(self, step: Step, outcome: Outcome) -> _QueriedState:
+        finding = finding_after(self.troubleshooter.device, self.repaired, step, outcome)
+        repaired = (*self.repaired, step.name) if step.kind == "repair" else self.repaired
+        return _QueriedState(self.troubleshooter, repaired, (*self.findings, finding))

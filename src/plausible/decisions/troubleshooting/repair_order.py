@@ -31,6 +31,11 @@ class Component:
         What it costs to repair or replace it.
     observable
         Whether it can be seen; else it is replaced at once, and then the whole is seen to work or not.
+
+    Examples
+    --------
+    >>> Component("wire", 0.1, repair_cost=9, observable=False).trial_costs
+    (9, 0.0)
     """
 
     name: str

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from plausible.causal.counterfactuals.findings import Finding
 from plausible.causal.counterfactuals.potential import Potential
-from plausible.decisions.troubleshooting.advice import Advice, advise, possible_steps
-from plausible.decisions.troubleshooting.beliefs import Beliefs, Situation
+from plausible.decisions.troubleshooting.advice import Advice, advise, is_worth_going_on, possible_steps
+from plausible.decisions.troubleshooting.beliefs import Beliefs, Device, Situation
+from plausible.decisions.troubleshooting.records import session_record
 from plausible.decisions.troubleshooting.steps import Outcome, Step, TakenStep
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.factors.display import format_number
@@ -16,14 +18,14 @@ from plausible.factors.display import format_number
 if TYPE_CHECKING:
     from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter
 
-__all__ = ["TroubleshootingSession"]
+__all__ = ["TroubleshootingSession", "finding_after"]
 
 
 @dataclass(frozen=True, slots=True)
 class TroubleshootingSession:
     """A device, what was done to it, and what was seen; a value: each step makes a new session.
 
-    Can be pickled, and gone on with later.
+    Can be pickled, or saved by `to_dict`, and gone on with later.
 
     Attributes
     ----------
@@ -33,6 +35,20 @@ class TroubleshootingSession:
         What is known, each in the world of the repairs made by then.
     history
         The steps so far, with their outcomes.
+
+    Examples
+    --------
+    >>> from plausible.examples import printer_troubleshooter
+    >>> session = printer_troubleshooter().start({"panel": "clear"})
+    >>> print(session.next_step(), session.outcomes(session.next_step()))
+    test queue {'empty': 0.36958828186695336, 'jobs wait': 0.6304117181330465}
+    >>> session = session.after("test queue", "jobs wait").after("repair cable", False)
+    >>> print(session)
+    1. test queue: jobs wait
+    2. repair cable: it still does not work
+    it does not work; paid 4
+    >>> print(session.undo().next_step())
+    repair cable
     """
 
     troubleshooter: Troubleshooter
@@ -62,7 +78,7 @@ class TroubleshootingSession:
     @property
     def is_over(self) -> bool:
         """Whether there is nothing left to do: it works, or no step can help."""
-        return self.is_fixed or self.advice.best is None
+        return self.is_fixed or not is_worth_going_on(self.beliefs, self.troubleshooter.costs)
 
     @property
     def beliefs(self) -> Beliefs:
@@ -77,7 +93,7 @@ class TroubleshootingSession:
 
     @property
     def advice(self) -> Advice:
-        """All steps with their expected costs, and why the best one is; none once the device works."""
+        """All steps with estimates of their costs, and why the best one is; none once the device works."""
         if self.is_fixed:
             return Advice((), (), 0.0)
         return advise(self._situation, self.troubleshooter.costs)
@@ -93,18 +109,7 @@ class TroubleshootingSession:
 
     def outcomes(self, step: Step) -> dict[Outcome, float]:
         """What can come of a step, with probabilities; exact with any number of faults."""
-        if step.kind == "call":
-            return {None: 1.0}
-        beliefs = self.beliefs
-        if step.kind == "repair":
-            if step.name not in beliefs.components:
-                return {False: 1.0}
-            fixed = float(beliefs.fixes[beliefs.components.index(step.name)])
-            chances: dict[Outcome, float] = {True: fixed, False: 1.0 - fixed}
-        else:
-            told = beliefs.states[step.name]
-            chances = dict(zip(told.scope[0].states, told.values.tolist(), strict=True))
-        return {outcome: chance for outcome, chance in chances.items() if chance > 1e-12}
+        return self.beliefs.outcomes(step)
 
     def step(self, text: str) -> Step:
         """The step that a text such as "observe fuse" names."""
@@ -131,16 +136,10 @@ class TroubleshootingSession:
             told = ", ".join(map(repr, possible))
             raise ImpossibleEvidence(f"{outcome!r} can't come of {taken!s}, by all that is known. What can: {told}.")
         history = (*self.history, TakenStep(taken, bool(outcome) if taken.kind == "repair" else outcome))
-        if taken.kind == "call":
-            return TroubleshootingSession(self.troubleshooter, self.findings, history)
-        device = self.troubleshooter.device
-        done = {name: device.ok_states[name] for name in self.repaired}
-        if taken.kind == "repair":
-            term = Potential(device.goal, {**done, taken.name: device.ok_states[taken.name]})
-            finding = Finding(term, device.working if outcome else device.broken)
-        else:
-            finding = Finding(Potential(taken.name, done), outcome)
-        return TroubleshootingSession(self.troubleshooter, (*self.findings, finding), history)
+        findings = self.findings
+        if taken.kind != "call":
+            findings = (*findings, finding_after(self.troubleshooter.device, self.repaired, taken, outcome))
+        return TroubleshootingSession(self.troubleshooter, findings, history)
 
     def undo(self) -> TroubleshootingSession:
         """The session before its last step."""
@@ -149,7 +148,20 @@ class TroubleshootingSession:
         findings = self.findings if self.history[-1].step.kind == "call" else self.findings[:-1]
         return TroubleshootingSession(self.troubleshooter, findings, self.history[:-1])
 
+    def to_dict(self) -> dict[str, Any]:
+        """The session as plain data (for JSON, if states are texts or numbers), for `Troubleshooter.resume`."""
+        return session_record(self)
+
     def __str__(self) -> str:
         lines = [f"{number}. {taken}" for number, taken in enumerate(self.history, 1)]
         end = "it works" if self.is_fixed else "it does not work"
         return "\n".join([*lines, f"{end}; paid {format_number(self.cost)}"])
+
+
+def finding_after(device: Device, repaired: Iterable[str], step: Step, outcome: Outcome) -> Finding:
+    """What a look, a test or a repair tells, in the world of the repairs made by then."""
+    done = {name: device.ok_states[name] for name in repaired}
+    if step.kind != "repair":
+        return Finding(Potential(step.name, done), outcome)
+    term = Potential(device.goal, {**done, step.name: device.ok_states[step.name]})
+    return Finding(term, device.working if outcome else device.broken)

@@ -51,6 +51,11 @@ class TakenStep:
         What was done.
     outcome
         The state that was seen; after a repair, whether the device works; `None` after a call.
+
+    Examples
+    --------
+    >>> print(TakenStep(Step("repair", "fuse", 1.0), False))
+    repair fuse: it still does not work
     """
 
     step: Step

@@ -11,6 +11,7 @@ from plausible.causal.functional.conversion import Coupling, functional_model
 from plausible.causal.functional.model import FunctionalModel
 from plausible.decisions.troubleshooting.beliefs import Device, Situation
 from plausible.decisions.troubleshooting.costs import Costs
+from plausible.decisions.troubleshooting.records import replayed
 from plausible.decisions.troubleshooting.session import TroubleshootingSession
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.models import BayesianNetwork
@@ -63,14 +64,14 @@ class Troubleshooter(Frozen):
     >>> mechanic = Troubleshooter(car, {"battery": "ok", "starter": "ok"}, works={"stalls": False}, costs=costs)
     >>> session = mechanic.start()
     >>> print(session.advice)
-    step            | costs now |   chance | expected cost
-    ----------------+-----------+----------+--------------
+    step            | costs now |   chance | estimated cost
+    ----------------+-----------+----------+---------------
     test lights     |         1 |          |       140.122
     observe battery |        20 | 0.697785 |       143.244
     repair battery  |        90 | 0.697785 |       150.443
     observe starter |        60 | 0.302215 |       183.244
     repair starter  |       200 | 0.302215 |       262.801
-    Test lights: expected cost 140.122, 3.12184 less than observe battery; it costs 1 and saves 4.12184.
+    Test lights: estimated cost 140.122, 3.12184 less than observe battery; it costs 1 and saves 4.12184 in repairs.
     >>> session = session.after(session.next_step(), "off")
     >>> print(session.next_step())
     repair battery
@@ -109,6 +110,12 @@ class Troubleshooter(Frozen):
         ----------
         evidence
             What else is known at the start: name -> state, states or `likelihood(...)`.
+
+        Examples
+        --------
+        >>> from plausible.examples import printer_troubleshooter
+        >>> print(printer_troubleshooter().start({"panel": "warning"}).next_step())
+        repair paper
         """
         known = dict(findings_of(evidence))
         known.setdefault(self.device.goal, self.device.broken)
@@ -127,6 +134,27 @@ class Troubleshooter(Frozen):
         session = TroubleshootingSession(self, findings)
         _ = session.beliefs  # impossible evidence shows at once
         return session
+
+    def resume(self, record: Mapping[str, Any]) -> TroubleshootingSession:
+        """The session that `TroubleshootingSession.to_dict` saved: its steps are taken anew, at today's costs.
+
+        Parameters
+        ----------
+        record
+            What it gave, through JSON or not; of this device, or of one that shows the same.
+
+        Examples
+        --------
+        >>> from plausible.examples import printer_troubleshooter
+        >>> helper = printer_troubleshooter()
+        >>> record = helper.start().after("test queue", "jobs wait").to_dict()
+        >>> record["history"]
+        [{'step': 'test', 'name': 'queue', 'outcome': 'jobs wait'}]
+        >>> print(helper.resume(record))
+        1. test queue: jobs wait
+        it does not work; paid 1
+        """
+        return replayed(self, record)
 
     def situation(self, repaired: tuple[str, ...], findings: tuple[Finding, ...]) -> Situation:
         """The network for a state of a session, compiled once."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.learn.em_runs import EMStops, best_run
+from plausible.learn.em_runs import EMStops, best_run, sources_of_chance
 from plausible.learn.mixtures.expectation import Expectation, expect, log_joint, log_prior
 from plausible.learn.mixtures.maximization import maximize
 from plausible.learn.mixtures.options import MixtureKind, MixtureParameters
@@ -80,7 +80,7 @@ def best_mixture(
     stops: EMStops[MixtureState],
 ) -> tuple[MixtureState, tuple[float, ...]]:
     """The run with the greatest objective, and the last objectives of all runs; one run where shares are given."""
-    generators = np.random.default_rng(seed).spawn(restarts)
+    generators = sources_of_chance(seed, restarts)
     starts = (
         MixtureState(start(problem.rows, problem.space, problem.kind, num_clusters, shares, rng), restart=number)
         for number, rng in enumerate(generators if isinstance(shares, str) else generators[:1])

@@ -1,0 +1,84 @@
+"""What `plausible troubleshoot` tells of the next step: estimates, and exact figures where they are found at once."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from plausible.decisions.troubleshooting.plan_tree import PlanNode
+from plausible.decisions.troubleshooting.plans import exact_plan, optimal_plan
+from plausible.decisions.troubleshooting.session import TroubleshootingSession
+from plausible.decisions.troubleshooting.steps import Step
+from plausible.errors import TooLarge
+
+__all__ = ["advice_document", "advice_text", "step_document"]
+
+#: Seconds that each exact figure may take.
+_MOMENT = 2.0
+
+
+class _Figures(NamedTuple):
+    """The plan of following the advice and the best of all, each as far as it was found in a moment."""
+
+    advised: PlanNode | None
+    best: PlanNode | None
+
+
+def _figures(session: TroubleshootingSession) -> _Figures:
+    advised = best = None
+    try:
+        advised = exact_plan(session, time_limit=_MOMENT)
+        best = optimal_plan(session, time_limit=_MOMENT)
+    except TooLarge:
+        pass
+    return _Figures(advised, best)
+
+
+def advice_text(session: TroubleshootingSession) -> str:
+    """All steps with their estimated costs, why the first is best, and what following the advice costs exactly."""
+    advice = session.advice
+    if advice.best is None:
+        return str(advice)
+    order = ", ".join(advice.sequence) or "nothing"
+    return "\n".join(
+        [str(advice), f"without tests: {order}; estimated cost {advice.repair_cost:.6g}", _exactly(_figures(session))]
+    )
+
+
+def _exactly(figures: _Figures) -> str:
+    if figures.advised is None:
+        return "The costs are estimates, one test ahead: the device is too large for an exact figure in a moment."
+    told = [f"following this advice: expected cost {figures.advised.expected_cost:.6g}, exactly"]
+    if figures.advised.chance_unfixed > 0:
+        told.append(f"still broken in the end with probability {figures.advised.chance_unfixed:.3g}")
+    if figures.best is not None:
+        cost = f"{figures.best.expected_cost:.6g}"
+        told.append(f"the best plan: expected cost {cost}, beginning with {figures.best.step}")
+    return "\n".join(told)
+
+
+def advice_document(session: TroubleshootingSession) -> dict[str, Any]:
+    """The same for JSON; `null` for the exact figures that were not found in a moment."""
+    advice, figures = session.advice, _figures(session)
+    return {
+        "alternatives": [
+            {**step_document(one.step), "chance": one.chance, "estimated_cost": one.estimated_cost}
+            for one in advice.alternatives
+        ],
+        "sequence": list(advice.sequence),
+        "estimated_repair_cost": advice.repair_cost,
+        "reason": advice.reason,
+        "advised_plan": _plan_document(figures.advised),
+        "best_plan": _plan_document(figures.best),
+    }
+
+
+def _plan_document(plan: PlanNode | None) -> dict[str, Any] | None:
+    if plan is None:
+        return None
+    first = None if plan.step is None else step_document(plan.step)
+    return {"first": first, "expected_cost": plan.expected_cost, "chance_unfixed": plan.chance_unfixed}
+
+
+def step_document(step: Step) -> dict[str, Any]:
+    """A step for JSON."""
+    return {"step": step.kind, "name": step.name, "cost": step.cost}
