@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from plausible.errors import InvalidArgument
 from plausible.factors.display import format_number
 from plausible.variables import State
+from plausible.variables.frozen_mapping import FrozenMapping
 
 __all__ = ["ValueRule"]
 
@@ -49,7 +49,7 @@ class ValueRule:
                 f"The value of the rule {dict(self.context)!r} is a finite number, not {self.value!r}."
             )
         context = {name: _choices(value) for name, value in self.context.items()}
-        object.__setattr__(self, "context", MappingProxyType(context))
+        object.__setattr__(self, "context", FrozenMapping(context))
         object.__setattr__(self, "value", float(self.value))
 
     def given(self, state: Mapping[str, State]) -> ValueRule | None:
@@ -59,13 +59,6 @@ class ValueRule:
                 return None
         left = {name: allowed for name, allowed in self.context.items() if name not in state}
         return ValueRule(left, self.value)
-
-    def __hash__(self) -> int:
-        return hash((frozenset(self.context.items()), self.value))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by the constructor: a read-only mapping can't be pickled."""
-        return ValueRule, (dict(self.context), self.value)
 
     def __repr__(self) -> str:
         return f"ValueRule({dict(self.context)!r}, {format_number(self.value)})"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator, Mapping
-from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from plausible.decisions.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
 from plausible.errors import InvalidArgument, shortened
 from plausible.factors import Factor
 from plausible.variables.frozen import Frozen
+from plausible.variables.frozen_mapping import FrozenMapping
 
 __all__ = ["ROUNDING", "Lottery", "LotteryLike", "as_lottery"]
 
@@ -43,7 +43,7 @@ class Lottery(Frozen, Mapping[Hashable, float]):
     __slots__ = ("_probabilities",)
 
     def __init__(self, probabilities: Mapping[Hashable, float]) -> None:
-        self._probabilities = MappingProxyType(_checked(probabilities))
+        self._probabilities = FrozenMapping(_checked(probabilities))
 
     @classmethod
     def certain(cls, outcome: Hashable) -> Lottery:
@@ -153,10 +153,6 @@ class Lottery(Frozen, Mapping[Hashable, float]):
 
     def __hash__(self) -> int:
         return hash(self._positive())
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by the constructor: a mapping proxy can't be pickled."""
-        return Lottery, (dict(self._probabilities),)
 
     def __str__(self) -> str:
         return "[" + "; ".join(f"{outcome}: {probability:.6g}" for outcome, probability in self.items()) + "]"

@@ -144,9 +144,5 @@ class DecisionSituation(Frozen):
         """The same actions for somebody with other tastes."""
         return DecisionSituation(self.actions, utility)
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by the constructor: a mapping proxy can't be pickled."""
-        return DecisionSituation, (dict(self.actions), self.utility)
-
     def __repr__(self) -> str:
         return f"DecisionSituation({list(self.actions)!r})"

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
-from types import MappingProxyType
 from typing import NamedTuple, TextIO
 
 from plausible.decisions.troubleshooting.repair_order import check_cost
 from plausible.errors import FormatError, InvalidArgument, suggestion
+from plausible.variables.frozen_mapping import FrozenMapping
 
 __all__ = ["Costs", "read_costs"]
 
@@ -55,22 +55,15 @@ class Costs:
         for name in ("repair", "observe"):
             given = getattr(self, name)
             checked = {part: check_cost(cost, part) for part, cost in given.items()}
-            object.__setattr__(self, name, MappingProxyType(checked))
+            object.__setattr__(self, name, FrozenMapping(checked))
         if self.service is not None:
             object.__setattr__(self, "service", check_cost(self.service, _SERVICE))
-        object.__setattr__(self, "ok_states", MappingProxyType(dict(self.ok_states)))
+        object.__setattr__(self, "ok_states", FrozenMapping(self.ok_states))
 
     @property
     def tests(self) -> tuple[str, ...]:
         """What can be seen and not repaired."""
         return tuple(name for name in self.observe if name not in self.repair)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by the constructor: a read-only mapping can't be pickled."""
-        return Costs, (dict(self.repair), dict(self.observe), self.service, dict(self.ok_states))
-
-    def __hash__(self) -> int:
-        return hash((frozenset(self.repair.items()), frozenset(self.observe.items()), self.service))
 
 
 def read_costs(path: str | PathLike[str]) -> Costs:
