@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.cpds.reading import VariableLike, name_of
+from plausible.decisions.wording import seen_text
 from plausible.errors import InvalidFactor, InvalidModel, UnknownState, UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at
@@ -222,7 +223,7 @@ def _check_finite(table: npt.NDArray[np.float64], scope: tuple[Variable, ...], w
     wrong = np.flatnonzero(~np.isfinite(table))
     if not wrong.size:
         return
-    where = ", ".join(f"{name}={state}" for name, state in assignment_at(scope, int(wrong[0])).items())
+    where = seen_text(assignment_at(scope, int(wrong[0])))
     number = table.ravel()[wrong[0]]
     advice = "" if np.isnan(number) else " Actions that can't be taken are for with_allowed_actions."
     raise InvalidModel(f"{what} is {number} at {where or 'all times'}: give a finite number.{advice}")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Protocol, TypeAlias
 
+from plausible.decisions.wording import seen_text
 from plausible.errors import InvalidArgument, InvalidModel, UnknownState, UnknownVariable
 from plausible.factors.display import format_number
 from plausible.variables import State, Variable
@@ -100,7 +101,7 @@ def _lines(plan: Plan, history: History, indent: str) -> Iterator[str]:
         if len(branches) == 1:
             yield f"{indent}next: {what}"
         else:
-            seen = ", ".join(f"{name}={state}" for name, state in branch.seen.items())
+            seen = seen_text(branch.seen)
             worth = f", worth {format_number(steps[0].expected_utility)}" if steps else ""
             yield f"{indent}if {seen} ({format_number(branch.probability)}): {what}{worth}"
         yield from _lines(plan, after, indent + "  ") if steps else ()

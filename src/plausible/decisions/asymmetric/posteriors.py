@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from plausible.decisions.asymmetric.plan import History
 from plausible.decisions.diagram import InfluenceDiagram
+from plausible.decisions.wording import seen_text
 from plausible.errors import InvalidModel
 from plausible.variables import State
 
@@ -62,4 +63,4 @@ class Posteriors:
 
 
 def _path(met: History) -> str:
-    return ", ".join(f"{name}={state}" for name, state in met.items()) or "that begins with it"
+    return seen_text(met) or "that begins with it"

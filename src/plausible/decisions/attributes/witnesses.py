@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from plausible.decisions.attributes.outcome_tables import Floats
+from plausible.decisions.wording import seen_text
 from plausible.factors.alignment import Scope, assignment_at
 from plausible.variables import Assignment
 
@@ -68,7 +69,7 @@ class PreferenceChange:
 
 def outcome_text(outcome: Assignment) -> str:
     """An outcome in a line."""
-    return ", ".join(f"{name}={state}" for name, state in outcome.items()) or "nothing is said"
+    return seen_text(outcome) or "nothing is said"
 
 
 def lottery_text(lottery: WeightedOutcomes, most: int = 4) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.decisions.lotteries.best_actions import BestActions
 from plausible.decisions.lotteries.cycles import preference_cycles
 from plausible.decisions.lotteries.outcome_utilities import UtilityLike
 from plausible.decisions.lotteries.situation import DecisionSituation
@@ -24,7 +25,7 @@ Payoffs = Mapping[Hashable, Mapping[Hashable, float]]
 
 
 @dataclass(frozen=True, slots=True)
-class RegretChoice:
+class RegretChoice(BestActions):
     """The action whose greatest regret is least.
 
     Attributes
@@ -61,16 +62,6 @@ class RegretChoice:
     states: tuple[Hashable, ...]
     weights: Mapping[Hashable, float] | None = None
     mixed_regret: float = math.nan
-
-    @property
-    def action(self) -> Hashable:
-        """The best action; the first listed, where several tie."""
-        return self.best[0]
-
-    @property
-    def ties(self) -> tuple[Hashable, ...]:
-        """The best actions, if there are several; empty, if one is the best."""
-        return self.best if len(self.best) > 1 else ()
 
     def __str__(self) -> str:
         rows = tuple(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.decisions.lotteries.best_actions import BestActions
 from plausible.decisions.lotteries.lottery import Lottery, LotteryLike, as_lottery
 from plausible.decisions.lotteries.outcome_utilities import UtilityLike
 from plausible.errors import InvalidArgument, suggestion
@@ -21,7 +22,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class ActionRanking:
+class ActionRanking(BestActions):
     """Actions by expected utility, best first.
 
     Attributes
@@ -47,16 +48,6 @@ class ActionRanking:
 
     expected_utilities: Mapping[Hashable, float]
     best: tuple[Hashable, ...]
-
-    @property
-    def action(self) -> Hashable:
-        """The best action; the first listed, where several tie."""
-        return self.best[0]
-
-    @property
-    def ties(self) -> tuple[Hashable, ...]:
-        """The best actions, if there are several; empty, if one is the best."""
-        return self.best if len(self.best) > 1 else ()
 
     @property
     def expected_utility(self) -> float:
