@@ -9,7 +9,7 @@ import shlex
 import pytest
 
 import plausible as pb
-from plausible.decisions import exact_plan, optimal_plan
+from plausible.decisions import exact_plan, optimal_plan, plan_text
 from plausible.examples.printer import printer_costs, printer_network, printer_troubleshooter
 
 COSTS = printer_costs()
@@ -255,3 +255,19 @@ def test_a_markov_network_is_refused(plausible, printer, tmp_path):
     code, _, errors = plausible("troubleshoot", str(tmp_path / "field.json"), *printer[2:], *GOAL)
     assert code == 2
     assert "is no Bayesian network" in errors
+
+
+def test_the_best_plan_is_printed_and_followed(plausible, printer, monkeypatch):
+    """It begins with another step than the advice, and its cost stands below it; no depth goes with it."""
+    session = printer_troubleshooter().start({"panel": "clear", "driver": "ok"})
+    best = optimal_plan(session)
+    assert best.step != session.next_step()
+    given = (*GOAL, "-e", "panel=clear,driver=ok", "--best")
+    _, text, _ = plausible(*printer, *given)
+    assert text == f"{plan_text(best)}\nexpected cost {best.expected_cost:.6g}\n"
+    monkeypatch.setattr("sys.stdin", io.StringIO("no\n"))
+    _, text, _ = plausible(*printer, *given, "--session")
+    second = optimal_plan(session.after(best.step, False)).step
+    assert [line.split(" (")[0] for line in text.splitlines()[:2]] == [str(best.step), str(second)]
+    code, _, errors = plausible(*printer, *given, "--depth", "2")
+    assert (code, errors.startswith("plausible: --depth")) == (2, True)

@@ -14,8 +14,8 @@ from plausible.cli.source import ModelSource, read_model
 from plausible.cli.troubleshoot_session import Conversation, resumed
 from plausible.cli.troubleshoot_text import advice_document, advice_text, step_document
 from plausible.decisions.troubleshooting.costs import Costs, read_costs
-from plausible.decisions.troubleshooting.plan_tree import plan_text
-from plausible.decisions.troubleshooting.plans import exact_plan
+from plausible.decisions.troubleshooting.plan_tree import PlanNode, plan_text
+from plausible.decisions.troubleshooting.plans import exact_plan, optimal_plan
 from plausible.decisions.troubleshooting.session import TroubleshootingSession
 from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter
 from plausible.errors import InvalidArgument
@@ -27,6 +27,7 @@ NOTES = (SYNTAX,)
 EXAMPLES = (
     "plausible troubleshoot asia --costs costs.csv --works dysp=no",
     "plausible troubleshoot asia --costs costs.csv --works dysp=no --evidence smoke=yes --depth 2",
+    "plausible troubleshoot asia --costs costs.csv --works dysp=no --best",
     "plausible troubleshoot asia --costs costs.csv --works dysp=no --save session.json",
     "plausible troubleshoot asia --costs costs.csv --works dysp=no --resume session.json",
 )
@@ -47,6 +48,9 @@ def run(
         Path | None, typer.Option(help="Go on with the session in this file, and keep it there.", show_default=False)
     ] = None,
     depth: Annotated[int, typer.Option(min=0, help="Print the plan for so many steps ahead.", show_default=False)] = 0,
+    best: Annotated[
+        bool, typer.Option("--best", help="Go by the best plan of all, for small devices: print or follow it.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Print which step is best next for a device that does not work, what all others would cost, and why.
@@ -58,7 +62,7 @@ def run(
     mends stays broken, at no further cost. Cells are separated by commas, semicolons or tabs; decimals have a point.
 
     Evidence is what was seen before any step. The costs of steps are estimates, one test ahead; what following the
-    advice costs exactly, and the best plan of all, are told where they are found in a moment.
+    advice costs exactly, and the best plan of all, are told where they are found in a moment; --best goes by that plan.
 
     In a session, each step is answered with what came of it, or with why, do STEP, undo, stop or help.
     """
@@ -66,17 +70,22 @@ def run(
     helper = _troubleshooter(network, read_costs(costs), works, str(costs))
     if save is not None and save.exists():
         raise InvalidArgument(f"{save} is there already: go on with it by --resume {save}, or name another file.")
+    if depth and (best or session or save or resume):
+        raise InvalidArgument("--depth is for the advice of the moment: leave out --best, --session, --save, --resume.")
     if resume is not None and evidence:
         raise InvalidArgument(f"{resume} has the evidence of its session: leave out --evidence.")
     started = helper.start(read_findings(evidence, network)) if resume is None else resumed(helper, resume)
-    if not (session or save or resume):
+    if session or save or resume:
+        path = save or resume
+        again = ["plausible", "troubleshoot", model, "--costs", str(costs), "--works", works, "--resume", str(path)]
+        again += ["--best"] if best else []
+        ended = Conversation(path, shlex.join(again), as_json, best).lead(started)
+        if as_json:
+            print_json(_history(ended))
+    elif best and not as_json:
+        _print_plan(optimal_plan(started))
+    else:
         _print_advice(started, depth, as_json=as_json)
-        return
-    path = save or resume
-    again = ["plausible", "troubleshoot", model, "--costs", str(costs), "--works", works, "--resume", str(path)]
-    ended = Conversation(path, shlex.join(again), as_json).lead(started)
-    if as_json:
-        print_json(_history(ended))
 
 
 def _network(source: str) -> BayesianNetwork:
@@ -107,9 +116,13 @@ def _print_advice(session: TroubleshootingSession, depth: int, *, as_json: bool)
         return
     print_line(advice_text(session))
     if depth:
-        plan = exact_plan(session, depth=depth)
-        kind = "expected cost" if plan.is_exact else "cost, with estimates for what comes after the dots:"
-        print_line(f"\n{plan_text(plan)}\n{kind} {plan.expected_cost:.6g}")
+        print_line("")
+        _print_plan(exact_plan(session, depth=depth))
+
+
+def _print_plan(plan: PlanNode) -> None:
+    kind = "expected cost" if plan.is_exact else "cost, with estimates for what comes after the dots:"
+    print_line(f"{plan_text(plan)}\n{kind} {plan.expected_cost:.6g}")
 
 
 def _history(session: TroubleshootingSession) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from plausible.cli.evidence import state_of
 from plausible.cli.output import json_text, print_line
 from plausible.cli.troubleshoot_text import advice_text
+from plausible.decisions.troubleshooting.plans import optimal_plan
 from plausible.decisions.troubleshooting.session import TroubleshootingSession
 from plausible.decisions.troubleshooting.steps import Outcome, Step
 from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter
@@ -53,11 +54,14 @@ class Conversation(NamedTuple):
         The command that goes on with it.
     aside
         Whether questions go to standard error, so that the output stays clean.
+    by_best_plan
+        Whether steps are those of the best plan, rather than of the advice.
     """
 
     path: Path | None
     again: str
     aside: bool
+    by_best_plan: bool
 
     def lead(self, session: TroubleshootingSession) -> TroubleshootingSession:
         """Ask what came of each step until the device works, nothing is left to do, or the answers end."""
@@ -76,7 +80,7 @@ class Conversation(NamedTuple):
 
     def _questioned(self, session: TroubleshootingSession) -> tuple[TroubleshootingSession, Step | None]:
         """The session at its end, and the step that was next if that came early."""
-        step = session.next_step()
+        step = self._next(session)
         while step is not None:
             if step.kind == "call":
                 self._say(f"call service ({step.cost:g})")
@@ -107,7 +111,10 @@ class Conversation(NamedTuple):
             self._say(str(problem))
             return session, step
         self._keep(session)
-        return session, session.next_step()
+        return session, self._next(session)
+
+    def _next(self, session: TroubleshootingSession) -> Step | None:
+        return optimal_plan(session).step if self.by_best_plan else session.next_step()
 
     @property
     def _early(self) -> str:
