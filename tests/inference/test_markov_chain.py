@@ -547,6 +547,8 @@ def test_page_rank_without_damping():
         pagerank({"a": []}, damping="x")
     with pytest.raises(InvalidArgument, match=r"links of 'home' .*\['news'\]"):
         pagerank({"home": "news"})
+    with pytest.raises(InvalidArgument, match="list of pages, not 1"):
+        pagerank({"a": 1})
 
 
 @pytest.mark.parametrize("short", [1e-3, 1e-7, 1e-12])

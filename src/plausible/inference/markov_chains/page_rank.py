@@ -114,8 +114,8 @@ def _follow(links: Mapping[State, Iterable[State]]) -> tuple[Any, list[State]]:
     from scipy.sparse import csr_array
 
     for page, found in links.items():
-        if isinstance(found, str):
-            raise InvalidArgument(f"The links of {page!r} are a list of pages, not the text {found!r}: [{found!r}]?")
+        if isinstance(found, str) or not isinstance(found, Iterable):
+            raise InvalidArgument(f"The links of {page!r} are a list of pages, not {found!r}: [{found!r}]?")
     rows = {page: dict.fromkeys(found) for page, found in links.items()}
     pages = list(dict.fromkeys([*rows, *(target for row in rows.values() for target in row)]))
     if not pages:
