@@ -84,7 +84,7 @@ def test_rules_of_another_diagram_are_refused_and_reordered_ones_read():
     assert diagram.network(turned) == diagram.network(strategy)
     with pytest.raises(InvalidArgument, match="rule of 'F' is a factor over"):
         diagram.with_information({"F": ["C"]}).network(strategy)
-    with pytest.raises(UnknownVariable, match="'C' is not a variable of the decisions"):
+    with pytest.raises(UnknownVariable, match="'C' is not a decision of this diagram"):
         InfluenceDiagram().network(strategy)
 
 
@@ -177,7 +177,7 @@ def test_edits_return_new_diagrams():
         surveyed.without("S")
     with pytest.raises(UnknownVariable, match="'X'"):
         surveyed.without("X")
-    with pytest.raises(UnknownVariable, match="decisions of this diagram"):
+    with pytest.raises(UnknownVariable, match="not a decision of this diagram"):
         diagram.with_information({"M": ["F"]})
 
 

@@ -173,7 +173,7 @@ def test_degenerate_diagrams():
 def test_strangers_are_refused():
     """Names that are no decisions, and a decision with itself."""
     diagram = entrepreneur_with_survey()
-    with pytest.raises(UnknownVariable, match="decisions of this diagram"):
+    with pytest.raises(UnknownVariable, match="not a decision of this diagram"):
         s_reachable(diagram, "C", "M")
     with pytest.raises(InvalidArgument, match="rely on itself"):
         s_reachable(diagram, "C", "C")

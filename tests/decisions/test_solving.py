@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import plausible as pb
 from plausible.decisions import Decision, InfluenceDiagram, Utility
-from plausible.decisions.solving import joint_table, relaxation, settling, structure
+from plausible.decisions.solving import joint_table, relaxation, structure, together
 from plausible.decisions.solving.options import Method, SolvingState
 from plausible.decisions.solving.relaxation import relaxed_bound
 from plausible.errors import InvalidArgument, NotSupported, TooLarge
@@ -249,7 +249,8 @@ def test_a_search_out_of_time_tells_a_gap_that_holds_the_optimum(seed):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_beyond_the_budget_iterated_optimisation_and_a_bound_take_over(seed, monkeypatch):
-    monkeypatch.setattr(settling, "_MAX_TEAM", 1)
+    monkeypatch.setattr(together, "_MAX_TEAM", 1)
+    monkeypatch.setattr(together, "_MAX_STATES", 1)
     diagram = blind_team(np.random.default_rng(seed), 3)
     best = all_strategy_values(diagram).max()
     solution = diagram.solve(restarts=20)

@@ -9,7 +9,7 @@ import pytest
 
 from decision_examples import entrepreneur_with_survey
 from plausible.cpds import TableCPD
-from plausible.decisions import Decision, InfluenceDiagram, Strategy
+from plausible.decisions import Decision, InfluenceDiagram, Strategy, Utility
 from plausible.errors import InvalidArgument, PlausibleError, UnknownState, UnknownVariable
 from plausible.factors import Factor
 
@@ -113,3 +113,29 @@ def test_action_needs_all_that_is_seen():
         DIAGRAM.strategy({"umbrella": "take"}).action("umbrella")
     with pytest.raises(UnknownVariable, match="'coat'"):
         Strategy({})["coat"]
+
+
+def test_a_wrong_action_is_told_with_what_is_seen_where_that_matters():
+    """A constant is wrong whatever is seen, a mapping in one place; what can't be a state is no state either."""
+    with pytest.raises(UnknownState, match=r"The rule of 'umbrella': 'tke' is not a state"):
+        DIAGRAM.strategy({"umbrella": "tke"})
+    with pytest.raises(UnknownState, match=r"The rule of 'umbrella' for \('grey',\): \['take'\] is not a state"):
+        DIAGRAM.strategy({"umbrella": {"blue": "leave", "grey": ["take"]}})
+    with pytest.raises(UnknownVariable, match="'sky' has no rule in this strategy"):
+        DIAGRAM.uniform_strategy()["sky"]
+
+
+def test_a_constant_action_is_read_without_going_through_what_is_seen():
+    """Two to the power of 18 information states, and no state is asked for: the number of actions read is one."""
+    names = [f"X{i}" for i in range(18)]
+    diagram = InfluenceDiagram([TableCPD(name, [0.5, 0.5]) for name in names], [Decision("D", 3, sees=names)])
+    rule = diagram.strategy({"D": 2})["D"]
+    assert rule.values[..., 2].all()
+    assert not rule.values[..., :2].any()
+
+
+def test_naming_a_node_of_another_kind_says_what_it_is():
+    diagram = InfluenceDiagram([TableCPD("X", [0.5, 0.5])], [Decision("D", 2)], [Utility("D", [0, 1], name="V")])
+    for name, kind in (("X", "a chance variable, "), ("V", "a utility, "), ("Z", "")):
+        with pytest.raises(UnknownVariable, match=f"'{name}' is {kind}not a decision of this diagram. Known: 'D'"):
+            diagram.decision(name)

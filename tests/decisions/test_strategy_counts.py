@@ -8,6 +8,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
+import solving_oracle
 from decision_examples import entrepreneur_with_survey
 from diagram_oracle import (
     all_strategies,
@@ -22,7 +23,12 @@ from diagram_oracle import (
 from plausible.decisions import Decision, InfluenceDiagram, Utility
 from plausible.decisions.solving.utility_gap import share_of_gap, with_negated_utilities
 from plausible.decisions.structure.allowed_actions import allowed_mask, with_allowed_actions
-from plausible.decisions.structure.counting import RuleCount, count_strategies, impossible_information
+from plausible.decisions.structure.counting import (
+    RuleCount,
+    count_strategies,
+    impossible_information,
+    information_probabilities,
+)
 from plausible.decisions.structure.recall import with_recall
 from plausible.decisions.trees.unrolling import decision_tree
 from plausible.errors import InvalidArgument, TooLarge, UnknownState, UnknownVariable
@@ -190,3 +196,16 @@ def test_worst_strategy_is_the_best_of_the_negated_diagram(seed):
     worst = min(expected_utility(diagram, rules) for rules in all_strategies(diagram))
     assert -best_value(with_negated_utilities(diagram)) == pytest.approx(worst, abs=1e-12)
     assert isinstance(with_negated_utilities(diagram).utilities["V0"], Utility)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_information_probabilities_are_those_of_the_network_under_random_actions(seed):
+    """One clique tree tells what a query for each decision would; impossible states have exactly zero."""
+    diagram = solving_oracle.random_diagram(np.random.default_rng(seed), 4, 3, 1, zeros=0.4)
+    network = diagram.network(diagram.uniform_strategy())
+    for name, factor in information_probabilities(diagram).items():
+        sees = diagram.decisions[name].sees
+        assert factor.names == sees
+        expected = network.query(list(sees)).reorder(list(sees)).values if sees else 1.0
+        np.testing.assert_allclose(factor.values, expected, atol=1e-12)
+        assert ((factor.values == 0) == (np.asarray(expected) == 0)).all()

@@ -17,6 +17,7 @@ from plausible.decisions.information.value import value_of_information
 from plausible.decisions.solving.finishing import Found, finish
 from plausible.decisions.solving.problem import read_problem
 from plausible.decisions.solving.structure import read_structure
+from plausible.decisions.solving.task import Task
 from plausible.decisions.structure.observation import with_optional_observation
 from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge, UnknownVariable
 from solving_oracle import all_strategy_values, num_strategies, random_diagram
@@ -198,12 +199,8 @@ def test_changes_between_actions_as_good_are_told_where_there_are_no_others():
     """Only for what can happen."""
     chance, utility = [pb.TableCPD("X", [1.0, 0.0])], Utility(["X", "D"], np.ones((2, 2)))
     diagram = InfluenceDiagram(chance, [Decision("D", 2, sees=["X"])], [utility])
-    structure = read_structure(diagram, {})
-    problem = read_problem(diagram, {}, {"D": ("X",)})
-    before, after = (
-        finish(diagram, problem, structure, Found({"D": np.eye(2)[[action, action]]}, None, "by hand"))
-        for action in (0, 1)
-    )
+    task = Task(diagram, {}, read_structure(diagram, {}), read_problem(diagram, {}, {"D": ("X",)}))
+    before, after = (finish(task, Found({"D": np.eye(2)[[action, action]]}, None, "by hand")) for action in (0, 1))
     (change,) = action_changes(diagram, before, after)
     assert (dict(change.seen), change.gain, change.probability) == ({"X": 0}, 0.0, 1.0)
 

@@ -20,7 +20,7 @@ from plausible.decisions.structure.recall import Recall, check_recall, with_reca
 from plausible.decisions.structure.relevance import RelevanceGraph, relevance_graph
 from plausible.decisions.trees.tree import DecisionTree
 from plausible.decisions.trees.unrolling import decision_tree
-from plausible.errors import CyclicGraph, InvalidArgument, InvalidModel, UnknownVariable
+from plausible.errors import CyclicGraph, InvalidArgument, InvalidModel, UnknownVariable, suggestion
 from plausible.factors import Factor
 from plausible.graphs import DAG
 from plausible.models import BayesianNetwork, Notes
@@ -137,13 +137,21 @@ class InfluenceDiagram(DiagramQuestions, Frozen):
         return self._graph
 
     def information(self, decision: str) -> tuple[Variable, ...]:
-        """The variables that a decision sees, in its order."""
+        """The variables that a decision sees, in its order.
+
+        >>> diagram = InfluenceDiagram([TableCPD("rain", [0.7, 0.3])], [Decision("umbrella", 2, sees=["rain"])])
+        >>> diagram.information("umbrella")
+        (Variable('rain', [0, 1]),)
+        """
         return tuple(self._variables[name] for name in self.decision(decision).sees)
 
     def decision(self, name: str) -> Decision:
         """A decision by its name."""
         if name not in self._decisions:
-            raise UnknownVariable.named(name, self._decisions, "the decisions of this diagram")
+            kind = "a chance variable, " if name in self._chance else "a utility, " if name in self._utilities else ""
+            raise UnknownVariable(
+                f"{name!r} is {kind}not a decision of this diagram.{suggestion(name, self._decisions)}"
+            )
         return self._decisions[name]
 
     # --- strategies ---
@@ -175,7 +183,13 @@ class InfluenceDiagram(DiagramQuestions, Frozen):
         )
 
     def uniform_strategy(self) -> Strategy:
-        """The fully mixed strategy that takes every action with the same probability."""
+        """The fully mixed strategy that takes every action with the same probability.
+
+        >>> diagram = InfluenceDiagram([TableCPD("rain", [0.7, 0.3])], [Decision("umbrella", 2, sees=["rain"])])
+        >>> diagram.uniform_strategy()["umbrella"].values
+        array([[0.5, 0.5],
+               [0.5, 0.5]])
+        """
         rules = {}
         for name in self._decisions:
             scope = (*self.information(name), self._variables[name])
@@ -188,6 +202,10 @@ class InfluenceDiagram(DiagramQuestions, Frozen):
         """The Bayesian network that a strategy makes of the diagram; without one, decisions are its inputs.
 
         A strategy may have rules for some of the decisions only; the others stay inputs then.
+
+        >>> diagram = InfluenceDiagram([TableCPD("rain", [0.7, 0.3])], [Decision("umbrella", 2, sees=["rain"])])
+        >>> diagram.network(diagram.strategy({"umbrella": {0: 0, 1: 1}})).query("umbrella").values
+        array([0.7, 0.3])
         """
         rules = {
             name: read_rule(rule, self.information(name), self._variables[name])
@@ -232,7 +250,12 @@ class InfluenceDiagram(DiagramQuestions, Frozen):
     # --- edits ---
 
     def with_information(self, sees: Mapping[str, Iterable[str]]) -> InfluenceDiagram:
-        """This diagram with some decisions seeing other things; keys are decisions, values all that they see."""
+        """This diagram with some decisions seeing other things; keys are decisions, values all that they see.
+
+        >>> diagram = InfluenceDiagram([TableCPD("rain", [0.7, 0.3])], [Decision("umbrella", 2, sees=["rain"])])
+        >>> diagram.with_information({"umbrella": []}).decision("umbrella").sees
+        ()
+        """
         for name in sees:
             self.decision(name)
         decisions = [
@@ -241,7 +264,12 @@ class InfluenceDiagram(DiagramQuestions, Frozen):
         return InfluenceDiagram(self._chance.values(), decisions, self._utilities.values(), self.notes)
 
     def with_decision(self, decision: Decision) -> InfluenceDiagram:
-        """This diagram with a decision added, or put in the place of the decision or chance variable of that name."""
+        """This diagram with a decision added, or put in the place of the decision or chance variable of that name.
+
+        >>> diagram = InfluenceDiagram([TableCPD("rain", [0.7, 0.3])], [Decision("umbrella", 2, sees=["rain"])])
+        >>> list(diagram.with_decision(Decision("coat", 2, sees=["rain"])).decisions)
+        ['umbrella', 'coat']
+        """
         _check_kind(decision, Decision, "with_decision")
         chance = [cpd for name, cpd in self._chance.items() if name != decision.name]
         decisions = {**self._decisions, decision.name: decision}
@@ -260,7 +288,12 @@ class InfluenceDiagram(DiagramQuestions, Frozen):
         return InfluenceDiagram(self._chance.values(), self._decisions.values(), utilities.values(), self.notes)
 
     def without(self, name: str) -> InfluenceDiagram:
-        """This diagram without a chance variable, decision or utility that no other node depends on."""
+        """This diagram without a chance variable, decision or utility that no other node depends on.
+
+        >>> diagram = InfluenceDiagram([TableCPD("rain", [0.7, 0.3])], [Decision("umbrella", 2, sees=["rain"])])
+        >>> diagram.without("umbrella")
+        <InfluenceDiagram: 1 chance, 0 decisions, 0 utilities>
+        """
         if children := self._graph.children(name):
             raise InvalidModel(f"{list(children)} depend on {name!r}: remove or change them first.")
         chance = [cpd for other, cpd in self._chance.items() if other != name]

@@ -75,6 +75,11 @@ class DiagramQuestions:
         """What a strategy is worth, given evidence from before all decisions.
 
         `strategy` is a `Strategy`, or rules in the forms that `InfluenceDiagram.strategy` reads.
+
+        >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+        >>> pair = InfluenceDiagram([], [Decision("D", 2), Decision("E", 2)], [Utility(["D", "E"], [[1, 0], [0, 2]])])
+        >>> pair.expected_utility({"D": 1, "E": 1})
+        2.0
         """
         from plausible.decisions.solving.evaluating import expected_utility
 
@@ -83,7 +88,13 @@ class DiagramQuestions:
     def utility_parts(
         self, strategy: Strategy | Mapping[str, RuleLike], evidence: EvidenceLike | None = None
     ) -> dict[str, float]:
-        """Utility -> its expectation under a strategy; the parts add up to `expected_utility`."""
+        """Utility -> its expectation under a strategy; the parts add up to `expected_utility`.
+
+        >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+        >>> parts = [Utility("D", [3, 5], name="gain"), Utility("D", [0, -1], name="cost")]
+        >>> InfluenceDiagram([], [Decision("D", 2)], parts).utility_parts({"D": 1})
+        {'gain': 5.0, 'cost': -1.0}
+        """
         from plausible.decisions.solving.evaluating import utility_parts
 
         return utility_parts(self._diagram, self._rules(strategy), evidence)
@@ -91,7 +102,13 @@ class DiagramQuestions:
     def optimal_rule(
         self, decision: str, strategy: Strategy | Mapping[str, RuleLike], evidence: EvidenceLike | None = None
     ) -> Factor:
-        """The best rule of one decision where all others follow a strategy."""
+        """The best rule of one decision where all others follow a strategy.
+
+        >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+        >>> pair = InfluenceDiagram([], [Decision("D", 2), Decision("E", 2)], [Utility(["D", "E"], [[1, 0], [0, 2]])])
+        >>> pair.optimal_rule("D", {"D": 1, "E": 0}).values
+        array([1., 0.])
+        """
         from plausible.decisions.solving.single_rule import optimal_rule
 
         return optimal_rule(self._diagram, decision, self._rules(strategy), evidence)
@@ -99,7 +116,13 @@ class DiagramQuestions:
     def expected_utility_factor(
         self, decision: str, strategy: Strategy | Mapping[str, RuleLike], evidence: EvidenceLike | None = None
     ) -> Factor:
-        """μ(w, d) = P(w) E[U | w, d] of one decision where all others follow a strategy."""
+        """μ(w, d) = P(w) E[U | w, d] of one decision where all others follow a strategy.
+
+        >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+        >>> pair = InfluenceDiagram([], [Decision("D", 2), Decision("E", 2)], [Utility(["D", "E"], [[1, 0], [0, 2]])])
+        >>> pair.expected_utility_factor("D", {"D": 1, "E": 1}).values
+        array([0., 2.])
+        """
         from plausible.decisions.solving.single_rule import expected_utility_factor
 
         return expected_utility_factor(self._diagram, decision, self._rules(strategy), evidence)
@@ -107,13 +130,28 @@ class DiagramQuestions:
     def local_optimality_test(
         self, strategy: Strategy | Mapping[str, RuleLike], evidence: EvidenceLike | None = None
     ) -> LocalOptimality:
-        """Whether no change of a single rule makes a strategy better, and what would be better if one does."""
+        """Whether no change of a single rule makes a strategy better, and what would be better if one does.
+
+        >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+        >>> pair = InfluenceDiagram([], [Decision("D", 2), Decision("E", 2)], [Utility(["D", "E"], [[1, 0], [0, 2]])])
+        >>> pair.local_optimality_test({"D": 0, "E": 0}).is_locally_optimal
+        True
+        """
         from plausible.decisions.solving.evaluating import local_optimality_test
 
         return local_optimality_test(self._diagram, self._rules(strategy), evidence)
 
     def explain(self, evidence: EvidenceLike | None = None) -> SolvingPlan:
-        """How `solve` would go about it: what decisions need to know, their order, and the tables that it takes."""
+        """How `solve` would go about it: what decisions need to know, their order, and the tables that it takes.
+
+        >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+        >>> pair = InfluenceDiagram([], [Decision("D", 2), Decision("E", 2)], [Utility(["D", "E"], [[1, 0], [0, 2]])])
+        >>> print(pair.explain())
+        D needs nothing, relies on E
+        E needs nothing, relies on D
+          (D, E rely on each other: settled together)
+        Tables with 4 entries, the largest over D, E
+        """
         from plausible.decisions.solving.plan import plan
 
         return plan(self._diagram, evidence)
@@ -130,6 +168,14 @@ class DiagramQuestions:
         """What it is worth to see variables at a decision and all later ones, and which actions change.
 
         See `plausible.decisions.information.value.value_of_information`, and `rank_observations` for all variables.
+
+        >>> from plausible.cpds import TableCPD
+        >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+        >>> market = TableCPD("market", [0.5, 0.3, 0.2], states=["poor", "fair", "good"])
+        >>> profit = Utility(["market", "found"], [[0, -7], [0, 5], [0, 20]], name="profit")
+        >>> diagram = InfluenceDiagram([market], [Decision("found", ["no", "yes"])], [profit])
+        >>> round(diagram.value_of_information("market").value, 6)
+        3.5
         """
         from plausible.decisions.information.value import value_of_information
 
@@ -145,6 +191,14 @@ class DiagramQuestions:
         """What it is worth to set a chance variable, knowing its parents or what `sees` says.
 
         See `plausible.decisions.information.control.value_of_control`.
+
+        >>> from plausible.cpds import TableCPD
+        >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+        >>> market = TableCPD("market", [0.5, 0.3, 0.2], states=["poor", "fair", "good"])
+        >>> profit = Utility(["market", "found"], [[0, -7], [0, 5], [0, 20]], name="profit")
+        >>> diagram = InfluenceDiagram([market], [Decision("found", ["no", "yes"])], [profit])
+        >>> round(diagram.value_of_control("market").value, 6)
+        18.0
         """
         from plausible.decisions.information.control import value_of_control
 

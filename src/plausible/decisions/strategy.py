@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from types import MappingProxyType
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice, product
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from plausible.cpds import TableCPD
 from plausible.cpds.rows import checked_rows
-from plausible.errors import InvalidArgument, UnknownState, UnknownVariable
+from plausible.decisions.wording import seen_text
+from plausible.errors import InvalidArgument, UnknownState, UnknownVariable, suggestion
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at
 from plausible.variables import State, Variable
 from plausible.variables.frozen import Frozen
+from plausible.variables.frozen_mapping import FrozenMapping
 
 __all__ = ["RuleLike", "Strategy", "read_rule"]
 
@@ -49,11 +52,11 @@ class Strategy(Frozen, Mapping[str, Factor]):
     __slots__ = ("_rules",)
 
     def __init__(self, rules: Mapping[str, Factor]) -> None:
-        self._rules = MappingProxyType(dict(rules))
+        self._rules = FrozenMapping(rules)
 
     def __getitem__(self, name: str) -> Factor:
         if name not in self._rules:
-            raise UnknownVariable.named(name, self._rules, "this strategy")
+            raise UnknownVariable(f"{name!r} has no rule in this strategy.{suggestion(name, self._rules)}")
         return self._rules[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -91,10 +94,6 @@ class Strategy(Frozen, Mapping[str, Factor]):
     def __hash__(self) -> int:
         return hash(frozenset(self._rules.items()))
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by the constructor: a mapping proxy can't be pickled."""
-        return Strategy, (dict(self._rules),)
-
     def __repr__(self) -> str:
         return f"Strategy({list(self._rules)!r})"
 
@@ -109,7 +108,7 @@ def _rule_lines(name: str, rule: Factor) -> list[str]:
     rows = rule.flat.reshape(-1, decision.num_states)
     lines = [name]
     for place, row in enumerate(rows[:_MAX_ROWS]):
-        where = ", ".join(f"{item}={state}" for item, state in assignment_at(tuple(seen), place).items()) or "always"
+        where = seen_text(assignment_at(tuple(seen), place)) or "always"
         likely = np.flatnonzero(row)
         actions = [f"{decision.states[i]}" + (f" ({row[i]:.6g})" if len(likely) > 1 else "") for i in likely]
         lines.append(f"  {where}: {' or '.join(actions)}")
@@ -119,17 +118,23 @@ def _rule_lines(name: str, rule: Factor) -> list[str]:
 
 
 def read_rule(rule: RuleLike, seen: tuple[Variable, ...], decision: Variable) -> Factor:
-    """A rule as a factor over `(*seen, decision)`, from any of the forms in which it may be given."""
+    """A rule as a factor over `(*seen, decision)`, from any of the forms in which it may be given.
+
+    >>> sky, umbrella = Variable("sky", ["sun", "rain"]), Variable("umbrella", ["leave", "take"])
+    >>> read_rule({"sun": "leave", "rain": "take"}, (sky,), umbrella).values
+    array([[1., 0.],
+           [0., 1.]])
+    """
     scope = (*seen, decision)
     if isinstance(rule, TableCPD):
         rule = rule.bind({variable.name: variable for variable in seen}).to_factor()
     if isinstance(rule, Factor):
         return _checked(rule, scope, decision)
     if isinstance(rule, Mapping):
-        return _chosen(_from_mapping(rule, decision), scope)
+        return _deterministic(_listed(rule, scope), scope)
     if callable(rule):
-        return _chosen(rule, scope)
-    return _chosen(lambda *_: rule, scope)
+        return _deterministic([rule(*states) for states in _seen(scope)], scope)
+    return _deterministic([rule], scope)
 
 
 def _checked(rule: Factor, scope: tuple[Variable, ...], decision: Variable) -> Factor:
@@ -144,26 +149,35 @@ def _checked(rule: Factor, scope: tuple[Variable, ...], decision: Variable) -> F
     return Factor(scope, rows)
 
 
-def _from_mapping(rule: Mapping[Any, State], decision: Variable) -> Callable[..., State]:
-    """The mapping as a function of the states seen."""
-
-    def choose(*states: State) -> State:
-        key: Any = states[0] if len(states) == 1 else states
-        if key not in rule:
-            raise InvalidArgument(f"The rule of {decision.name!r} says nothing for {key!r}: add it to the mapping.")
-        return rule[key]
-
-    return choose
+def _seen(scope: tuple[Variable, ...]) -> Iterator[tuple[State, ...]]:
+    """All that may be seen, the last variable changing fastest."""
+    return product(*(variable.states for variable in scope[:-1]))
 
 
-def _chosen(choose: Callable[..., State], scope: tuple[Variable, ...]) -> Factor:
-    """The deterministic rule of a function of what is seen."""
-    *seen, decision = scope
-    values = np.zeros([variable.num_states for variable in scope])
-    for place in np.ndindex(*values.shape[:-1]):
-        states = tuple(variable.states[position] for variable, position in zip(seen, place, strict=True))
-        action = choose(*states)
-        if not decision.has_state(action):
-            raise UnknownState(f"The rule of {decision.name!r} for {states!r}: {decision.unknown_state(action)}")
-        values[(*place, decision.index(action))] = 1.0
-    return Factor(scope, values)
+def _listed(rule: Mapping[Any, State], scope: tuple[Variable, ...]) -> list[State]:
+    """The actions of a mapping, for all that may be seen."""
+    keys: Iterator[Any] = _seen(scope) if len(scope) != 2 else iter(scope[0].states)
+    missing: Any = object()
+    actions = [rule.get(key, missing) for key in keys]
+    place = next((place for place, action in enumerate(actions) if action is missing), None)
+    if place is not None:
+        states = next(islice(_seen(scope), place, None))
+        key = states[0] if len(states) == 1 else states
+        raise InvalidArgument(f"The rule of {scope[-1].name!r} says nothing for {key!r}: add it to the mapping.")
+    return actions
+
+
+def _deterministic(actions: Sequence[State], scope: tuple[Variable, ...]) -> Factor:
+    """The rule that takes these actions, one for each thing seen, or the same one whatever is seen."""
+    decision = scope[-1]
+    positions = {state: position for position, state in enumerate(decision.states)}
+    try:
+        chosen = np.array([positions[action] for action in actions])
+    except (KeyError, TypeError):
+        place = next(place for place, action in enumerate(actions) if not decision.has_state(action))
+        where = f" for {next(islice(_seen(scope), place, None))!r}" if len(actions) > 1 else ""
+        error = decision.unknown_state(actions[place])
+        raise UnknownState(f"The rule of {decision.name!r}{where}: {error}") from None
+    rows = np.eye(decision.num_states)[chosen]
+    shape = [variable.num_states for variable in scope]
+    return Factor(scope, np.broadcast_to(rows, (math.prod(shape[:-1]), shape[-1])).reshape(shape))

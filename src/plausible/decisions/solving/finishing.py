@@ -12,7 +12,7 @@ from plausible.decisions.rounding import utility_rounding
 from plausible.decisions.solving.joint_table import Weighing, weighing
 from plausible.decisions.solving.problem import Floats, Problem
 from plausible.decisions.solving.solution import Policy, Solution
-from plausible.decisions.solving.structure import Structure
+from plausible.decisions.solving.task import Task
 from plausible.decisions.solving.updating import Rules, decided
 from plausible.decisions.strategy import Strategy
 from plausible.factors import Factor
@@ -39,10 +39,11 @@ class Found(NamedTuple):
 class Policies(Mapping[str, Policy]):
     """Decision -> what to do there; each is worked out when it is first looked at, and then kept."""
 
-    __slots__ = ("_diagram", "_known", "_problem", "_rules", "_strategy", "_tree")
+    __slots__ = ("_diagram", "_known", "_problem", "_rounding", "_rules", "_strategy", "_tree")
 
-    def __init__(self, diagram: InfluenceDiagram, problem: Problem, rules: Rules, tree: Weighing | None) -> None:
-        self._diagram, self._problem, self._rules, self._tree = diagram, problem, rules, tree
+    def __init__(self, task: Task, rules: Rules, rounding: float, tree: Weighing | None) -> None:
+        self._diagram, self._problem, self._rules, self._tree = task.diagram, task.problem, rules, tree
+        self._rounding = rounding
         self._known: dict[str, Policy] = {}
         self._strategy: Strategy | None = None
 
@@ -51,8 +52,8 @@ class Policies(Mapping[str, Policy]):
         if name not in self._known:
             if self._tree is None:
                 self._tree = weighing(self._problem, self._rules)
-            tables, rounding = self._tree.family(name), utility_rounding(self._diagram)
-            self._known[name] = _policy(self._problem, decision, self._rules[name], tables, rounding)
+            tables = self._tree.family(name)
+            self._known[name] = _policy(self._problem, decision, self._rules[name], tables, self._rounding)
         return self._known[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -73,9 +74,7 @@ class Policies(Mapping[str, Policy]):
         return self._strategy
 
 
-def finish(
-    diagram: InfluenceDiagram, problem: Problem, structure: Structure, found: Found, tree: Weighing | None = None
-) -> Solution:
+def finish(task: Task, found: Found, tree: Weighing | None = None) -> Solution:
     """Make the rules deterministic, and say what they are worth.
 
     `tree` may hold the rules, to be made deterministic; without one a new one is made.
@@ -83,16 +82,17 @@ def finish(
     rules, value = found.rules, found.expected_utility
     if value is None:
         rules = decided(found.rules)
-        tree = weighing(problem, rules) if tree is None else _updated(tree, found.rules, rules)
+        tree = weighing(task.problem, rules) if tree is None else _updated(tree, found.rules, rules)
         value = tree.total().expected_utility
+    rounding = utility_rounding(task.diagram)
     return Solution(
         expected_utility=value,
-        policies=Policies(diagram, problem, rules, tree),
+        policies=Policies(task, rules, rounding, tree),
         upper_bound=value if found.upper_bound is None else max(value, found.upper_bound),
         method=found.method,
-        components=structure.components,
-        relies_on=structure.relies_on,
-        rounding=utility_rounding(diagram),
+        components=task.structure.components,
+        relies_on=task.structure.relies_on,
+        rounding=rounding,
     )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from time import monotonic
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from plausible.errors import InvalidArgument, suggestion
 from plausible.inference.options import check_count, check_seconds, read_generator
 
-__all__ = ["Method", "Options", "Seed", "SolvingState", "check_method"]
+__all__ = ["Method", "Options", "Seed", "SolvingState", "Watch", "check_method"]
 
 #: The ways to solve a diagram; see `plausible.decisions.solving.solve.solve`.
 Method: TypeAlias = Literal["auto", "local", "elimination", "arc-reversal", "network", "enumeration"]
@@ -67,17 +68,56 @@ class Options:
         check_count("restarts", self.restarts)
         check_seconds("time_limit", self.time_limit)
 
-    def told(self, state: SolvingState) -> bool:
-        """Tell how far it is; whether to stop."""
-        return self.progress is not None and bool(self.progress(state))
-
     def generator(self) -> np.random.Generator:
         """The source of random strategies."""
         return read_generator(self.seed)
 
 
+@dataclass(slots=True)
+class Watch:
+    """How much time is left of a search that has begun, and whether somebody stopped it.
+
+    Attributes
+    ----------
+    options
+        How long to search, and whom to tell.
+    deadline
+        When the time is over.
+    is_stopped
+        Whether an answer of `progress` was true.
+    """
+
+    options: Options
+    deadline: float = field(init=False)
+    is_stopped: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        self.deadline = monotonic() + self.options.time_limit
+
+    @property
+    def seconds_left(self) -> float:
+        """The time that is left; none once it was stopped."""
+        return 0.0 if self.is_stopped else max(0.0, self.deadline - monotonic())
+
+    @property
+    def is_over(self) -> bool:
+        """Whether to come to an end."""
+        return self.seconds_left <= 0
+
+    def tell(self, state: SolvingState) -> bool:
+        """Tell how far it is; whether to come to an end."""
+        if self.options.progress is not None and not self.is_stopped:
+            self.is_stopped = bool(self.options.progress(state))
+        return self.is_over
+
+
 def check_method(method: str) -> None:
-    """Refuse a method that is not known."""
+    """Refuse a method that is not known.
+
+    >>> check_method("eliminaton")
+    Traceback (most recent call last):
+        ...
+    plausible.errors.InvalidArgument: method='eliminaton' is not known. Did you mean 'elimination'?
+    """
     if method not in get_args(Method):
-        known = get_args(Method)
-        raise InvalidArgument(f"method={method!r} is none of {list(known)}.{suggestion(str(method), known)}")
+        raise InvalidArgument(f"method={method!r} is not known.{suggestion(str(method), get_args(Method))}")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from plausible.decisions.solving.layout import lay_out
-from plausible.decisions.solving.problem import read_findings, read_problem
-from plausible.decisions.solving.structure import read_structure
+from plausible.decisions.solving.problem import read_findings
+from plausible.decisions.solving.task import read_task
 from plausible.variables.evidence import EvidenceLike
 
 if TYPE_CHECKING:
@@ -76,9 +76,8 @@ def plan(diagram: InfluenceDiagram, evidence: EvidenceLike | None = None) -> Sol
     first needs nothing, relies on second
     Tables with 4 entries, the largest over first, second
     """
-    findings = read_findings(diagram, evidence)
-    structure = read_structure(diagram, findings)
-    problem = read_problem(diagram, findings, structure.information, structure.relevant)
+    task = read_task(diagram, read_findings(diagram, evidence))
+    structure, problem = task.structure, task.problem
     tables = (*problem.probabilities, *problem.utilities)
     layout = lay_out(problem.variables, [*(scope for scope, _ in tables), *problem.families.values()])
     needs = structure.information

@@ -34,13 +34,15 @@ class Problem:
     Attributes
     ----------
     variables
-        Chance variables, decisions, and auxiliary variables of compact distributions, by number.
+        Chance variables and decisions in a topological order, then auxiliary variables of compact distributions.
     probabilities, utilities
         Tables whose product is the distribution (decisions given), evidence first, and those whose sum is the utility.
     families
         Decision -> the numbers of what its rule depends on, and last its own.
     is_conditioned
         Whether there is evidence among the probabilities: they do not sum to one then.
+    num_auxiliary
+        How many auxiliary variables there are.
     """
 
     variables: tuple[Variable, ...]
@@ -48,6 +50,7 @@ class Problem:
     utilities: tuple[Tabled, ...]
     families: Mapping[str, tuple[int, ...]]
     is_conditioned: bool
+    num_auxiliary: int = 0
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -87,30 +90,42 @@ def read_problem(
         Decision -> what its rule depends on; by default all that it sees.
     relevant
         The chance variables to take in; by default all. The others must be barren.
+
+    Examples
+    --------
+    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> rain, umbrella = TableCPD("rain", [0.75, 0.25]), Decision("umbrella", 2, sees=["rain"])
+    >>> problem = read_problem(InfluenceDiagram([rain], [umbrella], [Utility("umbrella", [0, -1])]), {})
+    >>> problem.probabilities, dict(problem.families)
+    ((((0,), array([0.75, 0.25])),), {'umbrella': (0, 1)})
     """
     cpds = {name: cpd for name, cpd in diagram.chance.items() if relevant is None or name in relevant}
-    variables = {name: diagram.variables[name] for name in (*cpds, *diagram.decisions)}
     compact = [cpd for cpd in cpds.values() if not isinstance(cpd, TableCPD)]  # to be taken apart
     factors = lower(compact, (*diagram.variables, *diagram.utilities), {}).factors if compact else ()
+    in_time = [str(node) for node in diagram.graph.topological_order if node in cpds or node in diagram.decisions]
+    variables = {name: diagram.variables[name] for name in in_time}
     for factor in factors:
         variables.update((variable.name, variable) for variable in factor.scope if variable.name not in variables)
     number = {name: place for place, name in enumerate(variables)}
 
-    def tabled(names: Iterable[str], values: Floats) -> Tabled:
-        return tuple([number[name] for name in names]), values
+    def numbered(names: Iterable[str]) -> tuple[int, ...]:
+        return tuple([number[name] for name in names])
 
     tables = [cpd for cpd in cpds.values() if isinstance(cpd, TableCPD)]
-    used = {name: decision.sees for name, decision in diagram.decisions.items()} if information is None else information
     return Problem(
         variables=tuple(variables.values()),
         probabilities=(
-            *(tabled((name,), vector) for name, vector in findings.items()),
-            *(tabled((*cpd.parent_names, cpd.variable.name), cpd.values) for cpd in tables),
-            *(tabled(factor.names, factor.values) for factor in factors),
+            *((numbered((name,)), vector) for name, vector in findings.items()),
+            *((numbered((*cpd.parent_names, cpd.variable.name)), cpd.values) for cpd in tables),
+            *((numbered(factor.names), factor.values) for factor in factors),
         ),
-        utilities=tuple(tabled(factor.names, factor.values) for factor in diagram.utility_factors.values()),
-        families={name: (*(number[seen] for seen in used[name]), number[name]) for name in diagram.decisions},
+        utilities=tuple((numbered(factor.names), factor.values) for factor in diagram.utility_factors.values()),
+        families={
+            name: numbered((*(decision.sees if information is None else information[name]), name))
+            for name, decision in diagram.decisions.items()
+        },
         is_conditioned=bool(findings),
+        num_auxiliary=len(variables) - len(in_time),
     )
 
 

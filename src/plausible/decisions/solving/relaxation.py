@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from plausible.decisions.solving.joint_table import weighing
-from plausible.decisions.solving.problem import Floats, read_problem
-from plausible.decisions.solving.structure import read_structure
+from plausible.decisions.solving.problem import Floats
+from plausible.decisions.solving.task import read_task
 from plausible.decisions.solving.updating import improve
 from plausible.decisions.structure.recall import temporal_order, with_recall
 from plausible.errors import TooLarge
@@ -34,6 +34,13 @@ def relaxed_bound(diagram: InfluenceDiagram, findings: Mapping[str, Floats], max
         What is known beforehand: see `read_findings`.
     max_entries
         The limit on the tables; inf is returned where both bounds would need more.
+
+    Examples
+    --------
+    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> pair = InfluenceDiagram([], [Decision("D", 2), Decision("E", 2)], [Utility(["D", "E"], [[1, 0], [0, 2]])])
+    >>> relaxed_bound(pair, {})
+    2.0
     """
     for relax in (with_recall, _with_foresight):
         try:
@@ -44,14 +51,14 @@ def relaxed_bound(diagram: InfluenceDiagram, findings: Mapping[str, Floats], max
 
 
 def _solved(diagram: InfluenceDiagram, findings: Mapping[str, Floats], max_entries: int) -> float:
-    structure = read_structure(diagram, findings)
-    problem = read_problem(diagram, findings, structure.information, structure.relevant)
+    task = read_task(diagram, findings)
+    problem = task.problem
     entries = sum(math.prod(map(float, problem.family_shape(name))) for name in problem.families)
     if entries > max_entries:
         raise TooLarge(f"The rules of the bound would have {entries:.3g} entries.")
     rules = problem.uniform_rules()
     tree = weighing(problem, rules, max_entries)
-    for (name,) in structure.components:
+    for (name,) in task.structure.components:
         improve(tree, name, rules)
     return tree.total().expected_utility
 

@@ -82,6 +82,13 @@ def optimal_rule(
         A rule for each decision.
     evidence
         What is known before any decision is made.
+
+    Examples
+    --------
+    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> pair = InfluenceDiagram([], [Decision("D", 2), Decision("E", 2)], [Utility(["D", "E"], [[1, 0], [0, 2]])])
+    >>> optimal_rule(pair, "D", pair.strategy({"D": 1, "E": 0})).values
+    array([1., 0.])
     """
     diagram.decision(decision)
     problem, rules = read_strategy(diagram, strategy, evidence)

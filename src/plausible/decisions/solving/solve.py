@@ -10,17 +10,19 @@ import numpy as np
 
 from plausible.decisions.solving.arc_reversal import reverse_arcs
 from plausible.decisions.solving.backward_induction import settle_backward
+from plausible.decisions.solving.bounding import upper_bound
+from plausible.decisions.solving.climbing import climb
+from plausible.decisions.solving.enumeration import enumerate_rules
 from plausible.decisions.solving.finishing import Found, finish
 from plausible.decisions.solving.joint_table import Weighing, fits, weighing
 from plausible.decisions.solving.network_queries import query_rules
-from plausible.decisions.solving.options import Method, Options, check_method
-from plausible.decisions.solving.problem import Floats, Problem, read_findings, read_problem
-from plausible.decisions.solving.relaxation import relaxed_bound
-from plausible.decisions.solving.settling import climb, settle
+from plausible.decisions.solving.options import Method, Options, Watch, check_method
+from plausible.decisions.solving.problem import Floats, read_findings, read_problem
+from plausible.decisions.solving.settling import settle
 from plausible.decisions.solving.solution import Solution
-from plausible.decisions.solving.structure import Structure, read_structure
+from plausible.decisions.solving.structure import read_structure
 from plausible.decisions.solving.sum_max_sum import sum_max_sum
-from plausible.decisions.solving.team import enumerate_rules
+from plausible.decisions.solving.task import Task, read_task
 from plausible.decisions.structure.recall import temporal_order
 from plausible.errors import ImpossibleEvidence
 from plausible.variables.evidence import EvidenceLike
@@ -48,7 +50,8 @@ def solve(
     method
         `"auto"`: what decisions need not know is dropped; then they are settled in the order in which they rely on
         each other, each rule once, on a clique tree of joint factors. Decisions that rely on each other are settled
-        together by branch and bound; beyond its budget by iterated optimisation, and the gap to an upper bound is told.
+        together, by lists of policies and by branch and bound; where the time does not suffice for a proof, the gap to
+        an upper bound is told.
         `"local"`: iterated optimisation of one rule at a time, from uniform and from random rules.
         `"elimination"`: sum-max-sum elimination in an order against time; needs perfect recall.
         `"arc-reversal"`: nodes are removed from the diagram one by one; needs perfect recall, and few variables.
@@ -88,62 +91,55 @@ def solve(
     yes  | take     |                7 |         0.3
     """
     check_method(method)
+    watch = Watch(options or Options())
     findings = read_findings(diagram, evidence)
-    structure = read_structure(diagram, findings)
     if method in ("elimination", "arc-reversal"):
-        return _eliminated(diagram, method, findings, structure)
-    problem = read_problem(diagram, findings, structure.information, structure.relevant)
-    search = options or Options()
-    if method == "auto" and structure.is_acyclic and fits(problem) and search.progress is None:
-        rules, value = settle_backward(problem, [name for (name,) in structure.components])
-        return finish(diagram, problem, structure, Found(rules, None, _ONE_BY_ONE, value))
-    tree = weighing(problem, problem.uniform_rules())
-    if problem.is_conditioned and tree.total().probability <= 0:
+        return _eliminated(diagram, findings, by_factors=method == "elimination")
+    task = read_task(diagram, findings)
+    if method == "auto" and task.structure.is_acyclic and fits(task.problem) and watch.options.progress is None:
+        rules, value = settle_backward(task.problem, [name for (name,) in task.structure.components])
+        return finish(task, Found(rules, None, _ONE_BY_ONE, value))
+    tree = weighing(task.problem, task.problem.uniform_rules())
+    if task.problem.is_conditioned and tree.total().probability <= 0:
         raise ImpossibleEvidence.outright()
     if method == "network":
-        found = Found(query_rules(diagram, findings, structure), None, "queries to a Bayesian network")
-        return finish(diagram, problem, structure, found)
+        rules = query_rules(diagram, findings, task.structure)
+        return finish(task, Found(rules, None, "queries to a Bayesian network"))
     if method == "enumeration":
-        found = Found(enumerate_rules(problem, temporal_order(diagram)), None, "all strategies one by one")
-        return finish(diagram, problem, structure, found)
-    solver = _solved if method == "auto" else _climbed
-    return finish(diagram, problem, structure, solver(diagram, findings, (problem, structure, tree), search), tree)
+        return finish(task, _enumerated(task, watch))
+    return finish(task, (_solved if method == "auto" else _climbed)(task, tree, watch), tree)
 
 
-def _solved(
-    diagram: InfluenceDiagram,
-    findings: Mapping[str, Floats],
-    parts: tuple[Problem, Structure, Weighing],
-    options: Options,
-) -> Found:
-    problem, structure, tree = parts
-    state = settle(problem, tree, structure.components, temporal_order(diagram), options)
-    method = _ONE_BY_ONE if structure.is_acyclic else "joint optimisation of decisions that rely on each other"
-    if state.is_proved:
-        return Found(state.rules, None, method)
-    bound = state.upper_bound if state.num_settled == len(state.rules) else inf
-    return Found(state.rules, min(bound, relaxed_bound(diagram, findings)), method)
-
-
-def _eliminated(
-    diagram: InfluenceDiagram, method: Method, findings: Mapping[str, Floats], structure: Structure
-) -> Solution:
-    by_factors = method == "elimination"
+def _eliminated(diagram: InfluenceDiagram, findings: Mapping[str, Floats], by_factors: bool) -> Solution:
+    """By removing variables or nodes; a rule depends on what is left when its decision is removed."""
     rules = sum_max_sum(diagram, findings) if by_factors else reverse_arcs(diagram, findings)
     problem = read_problem(diagram, findings, {name: rule.names[:-1] for name, rule in rules.items()})
+    task = Task(diagram, findings, read_structure(diagram, findings), problem)
     how = "sum-max-sum elimination" if by_factors else "arc reversal"
-    found = Found({name: np.array(rule.values) for name, rule in rules.items()}, None, how)
-    return finish(diagram, problem, structure, found)
+    return finish(task, Found({name: np.array(rule.values) for name, rule in rules.items()}, None, how))
 
 
-def _climbed(
-    diagram: InfluenceDiagram,
-    findings: Mapping[str, Floats],
-    parts: tuple[Problem, Structure, Weighing],
-    options: Options,
-) -> Found:
-    problem, structure, tree = parts
-    rules = problem.uniform_rules()
-    decisions = [name for component in structure.components for name in component]
-    climb(problem, tree, decisions, rules, options)
-    return Found(rules, relaxed_bound(diagram, findings), "iterated optimisation")
+def _enumerated(task: Task, watch: Watch) -> Found:
+    """The best of all strategies, or, if the time is over before, of some."""
+    rules, is_complete = enumerate_rules(task.problem, temporal_order(task.diagram), watch)
+    bound = None if is_complete else upper_bound(task)
+    return Found(rules, bound, "all strategies one by one")
+
+
+def _solved(task: Task, tree: Weighing, watch: Watch) -> Found:
+    """Settled in the order of reliance; where a proof is missing, with a bound."""
+    components = task.structure.components
+    state = settle(task.problem, tree, components, temporal_order(task.diagram), watch)
+    method = _ONE_BY_ONE if task.structure.is_acyclic else "joint optimisation of decisions that rely on each other"
+    if state.is_proved and state.is_finished:
+        return Found(state.rules, None, method)
+    bound = state.upper_bound if state.is_finished else inf
+    return Found(state.rules, min(bound, upper_bound(task)), method)
+
+
+def _climbed(task: Task, tree: Weighing, watch: Watch) -> Found:
+    """The best local optimum, with a bound."""
+    rules = task.problem.uniform_rules()
+    decisions = [name for component in task.structure.components for name in component]
+    climb(task.problem, tree, decisions, rules, watch)
+    return Found(rules, upper_bound(task), "iterated optimisation")

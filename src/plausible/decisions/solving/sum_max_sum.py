@@ -51,6 +51,13 @@ def eliminate_joint(factors: Iterable[JointFactor], order: Iterable[str]) -> Joi
 
     Any order gives the same; over all variables the result is (1, expected utility). The cost is that of ordinary
     elimination in this order (Koller & Friedman 2009, algorithm 23.2).
+
+    >>> from plausible.cpds import TableCPD
+    >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+    >>> diagram = InfluenceDiagram([TableCPD("X", [0.75, 0.25])], [Decision("D", 2)], [Utility(["X", "D"], np.eye(2))])
+    >>> left = eliminate_joint(joint_factors(diagram), ["X"])
+    >>> left.names, left.utility.values
+    (('D',), array([0.75, 0.25]))
     """
     left = list(factors)
     for name in order:

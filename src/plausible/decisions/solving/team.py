@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import TypeAlias
 
@@ -16,12 +16,7 @@ from plausible.errors import TooLarge
 from plausible.factors.joint_factor import TIE
 from plausible.inference.search.branch_and_bound import Branches
 
-__all__ = ["Chosen", "Team", "enumerate_rules", "read_team"]
-
-#: Going through more strategies one by one takes minutes.
-_MAX_STRATEGIES = 200_000
-#: The table of all that is seen and done may have so many entries then.
-_MAX_TABLE = 2**20
+__all__ = ["Chosen", "Team", "read_team"]
 
 #: The actions taken in the first so many information states of a team, in its order of branching.
 Chosen: TypeAlias = tuple[int, ...]
@@ -79,10 +74,9 @@ class Team(Branches[Chosen]):
     # --- a tree of partial rules ---
 
     @property
-    def num_strategies(self) -> int:
-        """How many deterministic strategies the team has."""
-        shapes = [self._shape(member) for member in range(len(self._families))]
-        return math.prod(shape[-1] ** math.prod(shape[:-1]) for shape in shapes)
+    def num_entries(self) -> int:
+        """The assignments to all that is seen and done."""
+        return int(self._table.size)
 
     def branches(self, partial: Chosen) -> Sequence[Chosen]:
         """Every action in the next information state."""
@@ -156,17 +150,22 @@ class Team(Branches[Chosen]):
         chosen = tuple(int(rules[who][row].argmax()) for who, row in self._rows)
         return self._completed(chosen)[1], chosen
 
-    def start(self, restarts: int, rng: np.random.Generator) -> tuple[float, Chosen]:
-        """The best of some local optima: one from uniform rules, the others from random ones."""
+    def start(
+        self, restarts: int, rng: np.random.Generator, is_over: Callable[[], bool] = lambda: False
+    ) -> tuple[float, Chosen]:
+        """The best of some local optima: one from uniform rules, the others, while there is time, from random ones."""
         shapes = [self._shape(member) for member in range(len(self.decisions))]
-        starts = [[np.full(shape, 1.0 / shape[-1]) for shape in shapes]]
-        starts += [[rng.dirichlet(np.ones(shape[-1]), shape[:-1]) for shape in shapes] for _ in range(restarts)]
-        return max((self.climb(start) for start in starts), key=lambda found: found[0])
+        best = self.climb([np.full(shape, 1.0 / shape[-1]) for shape in shapes])
+        for _ in range(restarts):
+            if is_over():
+                break
+            found = self.climb([rng.dirichlet(np.ones(shape[-1]), shape[:-1]) for shape in shapes])
+            best = max(best, found, key=lambda pair: pair[0])
+        return best
 
-    def all_values(self) -> tuple[float, Chosen]:
-        """The best of all strategies, one by one; the last member's rules are compared row by row."""
-        sizes = [range(self._shape(member)[-1]) for member, _ in self._rows]
-        return max(((self._completed(chosen)[1], chosen) for chosen in product(*sizes)), key=lambda found: found[0])
+    def all_chosen(self) -> Iterator[Chosen]:
+        """Every full solution: the last member's rules need no search."""
+        return product(*(range(self._shape(member)[-1]) for member, _ in self._rows))
 
 
 def read_team(problem: Problem, decisions: Sequence[str], rules: Rules, max_entries: int) -> Team | None:
@@ -187,19 +186,3 @@ def read_team(problem: Problem, decisions: Sequence[str], rules: Rules, max_entr
     scale = float(phi.sum()) / math.prod(problem.family_shape(name)[-1] for name in decisions)
     families = [tuple(order[number] for number in problem.families[name]) for name in decisions]
     return Team(decisions, families, table, scale)
-
-
-def enumerate_rules(problem: Problem, in_time: Sequence[str]) -> Rules:
-    """The best of all deterministic strategies; of one decision only the best rule is looked at, row by row."""
-    if not in_time:
-        return {}
-    logs = [problem.log_num_rules(name) for name in problem.families]
-    few = sum(logs) - max(logs) <= math.log(_MAX_STRATEGIES)
-    team = read_team(problem, in_time, {}, _MAX_TABLE) if few else None
-    if team is None:
-        raise TooLarge(
-            f"There are about 10**{sum(logs) / math.log(10):.0f} deterministic strategies, too many to go through one "
-            'by one: use method="auto".'
-        )
-    _, chosen = team.all_values()
-    return team.rules(chosen)

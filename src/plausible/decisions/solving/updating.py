@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,17 +66,20 @@ def improve(tree: Weighing, decision: str, rules: Rules) -> bool:
     return True
 
 
-def ascend(tree: Weighing, decisions: Sequence[str], rules: Rules) -> float:
+def ascend(
+    tree: Weighing, decisions: Sequence[str], rules: Rules, is_over: Callable[[], bool] = lambda: False
+) -> float:
     """Improve one rule after the other until none can be improved by itself; the expected utility.
 
     It never falls, and there are finitely many deterministic rules, so this ends: in a strategy that no change of one
     rule makes better (iterated optimisation). Other strategies may be better still. Rows of mixed rules that are never
-    seen are settled when all else is, which may show something better again.
+    seen are settled when all else is, which may show something better again. Once `is_over` it ends before that, but
+    each rule has had its turn.
     """
-    unchanged, place, is_mixed = 0, 0, True
-    while unchanged < len(decisions):
-        unchanged = 0 if improve(tree, decisions[place], rules) else unchanged + 1
-        place = (place + 1) % len(decisions)
+    unchanged, steps, is_mixed = 0, 0, True
+    while unchanged < len(decisions) and (steps < len(decisions) or not is_over()):
+        unchanged = 0 if improve(tree, decisions[steps % len(decisions)], rules) else unchanged + 1
+        steps += 1
         if is_mixed and unchanged == len(decisions):
             is_mixed, unchanged = False, 0
             for name, rule in decided({name: rules[name] for name in decisions}).items():

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from plausible.decisions.solving.joint_table import weighing
+from plausible.decisions.solving.problem import read_problem
 from plausible.decisions.structure.allowed_actions import AllowedActions, allowed_mask
 from plausible.errors import TooLarge
 from plausible.factors import Factor
@@ -125,13 +127,24 @@ def count_strategies(
 def information_probabilities(diagram: InfluenceDiagram) -> dict[str, Factor]:
     """For each decision the probability of what it sees if all actions are taken at random.
 
-    An entry is zero where, whatever is done, it can't be seen. Decisions that see nothing have the number one.
+    An entry is zero where, whatever is done, it can't be seen. Decisions that see nothing have the number one. All come
+    from one clique tree.
+
+    >>> from plausible.cpds import TableCPD
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> first, second = Decision("first", 2), Decision("second", 2, sees=["first", "coin"])
+    >>> diagram = InfluenceDiagram([TableCPD("coin", [0.75, 0.25])], [first, second])
+    >>> information_probabilities(diagram)["second"].values
+    array([[0.375, 0.125],
+           [0.375, 0.125]])
     """
-    network = diagram.network(diagram.uniform_strategy())
-    return {
-        name: network.query(decision.sees) if decision.sees else Factor.scalar(1.0)
-        for name, decision in diagram.decisions.items()
-    }
+    problem = read_problem(diagram, {})
+    tree = weighing(problem, problem.uniform_rules())
+    found = {}
+    for name in diagram.decisions:
+        probability = tree.family(name)[0][..., 0]
+        found[name] = Factor(diagram.information(name), probability / probability.sum())
+    return found
 
 
 def impossible_information(diagram: InfluenceDiagram) -> dict[str, tuple[Assignment, ...]]:

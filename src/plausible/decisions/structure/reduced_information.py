@@ -71,7 +71,18 @@ class _Ball(NamedTuple):
 class _Shrinking:
     """The graph of a diagram as sets of nodes, while information edges are dropped from it."""
 
-    __slots__ = ("_children", "_nodes", "_observed", "_order", "_parents", "_place", "_utilities", "_weighed", "sees")
+    __slots__ = (
+        "_above",
+        "_children",
+        "_nodes",
+        "_observed",
+        "_order",
+        "_parents",
+        "_place",
+        "_utilities",
+        "_weighed",
+        "sees",
+    )
 
     def __init__(self, diagram: InfluenceDiagram, evidence: Iterable[str]) -> None:
         graph = diagram.graph
@@ -79,6 +90,9 @@ class _Shrinking:
         self._place = place = {name: number for number, name in enumerate(self._nodes)}
         self._order = [place[str(node)] for node in graph.topological_order]
         self._parents, self._children = list(map(_bits, graph.parent_rows)), list(map(_bits, graph.child_rows))
+        self._above = [0] * len(place)  # each node and its ancestors, edges that are dropped later among them
+        for node in self._order:
+            self._above[node] = _union(self._above, self._parents[node]) | 1 << node
         self._utilities = _bits(place[name] for name in diagram.utilities)
         self._weighed = _bits(place[name] for name in evidence)
         self.sees = {name: decision.sees for name, decision in diagram.decisions.items()}
@@ -88,26 +102,37 @@ class _Shrinking:
         """Drop edges until every one that is left matters."""
         balls: dict[str, _Ball] = {}
         drops: list[Drop] = []
-        last_first = pending = in_time[::-1]
-        influenced = self._influenced()
+        pending: set[str] = set(in_time)
         while pending:
-            stale: set[str] = set()
-            num_before = len(drops)
-            for name in pending:
-                balls[name] = ball = self._ball(name, influenced[self._place[name]])
-                if gone := tuple(seen for seen in self.sees[name] if not ball.met >> self._place[seen] & 1):
-                    drops.append(Drop(name, gone, self.sees[name], self._below(name)))
-                    ends = self._drop(name, gone)
-                    stale.update(other for other, known in balls.items() if other != name and known.met & ends)
-            if len(drops) > num_before:
-                influenced = self._influenced()
-                stale.update(name for name in last_first if influenced[self._place[name]] != balls[name].starts)
-            pending = tuple(name for name in last_first if name in stale)
+            pending = self._sweep(pending, balls, drops)
         return Reduced(self.sees, self._reliance(in_time, balls), drops)
 
+    def _sweep(self, pending: set[str], balls: dict[str, _Ball], drops: list[Drop]) -> set[str]:
+        """Roll some balls, the latest first, and drop what they never come to; those that have to be rolled again.
+
+        What a node influences is known once all after it are done, without the edges dropped there.
+        """
+        stale: set[str] = set()
+        influenced = [0] * len(self._nodes)
+        for node in reversed(self._order):
+            name = self._nodes[node]
+            influenced[node] = _union(influenced, self._children[node]) | (self._utilities & 1 << node)
+            if name in pending:
+                balls[name] = ball = self._ball(name, influenced[node])
+                if gone := tuple(seen for seen in self.sees[name] if not ball.met >> self._place[seen] & 1):
+                    below = tuple(self._nodes[number] for number in _numbers(influenced[node]))
+                    drops.append(Drop(name, gone, self.sees[name], below))
+                    ends = self._drop(name, gone)
+                    stale.update(other for other, known in balls.items() if other != name and known.met & ends)
+            elif name in balls and influenced[node] != balls[name].starts:
+                stale.add(name)
+        return stale
+
     def _ball(self, decision: str, starts: int) -> _Ball:
+        """Roll a ball from some utilities; it falls only where something below may send it back."""
         parents, children, observed = self._parents, self._children, self._observed[decision]
         bouncing = observed | self._weighed
+        above = self._above[self._place[decision]] | _union(self._above, self._weighed)
         rising, met, lifted, lowered, falling = starts, 0, 0, 0, 0
         while rising or falling:
             met |= rising | falling
@@ -115,25 +140,8 @@ class _Shrinking:
             down = (rising | falling) & ~(observed | lowered)
             lifted |= up
             lowered |= down
-            rising, falling = _union(parents, up), _union(children, down)
+            rising, falling = _union(parents, up), _union(children, down & above) & above
         return _Ball(starts, met, lifted)
-
-    def _influenced(self) -> list[int]:
-        """For each node the utilities that directed paths lead to."""
-        masks = [self._utilities & 1 << number for number in range(len(self._nodes))]
-        for node in reversed(self._order):
-            if mask := masks[node]:
-                for parent in _numbers(self._parents[node]):
-                    masks[parent] |= mask
-        return masks
-
-    def _below(self, decision: str) -> tuple[str, ...]:
-        """The names of the utilities that a decision influences now."""
-        reached, fresh = 0, 1 << self._place[decision]
-        while fresh:
-            reached |= fresh
-            fresh = _union(self._children, fresh) & ~reached
-        return tuple(self._nodes[number] for number in _numbers(reached & self._utilities))
 
     def _drop(self, decision: str, gone: tuple[str, ...]) -> int:
         """Remove edges into a decision; the nodes that they came from."""
@@ -147,9 +155,12 @@ class _Shrinking:
         return ends
 
     def _reliance(self, in_time: Sequence[str], balls: Mapping[str, _Ball]) -> Reliance:
-        nodes = [self._place[name] for name in in_time]
-        lifted = [balls[name].lifted & ~(1 << node) for name, node in zip(in_time, nodes, strict=True)]
-        return Reliance(in_time, [_bits(i for i, mask in enumerate(lifted) if mask >> node & 1) for node in nodes])
+        number = {self._place[name]: i for i, name in enumerate(in_time)}
+        decisions, relied_by = _bits(number), [0] * len(in_time)
+        for node, i in number.items():
+            for other in _numbers(balls[in_time[i]].lifted & decisions & ~(1 << node)):
+                relied_by[number[other]] |= 1 << i
+        return Reliance(in_time, relied_by)
 
 
 def _bits(numbers: Iterable[int]) -> int:
