@@ -98,7 +98,13 @@ def test_strategies_are_values():
         ({"umbrella": "open"}, UnknownState, "'open' is not a state"),
         ({"umbrella": {"blue": "leave"}}, InvalidArgument, "says nothing for 'grey'"),
         ({"umbrella": Factor([UMBRELLA], [1, 0])}, InvalidArgument, "is a factor over"),
-        ({"umbrella": Factor([SKY, UMBRELLA], [[1, 1], [0, 1]])}, PlausibleError, "sum"),
+        ({"umbrella": Factor([SKY, UMBRELLA], [[1, 1], [0, 1]])}, InvalidArgument, "'umbrella' for sky=blue sums to 2"),
+        (
+            {"umbrella": {"blue": "leave", "grey": "take", "gray": "take"}},
+            InvalidArgument,
+            "'gray', which sky can't be",
+        ),
+        ({"umbrella": lambda sky, wind: "take"}, PlausibleError, r"function of the states of \['sky'\].*'wind'"),
     ],
 )
 def test_rules_that_are_none_are_refused(rules, error, message):
@@ -111,8 +117,26 @@ def test_action_needs_all_that_is_seen():
     """The error names what is missing."""
     with pytest.raises(InvalidArgument, match=r"also sees \['sky'\]"):
         DIAGRAM.strategy({"umbrella": "take"}).action("umbrella")
+    with pytest.raises(InvalidArgument, match=r"does not see 'skyy'\. Did you mean 'sky'"):
+        DIAGRAM.strategy({"umbrella": "take"}).action("umbrella", {"skyy": "grey"})
     with pytest.raises(UnknownVariable, match="'coat'"):
         Strategy({})["coat"]
+
+
+def test_a_strategy_is_made_of_factors_over_what_is_seen_and_the_decision():
+    """Anything else is refused where it is put in, not where it is used."""
+    for rule in ("take", Factor([SKY], [1, 0])):
+        with pytest.raises(InvalidArgument, match="The rule of 'umbrella' is a factor over what is seen"):
+            Strategy({"umbrella": rule})
+    turned = Strategy({"umbrella": Factor([UMBRELLA, SKY], [[1, 0], [0, 1]])})
+    assert str(turned) == "umbrella\n  sky=blue: leave\n  sky=grey: take"
+
+
+def test_what_sees_nothing_needs_no_mapping():
+    """The error says to write the action itself."""
+    blind = DIAGRAM.with_information({"umbrella": []})
+    with pytest.raises(InvalidArgument, match="'umbrella' sees nothing: its rule is one action"):
+        blind.strategy({"umbrella": {(): "take"}})
 
 
 def test_a_wrong_action_is_told_with_what_is_seen_where_that_matters():

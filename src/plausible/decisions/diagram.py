@@ -12,7 +12,8 @@ from plausible.cpds import CPD, TableCPD
 from plausible.decisions.drawing import diagram_dot
 from plausible.decisions.parts import Decision, Utility
 from plausible.decisions.questions import DiagramQuestions
-from plausible.decisions.strategy import RuleLike, Strategy, read_rule
+from plausible.decisions.rules import RuleLike, read_rule
+from plausible.decisions.strategy import Strategy
 from plausible.decisions.structure.allowed_actions import AllowedActions
 from plausible.decisions.structure.counting import StrategyCount, count_strategies
 from plausible.decisions.structure.irrelevance import Reduction, minimal_reduction

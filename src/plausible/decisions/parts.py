@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from inspect import signature
 from itertools import product
 from typing import Any, TypeAlias
 
@@ -11,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.cpds.reading import VariableLike, name_of
+from plausible.decisions.state_functions import check_arguments
 from plausible.decisions.wording import seen_text
 from plausible.errors import InvalidFactor, InvalidModel, UnknownState, UnknownVariable
 from plausible.factors import Factor
@@ -188,7 +188,7 @@ def _numbers(values: Any, what: str) -> npt.NDArray[np.float64]:
 def _table(values: UtilityValues, scope: tuple[Variable, ...], what: str) -> npt.NDArray[np.float64]:
     """The numbers as an array, from whichever form they were given in."""
     if callable(values):
-        _check_arguments(values, scope, what)
+        check_arguments(values, scope, what)
         listed = [values(*states) for states in product(*(variable.states for variable in scope))]
         return _numbers(listed, what).reshape([variable.num_states for variable in scope])
     if isinstance(values, Mapping):
@@ -197,15 +197,6 @@ def _table(values: UtilityValues, scope: tuple[Variable, ...], what: str) -> npt
         except (InvalidFactor, UnknownState) as problem:
             raise type(problem)(f"{what} has states of {_listed(scope)} for keys. {problem}") from None
     return _numbers(values, what)
-
-
-def _check_arguments(function: Callable[..., float], scope: tuple[Variable, ...], what: str) -> None:
-    try:
-        signature(function).bind(*scope)
-    except TypeError as problem:
-        raise InvalidModel(f"{what} is a function of the states of {_listed(scope)}, in order: {problem}.") from None
-    except ValueError:  # built-in functions don't tell their arguments
-        return
 
 
 def _check_shape(table: npt.NDArray[np.float64], scope: tuple[Variable, ...], what: str) -> None:

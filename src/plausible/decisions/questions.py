@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, cast
 
-from plausible.decisions.strategy import RuleLike, Strategy
+from plausible.decisions.rules import RuleLike
+from plausible.decisions.strategy import Strategy
 from plausible.factors import Factor
 from plausible.variables.evidence import EvidenceLike
 

@@ -1,0 +1,99 @@
+"""Decision rules in the forms in which people write them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice, product
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from plausible.cpds import TableCPD
+from plausible.cpds.rows import BadRow, checked_rows
+from plausible.decisions.state_functions import check_arguments
+from plausible.decisions.wording import seen_text
+from plausible.errors import InvalidArgument, UnknownState, suggestion
+from plausible.factors import Factor
+from plausible.variables import State, Variable
+
+__all__ = ["RuleLike", "read_rule"]
+
+#: A rule as people write it: a factor over what is seen and the decision, the same as a table CPD, an action to take
+#: whatever is seen, a mapping from what is seen (a state, or a tuple of them) to actions, or a function of it.
+RuleLike: TypeAlias = Factor | TableCPD | State | Mapping[Any, State] | Callable[..., State]
+
+
+def read_rule(rule: RuleLike, seen: tuple[Variable, ...], decision: Variable) -> Factor:
+    """A rule as a factor over `(*seen, decision)`, from any of the forms in which it may be given.
+
+    >>> sky, umbrella = Variable("sky", ["sun", "rain"]), Variable("umbrella", ["leave", "take"])
+    >>> read_rule({"sun": "leave", "rain": "take"}, (sky,), umbrella).values
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    scope = (*seen, decision)
+    if isinstance(rule, TableCPD):
+        rule = rule.bind({variable.name: variable for variable in seen}).to_factor()
+    if isinstance(rule, Factor):
+        return _checked(rule, scope, decision)
+    if isinstance(rule, Mapping):
+        return _deterministic(_listed(rule, scope), scope)
+    if callable(rule):
+        check_arguments(rule, seen, f"The rule of {decision.name!r}")
+        return _deterministic([rule(*states) for states in _seen(scope)], scope)
+    return _deterministic([rule], scope)
+
+
+def _checked(rule: Factor, scope: tuple[Variable, ...], decision: Variable) -> Factor:
+    """The factor with its axes in order, if it is a distribution over actions for each thing seen."""
+    if set(rule.scope) != set(scope):
+        raise InvalidArgument(
+            f"The rule of {decision.name!r} is a factor over {[variable.name for variable in scope]} "
+            f"with their states, not over {list(rule.names)}."
+        )
+    ordered = rule.reorder([variable.name for variable in scope])
+    try:
+        rows, _ = checked_rows(np.array(ordered.values))
+    except BadRow as error:
+        places = zip(scope[:-1], error.row, strict=True)
+        where = seen_text({variable.name: variable.states[place] for variable, place in places})
+        raise InvalidArgument(f"The rule of {decision.name!r}{where and f' for {where}'} {error.problem}.") from None
+    return Factor(scope, rows)
+
+
+def _seen(scope: tuple[Variable, ...]) -> Iterator[tuple[State, ...]]:
+    """All that may be seen, the last variable changing fastest."""
+    return product(*(variable.states for variable in scope[:-1]))
+
+
+def _listed(rule: Mapping[Any, State], scope: tuple[Variable, ...]) -> list[State]:
+    """The actions of a mapping, for all that may be seen."""
+    *seen, decision = (variable.name for variable in scope)
+    if not seen:
+        raise InvalidArgument(f"{decision!r} sees nothing: its rule is one action, not the mapping {dict(rule)!r}.")
+    keys: list[Any] = list(_seen(scope) if len(seen) > 1 else scope[0].states)
+    if missing := [key for key in keys if key not in rule]:
+        raise InvalidArgument(f"The rule of {decision!r} says nothing for {missing[0]!r}: add it to the mapping.")
+    if len(rule) > len(keys):
+        known = set(keys)
+        strange = next(key for key in rule if key not in known)
+        meant = suggestion(strange, keys)
+        raise InvalidArgument(f"The rule of {decision!r} has {strange!r}, which {', '.join(seen)} can't be.{meant}")
+    return [rule[key] for key in keys]
+
+
+def _deterministic(actions: Sequence[State], scope: tuple[Variable, ...]) -> Factor:
+    """The rule that takes these actions, one for each thing seen, or the same one whatever is seen."""
+    decision = scope[-1]
+    positions = {state: position for position, state in enumerate(decision.states)}
+    try:
+        chosen = np.array([positions[action] for action in actions])
+    except (KeyError, TypeError):
+        place = next(place for place, action in enumerate(actions) if not decision.has_state(action))
+        where = f" for {next(islice(_seen(scope), place, None))!r}" if len(actions) > 1 else ""
+        error = decision.unknown_state(actions[place])
+        raise UnknownState(f"The rule of {decision.name!r}{where}: {error}") from None
+    rows = np.eye(decision.num_states)[chosen]
+    shape = [variable.num_states for variable in scope]
+    return Factor(scope, np.broadcast_to(rows, (math.prod(shape[:-1]), shape[-1])).reshape(shape))
