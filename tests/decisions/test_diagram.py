@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
 
 from decision_examples import MARKET, PROFIT, entrepreneur, entrepreneur_with_survey
-from diagram_oracle import chance_array, random_diagram, random_mixed_rules, rule_array
+from diagram_oracle import (
+    all_strategies,
+    chance_array,
+    expected_utility,
+    random_diagram,
+    random_mixed_rules,
+    rule_array,
+)
 from plausible.cpds import LinearGaussianCPD, NoisyOr, TableCPD
 from plausible.decisions import Decision, InfluenceDiagram, Utility
 from plausible.decisions.drawing import diagram_dot
@@ -16,9 +24,11 @@ from plausible.errors import (
     CyclicGraph,
     ImmutableValue,
     InvalidArgument,
+    InvalidEvidence,
     InvalidModel,
     NotSupported,
     PlausibleError,
+    PlausibleWarning,
     UnknownVariable,
 )
 from plausible.factors import Factor
@@ -228,3 +238,28 @@ def test_structure_questions_are_methods():
     assert diagram.with_recall() == diagram
     assert diagram.count_strategies(only_possible=True).total == 32
     assert diagram.decision_tree().solve().expected_utility == pytest.approx(2.25)
+
+
+def test_decisions_that_are_made_become_chance_and_the_rest_is_best_given_them():
+    """The best of all strategies that keep to the rule; what follows it is a network with the same chances."""
+    diagram = entrepreneur_with_survey()
+    for place, action in enumerate(["c0", "c1"]):
+        made = diagram.with_rules({"C": action})
+        assert (list(made.decisions), list(made.chance)) == (["F"], ["M", "S", "C"])
+        kept = (rules for rules in all_strategies(diagram) if rules["C"].ravel()[place] == 1)
+        best = max(expected_utility(diagram, rules) for rules in kept)
+        assert made.solve().expected_utility == pytest.approx(best)
+    assert not diagram.with_rules(diagram.uniform_strategy()).decisions
+    with pytest.raises(InvalidEvidence, match="with_rules"):
+        diagram.solve(evidence={"C": "c0"})
+
+
+def test_a_nameless_utility_beside_a_twin_warns():
+    """It may have been meant to replace the other; with a name, or other parents, it is taken as it is."""
+    diagram = InfluenceDiagram([], [Decision("work", 2)], [Utility("work", [0, 5], name="wage")])
+    with pytest.warns(PlausibleWarning, match="added to 'wage'.*name='wage'"):
+        assert diagram.with_utility(Utility("work", [0, 7])).solve().expected_utility == 12
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert diagram.with_utility(Utility("work", [0, 7], name="wage")).solve().expected_utility == 7
+        assert diagram.with_utility(Utility("work", [0, 7], name="tips")).solve().expected_utility == 12

@@ -31,7 +31,7 @@ from plausible.decisions.structure.counting import (
 )
 from plausible.decisions.structure.recall import with_recall
 from plausible.decisions.trees.unrolling import decision_tree
-from plausible.errors import InvalidArgument, TooLarge, UnknownState, UnknownVariable
+from plausible.errors import InvalidArgument, InvalidModel, TooLarge, UnknownState, UnknownVariable
 
 
 def test_entrepreneur_has_512_strategies():
@@ -173,6 +173,14 @@ def test_limits_that_make_no_sense_are_refused():
         allowed_mask(diagram, "C", lambda: ["c9"])
     with pytest.raises(InvalidArgument, match="a list, not 'c0'"):
         allowed_mask(diagram, "C", lambda: "c0")
+    with pytest.raises(UnknownState, match=r"actions of 'F', at the key \('c1', 's9'\)"):
+        allowed_mask(diagram, "F", {("c1", "s9"): ["f0"]})
+    with pytest.raises(InvalidArgument, match=r"'s0', where the states of \['C', 'S'\] belong"):
+        allowed_mask(diagram, "F", {"s0": ["f0"]})
+    with pytest.raises(InvalidArgument, match=r"mapping from \(\), for it sees nothing"):
+        allowed_mask(diagram, "C", ["c0"])
+    with pytest.raises(InvalidModel, match=r"open actions of 'C' is a function of the states of \[\]"):
+        allowed_mask(diagram, "C", lambda seen: ["c0"])
     with pytest.raises(UnknownVariable, match="'Q'"):
         count_strategies(diagram, {"Q": {}})
 

@@ -21,7 +21,15 @@ from plausible.decisions.structure.recall import Recall, check_recall, with_reca
 from plausible.decisions.structure.relevance import RelevanceGraph, relevance_graph
 from plausible.decisions.trees.tree import DecisionTree
 from plausible.decisions.trees.unrolling import decision_tree
-from plausible.errors import CyclicGraph, InvalidArgument, InvalidModel, UnknownVariable, suggestion
+from plausible.errors import (
+    CyclicGraph,
+    InvalidArgument,
+    InvalidModel,
+    PlausibleWarning,
+    UnknownVariable,
+    suggestion,
+    warn_caller,
+)
 from plausible.factors import Factor
 from plausible.graphs import DAG
 from plausible.models import BayesianNetwork, Notes
@@ -208,13 +216,14 @@ class InfluenceDiagram(DiagramQuestions, Frozen):
         >>> diagram.network(diagram.strategy({"umbrella": {0: 0, 1: 1}})).query("umbrella").values
         array([0.7, 0.3])
         """
-        rules = {
-            name: read_rule(rule, self.information(name), self._variables[name])
-            for name, rule in (strategy or {}).items()
-        }
-        cpds = [TableCPD(self._variables[name], rule.values, rule.scope[:-1]) for name, rule in rules.items()]
-        inputs = [self._variables[name] for name in self._decisions if name not in rules]
-        return BayesianNetwork([*self._chance.values(), *cpds], inputs=inputs, notes=self.notes)
+        cpds = self._followed(strategy or {})
+        inputs = [self._variables[name] for name in self._decisions if name not in cpds]
+        return BayesianNetwork([*self._chance.values(), *cpds.values()], inputs=inputs, notes=self.notes)
+
+    def _followed(self, rules: Mapping[str, RuleLike]) -> dict[str, TableCPD]:
+        """Decision -> its rule as a distribution."""
+        read = {name: read_rule(rule, self.information(name), self._variables[name]) for name, rule in rules.items()}
+        return {name: TableCPD(self._variables[name], rule.values, rule.scope[:-1]) for name, rule in read.items()}
 
     # --- structure ---
 
@@ -276,6 +285,21 @@ class InfluenceDiagram(DiagramQuestions, Frozen):
         decisions = {**self._decisions, decision.name: decision}
         return InfluenceDiagram(chance, decisions.values(), self._utilities.values(), self.notes)
 
+    def with_rules(self, rules: Mapping[str, RuleLike]) -> InfluenceDiagram:
+        """This diagram with some decisions made: they become chance variables that follow rules.
+
+        Rules are written as for `strategy`; an action alone sets the decision, whatever is seen.
+
+        >>> worth = Utility(["a", "b"], [[3, 2], [0, 1]])
+        >>> diagram = InfluenceDiagram([], [Decision("a", 2), Decision("b", 2)], [worth])
+        >>> diagram.with_rules({"a": 1}).solve().strategy.action("b")
+        1
+        """
+        made = self._followed(rules)
+        decisions = [decision for name, decision in self._decisions.items() if name not in made]
+        chance = [*self._chance.values(), *made.values()]
+        return InfluenceDiagram(chance, decisions, self._utilities.values(), self.notes)
+
     def with_chance(self, cpd: CPD) -> InfluenceDiagram:
         """This diagram with a distribution added, or put in the place of the one of the same variable."""
         _check_kind(cpd, CPD, "with_chance")
@@ -283,8 +307,16 @@ class InfluenceDiagram(DiagramQuestions, Frozen):
         return InfluenceDiagram(chance.values(), self._decisions.values(), self._utilities.values(), self.notes)
 
     def with_utility(self, utility: Utility) -> InfluenceDiagram:
-        """This diagram with a utility added, or put in the place of the one of the same name."""
+        """This diagram with a utility added, or put in the place of the one of the same name.
+
+        Utilities add up: a nameless one with the parents of another warns, for it may have been meant to replace that.
+
+        >>> diagram = InfluenceDiagram([], [Decision("work", 2)], [Utility("work", [0, 5], name="wage")])
+        >>> diagram.with_utility(Utility("work", [0, 7], name="wage")).solve().expected_utility
+        7.0
+        """
         _check_kind(utility, Utility, "with_utility")
+        _warn_of_twins(utility, self._utilities)
         utilities = {**self._utilities, utility.name: utility}
         return InfluenceDiagram(self._chance.values(), self._decisions.values(), utilities.values(), self.notes)
 
@@ -325,6 +357,19 @@ class InfluenceDiagram(DiagramQuestions, Frozen):
         title = f" {self.notes.name!r}" if self.notes.name else ""
         counts = f"{len(self._chance)} chance, {len(self._decisions)} decisions, {len(self._utilities)} utilities"
         return f"<InfluenceDiagram{title}: {counts}>"
+
+
+def _warn_of_twins(utility: Utility, others: Mapping[str, Utility]) -> None:
+    """Warn where a utility without a name of its own stands beside one that has the same parents."""
+    if utility.name in others or utility.name != Utility(utility.parent_names, 0.0).name:
+        return
+    twin = next((name for name, other in others.items() if set(other.parent_names) == set(utility.parent_names)), None)
+    if twin is not None:
+        warn_caller(
+            f"{utility.name!r} is added to {twin!r}, which has the same parents. To replace that, name it so: "
+            f"name={twin!r}; to have both, give it a name of its own.",
+            PlausibleWarning,
+        )
 
 
 def _listed(parts: Iterable[_Part], kind: type, place: str) -> list[_Part]:

@@ -139,8 +139,8 @@ def read_findings(diagram: InfluenceDiagram, evidence: EvidenceLike | None) -> d
     for name in found.names:
         if name in diagram.decisions:
             raise InvalidEvidence(
-                f"{name!r} is a decision: no evidence is possible before it is made. To fix an action, give the "
-                "decision a single state, or ask expected_utility(strategy)."
+                f"{name!r} is a decision: no evidence is possible before it is made. To set it, solve "
+                f"diagram.with_rules({{{name!r}: action}})."
             )
         if causes := [decision for decision in diagram.decisions if name in diagram.graph.descendants(decision)]:
             raise InvalidEvidence(

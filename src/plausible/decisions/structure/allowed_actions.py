@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.decisions.parts import Utility
+from plausible.decisions.state_functions import check_arguments
 from plausible.errors import InvalidArgument, UnknownState
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def with_allowed_actions(diagram: InfluenceDiagram, allowed: Mapping[str, Allowe
 def allowed_mask(diagram: InfluenceDiagram, decision: str, allowed: AllowedActions) -> npt.NDArray[np.bool_]:
     """Which actions are open: an array over the states of what is seen, in order, and the actions."""
     variable, seen = diagram.decision(decision).variable, diagram.information(decision)
+    _check_form(allowed, variable, seen)
     mask = np.zeros([item.num_states for item in (*seen, variable)], dtype=bool)
     for place in np.ndindex(*mask.shape[:-1]):
         states = tuple(item.states[position] for item, position in zip(seen, place, strict=True))
@@ -78,6 +80,25 @@ def allowed_mask(diagram: InfluenceDiagram, decision: str, allowed: AllowedActio
             raise InvalidArgument(f"No action of {decision!r} is open after {states!r}: leave at least one.")
         mask[(*place, actions)] = True
     return mask
+
+
+def _check_form(allowed: object, variable: Variable, seen: tuple[Variable, ...]) -> None:
+    """Refuse what is no mapping and no function, and keys that nothing seen can be."""
+    what = f"The open actions of {variable.name!r}"
+    if callable(allowed):
+        check_arguments(allowed, seen, what)
+        return
+    names = [item.name for item in seen]
+    if not isinstance(allowed, Mapping):
+        fix = "a mapping from what it sees" if seen else "a mapping from (), for it sees nothing,"
+        raise InvalidArgument(f"{what} are {fix} to lists of actions, or a function, not {allowed!r}.")
+    for key in allowed:
+        states = (key,) if len(seen) == 1 else key
+        if not isinstance(states, tuple) or len(states) != len(seen):
+            raise InvalidArgument(f"{what} have the key {key!r}, where the states of {names} belong, in this order.")
+        for item, state in zip(seen, states, strict=True):
+            if not item.has_state(state):
+                raise UnknownState(f"{what}, at the key {key!r}: {item.unknown_state(state)}")
 
 
 def _actions(variable: Variable, states: tuple[State, ...], allowed: AllowedActions) -> list[int]:
