@@ -121,6 +121,17 @@ def test_options_of_a_saved_session_are_not_changed_in_silence(monkeypatch, caps
     assert "leave out --worst, --tolerance" in told.err
 
 
+def test_a_file_of_another_kind_is_not_called_a_session(monkeypatch, capsys, tmp_path):
+    """It stays as it was."""
+    file = tmp_path / "costs.csv"
+    file.write_text("component,repair\n")
+    code, told = _ask(monkeypatch, capsys, ["blind", *ANCHORS, "--save", str(file)], ["sure"])
+    assert code == 2
+    assert "costs.csv is there already, and can't be gone on with: name another file. It holds no saved" in told.err
+    assert "has a session" not in told.err
+    assert file.read_text() == "component,repair\n"
+
+
 def test_files_that_hold_no_session_are_named(monkeypatch, capsys, tmp_path):
     file = tmp_path / "answers.json"
     for text, hint in (("", "no saved session"), ("[]", "a JSON list"), ('{"method": "guess"}', "not 'guess'")):
@@ -149,7 +160,9 @@ def test_a_scale_takes_numbers(monkeypatch, capsys):
     [
         ([], "nothing to judge"),
         (["x"], "--worst dead --best healthy"),
-        (["x", *ANCHORS, "--method", "standard-gambel"], "standard-gamble"),
+        (["x", *ANCHORS, "--method", "standard-gambel"], "Did you mean 'standard-gamble'?"),
+        (["x", *ANCHORS, "--method", "foo"], "'foo' is none of standard-gamble, time-trade-off, visual-analog.\n"),
+        (["100", "2000", "--worst", "0", "--best", "1000"], "'2000' does not lie between the anchors '0' and '1000'"),
         (["x", *ANCHORS, "--tolerance", "2"], "between 0 and 1"),
         (["x", "--worst", "a", "--best", "a"], "anchors must differ"),
         (["x", *ANCHORS, "--years", "5"], "--years goes with --method time-trade-off"),

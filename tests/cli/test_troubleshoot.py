@@ -233,9 +233,13 @@ def test_a_session_ends_with_a_call(plausible, tmp_path, printer, monkeypatch):
 @pytest.mark.parametrize(
     ("change", "arguments", "told"),
     [
-        (("paper,1.0,2.0,ok", "paper,1.0,2.0,"), GOAL, "'paper' has no state in the column ok"),
-        (("paper,", "papper,"), GOAL, "'papper' is not a variable of this model. Did you mean 'paper'"),
-        (("paper,1.0,2.0,ok", "paper,1.0,2.0,fine"), GOAL, "'fine' is not a state of 'paper'"),
+        (
+            ("paper,1.0,2.0,ok", "paper,1.0,2.0,"),
+            GOAL,
+            "costs.csv:2: The component 'paper' has no state in the column ok",
+        ),
+        (("paper,", "papper,"), GOAL, "costs.csv:2: 'papper' is not a variable of this model. Did you mean 'paper'"),
+        (("paper,1.0,2.0,ok", "paper,1.0,2.0,fine"), GOAL, "costs.csv:2: 'fine' is not a state of 'paper'"),
         (("paper,1.0", "paper,much"), GOAL, "costs.csv:2: 'much'"),
         (("", ""), ("--works", "page=1"), "'page' is not a variable"),
         (("", ""), ("--works", "no page=prints,queue=empty"), "--works is one variable"),
@@ -271,3 +275,38 @@ def test_the_best_plan_is_printed_and_followed(plausible, printer, monkeypatch):
     assert [line.split(" (")[0] for line in text.splitlines()[:2]] == [str(best.step), str(second)]
     code, _, errors = plausible(*printer, *given, "--depth", "2")
     assert (code, errors.startswith("plausible: --depth")) == (2, True)
+
+
+def _tree(plan):
+    """What the JSON of a plan must be, written down independently."""
+    step = plan.step and {"step": plan.step.kind, "name": plan.step.name, "cost": plan.step.cost}
+    outcomes = [{"outcome": told, "chance": chance, "then": _tree(after)} for told, chance, after in plan.outcomes]
+    return {
+        "step": step,
+        "expected_cost": plan.expected_cost,
+        "is_exact": plan.is_exact,
+        "is_fixed": plan.is_fixed,
+        "chance_unfixed": plan.chance_unfixed,
+        "outcomes": outcomes,
+    }
+
+
+def test_plans_are_trees_in_json(plausible, printer):
+    """The best plan in place of the advice, the advised one beside it as far as asked for."""
+    session = printer_troubleshooter().start({"panel": "clear", "driver": "ok"})
+    given = (*GOAL, "-e", "panel=clear,driver=ok", "--json")
+    _, text, _ = plausible(*printer, *given, "--best")
+    assert json.loads(text) == _tree(optimal_plan(session))
+    _, text, _ = plausible(*printer, *given, "--depth", "2")
+    assert json.loads(text)["plan"] == _tree(exact_plan(session, depth=2))
+    assert "plan" not in json.loads(plausible(*printer, *given)[1])
+
+
+def test_a_session_gone_on_with_at_other_costs_keeps_what_was_paid(plausible, printer, tmp_path, monkeypatch):
+    file, costs = tmp_path / "session.json", tmp_path / "costs.csv"
+    monkeypatch.setattr("sys.stdin", io.StringIO("jobs wait\n"))
+    plausible(*printer, *GOAL, "--save", str(file))
+    costs.write_text(costs.read_text().replace("queue,1.0", "queue,77"))
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    _, text, _ = plausible(*printer, *GOAL, "--resume", str(file))
+    assert "1. test queue: jobs wait\nit does not work; paid 1\n" in text

@@ -281,3 +281,37 @@ def test_contradicting_statements_are_refused():
         PreferenceRelation.from_statements([("a", "better", "b")])
     with pytest.raises(InvalidArgument, match="nothing to ask"):
         check_axioms(PreferenceRelation.from_utility({}))
+
+
+# --- preferences as people write them ---
+
+
+def test_statements_and_oracles_are_asked_as_they_stand():
+    """The same answers as for the relation that is made of them."""
+    said = [("a", ">", "b"), ("b", ">", "c"), ("c", ">", "a")]
+    assert check_axioms(said) == check_axioms(PreferenceRelation.from_statements(said))
+    utility = {"a": 3, "b": 1, "c": 0}
+
+    def oracle(first, second):
+        return first.expected_utility(utility) - second.expected_utility(utility)
+
+    relation = PreferenceRelation(oracle)
+    assert check_axioms(oracle, "abc") == check_axioms(relation, "abc")
+    assert utility_from_preferences(oracle, "abc") == utility_from_preferences(relation, "abc")
+    assert indifference_probability(oracle, "b", "c", "a") == indifference_probability(relation, "b", "c", "a")
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (len, r"takes \(obj, /\).*PreferenceRelation.from_utility\(function\)"),
+        (lambda outcome: 1.0, r"takes \(outcome\).*PreferenceRelation.from_utility\(function\)"),
+        ({"a": 1, "b": 0}, r"PreferenceRelation.from_utility\(utilities\)"),
+        (5, "a function of two lotteries or a PreferenceRelation, not 5"),
+        (["a", "b"], r"is written \(first, '>', second\)"),
+    ],
+)
+def test_what_is_no_preference_is_refused_with_what_to_write(given, told):
+    for ask in (check_axioms, utility_from_preferences):
+        with pytest.raises(InvalidArgument, match=told):
+            ask(given, ["a", "b"])

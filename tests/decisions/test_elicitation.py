@@ -196,6 +196,23 @@ def test_gambles_on_amounts_make_a_curve():
     assert certainty_equivalent(curve, coin) == pytest.approx(certainty_equivalent(truth, coin), rel=0.03)
 
 
+@pytest.mark.parametrize("as_outcome", [float, str], ids=["numbers", "texts"])
+@pytest.mark.parametrize("start", [standard_gamble, visual_analog])
+def test_amounts_beyond_the_anchors_are_refused_at_the_start(start, as_outcome):
+    """Above the best, below the worst, or at one of them in other words; less may be better."""
+    low, high = as_outcome(0), as_outcome(1000)
+    for amount in (2000, -1):
+        for worst, best in ((low, high), (high, low)):
+            with pytest.raises(InvalidArgument, match=rf"{amount}.* does not lie between .* name anchors beyond it"):
+                start([as_outcome(100), as_outcome(amount)], worst=worst, best=best)
+    assert start([as_outcome(100)], worst=high, best=low).question.item == as_outcome(100)
+    with pytest.raises(InvalidArgument, match="does not lie between"):
+        start(["1e3"], worst=low, best=high)
+    assert start([as_outcome(100), "a car"], worst=low, best=high).question.item == as_outcome(100)
+    assert start([2000], worst="poverty", best="riches").question.item == 2000
+    assert start(["maybe"], worst=True, best=False).question.item == "maybe"
+
+
 def test_items_beyond_an_anchor_are_marked():
     """Whoever always gambles may rate the item below the worst anchor."""
     done = run_session(standard_gamble(["torture"], "dead", "healthy"), lambda _: "gamble")

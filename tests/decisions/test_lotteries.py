@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from plausible.decisions.elicitation.weighting import rank_dependent_utility
 from plausible.decisions.lotteries.consistency import choice_consistency
 from plausible.decisions.lotteries.countable import CountableLottery, saint_petersburg
-from plausible.decisions.lotteries.curve_families import LinearCurve
+from plausible.decisions.lotteries.curve_families import ExponentialCurve, LinearCurve, LogarithmicCurve, PowerCurve
 from plausible.decisions.lotteries.dominance import stochastic_dominance
 from plausible.decisions.lotteries.lottery import Lottery, as_lottery
 from plausible.decisions.lotteries.outcome_utilities import AffineMap, affine_map, rescaled_utility
@@ -313,3 +313,35 @@ def test_finite_series_equal_their_lottery():
         found = CountableLottery(lambda pairs=pairs: iter(pairs)).expected_utility(lambda n: n + 1.0)
         assert found.converged
         assert found.value == pytest.approx(Lottery(dict(pairs)).expectation() + 1.0)
+
+
+@pytest.mark.parametrize(
+    ("curve", "sure"), [(LogarithmicCurve(), 4.0), (PowerCurve(0.5), 3 + 2 * math.sqrt(2))], ids=["log", "root"]
+)
+def test_the_endless_game_is_worth_a_finite_sure_amount(curve, sure):
+    """Logarithm: Σ n 2⁻ⁿ = 2 doublings. Root: Σ 2^(-n/2) = 1 + √2, whose square is 3 + 2√2. The mean is infinite."""
+    game = saint_petersburg()
+    assert certainty_equivalent(curve, game) == pytest.approx(sure, rel=1e-9)
+    assert risk_premium(curve, game) == math.inf
+    found = assess_risk(curve, game)
+    assert (found.mean, found.attitude) == (math.inf, "averse")
+    assert found.expected_utility == pytest.approx(curve(sure), rel=1e-9)
+
+
+@pytest.mark.parametrize("curve", [LinearCurve(), ExponentialCurve(0.3), LogarithmicCurve(), PowerCurve(0.5)], ids=str)
+def test_the_worth_of_an_endless_lottery_is_that_of_its_beginning(curve):
+    """Tosses counted until heads: what comes after the two-hundredth weighs 2⁻²⁰⁰."""
+    tosses = CountableLottery(lambda: ((n, 2.0**-n) for n in range(1, 1000)))
+    begun = tosses.truncated(200, rest=200)
+    for wealth in (0.0, 7.5):
+        assert certainty_equivalent(curve, tosses, wealth) == pytest.approx(certainty_equivalent(curve, begun, wealth))
+        assert risk_premium(curve, tosses, wealth) == pytest.approx(risk_premium(curve, begun, wealth), abs=1e-9)
+        assert assess_risk(curve, tosses, wealth).attitude == assess_risk(curve, begun, wealth).attitude
+
+
+def test_no_sure_amount_is_as_good_as_what_diverges():
+    with pytest.raises(InvalidArgument, match=r"No sure amount .*\[2.0: 0.5; .*diverges.*truncated"):
+        certainty_equivalent(LinearCurve(), saint_petersburg())
+    swings = CountableLottery(lambda: ((-((-2.0) ** n), 2.0**-n) for n in range(1, 900)))
+    with pytest.raises(InvalidArgument, match=r"mean of .* is not known"):
+        risk_premium(ExponentialCurve(0.3), swings)

@@ -21,7 +21,7 @@ from plausible.decisions.troubleshooting.profiles import enumerate_profiles
 from plausible.decisions.troubleshooting.steps import Step
 from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter
 from plausible.decisions.troubleshooting.worlds import Worlds
-from plausible.errors import FormatError, ImpossibleEvidence, InvalidArgument, TooLarge, UnknownVariable
+from plausible.errors import FormatError, ImpossibleEvidence, InvalidArgument, TooLarge, UnknownState, UnknownVariable
 from plausible.examples.printer import printer_troubleshooter
 from plausible.inference.budget import Budget
 from plausible.models import BayesianNetwork
@@ -235,6 +235,16 @@ def test_without_service_nothing_is_left_once_all_repairs_failed():
 
 
 # --- sessions ---
+
+
+def test_the_advice_for_a_mended_device_is_that_it_works():
+    """After a repair that helped, and after a call."""
+    session = printer_troubleshooter().start()
+    for step, outcome in (("repair cable", True), ("call service", None)):
+        advice = session.after(step, outcome).advice
+        assert (advice.is_fixed, advice.best) == (True, None)
+        assert str(advice) == "It works: nothing is left to do."
+    assert not session.advice.is_fixed
 
 
 def test_a_session_is_a_value_that_can_be_kept_and_gone_back_in():
@@ -466,6 +476,19 @@ def test_an_evaluation_tells_its_progress_and_stops():
         evaluate_troubleshooting(session.after("repair p0", True), 10)
 
 
+def test_a_troubleshooter_stands_for_its_session_at_the_start():
+    """In evaluations and plans; what is neither is refused with how to start one."""
+    helper = troubleshooter(GateDevice([0.3, 0.6], [1.0, 0.5], [], []), {"p0": 5, "p1": 3}, {}, 20)
+    for function in (exact_plan, optimal_plan):
+        assert function(helper) == function(helper.start())
+    assert evaluate_troubleshooting(helper, 5, seed=1).costs.tolist() == (
+        evaluate_troubleshooting(helper.start(), 5, seed=1).costs.tolist()
+    )
+    for function in (exact_plan, optimal_plan, evaluate_troubleshooting):
+        with pytest.raises(InvalidArgument, match=r"Troubleshooter\(...\).start\(evidence\) gives, not 5"):
+            function(5)
+
+
 def test_with_many_components_the_fixed_order_is_a_local_best():
     """Eight parts, one fault each time, replaced only: chance per cost is the best order."""
     chances = np.array([0.02, 0.25, 0.1, 0.08, 0.2, 0.15, 0.05, 0.15, 0.0])
@@ -498,10 +521,30 @@ def test_a_saved_session_is_the_same_after_json():
         np.testing.assert_allclose(again.beliefs.faulty, session.beliefs.faulty, atol=1e-12)
 
 
+def test_what_was_paid_is_kept_when_prices_change():
+    """A session that is gone on with at other costs: the past at the old ones, what comes next at the new ones."""
+    device = GateDevice([0.3, 0.4], [1.0, 0.8], [[0.9, 0.1]], [0.05], goal_leak=0.1)
+    cheap = troubleshooter(device, {"p0": 5, "p1": 6}, {"p0": 1, "a0": 1}, 30).start()
+    dear = troubleshooter(device, {"p0": 77, "p1": 88}, {"p0": 99, "a0": 66}, 300)
+    session = cheap.after("observe p0", "bad").after("repair p0", False).after("test a0", "off")
+    again = dear.resume(json.loads(json.dumps(session.to_dict())))
+    assert [taken.step.cost for taken in again.history] == [1, 5, 1]
+    assert (again.cost, again.undo().cost) == (session.cost, 6) == (7, 6)
+    assert again.after("repair p1", False).after("call service").cost == 7 + 88 + 300
+    without = session.to_dict()
+    for taken in without["history"]:
+        del taken["cost"]
+    assert dear.resume(without).cost == 99 + 77 + 66
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
     [
         ({"history": None}, "no 'history'"),
+        (
+            {"history": [{"step": "test", "name": "queue", "cost": "much", "outcome": "empty"}]},
+            "The costs of 'test queue' are finite numbers",
+        ),
         ({"works": {"no page": "nothing"}}, "works where no page is nothing, not where no page is prints"),
         ({"evidence": {"tray": "empty"}}, "'tray' is no variable"),
         ({"evidence": {"panel": "blue"}}, "'blue' is not a state of 'panel'"),
@@ -528,10 +571,42 @@ def test_costs_are_read_with_any_usual_separator(tmp_path, separator):
     assert (dict(costs.repair), dict(costs.observe), costs.service) == ({"fuse": 1.5}, {"fuse": 2, "radio": 0.1}, 30)
 
 
+def test_costs_are_read_as_spreadsheets_write_them(tmp_path):
+    """Capitals in column names and in the service row, and separators at the ends of lines."""
+    plain, odd = tmp_path / "plain.csv", tmp_path / "odd.csv"
+    plain.write_text("component;observe;repair;ok\nFuse;2;1.5;whole\nradio;0.1;;\nservice call;;30;\n")
+    odd.write_text("Component; OBSERVE;Repair;OK;;\nFuse;2;1.5;whole\nradio;0.1;;;\nService  Call;;30;;;\n;;;;\n")
+    assert read_costs(odd) == read_costs(plain)
+    assert read_costs(odd).places["Fuse"] == f"{odd}:2"
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ("fuse;;1;ok\np0;;1;ok", "costs.csv:2: 'fuse' is not a variable of this model"),
+        ("p0;;1;ok\nradio;1;;", "costs.csv:3: 'radio' is not a variable of this model"),
+        ("p0;;1;fine", "costs.csv:2: 'fine' is not a state of 'p0'"),
+        ("p0;;1;", "costs.csv:2: 'p0' has a repair cost, but no state"),
+        ("p0;;1;ok\np1;1;;ok", "costs.csv:3: The component 'p1' has no repair cost"),
+        ("p0;;1;ok\nfails;1;;", "costs.csv:3: 'fails' says whether"),
+    ],
+)
+def test_a_row_that_does_not_fit_the_device_is_told_with_its_line(tmp_path, rows, told):
+    file = tmp_path / "costs.csv"
+    file.write_text(f"component;observe;repair;ok\n{rows}\n")
+    network = GateDevice([0.3, 0.3], [1.0, 1.0], [], []).network()
+    with pytest.raises((InvalidArgument, UnknownVariable, UnknownState), match=told):
+        Troubleshooter(network, works={"fails": False}, costs=read_costs(file))
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
         ("", "first line"),
+        ("component,observe,repair\n", ":1: No component can be repaired: write a row"),
+        ("component,observe,repair\nx,1,\nservice call,,9\n", ":1: No component can be repaired"),
+        ("component,,repair,observe\nx,,1,2\n", "'' is one too many"),
+        ("component,observe,repair\nService Call,,2\nservice call,,3\n", ":3: There are two rows"),
         ("component,observe\nx,1\n", "'repair'"),
         ("component,observe,repair,colour\n", "'colour'"),
         ("component,observe,repair\nx,1\n", ":2: The row has 2 cells"),

@@ -12,7 +12,7 @@ from plausible.cli.output import AsJson, print_json, print_line
 from plausible.decisions.elicitation.elicited import ElicitationResult
 from plausible.decisions.elicitation.methods import ElicitationSession, standard_gamble, time_trade_off, visual_analog
 from plausible.decisions.elicitation.session_files import load_session
-from plausible.errors import InvalidArgument, suggestion
+from plausible.errors import FormatError, InvalidArgument, close_match
 
 __all__ = ["EXAMPLES", "run"]
 
@@ -67,12 +67,20 @@ def run(
 
 
 def _resumed(path: Path, given: list[str]) -> ElicitationSession:
+    try:
+        session = load_session(path)
+    except FormatError as error:
+        if not given:
+            raise
+        raise InvalidArgument(
+            f"{path} is there already, and can't be gone on with: name another file. {error.problem}"
+        ) from None
     if given:
         raise InvalidArgument(
             f"{path} has a session already, with its outcomes and options: leave out {', '.join(given)}, "
             f"or name another file."
         )
-    return load_session(path)
+    return session
 
 
 def _started(
@@ -84,7 +92,7 @@ def _started(
     years: float | None,
 ) -> ElicitationSession:
     if method not in _METHODS:
-        raise InvalidArgument(f"--method {method!r} is none of {', '.join(_METHODS)}.{suggestion(method, _METHODS)}")
+        raise InvalidArgument(f"--method {method!r} is none of {', '.join(_METHODS)}.{close_match(method, _METHODS)}")
     if years is not None and method != "time-trade-off":
         raise InvalidArgument("--years goes with --method time-trade-off.")
     if tolerance is not None and method == "visual-analog":

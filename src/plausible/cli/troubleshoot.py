@@ -12,14 +12,15 @@ from plausible.cli.evidence import SYNTAX, EvidenceTexts, read_findings, read_in
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.source import ModelSource, read_model
 from plausible.cli.troubleshoot_session import Conversation, resumed
-from plausible.cli.troubleshoot_text import advice_document, advice_text, step_document
+from plausible.cli.troubleshoot_text import advice_document, advice_text, plan_document, step_document
 from plausible.decisions.troubleshooting.costs import Costs, read_costs
 from plausible.decisions.troubleshooting.plan_tree import PlanNode, plan_text
 from plausible.decisions.troubleshooting.plans import exact_plan, optimal_plan
 from plausible.decisions.troubleshooting.session import TroubleshootingSession
 from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter
-from plausible.errors import InvalidArgument
+from plausible.errors import InvalidArgument, UnknownState
 from plausible.models import BayesianNetwork
+from plausible.variables import State
 
 __all__ = ["EXAMPLES", "NOTES", "run"]
 
@@ -63,11 +64,12 @@ def run(
 
     Evidence is what was seen before any step. The costs of steps are estimates, one test ahead; what following the
     advice costs exactly, and the best plan of all, are told where they are found in a moment; --best goes by that plan.
+    With --json, --best prints that plan as a tree, and --depth adds the advised one under "plan".
 
     In a session, each step is answered with what came of it, or with why, do STEP, undo, stop or help.
     """
     network = _network(model)
-    helper = _troubleshooter(network, read_costs(costs), works, str(costs))
+    helper = _troubleshooter(network, read_costs(costs), works)
     if save is not None and save.exists():
         raise InvalidArgument(f"{save} is there already: go on with it by --resume {save}, or name another file.")
     if depth and (best or session or save or resume):
@@ -82,8 +84,8 @@ def run(
         ended = Conversation(path, shlex.join(again), as_json, best).lead(started)
         if as_json:
             print_json(_history(ended))
-    elif best and not as_json:
-        _print_plan(optimal_plan(started))
+    elif best:
+        _print_plan(optimal_plan(started), as_json=as_json)
     else:
         _print_advice(started, depth, as_json=as_json)
 
@@ -95,32 +97,43 @@ def _network(source: str) -> BayesianNetwork:
     return network
 
 
-def _troubleshooter(network: BayesianNetwork, costs: Costs, works: str, file: str) -> Troubleshooter:
+def _troubleshooter(network: BayesianNetwork, costs: Costs, works: str) -> Troubleshooter:
     goal = read_interventions([works], network)
     if len(goal) != 1:
         raise InvalidArgument(f"--works is one variable and its state, such as --works page=printed, not {works!r}.")
     components = {}
     for name in costs.repair:
         if name not in costs.ok_states:
-            raise InvalidArgument(f"{file}: the component {name!r} has no state in the column ok.")
-        if name in network.variables:
-            components[name] = state_of(network.variables[name], costs.ok_states[name])
-        else:
-            components[name] = costs.ok_states[name]
+            raise InvalidArgument(costs.placed(name, f"The component {name!r} has no state in the column ok."))
+        components[name] = _ok_state(network, costs, name)
     return Troubleshooter(network, components, works=goal, costs=costs)
 
 
+def _ok_state(network: BayesianNetwork, costs: Costs, name: str) -> State:
+    """The state that the file means, if there is such a variable; the troubleshooter refuses any other."""
+    if name not in network.variables:
+        return costs.ok_states[name]
+    try:
+        return state_of(network.variables[name], costs.ok_states[name])
+    except UnknownState as error:
+        raise UnknownState(costs.placed(name, error)) from None
+
+
 def _print_advice(session: TroubleshootingSession, depth: int, *, as_json: bool) -> None:
+    plan = exact_plan(session, depth=depth) if depth else None
     if as_json:
-        print_json(advice_document(session))
+        print_json(advice_document(session) | ({} if plan is None else {"plan": plan_document(plan)}))
         return
     print_line(advice_text(session))
-    if depth:
+    if plan is not None:
         print_line("")
-        _print_plan(exact_plan(session, depth=depth))
+        _print_plan(plan)
 
 
-def _print_plan(plan: PlanNode) -> None:
+def _print_plan(plan: PlanNode, *, as_json: bool = False) -> None:
+    if as_json:
+        print_json(plan_document(plan))
+        return
     kind = "expected cost" if plan.is_exact else "cost, with estimates for what comes after the dots:"
     print_line(f"{plan_text(plan)}\n{kind} {plan.expected_cost:.6g}")
 

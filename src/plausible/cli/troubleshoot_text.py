@@ -10,7 +10,7 @@ from plausible.decisions.troubleshooting.session import TroubleshootingSession
 from plausible.decisions.troubleshooting.steps import Step
 from plausible.errors import TooLarge
 
-__all__ = ["advice_document", "advice_text", "step_document"]
+__all__ = ["advice_document", "advice_text", "plan_document", "step_document"]
 
 #: Seconds that each exact figure may take.
 _MOMENT = 2.0
@@ -67,12 +67,30 @@ def advice_document(session: TroubleshootingSession) -> dict[str, Any]:
         "sequence": list(advice.sequence),
         "estimated_repair_cost": advice.repair_cost,
         "reason": advice.reason,
-        "advised_plan": _plan_document(figures.advised),
-        "best_plan": _plan_document(figures.best),
+        "advised_plan": _plan_summary(figures.advised),
+        "best_plan": _plan_summary(figures.best),
     }
 
 
-def _plan_document(plan: PlanNode | None) -> dict[str, Any] | None:
+def plan_document(plan: PlanNode) -> dict[str, Any]:
+    """A plan as a tree for JSON: each outcome of a step with its chance and the plan after it.
+
+    `is_exact` is false where the plan is cut off, which is where there is a step to ask about and no outcome of it.
+    """
+    return {
+        "step": None if plan.step is None else step_document(plan.step),
+        "expected_cost": plan.expected_cost,
+        "is_exact": plan.is_exact,
+        "is_fixed": plan.is_fixed,
+        "chance_unfixed": plan.chance_unfixed,
+        "outcomes": [
+            {"outcome": outcome, "chance": chance, "then": plan_document(after)}
+            for outcome, chance, after in plan.outcomes
+        ],
+    }
+
+
+def _plan_summary(plan: PlanNode | None) -> dict[str, Any] | None:
     if plan is None:
         return None
     first = None if plan.step is None else step_document(plan.step)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -10,7 +11,7 @@ from plausible.decisions.lotteries.curves import UtilityCurve
 from plausible.errors import InvalidArgument, shortened, suggestion
 from plausible.factors.display import TextTable
 
-__all__ = ["ElicitationResult", "ElicitedUtility"]
+__all__ = ["ElicitationResult", "ElicitedUtility", "amount_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +129,23 @@ class ElicitationResult(Mapping[Hashable, float]):
         return str(TextTable(("item", "utility", "low", "high", "questions"), rows, 1))
 
 
-def _amount(outcome: Hashable) -> float:
-    """An outcome as a number; texts, which is what terminals and files have, may be one."""
+def amount_of(outcome: Hashable) -> float | None:
+    """An outcome as a finite number; texts, which is what terminals and files have, may be one. `None` for any other.
+
+    >>> amount_of("400"), amount_of("blind")
+    (400.0, None)
+    """
     try:
-        return float(outcome)  # type: ignore[arg-type]
+        amount = float(outcome)  # type: ignore[arg-type]
     except (TypeError, ValueError):
+        return None
+    return amount if math.isfinite(amount) and not isinstance(outcome, bool) else None
+
+
+def _amount(outcome: Hashable) -> float:
+    if (amount := amount_of(outcome)) is None:
         raise InvalidArgument(
             f"{shortened(outcome)} is no amount, so that there is no curve: the utilities are a mapping, "
             f"as in DecisionSituation(actions, result)."
-        ) from None
+        )
+    return amount

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar, Self, final
 
-from plausible.decisions.elicitation.elicited import ElicitationResult, ElicitedUtility
+from plausible.decisions.elicitation.elicited import ElicitationResult, ElicitedUtility, amount_of
 from plausible.decisions.elicitation.questions import (
     Answer,
     Question,
@@ -20,6 +20,20 @@ from plausible.decisions.elicitation.session import Session
 from plausible.errors import FormatError, InvalidArgument
 
 __all__ = ["ElicitationSession", "resume_session", "standard_gamble", "time_trade_off", "visual_analog"]
+
+
+def _check_amounts(items: Iterable[Hashable], worst: Hashable, best: Hashable) -> None:
+    """Refuse amounts that don't lie between the anchors, if these are amounts too."""
+    ends = [amount for amount in (amount_of(worst), amount_of(best)) if amount is not None]
+    if len(ends) < 2:
+        return
+    for item in items:
+        amount = amount_of(item)
+        if amount is not None and not min(ends) < amount < max(ends):
+            raise InvalidArgument(
+                f"{item!r} does not lie between the anchors {worst!r} and {best!r}: name anchors beyond it, "
+                f"or leave it out of what is judged."
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +58,7 @@ class _Method(ABC):
             raise InvalidArgument(f"The anchors must differ; both are {self.best!r}.")
         if anchors := [item for item in self.items if item in (self.worst, self.best)]:
             raise InvalidArgument(f"{anchors[0]!r} is an anchor: its utility is known. Leave it out of what is judged.")
+        _check_amounts(self.items, self.worst, self.best)
 
     @property
     def search(self) -> IndifferenceSearch:
@@ -231,7 +246,7 @@ def standard_gamble(
     Parameters
     ----------
     items
-        Outcomes between the anchors.
+        Outcomes between the anchors; where these are amounts, amounts between them.
     worst, best
         The anchors, of utility 0 and 1.
     tolerance

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from plausible.decisions.lotteries.cycles import preference_cycles
 from plausible.decisions.lotteries.indifference import Indifference, indifference_probability
 from plausible.decisions.lotteries.lottery import Lottery, LotteryLike, as_lottery
-from plausible.decisions.lotteries.preferences import PreferenceRelation
+from plausible.decisions.lotteries.preferences import PreferenceLike, PreferenceRelation, as_relation
 from plausible.errors import InvalidArgument
 from plausible.variables.frozen_mapping import FrozenMapping
 
@@ -136,7 +136,7 @@ _SIGNS = {1: ">", 0: "~", -1: "<"}
 
 
 def check_axioms(
-    relation: PreferenceRelation,
+    relation: PreferenceLike,
     items: Iterable[LotteryLike] | None = None,
     tolerance: float = 1e-6,
     max_witnesses: int = 5,
@@ -157,7 +157,8 @@ def check_axioms(
     Parameters
     ----------
     relation
-        An oracle, or statements. What statements leave open is no violation, except of orderability.
+        A `PreferenceRelation`, statements (first, ">", second), or an oracle, which is a function of two lotteries.
+        What statements leave open is no violation, except of orderability.
     items
         The lotteries or outcomes to ask about; by default those of the statements.
     tolerance
@@ -167,12 +168,12 @@ def check_axioms(
 
     Examples
     --------
-    >>> cyclic = PreferenceRelation.from_statements([("a", ">", "b"), ("b", ">", "c"), ("c", ">", "a")])
-    >>> print(check_axioms(cyclic).violations[0])
+    >>> print(check_axioms([("a", ">", "b"), ("b", ">", "c"), ("c", ">", "a")]).violations[0])
     transitivity: [a: 1] > [b: 1] > [c: 1] > [a: 1]
     >>> check_axioms(PreferenceRelation.from_utility({"a": 2, "b": 1, "c": 0}), ["a", "b", "c"]).is_rational
     True
     """
+    relation = as_relation(relation)
     listed = tuple(dict.fromkeys(as_lottery(item) for item in (relation.items if items is None else items)))
     if not listed:
         raise InvalidArgument("There is nothing to ask about: list outcomes or lotteries with items=[...].")

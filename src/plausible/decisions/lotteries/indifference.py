@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cmp_to_key
 
 from plausible.decisions.lotteries.lottery import Lottery, LotteryLike, as_lottery
-from plausible.decisions.lotteries.preferences import PreferenceRelation
+from plausible.decisions.lotteries.preferences import PreferenceLike, PreferenceRelation, as_relation
 from plausible.errors import InvalidArgument
 from plausible.factors.display import TextTable
 from plausible.variables.frozen_mapping import FrozenMapping
@@ -82,7 +82,7 @@ class Indifference:
 
 
 def indifference_probability(
-    relation: PreferenceRelation, item: LotteryLike, worst: LotteryLike, best: LotteryLike, tolerance: float = 1e-6
+    relation: PreferenceLike, item: LotteryLike, worst: LotteryLike, best: LotteryLike, tolerance: float = 1e-6
 ) -> Indifference:
     """The chance α of `best`, against `worst`, that is as good as `item`, by bisection: log₂(1/tolerance) questions.
 
@@ -92,7 +92,7 @@ def indifference_probability(
     Parameters
     ----------
     relation
-        Who is asked.
+        Who is asked, as for `check_axioms`.
     item, worst, best
         Lotteries or outcomes with best > item > worst.
     tolerance
@@ -106,6 +106,7 @@ def indifference_probability(
     """
     if not 0 < tolerance < 0.5:
         raise InvalidArgument(f"tolerance={tolerance!r} must lie between 0 and 0.5.")
+    relation = as_relation(relation)
     sure, bad, good = (as_lottery(thing) for thing in (item, worst, best))
     low, high, num = 0.0, 1.0, 0
 
@@ -161,7 +162,7 @@ class ConstructedUtility:
 
 
 def utility_from_preferences(
-    relation: PreferenceRelation, outcomes: Iterable[Hashable], tolerance: float = 1e-6
+    relation: PreferenceLike, outcomes: Iterable[Hashable], tolerance: float = 1e-6
 ) -> ConstructedUtility:
     """The utility that represents rational preferences, up to a positive affine map (theorem 22.1).
 
@@ -188,13 +189,13 @@ def utility_from_preferences(
     fair    |  0.4444
     great   |       1
     """
-    listed, count = list(dict.fromkeys(outcomes)), 0
+    asked, listed, count = as_relation(relation), list(dict.fromkeys(outcomes)), 0
     if not listed:
         raise InvalidArgument("There is no outcome to find a utility for.")
 
     def compare(first: Hashable, second: Hashable) -> int:
         nonlocal count
-        sign, count = relation.compare(first, second), count + 1
+        sign, count = asked.compare(first, second), count + 1
         if sign is None:
             raise InvalidArgument(f"{first!r} and {second!r} can't be compared, so that no utility stands for this.")
         return sign
@@ -208,7 +209,7 @@ def utility_from_preferences(
         elif compare(outcome, worst) == 0 or compare(outcome, best) == 0:
             values[outcome] = float(compare(outcome, worst) != 0)
         else:
-            found = indifference_probability(relation, outcome, worst, best, tolerance)
+            found = indifference_probability(asked, outcome, worst, best, tolerance)
             if not found.is_found:
                 raise InvalidArgument(f"No utility stands for these preferences: {found.reason}.")
             values[outcome], count = found.probability, count + found.num_questions

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from inspect import signature
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
@@ -13,7 +14,16 @@ from plausible.decisions.lotteries.outcome_utilities import UtilityLike, read_ut
 from plausible.errors import InvalidArgument, shortened
 from plausible.variables.frozen import Frozen
 
-__all__ = ["Oracle", "PreferenceRelation", "Sign", "Statement", "StatementLike", "read_statements"]
+__all__ = [
+    "Oracle",
+    "PreferenceLike",
+    "PreferenceRelation",
+    "Sign",
+    "Statement",
+    "StatementLike",
+    "as_relation",
+    "read_statements",
+]
 
 #: ">" the first is better, "<" the second is, "~" neither, ">=" and "<=" at least as good.
 Sign: TypeAlias = Literal[">", "<", "~", ">=", "<="]
@@ -21,6 +31,9 @@ Sign: TypeAlias = Literal[">", "<", "~", ">=", "<="]
 Oracle: TypeAlias = Callable[[Lottery, Lottery], float | None]
 #: A statement as people write it: (first, ">", second).
 StatementLike: TypeAlias = "Statement | tuple[LotteryLike, Sign, LotteryLike]"
+
+#: Preferences as people write them: a relation, statements, or an oracle.
+PreferenceLike: TypeAlias = "PreferenceRelation | Iterable[StatementLike] | Oracle"
 
 _FLIPPED: Mapping[str, Sign] = MappingProxyType({"<": ">", "<=": ">="})
 
@@ -137,6 +150,49 @@ class PreferenceRelation(Frozen):
     def __repr__(self) -> str:
         kind = f"{len(self.items)} lotteries" if self.is_finite else "an oracle"
         return f"PreferenceRelation({kind})"
+
+
+def as_relation(given: PreferenceLike) -> PreferenceRelation:
+    """Preferences as a relation: statements are those of `PreferenceRelation.from_statements`, a function is an oracle.
+
+    Parameters
+    ----------
+    given
+        A relation, statements (first, ">", second), or a function of two lotteries.
+
+    Examples
+    --------
+    >>> as_relation([("tea", ">", "milk")]).compare("milk", "tea")
+    -1
+    >>> as_relation(lambda first, second: first.expectation() - second.expectation()).compare(10, {5: 0.5, 8: 0.5})
+    1
+    """
+    if isinstance(given, PreferenceRelation):
+        return given
+    if callable(given):
+        _check_oracle(given)
+        return PreferenceRelation(given)
+    if isinstance(given, Mapping) or not isinstance(given, Iterable):
+        raise InvalidArgument(
+            f"Preferences are statements [(first, '>', second), ...], a function of two lotteries or a "
+            f"PreferenceRelation, not {shortened(given)}; utilities are, by PreferenceRelation.from_utility(utilities)."
+        )
+    return PreferenceRelation.from_statements(given)
+
+
+def _check_oracle(oracle: Oracle) -> None:
+    """Refuse a function that can't be called with two lotteries, if it says what it can be called with."""
+    try:
+        called = signature(oracle)
+    except ValueError:  # some functions written in C don't say
+        return
+    try:
+        called.bind(None, None)
+    except TypeError:
+        raise InvalidArgument(
+            f"An oracle is a function of two lotteries, above 0 if the first is better; {shortened(oracle)} takes "
+            f"{called}. If it is the utility of an outcome, write PreferenceRelation.from_utility(function)."
+        ) from None
 
 
 def _stated(signs: Mapping[tuple[Lottery, Lottery], int], first: Lottery, second: Lottery) -> int | None:

@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.decisions.lotteries.countable import CountableLottery
 from plausible.decisions.lotteries.curves import Floats, UtilityCurve
 from plausible.decisions.lotteries.lottery import Lottery, LotteryLike, as_lottery
 from plausible.errors import InvalidArgument
@@ -142,9 +143,36 @@ def _positions(lottery: LotteryLike, wealth: float) -> Lottery:
     flat = as_lottery(lottery).flatten()
     amounts: dict[Hashable, float] = {}
     for outcome, probability in flat.items():
-        position = wealth + Lottery.certain(outcome).expectation()
+        position = wealth + _number(outcome)
         amounts[position] = amounts.get(position, 0.0) + probability
     return Lottery(amounts)
+
+
+def _mean(lottery: LotteryLike) -> float:
+    """The mean amount, which is infinite where the sum of an endless lottery has that limit."""
+    if not isinstance(lottery, CountableLottery):
+        return as_lottery(lottery).expectation()
+    found = lottery.expected_utility(_number)
+    if not found.converged and not math.isinf(found.value):
+        raise InvalidArgument(f"The mean of {lottery} is not known: {found}.")
+    return found.value
+
+
+def _number(outcome: Hashable) -> float:
+    return Lottery.certain(outcome).expectation()
+
+
+def _expected_utility(curve: UtilityCurve, lottery: LotteryLike, wealth: float) -> float:
+    """Of what is owned after; that of an endless lottery term by term, if it converges."""
+    if not isinstance(lottery, CountableLottery):
+        return _positions(lottery, wealth).expected_utility(curve)
+    found = lottery.expected_utility(lambda outcome: curve(wealth + _number(outcome)))
+    if not found.converged:
+        raise InvalidArgument(
+            f"No sure amount is found to be as good as {lottery}: under {curve} its expected utility is not known "
+            f"({found}). Give an end to it by lottery.truncated(num_terms, rest), or take a curve with a bound."
+        )
+    return found.value
 
 
 def certainty_equivalent(curve: UtilityCurve, lottery: LotteryLike, wealth: float = 0.0) -> float:
@@ -155,7 +183,8 @@ def certainty_equivalent(curve: UtilityCurve, lottery: LotteryLike, wealth: floa
     curve
         What amounts owned are worth.
     lottery
-        Of amounts gained or lost: a `Lottery`, or a dict of amounts and probabilities.
+        Of amounts gained or lost: a `Lottery`, a dict of amounts and probabilities, or a `CountableLottery` whose
+        expected utility converges.
     wealth
         What is owned before.
 
@@ -164,12 +193,20 @@ def certainty_equivalent(curve: UtilityCurve, lottery: LotteryLike, wealth: floa
     >>> from plausible.decisions.lotteries.curves import TabulatedCurve
     >>> round(certainty_equivalent(TabulatedCurve([0, 400, 1000], [0, 0.5, 1]), Lottery({1000: 0.5, 0: 0.5})), 6)
     400.0
+
+    The game of Saint Petersburg, of infinite mean, is worth 4 to whoever feels the logarithm of an amount:
+
+    >>> from plausible.decisions import LogarithmicCurve, saint_petersburg
+    >>> round(certainty_equivalent(LogarithmicCurve(), saint_petersburg()), 9)
+    4.0
     """
     if not isinstance(curve, UtilityCurve):
         raise InvalidArgument(
             f"The first argument is a curve, such as ExponentialCurve(0.01), and the second a lottery; not {curve!r}. "
             "A function becomes one with FunctionCurve(function, domain=(low, high))."
         )
+    if isinstance(lottery, CountableLottery):
+        return curve.inverse(_expected_utility(curve, lottery, wealth)) - wealth
     positions = _positions(lottery, wealth)
     amounts, probabilities = (np.array(list(column), dtype=np.float64) for column in (positions, positions.values()))
     return curve.sure_amount(amounts, probabilities) - wealth
@@ -189,7 +226,7 @@ def risk_premium(curve: UtilityCurve, lottery: LotteryLike, wealth: float = 0.0)
     >>> round(risk_premium(ExponentialCurve(1 / 500), {1000: 0.5, 0: 0.5}), 1)
     216.9
     """
-    return as_lottery(lottery).expectation() - certainty_equivalent(curve, lottery, wealth)
+    return _mean(lottery) - certainty_equivalent(curve, lottery, wealth)
 
 
 def small_stakes_premium(curve: UtilityCurve, wealth: float, variance: float) -> float:
@@ -271,7 +308,7 @@ def assess_risk(curve: UtilityCurve, lottery: LotteryLike, wealth: float = 0.0) 
     >>> print(assess_risk(TabulatedCurve([0, 400, 1000], [0, 0.5, 1]), Lottery({1000: 0.5, 0: 0.5})))
     mean 500, as good as 400 for sure: risk premium 100 (averse)
     """
-    mean, sure = as_lottery(lottery).expectation(), certainty_equivalent(curve, lottery, wealth)
-    premium, room = mean - sure, 1e-9 * max(abs(mean), abs(sure), abs(wealth), math.ulp(1.0))
+    mean, sure = _mean(lottery), certainty_equivalent(curve, lottery, wealth)
+    premium, room = mean - sure, 1e-9 * max(abs(sure), abs(wealth), math.ulp(1.0))
     attitude: Attitude = "neutral" if abs(premium) <= room else ("averse" if premium > 0 else "seeking")
-    return RiskAssessment(mean, _positions(lottery, wealth).expected_utility(curve), sure, premium, attitude)
+    return RiskAssessment(mean, _expected_utility(curve, lottery, wealth), sure, premium, attitude)

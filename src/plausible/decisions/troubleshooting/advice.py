@@ -32,6 +32,13 @@ class Alternative:
         there were a single fault; `exact_plan` has what following the advice costs exactly.
     chance
         The chance that this component is what has to be repaired; `None` for tests and calls.
+
+    Examples
+    --------
+    >>> from plausible.examples import printer_troubleshooter
+    >>> second = printer_troubleshooter().start({"panel": "clear"}).advice.alternatives[1]
+    >>> print(second.step, round(second.estimated_cost, 4), round(second.chance, 4))
+    repair cable 24.5871 0.1888
     """
 
     step: Step
@@ -51,6 +58,8 @@ class Advice:
         The components in the order in which they would be tried without any test.
     repair_cost
         The estimated cost of doing so, and of the call after it.
+    is_fixed
+        Whether the device works, so that there is nothing to do.
 
     Examples
     --------
@@ -65,16 +74,19 @@ class Advice:
     alternatives: tuple[Alternative, ...]
     sequence: tuple[str, ...]
     repair_cost: float
+    is_fixed: bool = False
 
     @property
     def best(self) -> Alternative | None:
-        """The first; `None` where nothing can be done."""
+        """The first; `None` where nothing can be done, or need be."""
         return self.alternatives[0] if self.alternatives else None
 
     @property
     def reason(self) -> str:
         """Why the best step is the best one, and by how much the second best is worse, in a sentence."""
         best = self.best
+        if self.is_fixed:
+            return "It works: nothing is left to do."
         if best is None:
             return "Nothing is left to try: no repair can help, and there is no service to call."
         estimate = format_number(best.estimated_cost)

@@ -38,6 +38,8 @@ class Costs:
         What it costs to call someone who surely mends it; `None` where there is nobody.
     ok_states
         Component -> the state in which it is no fault, as far as the file says.
+    places
+        Component or test -> where it stands in the file; messages about it begin so.
 
     Examples
     --------
@@ -50,6 +52,7 @@ class Costs:
     observe: Mapping[str, float] = field(default_factory=dict)
     service: float | None = None
     ok_states: Mapping[str, str] = field(default_factory=dict)
+    places: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("repair", "observe"):
@@ -59,11 +62,20 @@ class Costs:
         if self.service is not None:
             object.__setattr__(self, "service", check_cost(self.service, _SERVICE))
         object.__setattr__(self, "ok_states", FrozenMapping(self.ok_states))
+        object.__setattr__(self, "places", FrozenMapping(self.places))
 
     @property
     def tests(self) -> tuple[str, ...]:
         """What can be seen and not repaired."""
         return tuple(name for name in self.observe if name not in self.repair)
+
+    def placed(self, name: str, problem: object) -> str:
+        """A message about a component or test, after the place where that stands, if there is one.
+
+        >>> Costs({"fuse": 1}, places={"fuse": "costs.csv:2"}).placed("fuse", "There is no fuse.")
+        'costs.csv:2: There is no fuse.'
+        """
+        return f"{self.places[name]}: {problem}" if name in self.places else str(problem)
 
 
 def read_costs(path: str | PathLike[str]) -> Costs:
@@ -72,7 +84,8 @@ def read_costs(path: str | PathLike[str]) -> Costs:
     A row with both costs is a component that can be seen; with a repair cost alone, one that can only be replaced;
     with an observation cost alone, a test. The row `service call` has its cost under repair; without that row there is
     nobody to call, and a device that no repair mends stays broken. The column `ok` has the state in which a component
-    is no fault. Cells are separated by commas, semicolons or tabs; decimals have a point.
+    is no fault. Cells are separated by commas, semicolons or tabs; decimals have a point. Capitals in the names of
+    columns and in `service call` don't count, nor do empty cells at the end of a line.
 
     Parameters
     ----------
@@ -134,16 +147,16 @@ class _Row(NamedTuple):
 
 
 def _costs(header: _Row, rows: Iterable[_Row]) -> Costs:
-    _check_header(header)
+    columns = _columns(header)
     costs: dict[str, dict[str, float]] = {"observe": {}, "repair": {}}
     ok_states: dict[str, str] = {}
-    named = set[str]()
+    places: dict[str, str] = {}
     for row in rows:
-        cells = _named_cells(row, header.cells)
-        name = cells["component"]
-        if not name or name in named:
+        cells = _named_cells(row, columns)
+        name = _SERVICE if _folded(cells["component"]) == _SERVICE else cells["component"]
+        if not name or name in places:
             raise row.error(f"There are two rows for {name!r}." if name else "The row names no component.")
-        named.add(name)
+        places[name] = f"{row.file}:{row.line}"
         if not cells["observe"] and not cells["repair"]:
             raise row.error(f"The row of {name!r} has no cost, neither in the column observe nor in repair.")
         if name == _SERVICE and cells["observe"]:
@@ -154,23 +167,42 @@ def _costs(header: _Row, rows: Iterable[_Row]) -> Costs:
         if cells.get("ok"):
             ok_states[name] = cells["ok"]
     service = costs["repair"].pop(_SERVICE, None)
-    return Costs(costs["repair"], costs["observe"], service, ok_states)
+    if not costs["repair"]:
+        raise header.error(
+            f"No component can be repaired: write a row with its repair cost for each, below {', '.join(columns)}."
+        )
+    return Costs(costs["repair"], costs["observe"], service, ok_states, places)
+
+
+def _folded(text: str) -> str:
+    """A text without its capitals, and with single blanks."""
+    return " ".join(text.casefold().split())
+
+
+def _without_empty_end(cells: list[str], least: int = 0) -> list[str]:
+    """The cells up to the last with anything in it, and `least` at least: spreadsheets end lines with separators."""
+    size = len(cells)
+    while size > least and not cells[size - 1]:
+        size -= 1
+    return cells[:size]
 
 
 def _named_cells(row: _Row, columns: list[str]) -> dict[str, str]:
-    if len(row.cells) != len(columns):
-        problem = f"The row has {len(row.cells)} cells, the first line names {len(columns)} columns."
-        if len(row.cells) > len(columns):
+    cells = _without_empty_end(row.cells, len(columns))
+    if len(cells) != len(columns):
+        problem = f"The row has {len(cells)} cells, the first line names {len(columns)} columns."
+        if len(cells) > len(columns):
             problem += " If a comma in it is a decimal one, write a point."
         raise row.error(problem)
-    return dict(zip(columns, row.cells, strict=True))
+    return dict(zip(columns, cells, strict=True))
 
 
-def _check_header(header: _Row) -> None:
-    names = header.cells
+def _columns(header: _Row) -> list[str]:
+    names = [_folded(cell) for cell in _without_empty_end(header.cells)]
     for wanted in _COLUMNS[:3]:
         if wanted not in names:
             raise header.error(f"The first line names no column {wanted!r}.{suggestion(wanted, names)}")
     for name in names:
         if name not in _COLUMNS or names.count(name) > 1:
             raise header.error(f"The columns are {', '.join(_COLUMNS)}, each once; {name!r} is one too many.")
+    return names

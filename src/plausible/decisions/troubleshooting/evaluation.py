@@ -17,6 +17,7 @@ from plausible.decisions.troubleshooting.beliefs import Device
 from plausible.decisions.troubleshooting.fixed_order import FixedOrder, best_fixed_order
 from plausible.decisions.troubleshooting.session import TroubleshootingSession
 from plausible.decisions.troubleshooting.steps import Step
+from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter, as_session
 from plausible.errors import InvalidArgument
 from plausible.factors.display import TextTable, format_number
 
@@ -44,6 +45,13 @@ class TroubleshootingEvaluation:
         How many components are faulty in each case.
     unfixed
         The share of cases in which neither repair nor service mended the device.
+
+    Examples
+    --------
+    >>> from plausible.examples import printer_troubleshooter
+    >>> found = evaluate_troubleshooting(printer_troubleshooter(), 200, seed=0)
+    >>> len(found.costs), found.unfixed, found.saving > 0
+    (200, 0.0, True)
     """
 
     costs: Floats
@@ -85,7 +93,7 @@ def _means(costs: Floats, fixed: Floats) -> tuple[str, str, str]:
 
 
 def evaluate_troubleshooting(
-    session: TroubleshootingSession,
+    session: TroubleshootingSession | Troubleshooter,
     num_cases: int = 1000,
     *,
     seed: int | np.random.Generator | None = None,
@@ -102,7 +110,7 @@ def evaluate_troubleshooting(
     Parameters
     ----------
     session
-        A session without steps; see `Troubleshooter.start`.
+        A session without steps (see `Troubleshooter.start`), or a troubleshooter, which is started.
     num_cases
         How many devices.
     seed
@@ -130,6 +138,7 @@ def evaluate_troubleshooting(
     >>> found.fixed_order, found.saving > 0
     (('battery', 'starter'), True)
     """
+    session = as_session(session)
     if session.history or num_cases < 1:
         raise InvalidArgument("An evaluation needs a session without steps, and a case at least.")
     rng = np.random.default_rng(seed)

@@ -12,7 +12,7 @@ from plausible.decisions.troubleshooting.profiles import enumerate_profiles
 from plausible.decisions.troubleshooting.search import Limits, PlanState, advised_plan, cheapest_plan
 from plausible.decisions.troubleshooting.session import TroubleshootingSession, finding_after
 from plausible.decisions.troubleshooting.steps import Outcome, Step
-from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter
+from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter, as_session
 from plausible.decisions.troubleshooting.worlds import Worlds
 from plausible.errors import TooLarge
 from plausible.variables import Jeffrey, State
@@ -21,7 +21,7 @@ __all__ = ["exact_plan", "optimal_plan"]
 
 
 def exact_plan(
-    session: TroubleshootingSession,
+    session: TroubleshootingSession | Troubleshooter,
     max_states: int = 10_000,
     depth: int | None = None,
     time_limit: float = 60.0,
@@ -34,7 +34,7 @@ def exact_plan(
     Parameters
     ----------
     session
-        Where to begin.
+        Where to begin; a troubleshooter is started.
     max_states
         How many different states of knowledge may be visited; more raise `TooLarge`.
     depth
@@ -69,12 +69,15 @@ def exact_plan(
     >>> round(plan.expected_cost, 4), plan.is_exact
     (156.112, True)
     """
+    session = as_session(session)
     if session.is_fixed:
         return PlanNode(0.0, is_fixed=True)
     return advised_plan(_state(session), session.troubleshooter.costs, Limits(max_states, time_limit), depth)
 
 
-def optimal_plan(session: TroubleshootingSession, max_states: int = 10_000, time_limit: float = 60.0) -> PlanNode:
+def optimal_plan(
+    session: TroubleshootingSession | Troubleshooter, max_states: int = 10_000, time_limit: float = 60.0
+) -> PlanNode:
     """The plan of least expected cost among all, by branch and bound over states of knowledge.
 
     Their number is exponential in components and tests: for small devices, and to see how good advice is. A step is
@@ -94,6 +97,7 @@ def optimal_plan(session: TroubleshootingSession, max_states: int = 10_000, time
     >>> print(best.step, round(best.expected_cost, 4), round(exact_plan(session).expected_cost, 4))
     repair cable 18.0169 18.5607
     """
+    session = as_session(session)
     if session.is_fixed:
         return PlanNode(0.0, is_fixed=True)
     return cheapest_plan(_state(session), session.troubleshooter.costs, Limits(max_states, time_limit))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from plausible.decisions.troubleshooting.beliefs import Device
+from plausible.decisions.troubleshooting.steps import Step
 from plausible.errors import FormatError, PlausibleError
 from plausible.variables import Jeffrey, Likelihood, State, Variable, jeffrey, likelihood
 
@@ -17,7 +18,7 @@ __all__ = ["replayed", "session_record"]
 
 
 def session_record(session: TroubleshootingSession) -> dict[str, Any]:
-    """When the device works, what was known at the start, and the steps with their outcomes."""
+    """When the device works, what was known at the start, and the steps with what was paid and what came of them."""
     device = session.troubleshooter.device
     num_seen = sum(taken.step.kind != "call" for taken in session.history)
     known = session.findings[: len(session.findings) - num_seen]
@@ -28,13 +29,19 @@ def session_record(session: TroubleshootingSession) -> dict[str, Any]:
             for finding in known
         },
         "history": [
-            {"step": taken.step.kind, "name": taken.step.name, "outcome": taken.outcome} for taken in session.history
+            {
+                "step": taken.step.kind,
+                "name": taken.step.name,
+                "cost": taken.step.cost,
+                "outcome": taken.outcome,
+            }
+            for taken in session.history
         ],
     }
 
 
 def replayed(troubleshooter: Troubleshooter, record: Mapping[str, Any]) -> TroubleshootingSession:
-    """The session of a record, its steps taken anew; `FormatError` where it is none, or not of this device."""
+    """The session of a record, its steps taken anew at what was paid; `FormatError` where it does not fit."""
     device = troubleshooter.device
     for part, kind in (("works", Mapping), ("evidence", Mapping), ("history", list)):
         if not isinstance(record.get(part), kind):
@@ -47,13 +54,19 @@ def replayed(troubleshooter: Troubleshooter, record: Mapping[str, Any]) -> Troub
     session = troubleshooter.start(_evidence(record["evidence"], device))
     for number, taken in enumerate(record["history"], 1):
         try:
-            kind, name, outcome = taken["step"], taken["name"], taken["outcome"]
-            if kind not in ("repair", "call"):
-                outcome = _state(outcome, device.model.variables[name])
-            session = session.after(f"{kind} {name or 'service'}", outcome)
+            session = _taken(session, taken)
         except (PlausibleError, KeyError, TypeError) as error:
             raise FormatError(f"Step {number} of the saved session does not fit this device: {error}") from error
     return session
+
+
+def _taken(session: TroubleshootingSession, record: Mapping[str, Any]) -> TroubleshootingSession:
+    """The session after a step of a record; one without its cost is taken at today's."""
+    kind, name, outcome = record["step"], record["name"], record["outcome"]
+    if kind not in ("repair", "call"):
+        outcome = _state(outcome, session.troubleshooter.device.model.variables[name])
+    step = Step(kind, name, record["cost"]) if "cost" in record else f"{kind} {name or 'service'}"
+    return session.after(step, outcome)
 
 
 def _told(works: Mapping[str, Any]) -> str:

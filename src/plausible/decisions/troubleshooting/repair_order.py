@@ -75,6 +75,12 @@ class RepairPlan:
         Σ_i (1 - Σ_{j<i} p_j) observation_i + p_i repair_i, and the service call where none of them is the fault.
     service_cost
         What that call costs; `None` where there is none.
+
+    Examples
+    --------
+    >>> plan = best_repair_order([Component("fuse", 0.6, 2, 1), Component("bulb", 0.4, 0.5, 4)])
+    >>> plan.order, round(plan.expected_cost, 6)
+    (('bulb', 'fuse'), 3.9)
     """
 
     components: tuple[Component, ...]

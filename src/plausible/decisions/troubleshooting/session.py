@@ -11,6 +11,7 @@ from plausible.causal.counterfactuals.potential import Potential
 from plausible.decisions.troubleshooting.advice import Advice, advise, is_worth_going_on, possible_steps
 from plausible.decisions.troubleshooting.beliefs import Beliefs, Device, Situation
 from plausible.decisions.troubleshooting.records import session_record
+from plausible.decisions.troubleshooting.repair_order import check_cost
 from plausible.decisions.troubleshooting.steps import Outcome, Step, TakenStep
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.factors.display import format_number
@@ -95,7 +96,7 @@ class TroubleshootingSession:
     def advice(self) -> Advice:
         """All steps with estimates of their costs, and why the best one is; none once the device works."""
         if self.is_fixed:
-            return Advice((), (), 0.0)
+            return Advice((), (), 0.0, is_fixed=True)
         return advise(self._situation, self.troubleshooter.costs)
 
     def next_step(self) -> Step | None:
@@ -126,11 +127,13 @@ class TroubleshootingSession:
         Parameters
         ----------
         step
-            One of `steps()`, or its text.
+            One of `steps()`, or its text. What a `Step` costs is what was paid for it, whatever it costs today.
         outcome
             The state that was seen; after a repair, whether the device works; nothing after a call.
         """
         taken = self.step(str(step))
+        if isinstance(step, Step):
+            taken = Step(taken.kind, taken.name, check_cost(step.cost, str(step)))
         possible = self.outcomes(taken)
         if not any(outcome is other or outcome == other for other in possible):
             told = ", ".join(map(repr, possible))

@@ -13,13 +13,13 @@ from plausible.decisions.troubleshooting.beliefs import Device, Situation
 from plausible.decisions.troubleshooting.costs import Costs
 from plausible.decisions.troubleshooting.records import replayed
 from plausible.decisions.troubleshooting.session import TroubleshootingSession
-from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.errors import InvalidArgument, UnknownState, UnknownVariable, shortened
 from plausible.models import BayesianNetwork
 from plausible.variables import EvidenceLike, State
 from plausible.variables.evidence import findings_of
 from plausible.variables.frozen import Frozen
 
-__all__ = ["Troubleshooter"]
+__all__ = ["Troubleshooter", "as_session"]
 
 #: Situations that are kept compiled.
 _MOST_KEPT = 128
@@ -136,7 +136,9 @@ class Troubleshooter(Frozen):
         return session
 
     def resume(self, record: Mapping[str, Any]) -> TroubleshootingSession:
-        """The session that `TroubleshootingSession.to_dict` saved: its steps are taken anew, at today's costs.
+        """The session that `TroubleshootingSession.to_dict` saved: its steps are taken anew, at what was paid for them.
+
+        What comes next is advised at the costs of this troubleshooter.
 
         Parameters
         ----------
@@ -149,7 +151,7 @@ class Troubleshooter(Frozen):
         >>> helper = printer_troubleshooter()
         >>> record = helper.start().after("test queue", "jobs wait").to_dict()
         >>> record["history"]
-        [{'step': 'test', 'name': 'queue', 'outcome': 'jobs wait'}]
+        [{'step': 'test', 'name': 'queue', 'cost': 1.0, 'outcome': 'jobs wait'}]
         >>> print(helper.resume(record))
         1. test queue: jobs wait
         it does not work; paid 1
@@ -189,6 +191,27 @@ class Troubleshooter(Frozen):
         return f"<Troubleshooter of {device.goal}: {len(device.ok_states)} components, {len(device.tests)} tests>"
 
 
+def as_session(given: TroubleshootingSession | Troubleshooter) -> TroubleshootingSession:
+    """A session; that of a troubleshooter with nothing known but that the device does not work.
+
+    Parameters
+    ----------
+    given
+        A session, or a troubleshooter, which is started.
+
+    Examples
+    --------
+    >>> from plausible.examples import printer_troubleshooter
+    >>> print(as_session(printer_troubleshooter()))
+    it does not work; paid 0
+    """
+    if isinstance(given, Troubleshooter):
+        return given.start()
+    if not isinstance(given, TroubleshootingSession):
+        raise InvalidArgument(f"A session is what Troubleshooter(...).start(evidence) gives, not {shortened(given)}.")
+    return given
+
+
 def _rebuilt(
     model: FunctionalModel, components: Mapping[str, State], works: Mapping[str, State], costs: Costs
 ) -> Troubleshooter:
@@ -204,21 +227,40 @@ def _device(
     listed = dict(costs.ok_states if components is None else components)
     for name in (goal, *listed, *costs.tests):
         if name not in model.variables:
-            raise UnknownVariable.named(name, model.variables, "this model")
-    for name in listed:
-        if name not in costs.repair:
-            raise InvalidArgument(f"The component {name!r} has no repair cost.")
-    for name in costs.repair:
-        if name not in listed:
-            raise InvalidArgument(f"{name!r} has a repair cost, but no state in which it is no fault: see components=.")
-    if not listed:
-        raise InvalidArgument("A troubleshooter needs a component to repair at least: see components=.")
-    if goal in listed or goal in costs.tests:
-        raise InvalidArgument(f"{goal!r} says whether the device works: it is neither a component nor a test.")
+            raise UnknownVariable(costs.placed(name, UnknownVariable.named(name, model.variables, "this model")))
+    _check_components(listed, goal, costs)
 
     def stated(name: str, state: State) -> State:
         variable = model.variables[name]
-        return variable.states[variable.index(state)]
+        try:
+            return variable.states[variable.index(state)]
+        except UnknownState as error:
+            raise UnknownState(costs.placed(name, error)) from None
 
     ok_states = {name: stated(name, state) for name, state in listed.items()}
     return Device(model, ok_states, goal, stated(goal, working), costs.tests)
+
+
+def _check_components(components: Mapping[str, State], goal: str, costs: Costs) -> None:
+    """That each has a repair cost and a state in which it is no fault, and that none is the goal."""
+
+    def refusal(name: str, problem: str) -> InvalidArgument:
+        return InvalidArgument(costs.placed(name, problem))
+
+    if not components and not costs.repair:
+        raise InvalidArgument(
+            "A troubleshooter needs a component to repair at least: give one its repair cost, and the state in which "
+            "it is no fault."
+        )
+    for name in components:
+        if name not in costs.repair:
+            raise refusal(name, f"The component {name!r} has no repair cost.")
+    for name in costs.repair:
+        if name not in components:
+            raise refusal(
+                name,
+                f"{name!r} has a repair cost, but no state in which it is no fault: give it in components=, or in the "
+                f"column ok of a file.",
+            )
+    if goal in components or goal in costs.tests:
+        raise refusal(goal, f"{goal!r} says whether the device works: it is neither a component nor a test.")
