@@ -1,4 +1,4 @@
-"""Write docs/reference.md: every public name with the first sentence about it, grouped by what it is for.
+"""Write docs/reference.md: every public name with how it is called and the first sentence about it, grouped by use.
 
 Run it with `python docs/make_reference.py` after a public name or its docstring has changed. A room of the library is a
 section, and each file of the room, which holds one idea, is a group under the first line of the file's docstring.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -34,9 +34,15 @@ ROOMS = {
     "errors": "Errors and warnings",
 }
 
+#: A call of more characters ends in "...".
+WIDTH = 90
+#: A default of more characters is "..." itself.
+MAX_DEFAULT = 20
+
 INTRODUCTION = """# Reference
 
-Every public name, grouped by what it is for; `help(name)` tells the rest. Names written `pb.X` are at the top level.
+Every public name, grouped by what it is for, with the parameters of a call; "..." stands for more of them, or for a
+default that is long. `help(name)` tells the rest. Names written `pb.X` are at the top level.
 The [guide](guide.md) shows the everyday ones at work, the [glossary](glossary.md) explains the words. This page is
 written by `python docs/make_reference.py`.
 """
@@ -48,7 +54,7 @@ def reference() -> str:
     for room, title in ROOMS.items():
         sections.append(f"## {title}: `pb.{room}`\n")
         for heading, lines in sorted(_groups(room).items()):
-            sections.append("\n".join([f"**{heading}**\n", *sorted(lines, key=str.casefold)]) + "\n")
+            sections.append("\n".join([f"**{heading}**\n", *sorted(lines, key=_name_in)]) + "\n")
     return "\n".join(sections)
 
 
@@ -62,6 +68,11 @@ def _groups(room: str) -> dict[str, list[str]]:
     return groups
 
 
+def _name_in(line: str) -> str:
+    """What a line is sorted by."""
+    return re.split(r"[(`]", line)[1].casefold()
+
+
 def _heading(thing: Any, room: str) -> str:
     home = getattr(inspect.getmodule(getattr(thing, "__code__", thing)), "__name__", "")
     if not _is_described(thing):
@@ -73,7 +84,36 @@ def _line(room: str, name: str, thing: Any) -> str:
     is_short = getattr(plausible, name, None) is thing and name in plausible.__all__
     full = f"pb.{name}" if is_short else f"pb.{room}.{name}"
     described = _first_paragraph(inspect.getdoc(thing) or "") if _is_described(thing) else _kind(thing)
-    return f"- `{full}`: {described}"
+    return f"- `{full}{_call(full, thing)}`: {described}"
+
+
+def _call(name: str, thing: Any) -> str:
+    """The parameters in parentheses, without annotations; nothing for errors, protocols and what is not called."""
+    is_kind = inspect.isclass(thing) and (issubclass(thing, Exception) or getattr(thing, "_is_protocol", False))
+    if not _is_described(thing) or is_kind or inspect.isabstract(thing):
+        return ""
+    words = _words(inspect.signature(thing).parameters.values())
+    cuts = ([*words[:shown], "..."] for shown in reversed(range(len(words))))
+    calls = [f"({', '.join(call)})" for call in (words, *cuts)]
+    return next((call for call in calls if len(name) + len(call) <= WIDTH), "(...)")
+
+
+def _words(parameters: Iterable[inspect.Parameter]) -> list[str]:
+    """Each public parameter as it is written in a call, and a star before those that must be named."""
+    words: list[str] = []
+    for parameter in (parameter for parameter in parameters if not parameter.name.startswith("_")):
+        if parameter.kind is parameter.KEYWORD_ONLY and not any(word.startswith("*") for word in words):
+            words.append("*")
+        star = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+        words.append(f"{star}{parameter.name}{_default(parameter)}")
+    return words
+
+
+def _default(parameter: inspect.Parameter) -> str:
+    if parameter.default is parameter.empty:
+        return ""
+    text = repr(parameter.default)
+    return f"={text}" if len(text) <= MAX_DEFAULT and not text.startswith("<") else "=..."
 
 
 def _is_described(thing: Any) -> bool:

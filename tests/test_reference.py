@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+import re
 import sys
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
@@ -32,7 +35,7 @@ def test_the_page_is_what_the_code_says(maker):
 
 def test_every_public_name_has_its_line(maker):
     """Each name of each room stands on the page once, under its short name if it has one."""
-    lines = [line.split("`")[1] for line in maker.reference().splitlines() if line.startswith("- `")]
+    lines = [line.split("`")[1].partition("(")[0] for line in maker.reference().splitlines() if line.startswith("- `")]
     expected = [
         f"pb.{name}" if getattr(plausible, name, None) is getattr(module, name) else f"pb.{room}.{name}"
         for room in maker.ROOMS
@@ -48,3 +51,44 @@ def test_every_room_has_a_section(maker):
     """A room of the top level can't be forgotten."""
     rooms = {name for name in plausible.__all__ if type(getattr(plausible, name)) is type(sys)}
     assert rooms == set(maker.ROOMS)
+
+
+def _parameters(call):
+    """(name, whether it has a default) of the parameters in a text such as "(a, *, b=1, ...)", by Python's parser."""
+    inside = re.sub(r"(^|, )(\*, )?\.\.\.$", "", call[1:-1])
+    found = ast.parse(f"def call({inside}): pass").body[0].args
+    plain = [argument.arg for argument in found.args]
+    bare = len(plain) - len(found.defaults)
+    named = [
+        (argument.arg, default is not None)
+        for argument, default in zip(found.kwonlyargs, found.kw_defaults, strict=True)
+    ]
+    return [*((name, place >= bare) for place, name in enumerate(plain)), *named]
+
+
+def test_every_function_is_listed_with_the_parameters_that_it_takes(maker):
+    """By name, in their order, each with a default exactly if it has one; what does not fit on the line is cut."""
+    codes = [line.split("`")[1] for line in maker.reference().splitlines() if line.startswith("- `")]
+    calls = {name: bracket + rest for name, bracket, rest in (code.partition("(") for code in codes)}
+    assert max(map(len, codes)) <= maker.WIDTH
+    for room in maker.ROOMS:
+        module = import_module(f"plausible.{room}")
+        for name in (name for name in module.__all__ if inspect.isfunction(getattr(module, name))):
+            call = calls[f"pb.{room}.{name}"] if f"pb.{room}.{name}" in calls else calls[f"pb.{name}"]
+            taken = inspect.signature(getattr(module, name)).parameters.values()
+            named = [p for p in taken if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+            expected = [(parameter.name, parameter.default is not parameter.empty) for parameter in named]
+            found = _parameters(call)
+            assert found == (expected[: len(found)] if call.endswith((", ...)", "(...)")) else expected)
+
+
+def test_a_call_is_written_as_it_is_made(maker):
+    def study(a, /, b, *, c=1, d="x" * 50, e=print, **more): ...
+
+    study.__module__ = "plausible.study"
+    assert maker._call("pb.study", study) == "(a, b, *, c=1, d=..., e=..., **more)"
+    assert maker._call("pb." + "s" * 75, study) == "(a, b, ...)"
+    assert maker._call("pb." + "s" * 85, study) == "(...)"
+    assert maker._call("pb.errors.InvalidArgument", plausible.errors.InvalidArgument) == ""
+    page = maker.reference()
+    assert "- `pb.decisions.utility_tornado(diagram, amount=0.1, numbers=None, evidence=None, ...)`:" in page

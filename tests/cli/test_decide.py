@@ -69,6 +69,23 @@ def test_the_value_of_variables_is_told_with_what_changes(plausible, market):
     assert "worth 3.5" in plausible("voi", market, "M,S", "--decision", "F")[1]
 
 
+def test_what_the_decision_sees_anyway_is_told_with_what_it_is_worth(plausible):
+    assert plausible("voi", "oil", "seismic", "--decision", "drill")[1].startswith("drill already sees seismic,")
+    found = _json(plausible("voi", "oil", "seismic", "--decision", "drill", "--json"))
+    assert found["value"] == 0
+    assert found["already_seen"] == {
+        "variables": ["seismic"],
+        "value": pytest.approx(5.25),
+        "expected_utility_without": pytest.approx(11.5),
+    }
+    assert "already_seen" not in _json(plausible("voi", "oil", "oil", "--decision", "drill", "--json"))
+
+
+def test_what_a_share_means_is_told_with_the_help(plausible):
+    told = " ".join(plausible("decide", "--help")[1].split())
+    assert "a probability of itself, a utility of the range of its table" in told
+
+
 def test_variables_are_ranked_chosen_and_planned(plausible, market):
     ranked = _json(plausible("voi", market, "--cost", "S=1,M=4", "--json"))
     assert [row["variables"] for row in ranked["values"]] == [["S"], ["M"]]
@@ -130,6 +147,8 @@ def test_a_long_analysis_draws_a_bar_if_asked_to(plausible, market):
         (("voi", "FILE", "M", "--cost", "S=1"), "'S'"),
         (("voi", "FILE", "M", "--cost", "M=dear"), "no cost"),
         (("voi", "FILE", "--cost", "1,M=2"), "names no variable"),
+        (("voi", "FILE", "M", "--cost", "-3"), "--cost -3 is negative"),
+        (("voi", "FILE", "--cost", "S=1,M=-2"), "--cost M=-2 is negative"),
         (("voi", "FILE", "Q"), "'Q'"),
         (("voi", "oil", "zzz"), "'zzz' is not a variable of this diagram"),
         (("voi", "oil", "oil"), "Say with --decision which"),

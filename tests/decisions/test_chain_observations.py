@@ -303,6 +303,14 @@ def test_degenerate_chains():
     assert nothing.best.variables == ()
 
 
+def test_a_number_limits_how_many_of_a_chain_are_observed():
+    network, rewards = random_chain(3)[:2]
+    for ask in (choose_chain_observations, chain_observation_plan):
+        assert str(ask(network, rewards, limits=2)) == str(ask(network, rewards, limits=Limits(number=2)))
+        with pytest.raises(InvalidArgument, match=r"limits=2\.5"):
+            ask(network, rewards, limits=2.5)
+
+
 def test_a_reward_can_be_any_function_of_distributions():
     network, _, brute, _ = random_chain(1, size=4)
     brute.rewards = [lambda p: p[0] ** 2] * 4

@@ -139,7 +139,7 @@ def test_a_tie_has_no_slack():
 def test_all_numbers_are_listed_with_the_least_slack_first():
     found = strategy_stability(entrepreneur())
     assert len(found.intervals) == 6 + 3 + 9
-    slacks = [interval.slack for interval in found.intervals]
+    slacks = [interval.relative_slack for interval in found.intervals]
     assert slacks == sorted(slacks)
     assert len(found.fragile) > 5
     assert "P(M=m0)" in str(found)
@@ -155,6 +155,60 @@ def test_an_interval_that_ends_at_zero_has_no_sign_there():
     assert 0.0 in ends
     assert not any(math.copysign(1.0, end) < 0 for end in ends if end == 0)
     assert not re.search(r"-0(?![.\d])", "\n".join(map(str, (found, *found.intervals))))
+
+
+@given(seed=st.integers(0, 10_000), factor=st.sampled_from([1e-3, 100.0]))
+@settings(max_examples=15, deadline=None)
+def test_the_order_of_slacks_does_not_hang_on_the_unit_of_utility(seed, factor):
+    """In cents or in thousands, relative slacks stay what they are."""
+    diagram = random_diagram(np.random.default_rng(seed), 2, 1, 2, zeros=0.0)
+    scaled = diagram
+    for name, table in diagram.utility_factors.items():
+        scaled = scaled.with_utility(Utility(table.scope, factor * table.values, name))
+    before, after = (
+        {str(found.number): found.relative_slack for found in strategy_stability(version).intervals}
+        for version in (diagram, scaled)
+    )
+    assert after == pytest.approx(before, rel=1e-6, abs=1e-6)
+
+
+def test_a_utility_is_compared_by_the_range_of_its_table():
+    """A loss of -100 may grow by 8 / 0.6, a 20th of the range of 270; a probability of 0 may rise to 8 / 13.4."""
+    chance = [TableCPD("X", [0.6, 0.4]), TableCPD("Y", [1.0, 0.0])]
+    payoff = Utility(["X", "D"], [[-100, 0], [170, 0]], "payoff")
+    side = Utility(["Y", "D"], [[0, 0], [-13.4, 0]], "side")
+    diagram = InfluenceDiagram(chance, [Decision("D", 2)], [payoff, side, Utility("D", [0, 0], "flat")])
+    loss, chance = stable_interval(diagram, ("payoff", (0, 0))), stable_interval(diagram, ("Y", 1))
+    assert (loss.slack, loss.relative_slack) == (pytest.approx(8 / 0.6), pytest.approx(8 / 0.6 / 270))
+    assert chance.relative_slack == chance.slack == pytest.approx(8 / 13.4)
+    assert stable_interval(diagram, ("flat", (0,))).relative_slack == pytest.approx(8 / 270)  # of the widest table
+    found = strategy_stability(diagram)
+    order = [str(interval.number) for interval in found.fragile]
+    assert order.index("payoff(X=0, D=0)") < order.index("P(Y=1)")
+    assert "share of the range of its table" in str(found)
+
+
+@pytest.mark.parametrize(
+    "form", [("S", {"M": "m0", "S": "s1"}), ("S", "s1", {"M": "m0"}), ("S", ("m0",), "s1"), ["S", {"M": "m0"}, "s1"]]
+)
+def test_a_probability_may_be_named_with_its_state_among_or_before_the_parents(form):
+    diagram = entrepreneur()
+    assert read_number(form, diagram) == read_number(("S", {"M": "m0"}, "s1"), diagram)
+
+
+@pytest.mark.parametrize(
+    "form", [("S", "s1"), ("S", "m0", "s1"), ("S", {"M": "m0"}), ("S", {}, "s1"), ("S", {"S": "s1"})]
+)
+def test_a_probability_that_is_named_in_part_is_refused_with_the_form(form):
+    with pytest.raises(InvalidArgument, match=r"\('\w+', \{'\w+': .*\}, '?\w+'?\)"):
+        read_number(form, entrepreneur())
+
+
+def test_an_entry_of_a_utility_may_be_named_by_states_in_their_order():
+    diagram = entrepreneur()
+    assert read_number(("V", "m0", "f1"), diagram) == read_number(("V", {"M": "m0", "F": "f1"}), diagram)
+    with pytest.raises(InvalidArgument, match=r"write \('V', \{'M': \.\.\., 'F': \.\.\.\}\)"):
+        read_number(("V", {"M": "m0", "F": "f1"}, "more", "still"), diagram)
 
 
 def test_numbers_that_are_none_are_refused():
@@ -220,6 +274,25 @@ def test_the_lead_of_an_action_is_what_decides():
 def test_an_amount_that_is_none_is_refused():
     with pytest.raises(InvalidArgument, match="amount"):
         utility_tornado(entrepreneur(), 0.0)
+
+
+def test_an_amount_in_the_place_of_what_is_seen_is_refused_by_its_name():
+    diagram = entrepreneur()
+    with pytest.raises(InvalidArgument, match=r"'F' sees comes first, then amount=0\.2"):
+        lead_tornado(diagram, "F", 0.2)
+    for asked in (lead_tornado, compare_actions):
+        with pytest.raises(InvalidArgument, match=r"write a mapping, as \{'S': 's0'\}"):
+            asked(diagram, "F", ["s0"])
+
+
+def test_a_tornado_says_by_how_much_numbers_were_varied():
+    """Of 27, the range of V, and of the probability itself."""
+    found = utility_tornado(entrepreneur(), 0.2)
+    assert "by 0.2 of themselves, utilities by 0.2 of the range of their table" in str(found)
+    assert found.amount == 0.2
+    bars = {str(bar.number): (bar.low, bar.high) for bar in found.bars}
+    assert bars["V(M=m0, F=f1)"] == pytest.approx((-7 - 0.2 * 27, -7 + 0.2 * 27))
+    assert bars["P(M=m0)"] == pytest.approx((0.4, 0.6))
 
 
 # --- why ---

@@ -120,6 +120,17 @@ def test_a_greedy_choice_says_so_and_passes_sets_that_do_not_pay(monkeypatch):
     assert [len(found.variables) for found in greedy.by_size] == [0, 1, 2, 3]
 
 
+@pytest.mark.parametrize("number", [0, 1, np.int64(2)])
+def test_a_number_limits_how_many_are_observed(number):
+    assert choose_observations(pointer(), limits=number) == choose_observations(pointer(), limits=Limits(int(number)))
+
+
+@pytest.mark.parametrize("limits", [1.5, True, "two", {"number": 1}])
+def test_limits_that_are_none_are_refused_with_the_form(limits):
+    with pytest.raises(InvalidArgument, match=r"Limits\(number=\.\.\., budget=\.\.\.\)"):
+        choose_observations(pointer(), limits=limits)
+
+
 def test_large_sets_are_solved_one_by_one(monkeypatch):
     expected = choose_observations(pointer(), costs=1.0)
     monkeypatch.setattr(subsets, "_MAX_TABLE", 1)

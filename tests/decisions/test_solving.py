@@ -75,7 +75,19 @@ def test_the_entrepreneur_policy_has_the_worked_conditional_expectations():
     assert rows[1, :3, 1] + 1 == pytest.approx([-3.0488, 3.2857, 8.75], abs=1e-4)
     assert policy.probability.reshape(2, 4)[1] == pytest.approx([0.41, 0.35, 0.24, 0.0])
     assert len(policy.unreachable) == 5
-    assert "never happens under this strategy" in str(policy)
+    assert "never happens under this strategy" in str(policy.to_table())
+
+
+def test_many_cases_that_never_happen_are_counted_in_the_text_and_kept_in_the_arrays():
+    """5 of 8 here; up to 4 are printed as rows."""
+    policy = entrepreneur().solve().policies["F"]
+    assert str(policy).endswith("\nand 5 cases that never happen under this strategy")
+    assert len(policy.to_table().rows) == 8
+    assert len(str(policy).splitlines()) == 1 + 2 + 3 + 1
+    signal = pb.TableCPD("X", [0.5, 0.5, 0, 0, 0, 0])
+    few = InfluenceDiagram([signal], [Decision("D", 2, sees=["X"])], [Utility(["X", "D"], np.eye(6, 2))]).solve()
+    assert str(few).count("never happens under this strategy") == 4
+    assert "and 4 cases" not in str(few)
 
 
 def test_the_expected_utility_factors_of_the_entrepreneur_are_the_worked_ones():

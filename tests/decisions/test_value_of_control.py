@@ -221,3 +221,13 @@ def test_samples_that_make_no_sense_are_refused():
     late = InfluenceDiagram([pb.TableCPD("X", np.eye(2), ["D"])], [Decision("D", 2)], [])
     with pytest.raises(InvalidArgument, match="comes after"):
         value_of_sample(late, "X", 2)
+
+
+def test_copies_of_a_root_are_worth_nothing_and_that_is_told():
+    """They are independent of it; copies of what depends on it are another matter."""
+    found = value_of_sample(entrepreneur(), "M", 2)
+    assert (found.value, found.tells_about) == (0, ())
+    assert "M has no parents, so that independent copies of it say nothing about it" in str(found)
+    survey = value_of_sample(entrepreneur(), "S", 2)
+    assert survey.tells_about == ("M",)
+    assert "no parents" not in str(survey)

@@ -205,6 +205,54 @@ def test_changes_between_actions_as_good_are_told_where_there_are_no_others():
     assert (dict(change.seen), change.gain, change.probability) == ({"X": 0}, 0.0, 1.0)
 
 
+# --- what is seen anyway ---
+
+
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=40, deadline=None)
+def test_what_is_seen_anyway_is_worth_the_difference_to_the_maximum_without_it(seed):
+    """Over all strategies, where neither the decision nor any after it sees the variables."""
+    rng = np.random.default_rng(seed)
+    diagram = random_diagram(rng, 3, 2, 3, recall=bool(rng.integers(2)))
+    for name, decision in diagram.decisions.items():
+        later = [name, *(other for other in diagram.decisions if other in diagram.graph.descendants(name))]
+        order = diagram.recall().order
+        if not decision.sees or len(later) != len(order) - order.index(name) or num_strategies(diagram) > 3000:
+            continue
+        seen = tuple(str(n) for n in rng.permutation(decision.sees)[: rng.integers(1, 3)])
+        less = {other: [n for n in diagram.decisions[other].sees if n not in seen] for other in later}
+        found = value_of_information(diagram, seen, name).already_seen
+        assert set(found.variables) == set(seen)
+        assert found.value == pytest.approx(best(diagram) - best(diagram.with_information(less)), abs=1e-9)
+        assert found.value >= 0
+
+
+def test_the_value_of_what_is_seen_is_that_of_seeing_it_in_the_diagram_without():
+    blind = entrepreneur()
+    seeing = blind.with_information({"F": ["S"]})
+    found = seeing.value_of_information(["S", "M"])
+    assert found.already_seen.variables == ("S",)
+    assert found.already_seen.value == pytest.approx(blind.value_of_information("S").value)
+    assert found.already_seen.without.expected_utility == pytest.approx(2.0)
+    assert found.value == pytest.approx(5.5 - 3.25)
+    assert str(found).splitlines()[:2] == [
+        "F already sees S, and that is worth 1.25: expected utility 3.25 instead of 2 without it.",
+        "Seeing S, M at F is worth 2.25: expected utility 5.5 instead of 3.25.",
+    ]
+    assert blind.value_of_information("S").already_seen is None
+
+
+def test_a_test_that_the_decision_sees_is_told_with_what_it_is_worth():
+    """Without the test the driller would get 0.55·(-80) + 0.3·60 + 0.15·250 = 11.5."""
+    oil = pb.examples.load("oil")
+    assert str(oil.value_of_information("seismic", "drill")) == (
+        "drill already sees seismic, and that is worth 5.25: expected utility 16.75 instead of 11.5 without it.\n"
+        "Seeing it once more is worth 0."
+    )
+    useless = entrepreneur().with_chance(pb.TableCPD("far", [0.3, 0.7])).with_information({"F": ["far"]})
+    assert "is worth 0: expected utility 2 also without it." in str(useless.value_of_information("far"))
+
+
 # --- conditions ---
 
 

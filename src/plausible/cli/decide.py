@@ -43,10 +43,19 @@ def run(
         list[str] | None, typer.Option(metavar="FINDINGS", help="What it sees there: name=state, by commas.")
     ] = None,
     stability: Annotated[
-        bool, typer.Option("--stability", help="How far each number may move before the strategy changes.")
+        bool,
+        typer.Option(
+            "--stability",
+            help="How far each number may move before the strategy changes; the least slack first, of utilities as a "
+            "share of the range of their table.",
+        ),
     ] = False,
     tornado: Annotated[
-        float | None, typer.Option(help="Vary each number by this share, and print what moves the utility most.")
+        float | None,
+        typer.Option(
+            help="Vary each number by this share, a probability of itself, a utility of the range of its table, and "
+            "print what moves the expected utility most."
+        ),
     ] = None,
     progress: ShowProgress = None,
     as_json: AsJson = False,
@@ -109,8 +118,11 @@ def _document(answer: Solution | ActionComparison | StrategyStability | Decision
         told = {"decision": answer.decision, "seen": dict(answer.seen), "averaged": list(answer.averaged)}
         return {"comparison": {**told, "reached": answer.is_reached, "actions": actions}}
     if isinstance(answer, StrategyStability):
-        rows = [(str(found.number), _finite(found.low), found.current, _finite(found.high)) for found in answer.fragile]
-        return {"stability": [dict(zip(("number", "low", "now", "high"), row, strict=True)) for row in rows]}
+        rows = [
+            (str(found.number), _finite(found.low), found.current, _finite(found.high), found.relative_slack)
+            for found in answer.fragile
+        ]
+        return {"stability": [dict(zip(("number", "low", "now", "high", "slack"), row, strict=True)) for row in rows]}
     bars = [{"number": str(b.number), "at_low": b.at_low, "at_high": b.at_high} for b in answer.bars]
     return {"tornado": bars}
 

@@ -58,6 +58,8 @@ def read_costs(texts: Iterable[str] | None) -> float | dict[str, float]:
                 cost = float(plain(number))
             except ValueError:
                 raise InvalidArgument(f"{plain(piece)!r} is no cost: write name=number, or a number for all.") from None
+            if cost < 0:
+                raise InvalidArgument(f"--cost {plain(piece)} is negative: what it costs to look is 0 or more.")
             if not name:
                 if costs or len(list(texts or ())) > 1 or "," in text:
                     raise InvalidArgument(f"{plain(piece)!r} names no variable: write name=number for each.")

@@ -158,6 +158,14 @@ def _document(answer: Any) -> dict[str, Any]:
     document = {"value": answer.value, "cost": answer.cost, "net_value": answer.net_value}
     changes = getattr(answer, "changes", ())
     told = [{"decision": c.decision, "seen": dict(c.seen), "before": c.before, "after": c.after} for c in changes]
+    if (already := getattr(answer, "already_seen", None)) is not None:
+        without = already.without.expected_utility
+        told_already = {
+            "variables": list(already.variables),
+            "value": already.value,
+            "expected_utility_without": without,
+        }
+        document["already_seen"] = told_already
     return {**document, **({"changes": told} if hasattr(answer, "changes") else {})}
 
 

@@ -113,6 +113,7 @@ from plausible.decisions.information.subsets import ChoiceState as ChoiceState
 from plausible.decisions.information.subsets import Limits as Limits
 from plausible.decisions.information.subsets import ObservationChoice as ObservationChoice
 from plausible.decisions.information.subsets import choose_observations as choose_observations
+from plausible.decisions.information.value import AlreadySeen as AlreadySeen
 from plausible.decisions.information.value import ValueOfInformation as ValueOfInformation
 from plausible.decisions.information.value import value_of_information as value_of_information
 from plausible.decisions.lotteries.axioms import AxiomReport as AxiomReport

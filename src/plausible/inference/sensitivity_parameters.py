@@ -16,7 +16,8 @@ from plausible.variables import Evidence, State, Variable
 __all__ = ["Event", "Parameter", "ParameterLike", "sensitivity_set"]
 
 #: What public functions accept: (child, states of the parents, state of the child), the states of the parents as a
-#: mapping or in the order of the parents; a `Parameter`; or the pair (child, state) of a child without parents.
+#: mapping or in the order of the parents; a `Parameter`; or the pair (child, state) of a child without parents. The
+#: state may also come before a mapping of the parents, or be in it.
 ParameterLike: TypeAlias = Any
 
 
@@ -75,7 +76,13 @@ def _parts(parameter: ParameterLike) -> tuple[Any, Any, Any]:
     if isinstance(parameter, Parameter):
         return parameter.child, dict(parameter.given), parameter.state
     if isinstance(parameter, Sequence) and not isinstance(parameter, str) and len(parameter) in (2, 3):
-        return parameter[0], parameter[1] if len(parameter) == 3 else {}, parameter[-1]
+        child, *given, last = parameter
+        if not isinstance(last, Mapping):
+            return child, given[0] if given else {}, last
+        if given and not isinstance(given[0], Mapping):
+            return child, last, given[0]
+        if not given and isinstance(child, str) and child in last:
+            return child, {name: state for name, state in last.items() if name != child}, last[child]
     raise InvalidArgument(
         f"A parameter is (child, states of its parents, state), such as ('grass', {{'rain': 'yes'}}, 'wet'), "
         f"not {parameter!r}."
@@ -85,18 +92,19 @@ def _parts(parameter: ParameterLike) -> tuple[Any, Any, Any]:
 def _parent_states(child: str, given: Any, parents: Sequence[Variable]) -> list[State]:
     """The states of the parents in their order, from a mapping or a sequence."""
     names = [parent.name for parent in parents]
-    if isinstance(given, Mapping):
-        for name in given:
+    form = f"write ({child!r}, {{{', '.join(f'{name!r}: ...' for name in names)}}}, state)"
+    if isinstance(given, Mapping) or given is None:
+        states = given or {}
+        for name in states:
             if name not in names:
                 raise UnknownVariable.named(name, names, f"the parents of {child!r}")
-        states = given
     elif isinstance(given, Sequence) and not isinstance(given, str) and len(given) == len(names):
         states = dict(zip(names, given, strict=True))
     else:
-        states = {}
+        raise InvalidArgument(f"The parents of {child!r} are {names}, and {given!r} has no state of each: {form}.")
     if missing := [name for name in names if name not in states]:
         raise InvalidArgument(
-            f"The parameter of {child!r} needs a state of each of its parents {names}; {missing[0]!r} has none."
+            f"The parameter of {child!r} needs a state of each of its parents {names}; {missing[0]!r} has none: {form}."
         )
     return [states[name] for name in names]
 

@@ -1,4 +1,4 @@
-"""Diagrams in which decisions see more."""
+"""Diagrams in which decisions see more, or less."""
 
 from __future__ import annotations
 
@@ -15,7 +15,16 @@ if TYPE_CHECKING:
     from plausible.decisions.strategy import Strategy
     from plausible.models import BayesianNetwork
 
-__all__ = ["network_under", "observable", "observing", "read_chance", "read_costs", "read_decision", "read_variables"]
+__all__ = [
+    "network_under",
+    "observable",
+    "observing",
+    "read_chance",
+    "read_costs",
+    "read_decision",
+    "read_variables",
+    "unobserving",
+]
 
 
 def observing(diagram: InfluenceDiagram, variables: Iterable[str], decision: str) -> InfluenceDiagram:
@@ -60,6 +69,23 @@ def observing(diagram: InfluenceDiagram, variables: Iterable[str], decision: str
     order = temporal_order(informed)
     later = order[order.index(decision) :]
     return informed.with_information({name: _with(informed.decisions[name].sees, names) for name in later})
+
+
+def unobserving(diagram: InfluenceDiagram, variables: Iterable[str], decision: str) -> InfluenceDiagram:
+    """The diagram in which a decision and all later ones do not see some variables.
+
+    Examples
+    --------
+    >>> from plausible.cpds import TableCPD
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> steps = [Decision("first", 2, sees=["rain"]), Decision("second", 2, sees=["first", "rain"])]
+    >>> unobserving(InfluenceDiagram([TableCPD("rain", [0.7, 0.3])], steps), ["rain"], "second").graph
+    DAG('rain -> first; first -> second')
+    """
+    hidden, order = set(variables), temporal_order(diagram)
+    later = order[order.index(decision) :]
+    sees = {name: diagram.decisions[name].sees for name in later}
+    return diagram.with_information({name: [n for n in seen if n not in hidden] for name, seen in sees.items()})
 
 
 def observable(diagram: InfluenceDiagram, decision: str) -> tuple[str, ...]:

@@ -48,6 +48,9 @@ class ValueOfSample:
         What is observed, and how often.
     decision
         The first decision that sees them; later ones do, too.
+    tells_about
+        The parents of the variable: copies of it say something about these, and through them about all else. Copies of
+        a variable without parents say nothing, not even about the variable itself.
     value
         The value, or an estimate of it.
     standard_error
@@ -63,6 +66,7 @@ class ValueOfSample:
     variable: str
     size: int
     decision: str
+    tells_about: tuple[str, ...]
     value: float
     standard_error: float
     cost: float
@@ -82,9 +86,17 @@ class ValueOfSample:
         cost = f", net {format_number(self.net_value)}" if self.cost else ""
         how = f"exactly, over all {self.num_samples}" if self.is_exact else f"by {self.num_samples}"
         many = "1 observation" if self.size == 1 else f"{self.size} observations"
-        return (
+        worth = (
             f"{many} of {self.variable} at {self.decision} {'is' if self.size == 1 else 'are'} worth "
             f"{format_number(self.value)}{error}{cost} ({how} data set{'' if self.num_samples == 1 else 's'})."
+        )
+        return worth if self.tells_about else f"{worth}\n{self._told_root}"
+
+    @property
+    def _told_root(self) -> str:
+        return (
+            f"{self.variable} has no parents, so that independent copies of it say nothing about it or anything else: "
+            f"sample what depends on it, or ask value_of_information what it is worth to see {self.variable} itself."
         )
 
 
@@ -110,7 +122,8 @@ def value_of_sample(
     diagram
         The influence diagram.
     variable
-        The chance variable X of which copies are observed; no parent of it may come after the decision.
+        The chance variable X of which copies are observed; no parent of it may come after the decision. Copies tell
+        about the parents alone: a variable without parents is worth 0, see `value_of_information` for seeing itself.
     size
         n.
     decision
@@ -160,7 +173,8 @@ def value_of_sample(
         (table,) = seen_tables(diagram, name, [new], evidence)
         rows = _rows(table, cpd.to_factor().values, cpd.parent_names)
         found = _Study.of(table, rows).estimate(size, chosen, utility_rounding(diagram))
-    return ValueOfSample(variable, size, name, found.value, found.standard_error, float(cost), *found[2:])
+    worth = (found.value, found.standard_error, float(cost), *found[2:])
+    return ValueOfSample(variable, size, name, cpd.parent_names, *worth)
 
 
 def _rows(table: SeenTable, values: Floats, parents: tuple[str, ...]) -> Floats:

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, TypeAlias
 
+import numpy as np
+
 from plausible.decisions.information.observing import observable, observing, read_costs, read_decision, read_variables
 from plausible.decisions.information.ranking import InformationValue
 from plausible.decisions.information.tables import seen_tables
 from plausible.decisions.information.value import gain
 from plausible.decisions.rounding import utility_rounding
 from plausible.decisions.solving.solve import solve
-from plausible.errors import TooLarge, counted
+from plausible.errors import InvalidArgument, TooLarge, counted
 from plausible.factors.display import TextTable, format_number
 from plausible.inference.options import check_count, check_number
 from plausible.variables.evidence import EvidenceLike
@@ -22,7 +24,7 @@ from plausible.variables.evidence import EvidenceLike
 if TYPE_CHECKING:
     from plausible.decisions.diagram import InfluenceDiagram
 
-__all__ = ["ChoiceState", "Limits", "ObservationChoice", "choose_observations"]
+__all__ = ["ChoiceState", "Limits", "ObservationChoice", "choose_observations", "read_limits"]
 
 #: Up to this many sets are all looked at.
 _MAX_SETS = 2**12
@@ -62,6 +64,22 @@ class Limits:
             check_count("number", self.number)
         if self.budget != math.inf:
             check_number("budget", self.budget, least=0)
+
+
+def read_limits(limits: Limits | int | None) -> Limits:
+    """The limits meant: a whole number is how many may be observed, `None` stands for no limit.
+
+    >>> read_limits(2)
+    Limits(number=2, budget=inf, is_charged=True)
+    """
+    if limits is None or isinstance(limits, Limits):
+        return limits or Limits()
+    if isinstance(limits, bool) or not isinstance(limits, int | np.integer):
+        raise InvalidArgument(
+            f"limits={limits!r} says neither how many may be observed nor what they may cost: write a whole number, "
+            "or Limits(number=..., budget=...)."
+        )
+    return Limits(number=int(limits))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +152,7 @@ def choose_observations(
     decision: str | None = None,
     candidates: Iterable[str] | None = None,
     costs: float | Mapping[str, float] | None = None,
-    limits: Limits | None = None,
+    limits: Limits | int | None = None,
     evidence: EvidenceLike | None = None,
     progress: Callable[[ChoiceState], object] | None = None,
 ) -> ObservationChoice:
@@ -154,7 +172,7 @@ def choose_observations(
     costs
         What it costs to see each variable, or a number for all; what is not named is free.
     limits
-        How many may be seen, and what they may cost.
+        How many may be seen, as a number; or that and what they may cost, as `Limits`.
     evidence
         What is known before any decision is made.
     progress
@@ -180,7 +198,7 @@ def choose_observations(
     first = read_decision(diagram, decision)
     names = observable(diagram, first) if named is None else named
     prices = read_costs(costs, names)
-    bounds = limits or Limits()
+    bounds = read_limits(limits)
     observing(diagram, names, first)
     most = len(names) if bounds.number is None else min(bounds.number, len(names))
     total = sum(math.comb(len(names), size) for size in range(most + 1))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from plausible.decisions.information.changes import ActionChange, action_changes
-from plausible.decisions.information.observing import observing, read_decision, read_variables
+from plausible.decisions.information.observing import observing, read_decision, read_variables, unobserving
 from plausible.decisions.solving.options import Options
 from plausible.decisions.solving.solution import Solution
 from plausible.decisions.solving.solve import solve
@@ -18,10 +18,29 @@ from plausible.variables.evidence import EvidenceLike
 if TYPE_CHECKING:
     from plausible.decisions.diagram import InfluenceDiagram
 
-__all__ = ["NOT_PROVED", "ValueOfInformation", "gain", "value_of_information"]
+__all__ = ["NOT_PROVED", "AlreadySeen", "ValueOfInformation", "gain", "value_of_information"]
 
 #: What results say where a strategy behind them may not be the best one.
 NOT_PROVED = "Not exact: a strategy was not proved to be the best one."
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AlreadySeen:
+    """What a decision sees anyway, and what that is worth to it.
+
+    Attributes
+    ----------
+    variables
+        What it sees.
+    value
+        MEU less MEU where neither the decision nor any later one sees them; never negative.
+    without
+        The solution where they do not see them.
+    """
+
+    variables: tuple[str, ...]
+    value: float
+    without: Solution
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +61,8 @@ class ValueOfInformation:
         The solutions without and with them.
     changes
         What is done otherwise, and after seeing what.
+    already_seen
+        Those of the variables that the decision sees anyway, and what that is worth; nothing where it sees none.
     """
 
     variables: tuple[str, ...]
@@ -51,6 +72,7 @@ class ValueOfInformation:
     before: Solution
     after: Solution
     changes: tuple[ActionChange, ...]
+    already_seen: AlreadySeen | None = None
 
     @property
     def net_value(self) -> float:
@@ -69,23 +91,51 @@ class ValueOfInformation:
 
     @property
     def is_exact(self) -> bool:
-        """Whether both solutions are proved best; otherwise the value is that of the strategies found."""
-        return self.before.is_optimal and self.after.is_optimal
+        """Whether all solutions are proved best; otherwise values are those of the strategies found."""
+        is_known = self.already_seen is None or self.already_seen.without.is_optimal
+        return self.before.is_optimal and self.after.is_optimal and is_known
 
     def __float__(self) -> float:
         return self.value
 
     def __str__(self) -> str:
-        what = f"{', '.join(self.variables) or 'nothing more'} at {self.decision}"
-        after, before = format_number(self.after.expected_utility), format_number(self.before.expected_utility)
-        meu = f"{after} instead of {before}" if self.value else f"stays {before}"
-        lines = [f"Seeing {what} is worth {format_number(self.value)}: expected utility {meu}."]
+        lines = [*self._told_already, self._told_value]
         if self.cost:
             verdict = "it pays" if self.is_worthwhile else "it does not pay"
             lines.append(f"At a cost of {format_number(self.cost)} {verdict}: net {format_number(self.net_value)}.")
         if not self.is_exact:
             lines.append(NOT_PROVED)
-        return "\n".join([*lines, *(map(str, self.changes) if self.changes else ["No action changes."])])
+        nothing = [] if self._is_nothing_new else ["No action changes."]
+        return "\n".join([*lines, *(map(str, self.changes) if self.changes else nothing)])
+
+    @property
+    def _is_nothing_new(self) -> bool:
+        """Whether the decision sees all of it anyway, and later ones gain nothing."""
+        return not self.value and self.already_seen is not None and self.already_seen.variables == self.variables
+
+    @property
+    def _told_value(self) -> str:
+        if self._is_nothing_new:
+            return f"Seeing {_it(self.variables)} once more is worth 0."
+        what = f"{', '.join(self.variables) or 'nothing more'} at {self.decision}"
+        after, before = format_number(self.after.expected_utility), format_number(self.before.expected_utility)
+        meu = f"{after} instead of {before}" if self.value else f"stays {before}"
+        return f"Seeing {what} is worth {format_number(self.value)}: expected utility {meu}."
+
+    @property
+    def _told_already(self) -> list[str]:
+        if (already := self.already_seen) is None:
+            return []
+        now, without = format_number(self.before.expected_utility), format_number(already.without.expected_utility)
+        meu = f"{now} instead of {without}" if already.value else f"{now} also"
+        return [
+            f"{self.decision} already sees {', '.join(already.variables)}, and that is worth "
+            f"{format_number(already.value)}: expected utility {meu} without {_it(already.variables)}."
+        ]
+
+
+def _it(variables: tuple[str, ...]) -> str:
+    return "it" if len(variables) == 1 else "them"
 
 
 def value_of_information(
@@ -107,7 +157,8 @@ def value_of_information(
     diagram
         The influence diagram, with perfect recall or limited memory.
     variables
-        X: one variable or several, which D must not influence; none are worth 0.
+        X: one variable or several, which D must not influence; none are worth 0. What D sees anyway is told in
+        `already_seen`, with what D and later decisions would lose without it.
     decision
         D; not needed where there is only one.
     cost
@@ -117,8 +168,9 @@ def value_of_information(
 
     Notes
     -----
-    Two diagrams are solved. Where it costs something to look, and what is seen first may decide what to look at next,
-    see `observation_plan`, and `with_optional_observation` for several decisions.
+    Two diagrams are solved, and a third where D sees some of X anyway. Where it costs something to look, and what is
+    seen first may decide what to look at next, see `observation_plan`, and `with_optional_observation` for several
+    decisions.
 
     References
     ----------
@@ -138,6 +190,9 @@ def value_of_information(
     Seeing market at found is worth 3.5: expected utility 5.5 instead of 2.
     At a cost of 1 it pays: net 2.5.
     found, market=poor (probability 0.5): no instead of yes, better by 7
+    >>> print(value_of_information(diagram.with_information({"found": ["market"]}), "market"))
+    found already sees market, and that is worth 3.5: expected utility 5.5 instead of 2 without it.
+    Seeing it once more is worth 0.
     """
     names = read_variables(diagram, variables)
     first = read_decision(diagram, decision)
@@ -147,7 +202,21 @@ def value_of_information(
     after = solve(informed, "auto", evidence, options)
     value = gain(after.expected_utility, before.expected_utility, before.rounding)
     changes = action_changes(informed, before, after, evidence) if value > 0 else ()
-    return ValueOfInformation(names, first, value, float(cost), before, after, changes)
+    seen = tuple(name for name in names if name in diagram.decisions[first].sees)
+    already = _already_seen(diagram, seen, first, before, (evidence, options)) if seen else None
+    return ValueOfInformation(names, first, value, float(cost), before, after, changes, already)
+
+
+def _already_seen(
+    diagram: InfluenceDiagram,
+    variables: tuple[str, ...],
+    decision: str,
+    now: Solution,
+    given: tuple[EvidenceLike | None, Options | None],
+) -> AlreadySeen:
+    without = solve(unobserving(diagram, variables, decision), "auto", *given)
+    value = gain(now.expected_utility, without.expected_utility, now.rounding)
+    return AlreadySeen(variables, value, without)
 
 
 def gain(after: float, before: float, rounding: float) -> float:

@@ -196,15 +196,19 @@ def compare_actions(
     return ActionComparison(name, Assignment(given), actions, averaged, is_reached, rounding)
 
 
-def read_seen(diagram: InfluenceDiagram, decision: str, seen: Mapping[str, State] | None) -> dict[str, State]:
+def read_seen(diagram: InfluenceDiagram, decision: str, seen: object) -> dict[str, State]:
     """What a decision is said to see; nothing else, and by states that there are."""
     sees = diagram.decisions[decision].sees
-    for name, state in (seen or {}).items():
+    given = {} if seen is None else seen
+    if not isinstance(given, Mapping):
+        form = ", ".join(f"{name!r}: {diagram.variables[name].states[0]!r}" for name in sees)
+        raise InvalidArgument(f"seen={seen!r} does not say what {decision!r} sees: write a mapping, as {{{form}}}.")
+    for name, state in given.items():
         if name not in sees:
             what = f"it sees {', '.join(sees)}" if sees else "it sees nothing"
             raise UnknownVariable(f"{decision!r} does not see {name!r}: {what}.{close_match(name, sees)}")
         diagram.variables[name].index(state)
-    return dict(seen or {})
+    return dict(given)
 
 
 def _reaching(

@@ -79,6 +79,9 @@ class DiagramNumber(Protocol):
     def best_at_limit(self, asked: Asked, limit: float) -> Solution | None:
         """The best strategy at a limit; none where it is known that none overtakes another on the way there."""
 
+    def scale(self, diagram: InfluenceDiagram) -> float:
+        """What its moves are measured by, where they are compared with those of other numbers."""
+
     def varied(self, asked: Asked, amount: float) -> Range:
         """From where to where it is varied, up and down by an amount."""
 
@@ -133,6 +136,11 @@ class UtilityEntry:
     def best_at_limit(self, asked: Asked, limit: float) -> Solution:
         """The strategy that meets this entry least or most often."""
         return asked.solved(self.indicator(asked.diagram, math.copysign(1.0, limit)))
+
+    def scale(self, diagram: InfluenceDiagram) -> float:
+        """The range of the utility's entries; that of the widest utility where they are all the same."""
+        ranges = {name: float(factor.max() - factor.min()) for name, factor in diagram.utility_factors.items()}
+        return ranges[self.utility] or max(ranges.values()) or 1.0
 
     def varied(self, asked: Asked, amount: float) -> Range:
         """By a share of the distance between the largest and the smallest entry of the utility."""
@@ -201,6 +209,10 @@ class ProbabilityEntry:
         if min(self.evidence_weights(asked.diagram, asked.evidence)) == 0:
             return None
         return asked.solved(self.changed(asked.diagram, limit))
+
+    def scale(self, diagram: InfluenceDiagram) -> float:
+        """1: a probability is compared as it is."""
+        return 1.0
 
     def varied(self, asked: Asked, amount: float) -> Range:
         """To θ (1 ± amount) within [0, 1]; half the way to 0 or 1 where that would make the evidence impossible."""

@@ -45,12 +45,13 @@ def read_number(number: NumberLike, diagram: InfluenceDiagram) -> UtilityEntry |
 def _utility_entry(number: Sequence[Any], diagram: InfluenceDiagram) -> UtilityEntry:
     utility = str(number[0])
     scope = diagram.utility_factors[utility].scope
-    given = number[1] if len(number) > 1 else {}
+    given = {} if len(number) == 1 else number[1] if len(number) == 2 else number[1:]
     if not isinstance(given, Mapping):
         if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != len(scope):
+            form = ", ".join(f"{variable.name!r}: ..." for variable in scope)
             raise InvalidArgument(
                 f"An entry of the utility {utility!r} is named by a state of each of {[v.name for v in scope]}, "
-                f"not by {given!r}."
+                f"not by {given!r}: write ({utility!r}, {{{form}}})."
             )
         given = dict(zip((variable.name for variable in scope), given, strict=True))
     for name in given:

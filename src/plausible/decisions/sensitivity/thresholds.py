@@ -46,6 +46,9 @@ class StableInterval:
         What is done otherwise past each end; nothing where there is no other side.
     is_exact
         Whether all solutions behind it are proved best.
+    scale
+        What moves are measured by: 1 for a probability, for a utility the distance between its largest and smallest
+        entry (of the widest utility where these are the same).
     """
 
     number: UtilityEntry | ProbabilityEntry
@@ -55,6 +58,7 @@ class StableInterval:
     below: tuple[ActionChange, ...]
     above: tuple[ActionChange, ...]
     is_exact: bool
+    scale: float = 1.0
 
     @property
     def slack(self) -> float:
@@ -62,6 +66,11 @@ class StableInterval:
         down = self.current - self.low if self.below else math.inf
         up = self.high - self.current if self.above else math.inf
         return min(down, up)
+
+    @property
+    def relative_slack(self) -> float:
+        """The slack as a share of the scale, so that probabilities and utilities of all units can be compared."""
+        return self.slack / self.scale
 
     def __contains__(self, value: float) -> bool:
         return self.low <= value <= self.high
@@ -78,7 +87,7 @@ class StableInterval:
 
 @dataclass(frozen=True, slots=True)
 class StrategyStability:
-    """Stable intervals of many numbers, those with the least slack first.
+    """Stable intervals of many numbers, those with the least relative slack first.
 
     Attributes
     ----------
@@ -99,14 +108,16 @@ class StrategyStability:
     def to_table(self) -> TextTable:
         """A row for each number past which another strategy is better."""
         rows = tuple(
-            (str(found.number), *map(format_number, (found.low, found.current, found.high))) for found in self.fragile
+            (str(f.number), *map(format_number, (f.low, f.current, f.high, f.relative_slack))) for f in self.fragile
         )
-        return TextTable(("number", "optimal from", "now", "to"), rows, 1)
+        return TextTable(("number", "optimal from", "now", "to", "slack"), rows, 1)
 
     def __str__(self) -> str:
         total, fragile = counted(len(self.intervals), "number"), len(self.fragile)
-        lines = [f"Of {total}, each varied alone, {fragile or 'none'} can change the strategy{':' if fragile else '.'}"]
-        lines += [str(self.to_table())] if fragile else []
+        lines = [f"Of {total}, each varied alone, {fragile or 'none'} can change the strategy."]
+        if fragile:
+            order = "The least slack first, that of a utility as a share of the range of its table:"
+            lines += [order, str(self.to_table())]
         lines += [] if all(found.is_exact for found in self.intervals) else [NOT_PROVED]
         return "\n".join([*lines, *([f"Stopped before {self.num_left} more."] if self.num_left else [])])
 
@@ -173,6 +184,9 @@ def strategy_stability(
 ) -> StrategyStability:
     """The stable intervals of some numbers, or of all: which of them the decision hangs on.
 
+    Those with the least slack come first; that of a probability is compared as it is, that of an entry of a utility as
+    a share of the distance between the largest and smallest entry of that utility.
+
     Parameters
     ----------
     diagram
@@ -194,16 +208,18 @@ def strategy_stability(
     ...     [Utility(["rain", "umbrella"], [[10, 8], [0, 7]], name="comfort")],
     ... )
     >>> print(strategy_stability(diagram, [("rain", "yes"), ("comfort", ("no", "leave"))]))
-    Of 2 numbers, each varied alone, 2 can change the strategy:
-    number                           | optimal from | now | to
-    ---------------------------------+--------------+-----+---
-    P(rain=yes)                      |     0.222222 | 0.3 |  1
-    comfort(rain=no, umbrella=leave) |         -inf |  10 | 11
+    Of 2 numbers, each varied alone, 2 can change the strategy.
+    The least slack first, that of a utility as a share of the range of its table:
+    number                           | optimal from | now | to |     slack
+    ---------------------------------+--------------+-----+----+----------
+    P(rain=yes)                      |     0.222222 | 0.3 |  1 | 0.0777778
+    comfort(rain=no, umbrella=leave) |         -inf |  10 | 11 |       0.1
     """
     asked, chosen = Asked(diagram, evidence, options), read_numbers(numbers, diagram)
     solution = asked.solved()
     found = one_by_one(lambda number: _interval(asked, number, solution), chosen, progress)
-    return StrategyStability(tuple(sorted(found, key=lambda interval: interval.slack)), len(chosen) - len(found))
+    ranked = tuple(sorted(found, key=lambda interval: interval.relative_slack))
+    return StrategyStability(ranked, len(chosen) - len(found))
 
 
 class _End(NamedTuple):
@@ -222,7 +238,8 @@ def _interval(asked: Asked, number: UtilityEntry | ProbabilityEntry, solution: S
         for end in (low, high)
     )
     is_exact = solution.is_optimal and low.is_exact and high.is_exact
-    return StableInterval(number, walk.current, low.value, high.value, below, above, is_exact)
+    scale = number.scale(asked.diagram)
+    return StableInterval(number, walk.current, low.value, high.value, below, above, is_exact, scale)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -70,6 +70,9 @@ class DecisionTornado:
         What is measured.
     current
         Its present value.
+    amount
+        By how much numbers were varied: probabilities by this share of themselves, entries of a utility by this share
+        of the distance between its largest and smallest entry.
     bars
         A bar for each number.
     num_left
@@ -78,6 +81,7 @@ class DecisionTornado:
 
     measure: str
     current: float
+    amount: float
     bars: tuple[TornadoBar, ...]
     num_left: int = 0
 
@@ -95,7 +99,12 @@ class DecisionTornado:
         return TextTable(header, rows, 1, max(0, len(self.bars) - max_rows))
 
     def __str__(self) -> str:
-        lines = [f"{self.measure}, now {format_number(self.current)}:", str(self.to_table())]
+        share = format_number(self.amount)
+        lines = [
+            f"{self.measure}, now {format_number(self.current)}.",
+            f"Probabilities vary by {share} of themselves, utilities by {share} of the range of their table:",
+            str(self.to_table()),
+        ]
         return "\n".join([*lines, *([f"Stopped before {self.num_left} more."] if self.num_left else [])])
 
 
@@ -142,7 +151,8 @@ def utility_tornado(
     ...     [Utility(["market", "found"], [[0, -7], [0, 5], [0, 20]], name="profit")],
     ... )
     >>> print(utility_tornado(diagram, amount=0.3, numbers=[("market", "poor"), ("market", "good")]))
-    Expected utility, now 2:
+    Expected utility, now 2.
+    Probabilities vary by 0.3 of themselves, utilities by 0.3 of the range of their table:
     number         |  low | high | at low | at high | swing | strategy
     ---------------+------+------+--------+---------+-------+---------
     P(market=poor) | 0.35 | 0.65 |    4.7 |       0 |   4.7 |  changes
@@ -191,12 +201,15 @@ def lead_tornado(
     ... )
     >>> numbers = [("rain", "yes"), ("comfort", ("yes", "leave"))]
     >>> print(lead_tornado(diagram, "umbrella", {"forecast": "dry"}, 0.4, numbers))
-    Lead of umbrella=leave given forecast=dry, now 0.753846:
+    Lead of umbrella=leave given forecast=dry, now 0.753846.
+    Probabilities vary by 0.4 of themselves, utilities by 0.4 of the range of their table:
     number                            |  low | high |  at low |   at high |   swing | strategy
     ----------------------------------+------+------+---------+-----------+---------+---------
     P(rain=yes)                       | 0.18 | 0.42 | 1.31549 | 0.0779661 | 1.23753 |
     comfort(rain=yes, umbrella=leave) |   -4 |    4 |     0.2 |   1.30769 | 1.10769 |
     """
+    if isinstance(seen, int | float):
+        raise InvalidArgument(f"seen={seen!r} is a number: what {decision!r} sees comes first, then amount={seen!r}.")
     asked = Asked(diagram, evidence, options)
     given = read_seen(diagram, diagram.decision(decision).name, seen)
     variation = _Variation(amount, read_numbers(numbers, diagram), progress)
@@ -288,7 +301,8 @@ def _tornado(asked: Asked, variation: _Variation, solution: Solution, measure: _
     # In single precision the two states of a binary variable tie, and come in the order of the tables.
     bars.sort(key=lambda bar: -float(np.float32(bar.swing)) if np.isfinite(bar.swing) else np.inf)
     left = len(variation.numbers) - len(bars)
-    return DecisionTornado(measure.title(asked.diagram), measure(asked.diagram, solution), tuple(bars), left)
+    title, now = measure.title(asked.diagram), measure(asked.diagram, solution)
+    return DecisionTornado(title, now, float(variation.amount), tuple(bars), left)
 
 
 def _row(policy: Policy, seen: Mapping[str, State]) -> int:

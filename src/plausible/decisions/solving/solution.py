@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from plausible.decisions.solving.finishing import Policies
 
 __all__ = ["Policy", "Solution"]
+
+#: Where more rows than this never happen, the text of a policy counts them only.
+_MAX_NEVER = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,12 +77,16 @@ class Policy:
 
     def to_table(self, max_rows: int | None = None) -> TextTable:
         """What is seen, the best action, its expected utility, and the probability of seeing this."""
-        shown = num_shown(len(self.actions), max_rows)
+        return self._table(range(len(self.actions)), max_rows)
+
+    def _table(self, places: Sequence[int], max_rows: int | None = None) -> TextTable:
+        """Some of the rows."""
+        shown = num_shown(len(places), max_rows)
         header = (*(v.name for v in self.uses), self.decision.name, "expected utility", "probability", "note")
-        rows = tuple(self._row(row) for row in range(shown))
+        rows = tuple(self._row(row) for row in places[:shown])
         if not any(row[-1] for row in rows):
             header, rows = header[:-1], tuple(row[:-1] for row in rows)
-        return TextTable(header, rows, len(self.uses) + 1, len(self.actions) - shown)
+        return TextTable(header, rows, len(self.uses) + 1, len(places) - shown)
 
     def _row(self, row: int) -> tuple[str, ...]:
         states = assignment_at(self.uses, row).values()
@@ -102,7 +109,11 @@ class Policy:
 
     def __str__(self) -> str:
         ignores = f" (need not know {', '.join(self.ignores)})" if self.ignores else ""
-        return f"{self.decision.name}{ignores}:\n{self.to_table()}"
+        head = f"{self.decision.name}{ignores}:"
+        happens = np.flatnonzero(self.probability > 0).tolist()
+        if (never := len(self.actions) - len(happens)) <= _MAX_NEVER:
+            return f"{head}\n{self.to_table()}"
+        return f"{head}\n{self._table(happens)}\nand {never} cases that never happen under this strategy"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

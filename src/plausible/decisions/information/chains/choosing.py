@@ -59,7 +59,7 @@ def choose_chain_observations(
     network: BayesianNetwork,
     rewards: Rewards,
     costs: float | Mapping[str, float] | None = None,
-    limits: Limits | None = None,
+    limits: Limits | int | None = None,
     scope: ChainScope | None = None,
     evidence: EvidenceLike | None = None,
 ) -> ChainObservations:
@@ -81,7 +81,8 @@ def choose_chain_observations(
     costs
         What it costs to see each variable, or a number for all; what is not named is free.
     limits
-        How many may be seen, or what they may cost in all, and whether costs are taken off the reward.
+        How many may be seen, as a number; or that or what they may cost in all, as `Limits`, which also say whether
+        costs are taken off the reward.
     scope
         Which variables form the chain, which can be observed, and whether the past alone counts.
     evidence

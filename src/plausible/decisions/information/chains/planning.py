@@ -112,7 +112,7 @@ def chain_observation_plan(
     network: BayesianNetwork,
     rewards: Rewards,
     costs: float | Mapping[str, float] | None = None,
-    limits: Limits | None = None,
+    limits: Limits | int | None = None,
     scope: ChainScope | None = None,
     evidence: EvidenceLike | None = None,
 ) -> ChainPlan:

@@ -10,7 +10,7 @@ from plausible.decisions.information.chains.rewards import Rewards
 from plausible.decisions.information.chains.scope import ChainScope, read_candidates
 from plausible.decisions.information.chains.tables import ChainTables, chain_tables
 from plausible.decisions.information.observing import read_costs
-from plausible.decisions.information.subsets import Limits
+from plausible.decisions.information.subsets import Limits, read_limits
 from plausible.models import BayesianNetwork
 from plausible.variables.evidence import EvidenceLike
 
@@ -43,11 +43,11 @@ def read_chain_problem(
     network: BayesianNetwork,
     rewards: Rewards,
     costs: float | Mapping[str, float] | None,
-    bounds: tuple[Limits | None, ChainScope | None],
+    bounds: tuple[Limits | int | None, ChainScope | None],
     evidence: EvidenceLike | None,
 ) -> ChainProblem:
     """The chain of a network, and what it takes to observe it."""
-    limits, scope = bounds[0] or Limits(), bounds[1] or ChainScope()
+    limits, scope = read_limits(bounds[0]), bounds[1] or ChainScope()
     tables = chain_tables(network, rewards, scope, evidence)
     prices = read_costs(costs, read_candidates(tables.variables, scope))
     charged = prices if limits.is_charged else dict.fromkeys(prices, 0.0)
