@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from plausible.decisions.information.ranking import InformationValue
 from plausible.decisions.information.tables import seen_tables
 from plausible.decisions.information.value import gain
 from plausible.decisions.rounding import utility_rounding
+from plausible.decisions.solving.options import Options
 from plausible.decisions.solving.solve import solve
 from plausible.errors import InvalidArgument, TooLarge, counted
 from plausible.factors.display import TextTable, format_number
@@ -31,7 +32,16 @@ _MAX_SETS = 2**12
 #: Sets of variables with at most this many joint entries are kept in one table.
 _MAX_TABLE = 2**16
 
-_Worth: TypeAlias = Callable[[tuple[str, ...]], float]
+
+class _Value(NamedTuple):
+    """What a diagram is worth, and whether that is proved to be the maximum."""
+
+    expected_utility: float
+    is_proved: bool
+
+
+#: What a diagram is worth where a set of variables is seen.
+_Worth: TypeAlias = Callable[[tuple[str, ...]], _Value]
 #: Takes the number of sets so far and the best of them; whether to stop.
 _Told: TypeAlias = Callable[[int, InformationValue], bool]
 
@@ -113,8 +123,10 @@ class ObservationChoice:
         The best set of each size that is possible within the limits, nothing first; of a greedy choice, the sets on its
         way.
     is_exact
-        Whether all sets were looked at; otherwise variables were added one by one, the best at a time, which gives no
-        guarantee in general.
+        Whether all sets were looked at, and what each is worth was proved; otherwise see `is_greedy`, or give the
+        solutions more time.
+    is_greedy
+        Whether variables were added one by one, the best at a time, which gives no guarantee in general.
     num_sets
         How many sets were looked at.
     is_stopped
@@ -125,6 +137,7 @@ class ObservationChoice:
     best: InformationValue
     by_size: tuple[InformationValue, ...]
     is_exact: bool
+    is_greedy: bool
     num_sets: int
     is_stopped: bool = False
 
@@ -141,10 +154,11 @@ class ObservationChoice:
         return TextTable(("size", "best set", "value", "cost", "net"), rows, 2)
 
     def __str__(self) -> str:
-        how = "the best of all" if self.is_exact else "greedy, without a guarantee, after"
+        how = "greedy, without a guarantee, after" if self.is_greedy else "the best of all"
         how = "stopped early, the best of the first" if self.is_stopped else how
+        doubt = "" if self.is_exact or self.is_greedy or self.is_stopped else ", some of them not solved to the end"
         number = counted(self.num_sets, "set")
-        return f"At {self.decision} observe {self.best} ({how} {number}).\n{self.to_table()}"
+        return f"At {self.decision} observe {self.best} ({how} {number}{doubt}).\n{self.to_table()}"
 
 
 def choose_observations(
@@ -154,6 +168,7 @@ def choose_observations(
     costs: float | Mapping[str, float] | None = None,
     limits: Limits | int | None = None,
     evidence: EvidenceLike | None = None,
+    options: Options | None = None,
     progress: Callable[[ChoiceState], object] | None = None,
 ) -> ObservationChoice:
     """The set of variables to observe before a decision, all at once: the largest value less cost within limits.
@@ -175,6 +190,8 @@ def choose_observations(
         How many may be seen, as a number; or that and what they may cost, as `Limits`.
     evidence
         What is known before any decision is made.
+    options
+        As of `solve`, for each set where there are several decisions.
     progress
         Told a `ChoiceState` after each set; an answer that is true ends it.
 
@@ -202,26 +219,27 @@ def choose_observations(
     observing(diagram, names, first)
     most = len(names) if bounds.number is None else min(bounds.number, len(names))
     total = sum(math.comb(len(names), size) for size in range(most + 1))
-    is_exact = total <= _MAX_SETS
-    ahead = total if is_exact else 1 + sum(len(names) - size for size in range(most))
+    is_greedy = total > _MAX_SETS
+    ahead = 1 + sum(len(names) - size for size in range(most)) if is_greedy else total
 
     def told(number: int, best: InformationValue) -> bool:
         return progress is not None and bool(progress(ChoiceState(number, ahead, best)))
 
-    search = _Search(_worth(diagram, first, names, evidence), prices, bounds, utility_rounding(diagram), told)
-    by_size = tuple(search.all_sets(most) if is_exact else search.greedy(most))
+    worth = _worth(diagram, first, names, evidence, options)
+    search = _Search(worth, prices, bounds, utility_rounding(diagram), told)
+    by_size = tuple(search.greedy(most) if is_greedy else search.all_sets(most))
+    is_exact = search.is_proved and not is_greedy and not search.is_stopped
     best = max(by_size, key=_net)
-    return ObservationChoice(
-        first, best, by_size, is_exact and not search.is_stopped, search.num_sets, search.is_stopped
-    )
+    return ObservationChoice(first, best, by_size, is_exact, is_greedy, search.num_sets, search.is_stopped)
 
 
 class _Search:
     """The sets within the limits, and what they are worth."""
 
     def __init__(self, worth: _Worth, costs: Mapping[str, float], limits: Limits, rounding: float, told: _Told) -> None:
-        self.worth, self.costs, self.limits, self.rounding, self.told = worth, costs, limits, rounding, told
-        self.before = worth(())
+        self.worth, self.told = worth, told
+        self.costs, self.limits, self.rounding = costs, limits, rounding
+        self.before, self.is_proved = worth(())
         self.best = InformationValue((), 0.0, 0.0)
         self.num_sets = 0
         self.is_stopped = False
@@ -233,7 +251,9 @@ class _Search:
             return None
         self.num_sets += 1
         charged = cost if self.limits.is_charged else 0.0
-        value = InformationValue(names, gain(self.worth(names), self.before, self.rounding), charged)
+        after, is_proved = self.worth(names)
+        self.is_proved = self.is_proved and is_proved
+        value = InformationValue(names, gain(after, self.before, self.rounding), charged)
         self.best = max(self.best, value, key=_net)
         self.is_stopped = self.told(self.num_sets, self.best)
         return value
@@ -259,7 +279,13 @@ def _net(found: InformationValue) -> float:
     return found.net_value
 
 
-def _worth(diagram: InfluenceDiagram, decision: str, names: tuple[str, ...], evidence: EvidenceLike | None) -> _Worth:
+def _worth(
+    diagram: InfluenceDiagram,
+    decision: str,
+    names: tuple[str, ...],
+    evidence: EvidenceLike | None,
+    options: Options | None,
+) -> _Worth:
     """A function from what is seen to MEU."""
     new = [name for name in names if name not in diagram.decisions[decision].sees]
     size = math.prod(diagram.variables[name].num_states for name in (*new, *diagram.decisions[decision].sees))
@@ -270,5 +296,10 @@ def _worth(diagram: InfluenceDiagram, decision: str, names: tuple[str, ...], evi
             pass
         else:
             place = {name: number for number, name in enumerate(new)}
-            return lambda seen: table.expected_utility({place[name] for name in seen if name in place})
-    return lambda seen: solve(observing(diagram, seen, decision), "auto", evidence).expected_utility
+            return lambda seen: _Value(table.expected_utility({place[name] for name in seen if name in place}), True)
+
+    def solved(seen: tuple[str, ...]) -> _Value:
+        solution = solve(observing(diagram, seen, decision), "auto", evidence, options)
+        return _Value(solution.expected_utility, solution.is_optimal)
+
+    return solved
