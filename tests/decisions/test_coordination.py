@@ -243,5 +243,19 @@ def test_what_does_not_fit_a_team_is_refused_by_name():
         CoordinationGraph({"a": [0, 1]}, [Factor({"a": [0, 1]}, [1, -np.inf])])
     with pytest.raises(InvalidModel, match="not 3"):
         CoordinationGraph({"a": [0, 1]}, [3])
-    with pytest.raises(InvalidArgument, match="finite number"):
-        ValueRule({"a": 1}, float("nan"))
+    for value in (float("nan"), 10**400):
+        with pytest.raises(InvalidArgument, match="finite number"):
+            ValueRule({"a": 1}, value)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [ValueRule({"a": 0}, 1e308), ValueRule({"a": 0}, 1e308)],
+        [Factor({"a": 2}, [1e308, -1e308])],
+    ],
+)
+def test_values_that_overflow_when_added_are_refused(values):
+    """No sum or difference of the values of a team is beyond the largest number."""
+    with pytest.raises(InvalidModel, match=r"the one over a reaches 1e\+308. Give all in a larger unit"):
+        CoordinationGraph({"a": 2}, values)

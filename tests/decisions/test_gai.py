@@ -277,6 +277,15 @@ def test_answers_and_weights_must_fit_the_outcomes():
         fit_additive_utility(frame, [1.0, np.nan], ["A"], states)
 
 
+def test_a_fit_to_no_answers_prints():
+    """Nothing is identified, and no residual is off."""
+    fit = fit_additive_utility({"A": [], "B": []}, [], ["A", "B"], {"A": 2, "B": 2})
+    assert (fit.root_mean_square, fit.num_identified) == (0.0, 0)
+    assert str(fit) == "U(A) + U(B): 0 of 3 free parameters from 0 answers, residuals 0"
+    with pytest.raises(errors.InvalidArgument, match="The answers: expected a regular array of numbers"):
+        fit_additive_utility({"A": [0], "B": [1]}, ["much"], ["A", "B"], {"A": 2, "B": 2})
+
+
 def test_the_basis_is_orthogonal_over_all_outcomes():
     """What makes least squares on a full table a product with each direction."""
     basis = utility_basis(

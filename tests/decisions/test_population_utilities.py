@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -64,7 +65,7 @@ def test_posteriors_of_people_equal_dense_gaussian_conditioning(seed, is_singula
             total = x @ prior @ x.T + noise * np.eye(len(y))
             gain = prior @ x.T @ np.linalg.inv(total)
             residual = y - x @ means[person]
-            assert block.means[place] == pytest.approx(means[person] + gain @ residual, abs=1e-8)
+            assert block.moves[place] == pytest.approx(gain @ residual, abs=1e-8)
             covariance = block.covariances[block.pattern_of[place]]
             assert covariance == pytest.approx(prior - gain @ x @ prior, abs=1e-8)
             log_det = np.linalg.slogdet(total)[1] - len(y) * np.log(noise)
@@ -72,6 +73,72 @@ def test_posteriors_of_people_equal_dense_gaussian_conditioning(seed, is_singula
             assert block.squares[place] / noise == pytest.approx(residual @ np.linalg.inv(total) @ residual, abs=1e-8)
             seen.add(int(person))
     assert seen == set(range(6))
+
+
+def _exactly_solved(matrix, right):
+    """matrix⁻¹ right in rational numbers, of positive definite matrices, by Gauss and Jordan."""
+    size = len(matrix)
+    rows = [[*map(Fraction, left), *map(Fraction, after)] for left, after in zip(matrix, right, strict=True)]
+    for place in range(size):
+        rows[place] = [entry / rows[place][place] for entry in rows[place]]
+        for other in range(size):
+            if other != place:
+                pivot = rows[other][place]
+                rows[other] = [entry - pivot * own for entry, own in zip(rows[other], rows[place], strict=True)]
+    return np.array([row[size:] for row in rows])
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("scale", [1e-3, 1e3])
+def test_posteriors_are_accurate_where_noise_is_a_trillionth_of_the_spread(seed, scale):
+    """Against rational arithmetic: directions that the answers settle, and those that the prior settles."""
+    rng = np.random.default_rng(seed)
+    size, num_outcomes = 4, 3
+    exact = np.vectorize(Fraction)
+    design = rng.normal(size=(num_outcomes, size))
+    root = rng.normal(size=(size, size)) * np.array([1.0, 1.0, 1e-2, 1e-5])
+    prior, noise = scale**2 * (root @ root.T), scale**2 * 1e-12
+    values = scale * rng.normal(size=(1, num_outcomes))
+    block = next(condition(read_answers(values, num_outcomes), design, np.zeros((1, size)), prior, noise))
+    x, spread = exact(design), exact(prior)
+    total = x @ spread @ x.T + Fraction(noise) * exact(np.eye(num_outcomes))
+    gain = _exactly_solved(total, x @ spread).T
+    covariance = (spread - gain @ x @ spread).astype(float)
+    mean = (gain @ exact(values[0])).astype(float)
+    assert block.moves[0] == pytest.approx(mean, abs=1e-8 * np.abs(mean).max())
+    assert block.covariances[0] == pytest.approx(covariance, abs=1e-4 * covariance.max())
+    square = exact(values[0]) @ _exactly_solved(total, exact(values).T)[:, 0]
+    assert block.squares[0] / noise == pytest.approx(float(square), rel=1e-8)
+
+
+@pytest.mark.parametrize("seed", [1, 3, 19, 29])
+def test_em_never_lowers_its_objective_where_a_few_people_are_fitted_without_a_prior(seed):
+    """Covariances and noise then shrink until they are nearly singular; the last gain is the one that stops it."""
+    rng = np.random.default_rng(seed)
+    cells = np.indices((2, 3, 2)).reshape(3, -1)
+    num_outcomes = int(rng.integers(3, 6))
+    asked = cells[:, rng.choice(12, num_outcomes, replace=False)]
+    answers = rng.normal(size=(int(rng.integers(6, 13)), num_outcomes))
+    answers[rng.random(answers.shape) < 0.3] = np.nan
+    people = fit_population(
+        dict(zip("ABC", asked, strict=True)),
+        answers,
+        [("A", "B"), "C"],
+        {"A": 2, "B": 3, "C": 2},
+        prior=PopulationPrior("parts", 0.0),
+        stops=EMStops(max_iterations=300),
+    )
+    assert (np.diff(people.trace) > -1e-9 * np.abs(people.trace).max()).all()
+
+
+def test_em_does_not_mind_where_the_zero_of_utilities_is():
+    """Answers moved by ten million: the same spread of people, and the same noise."""
+    answers, *_ = _people(np.random.default_rng(12), 60)
+    near, far = (
+        fit_population(ASKED, answers + shift, SCOPES, STATES, stops=EMStops(max_iterations=30)) for shift in (0.0, 1e7)
+    )
+    assert far.covariance == pytest.approx(near.covariance, abs=1e-5)
+    assert far.noise == pytest.approx(near.noise, rel=1e-5)
 
 
 @pytest.mark.parametrize("covariance", ["full", "parts", "diagonal"])
@@ -324,6 +391,35 @@ def test_what_was_learned_of_people_prints_in_a_few_lines():
     assert str(user).splitlines()[-1].split(" | ")[:3] == ["1", "1", "1"]
     many = fit_population({"A": [0, 39]}, [[0.0, 1.0]], ["A"], {"A": 40}, stops=EMStops(max_iterations=1))
     assert "24 more" in str(many.prior())
+
+
+def test_who_was_asked_nothing_is_what_the_population_says():
+    """No rows of answers: the prior, for one population and for a mixture."""
+    answers, _ = _two_kinds(np.random.default_rng(7), 40)
+    nothing = {"A": [], "B": [], "C": []}
+    people = fit_population(ASKED, answers, ["A", "B", "C"], STATES)
+    assert people.predict(nothing, []).mean == pytest.approx(people.mean[:, 0])
+    assert people.predict(nothing, []).covariance == pytest.approx(people.covariance)
+    mixture = fit_population_mixture(ASKED, answers, [["A", "B", "C"], [("A", "B"), "C"]], STATES, restarts=1)
+    assert mixture.predict(nothing, []).weights.flat == pytest.approx(mixture.weights.flat)
+
+
+def test_answers_and_outcomes_that_can_not_be_read_are_refused():
+    """Words for numbers, rows of different lengths, attributes left out, several people where one is asked about."""
+    people = fit_population(ASKED, np.arange(16.0).reshape(2, 8), SCOPES, STATES, stops=EMStops(max_iterations=2))
+    for answers in ([["x"] * 8], [[1.0, 2.0], [3.0]]):
+        with pytest.raises(errors.InvalidArgument, match="answers=: expected a regular array of numbers"):
+            fit_population(ASKED, answers, SCOPES, STATES)
+        with pytest.raises(errors.InvalidArgument, match="answers=: expected a regular array of numbers"):
+            people.predict(ASKED, answers)
+    with pytest.raises(errors.InvalidArgument, match="background=: expected"):
+        fit_population(ASKED, np.zeros((2, 8)), SCOPES, STATES, background=["a", "b"])
+    with pytest.raises(errors.InvalidArgument, match="each of 2 people"):
+        fit_population(ASKED, np.zeros((2, 8)), SCOPES, STATES, background=[1.0, 2.0, 3.0])
+    with pytest.raises(errors.UnknownVariable, match=r"lacks 'C'; it has \['A', 'B'\]"):
+        people.prior().at({"A": 0, "B": 1})
+    with pytest.raises(errors.InvalidArgument, match="answers of 2 people"):
+        people.predict(ASKED, np.zeros((2, 8)))
 
 
 def test_long_work_can_be_stopped_and_mistakes_are_named():

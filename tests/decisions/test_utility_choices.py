@@ -174,6 +174,54 @@ def test_choices_by_some_utility_are_rationalised_and_contradictions_are_real(se
         assert not rationalize_choices(part, SCOPES, STATES).is_consistent
 
 
+def _gambles(base, gaps):
+    """In each situation a lottery that differs from the base by a gap is preferred to the base."""
+    number, size = len(gaps), len(base)
+    lotteries = np.array([[base + gap, base] for gap in gaps])
+    lotteries /= lotteries.sum(axis=2, keepdims=True)
+    return ObservedChoices(
+        {"X": np.tile(np.arange(size), 2 * number)},
+        situation=np.repeat(np.arange(number), 2 * size),
+        chosen=np.tile(np.repeat([True, False], size), number),
+        option=np.tile(np.repeat([0, 1], size), number),
+        probability=lotteries.reshape(-1),
+    )
+
+
+@pytest.mark.parametrize("power", range(8))
+def test_lotteries_that_hardly_differ_are_judged_as_those_that_do(power):
+    """Choices by a utility are explained; ones whose weighted differences cancel are not, however small these are."""
+    rng = np.random.default_rng(power)
+    for _ in range(12):
+        size, number = int(rng.integers(3, 6)), int(rng.integers(1, 5))
+        base = 0.5 * rng.dirichlet(np.ones(size)) + 0.5 / size
+        gaps = rng.normal(size=(number, size))
+        gaps -= gaps.mean(axis=1, keepdims=True)
+        gaps *= 0.1**power / (20 * np.abs(gaps).max())
+        utility = rng.normal(size=size)
+        honest = gaps * np.sign(gaps @ utility)[:, None]
+        answer = rationalize_choices(_gambles(base, honest), ["X"], {"X": size})
+        assert answer.is_consistent
+        worth = np.array([answer.utility[{"X": state}] for state in range(size)])
+        assert (honest @ worth > 0).all()
+        planted = [*honest, -rng.dirichlet(np.ones(number)) @ honest]
+        refused = rationalize_choices(_gambles(base, planted), ["X"], {"X": size})
+        assert not refused.is_consistent
+        assert number in refused.contradiction
+        assert refused.violated
+
+
+def test_probabilities_with_few_digits_do_not_speak_for_an_option():
+    """Thirds that sum to 0.999999 are the lottery of exact thirds: choosing it over itself says nothing."""
+    columns = {"X": [0, 1, 2] * 2}
+    rounded = [0.333333] * 3 + [1 / 3] * 3
+    chosen = [True] * 3 + [False] * 3
+    seen = ObservedChoices(columns, [0] * 6, chosen, option=[0] * 3 + [1] * 3, probability=rounded)
+    model = fit_choices(seen, ["X"], {"X": 3})
+    assert model.mean == pytest.approx(0.0, abs=1e-12)
+    assert model.probabilities(seen) == pytest.approx([0.5, 0.5], abs=1e-12)
+
+
 def test_of_contradictory_choices_the_fewer_give_way():
     """A=2 over A=0 twice, and once the other way round: the utility explains the two."""
     columns = {"A": [2, 0, 2, 0, 2, 0], "B": [0, 0, 1, 1, 0, 0]}
@@ -203,5 +251,11 @@ def test_choices_that_can_not_be_read_are_refused():
         fit_choices(ObservedChoices(columns, [7], [True, False]), SCOPES, STATES)
     with pytest.raises(errors.InvalidArgument, match="positive"):
         fit_choices(ObservedChoices(columns, [7, 7], [True, False]), SCOPES, STATES, prior=0.0)
+    with pytest.raises(errors.InvalidArgument, match="probability=: expected"):
+        fit_choices(ObservedChoices(columns, [7, 7], [True, False], probability=["a", "b"]), SCOPES, STATES)
+    nothing = ObservedChoices({"A": [], "B": []}, [], [])
+    with pytest.raises(errors.InvalidArgument, match="no choice to learn from"):
+        fit_choices(nothing, SCOPES, STATES)
+    assert rationalize_choices(nothing, SCOPES, STATES).is_consistent
     alone = rationalize_choices(ObservedChoices({"A": [0], "B": [0]}, [1], [True]), SCOPES, STATES)
     assert alone.is_consistent

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from plausible.data.columns import encode_columns
 from plausible.decisions.attributes.additive_utility import AdditiveUtility
-from plausible.decisions.attributes.outcome_tables import Floats, Names
+from plausible.decisions.attributes.outcome_tables import Floats, Names, read_numbers
 from plausible.decisions.attributes.scope_sets import UtilityBasis, sum_text, utility_basis
 from plausible.errors import InvalidArgument
 from plausible.factors.alignment import read_scope
@@ -52,8 +52,8 @@ class UtilityFit:
 
     @property
     def root_mean_square(self) -> float:
-        """The root of the mean square of the residuals."""
-        return float(np.sqrt(np.mean(self.residuals**2)))
+        """The root of the mean square of the residuals; zero where there are none."""
+        return float(np.sqrt(np.sum(self.residuals**2) / max(1, len(self.residuals))))
 
     @property
     def num_free_parameters(self) -> int:
@@ -129,7 +129,7 @@ def _utility(basis: UtilityBasis, coordinates: Floats) -> AdditiveUtility:
 
 
 def _numbers(values: npt.ArrayLike, length: int, what: str) -> Floats:
-    array = np.asarray(values, dtype=np.float64)
+    array = read_numbers(values, f"The {what}s")
     if array.shape != (length,):
         raise InvalidArgument(f"Each of the {length} outcomes needs one {what}; there are {array.shape}.")
     if not np.isfinite(array).all() or (what == "weight" and (array < 0).any()):

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from numpy.typing import NDArray
 
-from plausible.errors import InvalidArgument, InvalidFactor, UnknownVariable
+from plausible.errors import InvalidArgument, InvalidFactor, UnknownVariable, shortened
 from plausible.factors import Factor
 from plausible.factors.alignment import Scope, assignment_at, num_entries
 from plausible.variables import Assignment, State, Variable
@@ -20,6 +21,7 @@ __all__ = [
     "check_utility",
     "names_of",
     "partition_of",
+    "read_numbers",
     "read_reference",
     "slack",
     "two_sides",
@@ -55,6 +57,18 @@ def check_utility(utility: Factor) -> None:
     if not np.isfinite(utility.flat).all():
         worst = int(np.argmin(np.isfinite(utility.flat)))
         raise InvalidFactor(f"The utility is not finite at {dict(assignment_at(utility.scope, worst))!r}.")
+
+
+def read_numbers(values: npt.ArrayLike, what: str) -> Floats:
+    """An array of numbers, NaN and infinity among them.
+
+    >>> read_numbers([1, 2], "answers=")
+    array([1., 2.])
+    """
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidArgument(f"{what}: expected a regular array of numbers, not {shortened(values)}.") from None
 
 
 def slack(utility: Factor, tolerance: float) -> float:

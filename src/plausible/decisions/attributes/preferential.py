@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -91,32 +92,42 @@ def preferential_independence(utility: Factor, attributes: Names, tolerance: flo
     return PreferentialIndependence(names, False, change, here - there)
 
 
+class _Reversal(NamedTuple):
+    """Two outcomes, by number, that contexts order differently: the lesser of gain and loss, and the gain."""
+
+    strength: float
+    gain: float
+    winner: int
+    loser: int
+
+
 def _strongest_reversal(sides: TwoSides, zero: float) -> PreferenceChange | None:
-    table = sides.table
-    size = max(1, _BLOCK // max(1, table.size))
-    best: tuple[float, float, int, int] | None = None
-    for start in range(0, len(table), size):
-        gains = table[start : start + size, None, :] - table[None]  # first outcome, second outcome, context
-        most, least = gains.max(axis=2), gains.min(axis=2)
-        is_changed = (most > zero) & (least <= zero)  # a change from worse to equal is one of the swapped pair
-        if not is_changed.any():
-            continue
-        strength = np.where(is_changed, np.minimum(most, -least), -np.inf)
-        first, second = np.unravel_index(int(_argmax_with_ties(strength, most)), strength.shape)
-        found = (float(strength[first, second]), float(most[first, second]), start + int(first), int(second))
-        best = found if best is None or found[:2] > best[:2] else best
-    if best is None:
+    found = list(_reversals(sides.table, zero))
+    if not found:
         return None
-    winner, loser = best[2:]
-    gain = table[winner] - table[loser]
+    best = max(found, key=lambda one: (one.strength, one.gain))
+    gain = sides.table[best.winner] - sides.table[best.loser]
     here, there = int(gain.argmax()), int(gain.argmin())
     return PreferenceChange(
-        ((sides.row(winner), 1.0),),
-        ((sides.row(loser), 1.0),),
+        ((sides.row(best.winner), 1.0),),
+        ((sides.row(best.loser), 1.0),),
         sides.column(here),
         sides.column(there),
         (float(gain[here]), float(gain[there])),
     )
+
+
+def _reversals(table: Floats, zero: float) -> Iterator[_Reversal]:
+    """The strongest reversal among the pairs of each block of first outcomes."""
+    size = max(1, _BLOCK // max(1, table.size))
+    for start in range(0, len(table), size):
+        gains = table[start : start + size, None, :] - table[None]  # first outcome, second outcome, context
+        most, least = gains.max(axis=2), gains.min(axis=2)
+        is_changed = (most > zero) & (least <= zero)  # a change from worse to equal is one of the swapped pair
+        if is_changed.any():
+            strength = np.where(is_changed, np.minimum(most, -least), -np.inf)
+            first, second = np.unravel_index(_argmax_with_ties(strength, most), strength.shape)
+            yield _Reversal(float(strength[first, second]), float(most[first, second]), start + int(first), int(second))
 
 
 def _argmax_with_ties(main: Floats, second: Floats) -> int:

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from plausible.decisions.coordination.local_values import as_rules, names_of, narrowed, rule_table, worth_at
+from plausible.decisions.coordination.local_values import LocalValue, local_value
 from plausible.decisions.coordination.rule_elimination import best_by_rules
 from plausible.decisions.coordination.value_rules import ValueRule
 from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable
@@ -107,30 +107,19 @@ class CoordinationGraph(Frozen):
     __slots__ = ("_agents", "_values")
 
     _agents: dict[str, Variable]
-    _values: tuple[Factor | ValueRule, ...]
+    _values: tuple[LocalValue, ...]
 
     def __init__(self, agents: Mapping[str, Iterable[State] | int], values: Iterable[Factor | ValueRule] = ()) -> None:
         self._agents = {name: Variable(name, actions) for name, actions in agents.items()}
-        self._values = tuple(values)
-        for part in self._values:
-            if not isinstance(part, (Factor, ValueRule)):
-                raise InvalidModel(f"The values of a team are factors and value rules, not {part!r}.")
-            self._check(part)
-
-    def _check(self, part: Factor | ValueRule) -> None:
-        if isinstance(part, Factor):
-            for variable in part.scope:
-                if variable.name in self._agents and variable != self._agents[variable.name]:
-                    raise InvalidModel(
-                        f"The agent {variable.name!r} has the actions {self._agents[variable.name].states}, but a "
-                        f"factor has {variable.states}."
-                    )
-            if not np.isfinite(part.values).all():
-                raise InvalidModel(f"The values over {', '.join(part.names)} are not all finite.")
-            return
-        for name in part.context.keys() & self._agents.keys():
-            for action in part.context[name]:
-                self._agents[name].index(action)
+        self._values = tuple(map(local_value, values))
+        for value in self._values:
+            value.check(self._agents)
+        if math.isinf(2.0 * sum(value.largest for value in self._values)):
+            largest = max(self._values, key=lambda value: value.largest)
+            raise InvalidModel(
+                f"The values of this team may add up beyond the largest number; the one over "
+                f"{', '.join(largest.names) or 'nothing'} reaches {largest.largest:.3g}. Give all in a larger unit."
+            )
 
     # --- what is there ---
 
@@ -142,19 +131,17 @@ class CoordinationGraph(Frozen):
     @property
     def values(self) -> tuple[Factor | ValueRule, ...]:
         """The local values, in the order given."""
-        return self._values
+        return tuple(value.part for value in self._values)
 
     @property
     def state_variables(self) -> tuple[str, ...]:
         """The names that a state of the world has to settle."""
-        return tuple(
-            dict.fromkeys(name for part in self._values for name in names_of(part) if name not in self._agents)
-        )
+        return tuple(dict.fromkeys(name for value in self._values for name in value.names if name not in self._agents))
 
     @property
     def graph(self) -> UndirectedGraph:
         """The agents, joined where a value speaks of both."""
-        groups = [[name for name in names_of(part) if name in self._agents] for part in self._values]
+        groups = [[name for name in value.names if name in self._agents] for value in self._values]
         return UndirectedGraph((pair for group in groups for pair in combinations(group, 2)), nodes=self._agents)
 
     # --- narrower teams ---
@@ -168,13 +155,9 @@ class CoordinationGraph(Frozen):
         for name in known:
             if name in self._agents:
                 raise InvalidArgument(f"{name!r} is an agent: the state of the world can't set it. See with_roles.")
-        left: list[Factor | ValueRule] = []
-        for part in self._values:
-            if isinstance(part, Factor):
-                left.append(part.reduce({name: known[name] for name in part.names if name in known}))
-            elif (rule := part.given(known)) is not None:
-                left.append(rule)
-        return CoordinationGraph({name: agent.states for name, agent in self._agents.items()}, left)
+        left = (value.given(known) for value in self._values)
+        agents = {name: agent.states for name, agent in self._agents.items()}
+        return CoordinationGraph(agents, [part for part in left if part is not None])
 
     def with_roles(self, roles: Mapping[str, Iterable[State] | None]) -> CoordinationGraph:
         """The team when agents have roles.
@@ -200,8 +183,7 @@ class CoordinationGraph(Frozen):
             for name, agent in self._agents.items()
             if name not in passive
         }
-        kept = [part for part in self._values if passive.isdisjoint(names_of(part))]
-        fewer = (narrowed(part, self._agents, agents) for part in kept)
+        fewer = (value.narrowed(agents) for value in self._values if passive.isdisjoint(value.names))
         return CoordinationGraph(agents, [part for part in fewer if part is not None])
 
     # --- what to do ---
@@ -216,7 +198,7 @@ class CoordinationGraph(Frozen):
             if name not in team.agents:
                 raise UnknownVariable.named(name, team.agents, "this team")
             team.agents[name].index(action)
-        return math.fsum(worth_at(part, actions) for part in team.values)
+        return math.fsum(value.at(actions) for value in team._values)
 
     def best(
         self, state: Mapping[str, State] | None = None, method: Literal["tables", "rules"] | Optimizer | None = None
@@ -234,11 +216,11 @@ class CoordinationGraph(Frozen):
         """
         team = self.given(state or {})
         if method is None:
-            method = "rules" if all(isinstance(part, ValueRule) for part in team.values) else "tables"
+            method = "rules" if all(value.is_rule for value in team._values) else "tables"
         if isinstance(method, Optimizer):
             return team._by_messages(method)
         if method == "rules":
-            rules = [rule for part in team.values for rule in as_rules(part)]
+            rules = [rule for value in team._values for rule in value.rules()]
             found = best_by_rules(rules, list(team.agents.values()))
             return team._judged(found.actions, found.value, "rule elimination")
         if method != "tables":
@@ -270,7 +252,7 @@ class CoordinationGraph(Frozen):
 
     def _tables(self) -> list[Factor]:
         """All values as factors over actions, each agent in one at least."""
-        tables = [part if isinstance(part, Factor) else rule_table(part, self._agents) for part in self._values]
+        tables = [value.table(self._agents) for value in self._values]
         return [*tables, *(Factor([agent], np.zeros(agent.num_states)) for agent in self._agents.values())]
 
     def __eq__(self, other: object) -> bool:

@@ -1,71 +1,169 @@
-"""Local values of a team, tables or rules: read, narrowed and turned into each other."""
+"""Local values of a team: tables and rules, asked the same questions."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
 
 import numpy as np
 
 from plausible.decisions.coordination.value_rules import ValueRule
-from plausible.errors import TooLarge
+from plausible.errors import InvalidModel, TooLarge
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES
 from plausible.variables import State, Variable
 
-__all__ = ["as_rules", "names_of", "narrowed", "rule_table", "worth_at"]
+__all__ = ["LocalValue", "RuleValue", "TableValue", "local_value"]
 
 
-def names_of(part: Factor | ValueRule) -> tuple[str, ...]:
-    """The agents and state variables that a value speaks of."""
-    return part.names if isinstance(part, Factor) else tuple(part.context)
+class LocalValue(Protocol):
+    """A function of some agents' actions and some of the world's state."""
+
+    #: Whether it is cheap to eliminate agents from as rules.
+    is_rule: ClassVar[bool]
+
+    @property
+    def part(self) -> Factor | ValueRule:
+        """The factor or rule as given."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The agents and state variables that it speaks of."""
+
+    @property
+    def largest(self) -> float:
+        """The largest magnitude that it has."""
+
+    def check(self, agents: Mapping[str, Variable]) -> None:
+        """Refuse actions that these agents do not have, and numbers that are not finite."""
+
+    def at(self, actions: Mapping[str, State]) -> float:
+        """The value at actions of all agents that it speaks of."""
+
+    def given(self, state: Mapping[str, State]) -> Factor | ValueRule | None:
+        """The value in a state of the world; `None` where it is zero whatever the agents do."""
+
+    def narrowed(self, agents: Mapping[str, list[State]]) -> Factor | ValueRule | None:
+        """The value for agents with fewer actions; `None` where it is zero whatever they do."""
+
+    def table(self, agents: Mapping[str, Variable]) -> Factor:
+        """The value as a factor over agents; refused where that would be too large."""
+
+    def rules(self) -> list[ValueRule]:
+        """The value as rules that add up to it."""
 
 
-def worth_at(part: Factor | ValueRule, actions: Mapping[str, State]) -> float:
-    """The value at actions of all agents that it speaks of."""
+def local_value(part: Factor | ValueRule) -> LocalValue:
+    """Read a factor or a rule.
+
+    >>> local_value(ValueRule({"one": "pass"}, 2)).at({"one": "pass"})
+    2.0
+    """
     if isinstance(part, Factor):
-        return float(part.reduce({name: actions[name] for name in part.names}).sum())
-    return part.value if all(actions[name] in allowed for name, allowed in part.context.items()) else 0.0
-
-
-def narrowed(
-    part: Factor | ValueRule, before: Mapping[str, Variable], agents: Mapping[str, list[State]]
-) -> Factor | ValueRule | None:
-    """A value for agents with fewer actions; `None` for a rule that can't hold any more."""
+        return TableValue(part)
     if isinstance(part, ValueRule):
+        return RuleValue(part)
+    raise InvalidModel(f"The values of a team are factors and value rules, not {part!r}.")
+
+
+@dataclass(frozen=True, slots=True)
+class TableValue:
+    """A value for each joint state of a scope; see `LocalValue`."""
+
+    part: Factor
+    is_rule: ClassVar[bool] = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.part.names
+
+    @property
+    def largest(self) -> float:
+        return float(np.abs(self.part.flat).max())
+
+    def check(self, agents: Mapping[str, Variable]) -> None:
+        for variable in self.part.scope:
+            if variable.name in agents and variable != agents[variable.name]:
+                raise InvalidModel(
+                    f"The agent {variable.name!r} has the actions {agents[variable.name].states}, but a factor has "
+                    f"{variable.states}."
+                )
+        if not np.isfinite(self.part.flat).all():
+            raise InvalidModel(f"The values over {', '.join(self.names)} are not all finite.")
+
+    def at(self, actions: Mapping[str, State]) -> float:
+        return self.part.reduce({name: actions[name] for name in self.names}).sum()
+
+    def given(self, state: Mapping[str, State]) -> Factor:
+        return self.part.reduce(state)
+
+    def narrowed(self, agents: Mapping[str, list[State]]) -> Factor:
+        if not self.part.scope:
+            return self.part
+        places = [[v.index(state) for state in agents.get(v.name, v.states)] for v in self.part.scope]
+        scope = [Variable(v.name, agents.get(v.name, v.states)) for v in self.part.scope]
+        return Factor(scope, self.part.values[np.ix_(*places)])
+
+    def table(self, agents: Mapping[str, Variable]) -> Factor:
+        return self.part
+
+    def rules(self) -> list[ValueRule]:
+        return [
+            ValueRule(
+                {v.name: v.states[code] for v, code in zip(self.part.scope, codes, strict=True)},
+                float(self.part.values[tuple(codes)]),
+            )
+            for codes in np.argwhere(self.part.values != 0).tolist()
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleValue:
+    """A value where a context holds, zero elsewhere; see `LocalValue`."""
+
+    part: ValueRule
+    is_rule: ClassVar[bool] = True
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.part.context)
+
+    @property
+    def largest(self) -> float:
+        return abs(self.part.value)
+
+    def check(self, agents: Mapping[str, Variable]) -> None:
+        for name in self.part.context.keys() & agents.keys():
+            for action in self.part.context[name]:
+                agents[name].index(action)
+
+    def at(self, actions: Mapping[str, State]) -> float:
+        holds = all(actions[name] in allowed for name, allowed in self.part.context.items())
+        return self.part.value if holds else 0.0
+
+    def given(self, state: Mapping[str, State]) -> ValueRule | None:
+        return self.part.given(state)
+
+    def narrowed(self, agents: Mapping[str, list[State]]) -> ValueRule | None:
         context = {
-            name: [state for state in allowed if name not in agents or state in agents[name]]
-            for name, allowed in part.context.items()
+            name: [state for state in allowed if state in agents.get(name, allowed)]
+            for name, allowed in self.part.context.items()
         }
-        return ValueRule(context, part.value) if all(context.values()) else None
-    places = [
-        [before[v.name].index(action) for action in agents[v.name]] if v.name in agents else range(v.num_states)
-        for v in part.scope
-    ]
-    scope = [Variable(v.name, agents[v.name]) if v.name in agents else v for v in part.scope]
-    return Factor(scope, part.values[np.ix_(*places)]) if scope else part
+        return ValueRule(context, self.part.value) if all(context.values()) else None
 
+    def table(self, agents: Mapping[str, Variable]) -> Factor:
+        scope = [agents[name] for name in self.names]
+        entries = math.prod(agent.num_states for agent in scope)
+        if entries > MAX_ENTRIES:
+            raise TooLarge(
+                f"The rule over {len(scope)} agents has a table of {entries:.3g} entries. Use method='rules'."
+            )
+        table = np.array(self.part.value)
+        for agent in scope:
+            table = table[..., None] * np.array([action in self.part.context[agent.name] for action in agent.states])
+        return Factor(scope, table)
 
-def rule_table(rule: ValueRule, agents: Mapping[str, Variable]) -> Factor:
-    """A rule over agents as a factor; refused where that would be too large."""
-    scope = [agents[name] for name in rule.context]
-    entries = math.prod(agent.num_states for agent in scope)
-    if entries > MAX_ENTRIES:
-        raise TooLarge(f"The rule over {len(scope)} agents has a table of {entries:.3g} entries. Use method='rules'.")
-    table = np.array(rule.value)
-    for agent in scope:
-        table = table[..., None] * np.array([action in rule.context[agent.name] for action in agent.states])
-    return Factor(scope, table)
-
-
-def as_rules(part: Factor | ValueRule) -> list[ValueRule]:
-    """A factor as a rule for each entry that is not zero; a rule as itself."""
-    if isinstance(part, ValueRule):
-        return [part]
-    return [
-        ValueRule(
-            {v.name: v.states[code] for v, code in zip(part.scope, codes, strict=True)},
-            float(part.values[tuple(codes)]),
-        )
-        for codes in np.argwhere(part.values != 0).tolist()
-    ]
+    def rules(self) -> list[ValueRule]:
+        return [self.part]

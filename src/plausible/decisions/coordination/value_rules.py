@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from plausible.errors import InvalidArgument
+from plausible.errors import InvalidArgument, shortened
 from plausible.factors.display import format_number
 from plausible.variables import State
 from plausible.variables.frozen_mapping import FrozenMapping
@@ -44,9 +44,9 @@ class ValueRule:
     def __post_init__(self) -> None:
         if not isinstance(self.context, Mapping):
             raise InvalidArgument(f"The context of a value rule maps names to states, not {self.context!r}.")
-        if not isinstance(self.value, (int, float, np.integer, np.floating)) or not math.isfinite(self.value):
+        if not _is_finite(self.value):
             raise InvalidArgument(
-                f"The value of the rule {dict(self.context)!r} is a finite number, not {self.value!r}."
+                f"The value of the rule {dict(self.context)!r} is a finite number, not {shortened(self.value)}."
             )
         context = {name: _choices(value) for name, value in self.context.items()}
         object.__setattr__(self, "context", FrozenMapping(context))
@@ -66,6 +66,13 @@ class ValueRule:
     def __str__(self) -> str:
         inside = ", ".join(f"{name}={'|'.join(map(str, allowed))}" for name, allowed in self.context.items())
         return f"{inside or 'always'}: {format_number(self.value)}"
+
+
+def _is_finite(value: object) -> bool:
+    try:
+        return isinstance(value, (int, float, np.integer, np.floating)) and math.isfinite(value)
+    except OverflowError:  # a whole number beyond all floats
+        return False
 
 
 def _choices(value: Any) -> tuple[State, ...]:

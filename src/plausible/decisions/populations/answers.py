@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
 
-from plausible.decisions.attributes.outcome_tables import Floats
+from plausible.decisions.attributes.outcome_tables import Floats, read_numbers
 from plausible.errors import InvalidArgument
 
 __all__ = ["Answers", "Conditioned", "condition", "read_answers", "read_background", "squares_of"]
@@ -46,9 +46,9 @@ class Answers(NamedTuple):
         """The number of answers of each person."""
         return np.asarray(self.known.sum(axis=1), dtype=np.int64)
 
-    def blocks(self, num_coordinates: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]]:
-        """People, patterns and the pattern of each person, a bounded number of patterns at a time."""
-        size = max(1, _BLOCK // max(1, num_coordinates**2))
+    def blocks(self, num_entries: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]]:
+        """People, patterns and the pattern of each person: so many patterns at a time as matrices of a size allow."""
+        size = max(1, _BLOCK // max(1, num_entries))
         for start in range(0, len(self.patterns), size):
             people = np.flatnonzero((self.pattern_of >= start) & (self.pattern_of < start + size))
             yield people, self.patterns[start : start + size], self.pattern_of[people] - start
@@ -60,7 +60,7 @@ def read_answers(answers: npt.ArrayLike, num_outcomes: int, background: npt.Arra
     >>> read_answers([[1.0, np.nan], [2.0, 3.0]], 2).num_known
     array([1, 2])
     """
-    values = np.atleast_2d(np.asarray(answers, dtype=np.float64))
+    values = np.atleast_2d(read_numbers(answers, "answers="))
     if values.ndim != 2 or values.shape[1] != num_outcomes:
         raise InvalidArgument(
             f"The answers need a row for each person and a column for each of the {num_outcomes} outcomes, "
@@ -69,7 +69,10 @@ def read_answers(answers: npt.ArrayLike, num_outcomes: int, background: npt.Arra
     known = ~np.isnan(values)
     if not np.isfinite(values[known]).all():
         raise InvalidArgument("An answer is infinite; leave it out as NaN.")
-    patterns, pattern_of = np.unique(known, axis=0, return_inverse=True)
+    # NumPy finds no different rows among rows of no columns.
+    patterns, pattern_of = (
+        np.unique(known, axis=0, return_inverse=True) if num_outcomes else (known[:1], np.zeros(len(known), np.int64))
+    )
     filled = np.where(known, values, 0.0)
     return Answers(filled, known, read_background(background, len(values)), patterns, pattern_of.reshape(-1))
 
@@ -79,9 +82,9 @@ def read_background(background: npt.ArrayLike | None, num_people: int) -> Floats
     ones = np.ones((num_people, 1))
     if background is None:
         return ones
-    columns = np.asarray(background, dtype=np.float64)
-    columns = columns.reshape(num_people, -1) if columns.ndim < 2 else columns
-    if len(columns) != num_people or not np.isfinite(columns).all():
+    columns = read_numbers(background, "background=")
+    columns = columns[:, None] if columns.ndim == 1 else columns
+    if columns.ndim != 2 or len(columns) != num_people or not np.isfinite(columns).all():
         raise InvalidArgument(f"background= needs a row of finite numbers for each of {num_people} people.")
     return np.hstack([ones, columns])
 
@@ -97,8 +100,8 @@ class Conditioned(NamedTuple):
         Their patterns of known answers.
     pattern_of
         Which of these each of them has.
-    means
-        E[θ | answers], a row for each person.
+    moves
+        E[θ | answers] less the prior mean, a row for each person.
     covariances
         Cov[θ | answers], one for each pattern.
     log_determinants
@@ -110,7 +113,7 @@ class Conditioned(NamedTuple):
     people: NDArray[np.int64]
     patterns: NDArray[np.bool_]
     pattern_of: NDArray[np.int64]
-    means: Floats
+    moves: Floats
     covariances: Floats
     log_determinants: Floats
     squares: Floats
@@ -121,8 +124,10 @@ def condition(
 ) -> Iterator[Conditioned]:
     """The posterior of θ ~ N(mean, Σ) given y = X θ + N(0, noise) for each person, in blocks.
 
-    With G = Xᵀ W X / noise, W the known answers, the posterior covariance is S = (I + Σ G)⁻¹ Σ, which needs no inverse
-    of Σ; the mean moves by δ = S Xᵀ W r / noise. People with the same pattern of answers share S.
+    With Σ = L Lᵀ and θ = mean + L z, z is the least squares solution of [A; I] z = [r / √noise; 0], where A = W X L /
+    √noise, W the known answers and r = W (y - X mean). If Q R = [A; I], its lower half Q₂ is R⁻¹: so z = Q₂ Q₁ᵀ r /
+    √noise and the posterior covariance is (L Q₂)(L Q₂)ᵀ. Nothing is subtracted and no inverse of Σ is needed: small
+    posterior variances come out to full precision. People with the same pattern of answers share Q.
 
     Parameters
     ----------
@@ -137,18 +142,34 @@ def condition(
     noise
         The variance of the noise.
     """
-    size = design.shape[1]
-    for people, patterns, pattern_of in answers.blocks(size):
-        gram = (patterns @ squares_of(design) / noise).reshape(-1, size, size)
-        system = np.eye(size) + covariance @ gram
-        posterior = np.linalg.solve(system, np.broadcast_to(covariance, system.shape))
-        posterior = 0.5 * (posterior + posterior.transpose(0, 2, 1))
+    num_outcomes, size = design.shape
+    root = _square_root(covariance)
+    scaled = design @ root / np.sqrt(noise)
+    for people, patterns, pattern_of in answers.blocks((num_outcomes + size) * size):
+        below = np.broadcast_to(np.eye(size), (len(patterns), size, size))
+        left, right = np.linalg.qr(np.concatenate([patterns[:, :, None] * scaled, below], axis=1))
+        upper, lower = left[:, :num_outcomes], left[:, num_outcomes:]
+        spread = root @ lower
         known = answers.known[people]
         residual = known * (answers.values[people] - means[people] @ design.T)
-        move = _moves(posterior, pattern_of, residual @ design / noise)
-        squares = (residual * (residual - known * (move @ design.T))).sum(axis=1)
-        determinants = np.linalg.slogdet(system)[1][pattern_of]
-        yield Conditioned(people, patterns, pattern_of, means[people] + move, posterior, determinants, squares)
+        hidden = _products(lower @ upper.transpose(0, 2, 1), pattern_of, residual / np.sqrt(noise))
+        moves = hidden @ root.T
+        missed = residual - known * (moves @ design.T)
+        yield Conditioned(
+            people,
+            patterns,
+            pattern_of,
+            moves,
+            spread @ spread.transpose(0, 2, 1),
+            2.0 * np.log(np.abs(np.diagonal(right, axis1=1, axis2=2))).sum(axis=1)[pattern_of],
+            (missed**2).sum(axis=1) + noise * (hidden**2).sum(axis=1),
+        )
+
+
+def _square_root(covariance: Floats) -> Floats:
+    """L with L Lᵀ = Σ; eigenvalues that are negative by rounding count as zero."""
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
 def squares_of(design: Floats) -> Floats:
@@ -156,11 +177,11 @@ def squares_of(design: Floats) -> Floats:
     return np.asarray((design[:, :, None] * design[:, None, :]).reshape(len(design), -1))
 
 
-def _moves(posterior: Floats, pattern_of: NDArray[np.int64], pulls: Floats) -> Floats:
-    """S times the pull of each person, S being that of the pattern; a bounded number of people at a time."""
-    moves = np.empty_like(pulls)
-    size = max(1, _BLOCK // max(1, posterior[0].size))
-    for start in range(0, len(pulls), size):
+def _products(matrices: Floats, pattern_of: NDArray[np.int64], rows: Floats) -> Floats:
+    """The matrix of each person's pattern times the person's row; a bounded number of people at a time."""
+    found = np.empty((len(rows), matrices.shape[1]))
+    size = max(1, _BLOCK // max(1, matrices[0].size)) if len(matrices) else 1
+    for start in range(0, len(rows), size):
         part = slice(start, start + size)
-        moves[part] = (posterior[pattern_of[part]] @ pulls[part, :, None])[:, :, 0]
-    return moves
+        found[part] = (matrices[pattern_of[part]] @ rows[part, :, None])[:, :, 0]
+    return found

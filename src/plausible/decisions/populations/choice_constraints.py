@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plausible.decisions.attributes.additive_utility import AdditiveUtility
 from plausible.decisions.attributes.fitting import Attributes
@@ -16,8 +17,12 @@ from plausible.errors import InvalidArgument, PlausibleError
 
 __all__ = ["RationalizedChoices", "rationalize_choices"]
 
-#: A margin above this is one.
-_ZERO = 1e-9
+#: A margin above this share of the greatest difference between two options is one.
+_LEAST_MARGIN = 1e-8
+#: The tolerance of the programme, for gaps of a greatest entry of one: the least that HiGHS takes.
+_TOLERANCE = 1e-10
+#: Coordinates run from minus this to this in the programme, which makes the tolerance a smaller share of margins.
+_RANGE = 100.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +34,8 @@ class RationalizedChoices:
     is_consistent
         The answer.
     margin
-        By how much the chosen option can be better than any other in all situations, coordinates being within ±1.
+        By how much the chosen option can be better than any other in all situations, coordinates being within ±1:
+        relative to the greatest difference of the two in a coordinate. Zero where inconsistent.
     utility
         Where consistent, the utility with that margin; else the one with the least sum of violations.
     contradiction
@@ -56,9 +62,11 @@ def rationalize_choices(
 ) -> RationalizedChoices:
     """A utility Σ_i U_i(Z_i) under which each chosen option beats all others by most, or why there is none.
 
-    The linear programme max t with (b_chosen - b_other) · θ ≥ t and |θ| ≤ 1. If t = 0, its multipliers combine the
-    differences to zero (Farkas), which names the contradictory choices; a second programme then finds the utility with
-    the least sum of violations of a unit margin.
+    The linear programme max t with (b_chosen - b_other) · θ ≥ t and |θ| ≤ 1, each difference being scaled to a
+    greatest entry of one. If t = 0, its multipliers combine the differences to zero (Farkas), which names the
+    contradictory choices; a second programme then finds the utility with the least sum of violations of a unit margin.
+    Both answers are checked: the utility at every choice, the multipliers by the combination that they give. Options
+    that differ by no more than 1e-12 in any coordinate count as the same.
 
     Parameters
     ----------
@@ -84,47 +92,99 @@ def rationalize_choices(
     if choices.background is not None:
         raise InvalidArgument("Choices taken at their word have no background; see fit_choices.")
     data = choice_features(choices, scopes, attributes)
-    gaps, situation = _gaps(data)
-    coordinates, margin, multipliers = _widest(gaps)
-    is_consistent = margin > _ZERO
-    if not is_consistent:
-        coordinates = _least_violated(gaps)
+    gaps = _gaps(data)
+    found = _widest(gaps)
+    is_consistent = found.margin > _LEAST_MARGIN
+    coordinates = found.coordinates if is_consistent else _least_violated(gaps)
     utility = AdditiveUtility(data.basis.parts(coordinates), variables=data.basis.variables)
-    used = () if is_consistent else tuple(data.situations[np.unique(situation[multipliers > 1e-7])].tolist())
-    violated = data.situations[np.unique(situation[gaps @ coordinates <= _ZERO])]
-    return RationalizedChoices(is_consistent, margin, utility, used, tuple(violated.tolist()))
+    used = gaps.situation[:0] if is_consistent else _contradiction(gaps, found.multipliers)
+    needed = (_LEAST_MARGIN + gaps.rounding) * np.abs(coordinates).max(initial=0.0)
+    violated = np.unique(gaps.situation[gaps.rows @ coordinates <= needed])
+    return RationalizedChoices(
+        is_consistent,
+        found.margin if is_consistent else 0.0,
+        utility,
+        tuple(data.situations[used].tolist()),
+        tuple(data.situations[violated].tolist()),
+    )
 
 
-def _gaps(data: ChoiceFeatures) -> tuple[Floats, np.ndarray[tuple[int, ...], np.dtype[np.int64]]]:
-    """b_chosen - b_other for each option not taken that is another lottery, and the situation of each."""
+class _Gaps(NamedTuple):
+    """b_chosen - b_other for each option not taken that is another lottery.
+
+    Attributes
+    ----------
+    rows
+        The differences, each divided by its greatest entry.
+    rounding
+        What rounding may have added to a row times θ, |θ| ≤ 1.
+    situation
+        That of each.
+    """
+
+    rows: Floats
+    rounding: Floats
+    situation: NDArray[np.int64]
+
+
+def _gaps(data: ChoiceFeatures) -> _Gaps:
     group = data.situation_of
     gaps = data.features[data.taken][group] - data.features
-    differs = np.abs(gaps).max(axis=1, initial=0.0) > 1e-12
+    greatest = np.abs(gaps).max(axis=1, initial=0.0)
+    differs = greatest > 1e-12
     differs[data.taken] = False
-    return gaps[differs], group[differs]
+    error = 4.0 * np.finfo(float).eps * data.basis.size * np.abs(data.features).max(initial=0.0)
+    scales = greatest[differs]
+    return _Gaps(gaps[differs] / scales[:, None], error / scales, group[differs])
 
 
-def _widest(gaps: Floats) -> tuple[Floats, float, Floats]:
-    """The coordinates of the largest margin, the margin, and the multiplier of each gap."""
+class _Widest(NamedTuple):
+    """The coordinates of the largest margin, the margin that they have, and the multiplier of each gap."""
+
+    coordinates: Floats
+    margin: float
+    multipliers: Floats
+
+
+def _widest(gaps: _Gaps) -> _Widest:
     from scipy.optimize import linprog
 
-    number, size = gaps.shape
+    number, size = gaps.rows.shape
     if not number:
-        return np.zeros(size), 1.0, np.zeros(0)
-    bounds = [*[(-1.0, 1.0)] * size, (None, None)]
-    table = np.hstack([-gaps, np.ones((number, 1))])
-    answer = linprog(np.r_[np.zeros(size), -1.0], table, np.zeros(number), bounds=bounds, method="highs")
-    found = _solution(answer)
-    return found[:size], max(0.0, float(found[size])), -np.asarray(answer.ineqlin.marginals)
+        return _Widest(np.zeros(size), 1.0, np.zeros(0))
+    answer = linprog(
+        np.r_[np.zeros(size), -1.0],
+        np.hstack([-gaps.rows, np.ones((number, 1))]),
+        -gaps.rounding * _RANGE,
+        bounds=[*[(-_RANGE, _RANGE)] * size, (None, None)],
+        method="highs",
+        options={"primal_feasibility_tolerance": _TOLERANCE, "dual_feasibility_tolerance": _TOLERANCE},
+    )
+    coordinates = np.clip(_solution(answer)[:size] / _RANGE, -1.0, 1.0)
+    margin = float((gaps.rows @ coordinates - gaps.rounding).min())
+    return _Widest(coordinates, margin, np.maximum(0.0, -np.asarray(answer.ineqlin.marginals)))
 
 
-def _least_violated(gaps: Floats) -> Floats:
+def _contradiction(gaps: _Gaps, multipliers: Floats) -> NDArray[np.int64]:
+    """Situations whose weighted gaps cancel: no |θ| ≤ 1 has a margin above |Σ λ b|₁ for weights λ that sum to one."""
+    weights = np.where(multipliers > 1e-9 * multipliers.max(), multipliers, 0.0)
+    weights = weights / weights.sum()
+    bound = float(np.abs(weights @ gaps.rows).sum() - weights @ gaps.rounding)
+    if not bound <= 2.0 * _LEAST_MARGIN:
+        raise PlausibleError(
+            f"Whether a utility explains these choices is too close to tell: the best margin lies between "
+            f"{_LEAST_MARGIN:.0e} and {bound:.1e} of the differences between options."
+        )
+    return np.unique(gaps.situation[weights > 0])
+
+
+def _least_violated(gaps: _Gaps) -> Floats:
     from scipy.optimize import linprog
 
-    number, size = gaps.shape
+    number, size = gaps.rows.shape
     cost = np.r_[np.zeros(size), np.ones(number)]
     bounds = [*[(None, None)] * size, *[(0.0, None)] * number]
-    answer = linprog(cost, np.hstack([-gaps, -np.eye(number)]), -np.ones(number), bounds=bounds, method="highs")
+    answer = linprog(cost, np.hstack([-gaps.rows, -np.eye(number)]), -np.ones(number), bounds=bounds, method="highs")
     return _solution(answer)[:size]
 
 

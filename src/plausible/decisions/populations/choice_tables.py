@@ -11,7 +11,7 @@ import numpy.typing as npt
 from numpy.typing import NDArray
 
 from plausible.decisions.attributes.fitting import Attributes, Outcomes, outcome_rows
-from plausible.decisions.attributes.outcome_tables import Floats, Names
+from plausible.decisions.attributes.outcome_tables import Floats, Names, read_numbers
 from plausible.decisions.attributes.scope_sets import UtilityBasis, utility_basis
 from plausible.decisions.populations.answers import read_background
 from plausible.errors import InvalidArgument
@@ -111,8 +111,10 @@ def choice_features(choices: ObservedChoices, scopes: Iterable[Names], attribute
     )
     number = number.reshape(-1)
     _check(pairs[:, 0], number, rows)
+    # Probabilities written with few digits sum to almost one: the rest must not speak for or against an option.
+    chance = rows.chance / np.bincount(number, rows.chance)[number]
     features = np.zeros((len(pairs), basis.size))
-    np.add.at(features, number, rows.chance[:, None] * outcomes)
+    np.add.at(features, number, chance[:, None] * outcomes)
     starts = np.searchsorted(pairs[:, 0], np.arange(len(rows.labels)))
     taken = np.flatnonzero(rows.chosen[first])
     return ChoiceFeatures(basis, features, rows.background[first], starts, taken, rows.labels)
@@ -127,7 +129,7 @@ def _read_rows(choices: ObservedChoices, length: int) -> _Rows:
         situation,
         np.unique(_column(option, length, "option"), return_inverse=True)[1],
         _column(choices.chosen, length, "chosen").astype(bool),
-        _column(chance, length, "probability").astype(np.float64),
+        _column(read_numbers(chance, "probability="), length, "probability"),
         read_background(choices.background, length),
     )
 

@@ -113,6 +113,8 @@ def fit_choices(
     array([0.8, 0.2])
     """
     data = choice_features(choices, scopes, attributes)
+    if not len(data.situations):
+        raise InvalidArgument("There is no choice to learn from: the choices have no rows.")
     design = _design(data)
     mean, precision = _prior(prior, data)
     state = _State(mean, *_objective(data, design, mean, mean, precision))

@@ -57,13 +57,15 @@ def start(problem: PopulationProblem, rng: np.random.Generator | None = None) ->
     answers = problem.answers
     people, outcomes = np.nonzero(answers.known)
     variance = float(np.var(answers.values[answers.known])) or 1.0
+    occurring = np.linalg.pinv(answers.background) @ answers.background
     classes = []
     for design, scale in zip(problem.designs, problem.scales, strict=True):
         rows = np.einsum("np,nq->npq", design[outcomes], answers.background[people]).reshape(len(people), -1)
         fitted = np.linalg.lstsq(rows, answers.values[people, outcomes], rcond=1e-10)[0]
         mean = fitted.reshape(design.shape[1], -1)
         if rng is not None:
-            mean = mean + np.sqrt(scale)[:, None] * rng.normal(size=mean.shape)
+            # Along backgrounds that occur only: steps of EM never change the others.
+            mean = mean + np.sqrt(scale)[:, None] * rng.normal(size=mean.shape) @ occurring
         classes.append(ClassParameters(mean, np.diag(scale)))
     weights = np.full(len(classes), 1.0 / len(classes))
     return PopulationState(tuple(classes), weights, 0.1 * variance)
@@ -84,8 +86,13 @@ def step(problem: PopulationProblem, state: PopulationState, tolerance: float = 
         log_weights = np.log(state.weights)
     posteriors, log_totals = class_posteriors(np.array([values for values, _ in found]) + log_weights[:, None])
     value = float(log_totals.sum()) + problem.log_prior(state.classes)
-    moments = [expect(problem, c, blocks, posteriors[c]) for c, (_, blocks) in enumerate(found)]
-    classes = tuple(maximize(problem, c, one) for c, one in enumerate(moments))
+    moments = [
+        expect(problem, c, one, blocks, posteriors[c])
+        for c, (one, (_, blocks)) in enumerate(zip(state.classes, found, strict=True))
+    ]
+    classes = tuple(
+        maximize(problem, c, one, moment) for c, (one, moment) in enumerate(zip(state.classes, moments, strict=True))
+    )
     squares, number = (sum(one.noise[place] for one in moments) for place in (0, 1))
     floor = _LEAST_NOISE * (float(np.var(problem.answers.values[problem.answers.known])) or 1.0)
     is_small = bool(state.trace) and value - state.trace[-1] <= tolerance * len(problem.answers.values)

@@ -114,18 +114,18 @@ class PopulationProblem:
 
 
 class Moments(NamedTuple):
-    """Sums over people, each weighted: what the next parameters of a class are made of.
+    """Sums over people, each weighted, of deviations δ = θ - A z from the means so far: what the next step needs.
 
     Attributes
     ----------
     weight
         Σ w.
     cross
-        Σ w E[θ] zᵀ.
+        Σ w E[δ] zᵀ.
     squares
         Σ w z zᵀ.
     second
-        Σ w E[θ θᵀ].
+        Σ w E[δ δᵀ].
     noise
         Σ w E[(y - X θ)²] over known answers, and the number of these answers, weighted.
     """
@@ -150,30 +150,34 @@ def log_likelihoods(
     return values - 0.5 * answers.num_known * np.log(2 * np.pi * noise), blocks
 
 
-def expect(problem: PopulationProblem, number: int, blocks: list[Conditioned], weights: Floats) -> Moments:
+def expect(
+    problem: PopulationProblem, number: int, parameters: ClassParameters, blocks: list[Conditioned], weights: Floats
+) -> Moments:
     """The moments of one class, people counting by their weights."""
     answers, design = problem.answers, problem.designs[number]
     size, width = design.shape[1], answers.background.shape[1]
     cross, second = np.zeros((size, width)), np.zeros((size, size))
     error = 0.0
     for block in blocks:
+        background = answers.background[block.people]
         share = weights[block.people]
         shares = np.bincount(block.pattern_of, share, minlength=len(block.patterns))
-        cross += (share[:, None] * block.means).T @ answers.background[block.people]
-        second += (share[:, None] * block.means).T @ block.means + np.tensordot(shares, block.covariances, axes=1)
-        missed = answers.known[block.people] * (answers.values[block.people] - block.means @ design.T)
+        cross += (share[:, None] * block.moves).T @ background
+        second += (share[:, None] * block.moves).T @ block.moves + np.tensordot(shares, block.covariances, axes=1)
+        means = background @ parameters.mean.T + block.moves
+        missed = answers.known[block.people] * (answers.values[block.people] - means @ design.T)
         spread = block.covariances.reshape(len(block.patterns), -1) @ squares_of(design).T
         error += float(share @ (missed**2).sum(axis=1) + shares @ (spread * block.patterns).sum(axis=1))
     squares = (weights[:, None] * answers.background).T @ answers.background
     return Moments(float(weights.sum()), cross, squares, second, (error, float(weights @ answers.num_known)))
 
 
-def maximize(problem: PopulationProblem, number: int, moments: Moments) -> ClassParameters:
+def maximize(problem: PopulationProblem, number: int, before: ClassParameters, moments: Moments) -> ClassParameters:
     """The mean by regression on the background, and the covariance around it, with its prior."""
     # Means over people, not sums: of a class that hardly anybody is left in the inverse of a sum would overflow.
     share = max(moments.weight, np.finfo(float).smallest_subnormal)
-    mean = (moments.cross / share) @ np.linalg.pinv(moments.squares / share)
-    scatter = moments.second - moments.cross @ mean.T - mean @ moments.cross.T + mean @ moments.squares @ mean.T
+    change = (moments.cross / share) @ np.linalg.pinv(moments.squares / share)
+    scatter = moments.second - change @ moments.cross.T
     scatter = 0.5 * (scatter + scatter.T) + problem.prior.shrinkage * np.diag(problem.scales[number])
     total = max(moments.weight + problem.prior.shrinkage, np.finfo(float).tiny)
-    return ClassParameters(np.asarray(mean), np.asarray(problem.allowed(number) * scatter / total))
+    return ClassParameters(before.mean + change, np.asarray(problem.allowed(number) * scatter / total))

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from plausible.decisions.attributes.additive_utility import AdditiveUtility
 from plausible.decisions.attributes.fitting import Attributes, Outcomes, outcome_rows
-from plausible.decisions.attributes.outcome_tables import Floats, Names
+from plausible.decisions.attributes.outcome_tables import Floats, Names, read_numbers
 from plausible.decisions.attributes.scope_sets import UtilityBasis, sum_text, utility_basis
 from plausible.decisions.populations.answers import Answers, read_answers, read_background
 from plausible.decisions.populations.em import PopulationState, best_population, class_posteriors
@@ -93,9 +93,9 @@ class UtilityPopulation:
             The covariates of the person, where the population has some.
         """
         before = self.prior(background)
-        problem = _problem([self.basis], outcomes, np.atleast_2d(np.asarray(answers, dtype=float)))
+        problem = _problem([self.basis], outcomes, _one_row(answers))
         _, (block, *_) = log_likelihoods(problem, 0, ClassParameters(before.mean[:, None], self.covariance), self.noise)
-        return UserUtility(self.basis, block.means[0], block.covariances[block.pattern_of[0]])
+        return UserUtility(self.basis, before.mean + block.moves[0], block.covariances[block.pattern_of[0]])
 
     def __str__(self) -> str:
         return f"{sum_text(self.basis.scopes)}: {self.basis.size} coordinates, {_fit_text(self)}"
@@ -135,7 +135,7 @@ class UtilityMixture:
 
         Parameters are those of `UtilityPopulation.predict`.
         """
-        row = np.atleast_2d(np.asarray(answers, dtype=float))
+        row = _one_row(answers)
         given = None if background is None else np.atleast_2d(background)
         posterior = self.posteriors(outcomes, row, given)[0]
         users = tuple(one.predict(outcomes, row, background) for one in self.populations)
@@ -280,6 +280,14 @@ def _problem(
     read = read_answers(answers, len(designs[0]), background)
     scales = tuple(_scales(design, read) for design in designs)
     return PopulationProblem(read, tuple(bases), designs, prior, scales)
+
+
+def _one_row(answers: npt.ArrayLike) -> Floats:
+    """The answers of one person as a row."""
+    row = np.atleast_2d(read_numbers(answers, "answers="))
+    if len(row) != 1:
+        raise InvalidArgument(f"There are answers of {len(row)} people; predict() takes those of one at a time.")
+    return row
 
 
 def _scales(design: Floats, answers: Answers) -> Floats:

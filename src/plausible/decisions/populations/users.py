@@ -11,6 +11,7 @@ import numpy as np
 from plausible.decisions.attributes.additive_utility import AdditiveUtility
 from plausible.decisions.attributes.outcome_tables import Floats
 from plausible.decisions.attributes.scope_sets import UtilityBasis
+from plausible.errors import UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.alignment import Scope, check_size, num_entries
 from plausible.factors.display import TextTable
@@ -79,6 +80,9 @@ class UserUtility:
 
     def at(self, outcome: Mapping[str, State]) -> Estimate:
         """What an outcome is worth to the person."""
+        for variable in self.basis.variables:
+            if variable.name not in outcome:
+                raise UnknownVariable(f"The outcome lacks {variable.name!r}; it has {list(outcome)}.")
         columns = {v.name: np.array([v.index(outcome[v.name])]) for v in self.basis.variables}
         return self._along(self.basis.rows(columns, 1)[0])
 
