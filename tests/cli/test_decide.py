@@ -49,6 +49,17 @@ def test_evidence_changes_the_strategy(plausible, market):
     assert found["strategy"]["F"]["values"] == [1.0, 0.0]
 
 
+def test_decisions_can_be_set(plausible):
+    """The rest is the best given that; what is no decision, or no single action, is refused."""
+    found = _json(plausible("decide", "oil", "--do", "test=no", "--json"))
+    best = pb.examples.load("oil").with_rules({"test": "no"}).solve()
+    assert found["expected_utility"] == pytest.approx(best.expected_utility)
+    assert list(found["strategy"]) == ["drill"]
+    for given, told in (("oil=dry", "'oil' is a chance variable"), ("test=no|yes", "to one action")):
+        code, _, errors = plausible("decide", "oil", "--do", given)
+        assert (code, told in errors) == (2, True)
+
+
 def test_actions_numbers_and_bars_are_compared(plausible, market):
     found = _json(plausible("decide", market, "--why", "F", "--stability", "--tornado", "0.3", "--json"))
     assert found["comparison"]["actions"]["f1"]["parts"]["V"] == pytest.approx(2)

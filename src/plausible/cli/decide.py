@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from plausible.cli.diagrams import DiagramSource, WithRecall, diagram_findings, read_diagram
+from plausible.cli.diagrams import DiagramSource, WithRecall, diagram_findings, read_diagram, with_actions
 from plausible.cli.evidence import SYNTAX, EvidenceTexts
 from plausible.cli.output import AsJson, factor_document, print_json, print_line
 from plausible.cli.progress import ShowProgress, progress_bar
@@ -26,6 +26,7 @@ __all__ = ["EXAMPLES", "NOTES", "run"]
 NOTES = (SYNTAX,)
 EXAMPLES = (
     "plausible decide oil",
+    "plausible decide oil --do test=no",
     "plausible decide entrepreneur --why F --seen C=conduct,S=high",
     "plausible decide oil --stability --tornado 0.2",
 )
@@ -37,6 +38,10 @@ def run(
     method: Annotated[
         str, typer.Option(help="auto, local, elimination, arc-reversal, network or enumeration.")
     ] = "auto",
+    do: Annotated[
+        list[str] | None,
+        typer.Option("--do", metavar="FINDINGS", help="Decisions that are made: name=action, separated by commas."),
+    ] = None,
     recall: WithRecall = False,
     why: Annotated[str | None, typer.Option(help="Compare the actions of this decision.")] = None,
     seen: Annotated[
@@ -62,9 +67,9 @@ def run(
 ) -> None:
     """Print the strategy with the largest expected utility: for each decision what to do after seeing what.
 
-    Evidence is what is known before any decision is made.
+    Evidence is what is known before any decision is made; --do sets decisions, and the others are the best given that.
     """
-    model = read_diagram(diagram, recall=recall)
+    model = with_actions(read_diagram(diagram, recall=recall), do)
     given = diagram_findings(evidence, model)
     if seen and why is None:
         raise InvalidArgument("--seen says what the decision of --why sees: name the decision, too.")

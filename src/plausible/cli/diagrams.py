@@ -13,7 +13,15 @@ from plausible.cli.source import read_model
 from plausible.decisions import InfluenceDiagram
 from plausible.errors import InvalidArgument
 
-__all__ = ["DecisionOption", "DiagramSource", "WithRecall", "diagram_findings", "read_costs", "read_diagram"]
+__all__ = [
+    "DecisionOption",
+    "DiagramSource",
+    "WithRecall",
+    "diagram_findings",
+    "read_costs",
+    "read_diagram",
+    "with_actions",
+]
 
 DiagramSource = Annotated[
     str,
@@ -42,6 +50,15 @@ def read_diagram(source: str, *, recall: bool) -> InfluenceDiagram:
 def diagram_findings(texts: Iterable[str] | None, diagram: InfluenceDiagram) -> dict[str, Any]:
     """Name -> finding, as `evidence=` takes it."""
     return read_findings(texts, diagram.network())
+
+
+def with_actions(diagram: InfluenceDiagram, texts: Iterable[str] | None) -> InfluenceDiagram:
+    """The diagram with the decisions made that `--do` sets."""
+    made = diagram_findings(texts, diagram)
+    for name, action in made.items():
+        if not diagram.decision(name).variable.has_state(action):
+            raise InvalidArgument(f"--do sets the decision {name!r} to one action: write --do {name}=action.")
+    return diagram.with_rules(made)
 
 
 def read_costs(texts: Iterable[str] | None) -> float | dict[str, float]:
