@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import chain, permutations
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plausible.decisions.troubleshooting.repair_order import Component, best_repair_order, expected_repair_cost
+from plausible.decisions.troubleshooting.worth_trying import Trials, costs_without_each
 from plausible.errors import InvalidArgument, UnknownVariable
 
 
@@ -76,6 +78,27 @@ def test_with_a_service_call_the_best_parts_are_tried_in_the_best_order(componen
     least = min(cost_by_cases(components, order, service) for order in selections)
     assert plan.expected_cost == pytest.approx(least, abs=1e-9)
     assert cost_by_cases(components, plan.order, service) == pytest.approx(least, abs=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(component_lists(most=4), st.one_of(st.none(), st.floats(0, 40)))
+def test_what_is_left_to_try_after_each_part_costs_least(components, service):
+    """For each part that is no fault: no order of the others, or of some of them before a call, is cheaper."""
+    costs = np.array([component.trial_costs for component in components], dtype=float)
+    chances = np.array([component.fault_probability for component in components])
+    trials = Trials(chances, costs[:, 0], costs[:, 1], np.full(len(components), np.inf))
+    for place, found in enumerate(costs_without_each(trials, service).tolist()):
+        others = [component for component in components if component is not components[place]]
+        sizes = range(0 if service is not None else len(others), len(others) + 1)
+        orders = chain.from_iterable(permutations([c.name for c in others], size) for size in sizes)
+        # A fault of the part itself, which was ruled out, would cost what a fault elsewhere does.
+        paid = {order: cost_by_cases(others, order, service) for order in orders}
+        ruled_out = {
+            order: components[place].fault_probability
+            * cost_by_cases([replace(c, fault_probability=0.0) for c in others], order, service)
+            for order in paid
+        }
+        assert found == pytest.approx(min(paid[order] - ruled_out[order] for order in paid), abs=1e-9)
 
 
 def test_parts_that_pay_only_together_are_found():

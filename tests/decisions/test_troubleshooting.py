@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import pickle
+import time
 from itertools import permutations
+from itertools import product as cartesian
 
 import numpy as np
 import pytest
@@ -113,17 +115,45 @@ def test_parts_that_must_all_be_repaired_and_parts_of_which_any_will_do(needs_bo
     assert plan.expected_cost == pytest.approx(optimal_plan(session).expected_cost)
 
 
-def test_one_network_of_all_worlds_and_one_for_each_agree(monkeypatch):
+def test_one_network_for_all_repairs_and_one_for_each_agree(monkeypatch):
     """Before and after a repair, whatever the advice looks at."""
     device = GateDevice([0.2, 0.4, 0.1], [0.9, 0.5, 1.0], [[0.8, 0.1, 0.0]], [0.05], 0.1)
     told = []
     for seconds in (1e-12, 1e3):
-        monkeypatch.setattr("plausible.decisions.troubleshooting.beliefs._SMALL", Budget(seconds=seconds))
+        monkeypatch.setattr("plausible.decisions.troubleshooting.beliefs._AT_ONCE", Budget(seconds=seconds))
         session = troubleshooter(device, {"p0": 1, "p1": 2, "p2": 3}, {"p0": 0.5, "a0": 0.1}, 20).start()
-        for current in (session, session.after("test a0", "on").after("repair p1", False)):
-            assert len(current._situation._views) == (1 if seconds > 1 else 2 + 2 * len(current.beliefs.components))
+        for current, num_sets in ((session, 7), (session.after("test a0", "on").after("repair p1", False), 3)):
+            assert len(current._situation._views) == (1 if seconds > 1 else num_sets)
             told.append([one.estimated_cost for one in current.advice.alternatives])
     assert told[:2] == [pytest.approx(costs) for costs in told[2:]]
+
+
+def test_repairs_reach_further_parts_and_leave_what_they_do_not_reach():
+    """Parts in a chain, and one that only a test sees: each repair's effect is that of the twin network."""
+    net = BayesianNetwork(
+        TableCPD("a", [0.7, 0.2, 0.1], states=["ok", "worn", "gone"]),
+        TableCPD("b", [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]], ["a"], states=["ok", "bad"]),
+        TableCPD("c", [[0.8, 0.2], [0.3, 0.7]], ["b"], states=["ok", "bad"]),
+        TableCPD("aside", [0.5, 0.5], states=["ok", "bad"]),
+        TableCPD("lamp", [[0.9, 0.1], [0.2, 0.8]], ["aside"], states=["off", "on"]),
+        TableCPD(
+            "w",
+            np.array([[0.95, 0.3], [0.5, 0.4], [0.2, 0.1]])[..., None] * [1, -1] + [0, 1],
+            ["a", "c"],
+            states=["runs", "fails"],
+        ),
+    )
+    parts = dict.fromkeys(["a", "b", "c", "aside"], "ok")
+    costs = Costs(dict.fromkeys(parts, 1.0), {"lamp": 1.0})
+    session = Troubleshooter(net, parts, works={"w": "runs"}, costs=costs).start({"lamp": "on"})
+    model = functional_model(net, "comonotone")
+    for name, fixed in zip(session.beliefs.components, session.beliefs.fixes, strict=True):
+        found = repair(model, {name: "ok"}, works={"w": "runs"}, evidence={"w": "fails", "lamp": "on"})
+        assert fixed == pytest.approx(found.probability_fixed, abs=1e-9)
+    for step in ("repair b", "repair aside"):
+        assert session.outcomes(session.step(step)).get(True, 0.0) == pytest.approx(
+            repair(model, {step[7:]: "ok"}, works={"w": "runs"}, evidence={"w": "fails"}).probability_fixed, abs=1e-9
+        )
 
 
 def test_virtual_evidence_and_one_of_several_states_count_at_the_start():
@@ -308,6 +338,16 @@ def test_a_device_that_does_not_fit_is_refused(components, costs, told):
         Troubleshooter(device.network(), components, works={"fails": False}, costs=costs)
 
 
+def test_costs_are_numbers_of_python_or_numpy():
+    """And truth values are none, nor is what is negative, infinite or undefined."""
+    costs = Costs(repair={"a": np.int64(3), "b": np.float32(0.5)}, observe={"a": np.uint8(2)}, service=np.float64(9))
+    assert (dict(costs.repair), dict(costs.observe), costs.service) == ({"a": 3.0, "b": 0.5}, {"a": 2.0}, 9.0)
+    assert {type(cost) for cost in (*costs.repair.values(), *costs.observe.values(), costs.service)} == {float}
+    for wrong in (True, np.True_, "3", None, -1, np.inf, np.nan, 1j):
+        with pytest.raises(InvalidArgument, match="The costs of 'a' are finite numbers from zero on, not"):
+            Costs(repair={"a": wrong})
+
+
 def test_plans_that_are_too_large_are_refused():
     with pytest.raises(TooLarge, match="more than 20"):
         optimal_plan(printer_troubleshooter().start(), max_states=20)
@@ -352,7 +392,7 @@ def test_listed_devices_and_networks_believe_the_same(seed, monkeypatch):
         step = steps[rng.integers(len(steps))]
         session = session.after(step, list(session.outcomes(step))[-1])
     plans = [exact_plan(session).expected_cost, optimal_plan(session).expected_cost]
-    monkeypatch.setattr("plausible.decisions.troubleshooting.profiles._MOST_STATES", 0)
+    monkeypatch.setattr("plausible.decisions.troubleshooting.profiles._MOST_DEVICES", 0)
     assert [exact_plan(session).expected_cost, optimal_plan(session).expected_cost] == pytest.approx(plans, abs=1e-8)
 
 
@@ -404,6 +444,107 @@ def test_a_plan_says_where_the_device_stays_broken():
     )
     called = exact_plan(troubleshooter(device, {"p0": 5}, {}, 50).start())
     assert (called.chance_unfixed, "broken" in plan_text(called)) == (0, False)
+
+
+def test_the_unit_of_money_changes_no_step():
+    """Advice, the best plan and the best fixed order are the same in any currency, however small its numbers."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        device = random_device(rng, 2, 1)
+        repair_costs, observe, service = random_costs(rng, device)
+        told = []
+        for unit in (1.0, 1e-13, 1e13):
+            scaled = (
+                {name: cost * unit for name, cost in repair_costs.items()},
+                {name: cost * unit for name, cost in observe.items()},
+                None if service is None else service * unit,
+            )
+            session = troubleshooter(device, *scaled).start()
+            order = evaluate_troubleshooting(session, 40, seed=0).fixed_order
+            best, followed = optimal_plan(session), exact_plan(session)
+            steps = [str(one.step) for one in session.advice.alternatives]
+            told.append((steps, order, str(best.step), str(followed.step)))
+            assert best.expected_cost / unit == pytest.approx(device.best_cost(repair_costs, observe, service))
+        assert told[0] == told[1] == told[2]
+
+
+def test_steps_that_cost_about_nothing_are_told_apart():
+    """A tie is relative to the costs: (9, 1, 5) in a tiny unit."""
+    net = single_fault([0.3, 0.3, 0.4, 0.0])
+    for unit in (1.0, 1e-13):
+        costs = Costs({f"p{i}": cost * unit for i, cost in enumerate((9, 1, 5))})
+        helper = Troubleshooter(net, {f"p{i}": False for i in range(3)}, works={"fails": False}, costs=costs)
+        advice = helper.start().advice
+        assert str(advice.best.step) == "repair p1"
+        assert "as much as" not in advice.reason
+
+
+def independent_parts(num_parts, gates, service=None):
+    """Noisy-or parts that can all be looked at."""
+    rng = np.random.default_rng(num_parts)
+    device = GateDevice.__new__(GateDevice)  # its worlds are too many to list
+    device.priors, device.gates, device.goal_leak = rng.uniform(0.02, 0.2, num_parts).tolist(), gates, 0.0
+    device.alarms = device.leaks = []
+    parts = [f"p{part}" for part in range(num_parts)]
+    repair_costs = dict(zip(parts, rng.uniform(5, 50, num_parts).tolist(), strict=True))
+    observe = dict(zip(parts, rng.uniform(1, 5, num_parts).tolist(), strict=True))
+    return device, troubleshooter(device, repair_costs, observe, service)
+
+
+def test_advice_for_forty_parts_is_given_at_once():
+    """With chances in closed form: P(only i's gate is open | some is), and what repairing i alone does."""
+    gates = np.linspace(0.5, 1.0, 40).tolist()
+    device, helper = independent_parts(40, gates, service=1000.0)
+    begin = time.process_time()
+    session = helper.start()
+    assert session.advice.best is not None
+    assert time.process_time() - begin < 2
+    is_open = np.array(device.priors) * gates
+    none = np.prod(1 - is_open)
+    np.testing.assert_allclose(session.beliefs.fixes, none * is_open / (1 - is_open) / (1 - none), atol=1e-12)
+    np.testing.assert_allclose(session.beliefs.needed, is_open / (1 - none), atol=1e-12)
+    assert len(session._situation._views) == 1
+
+
+def walked_cost(device, plan):
+    """The mean cost of a plan over all devices that fail: each part is ok, or broken behind a closed or open gate."""
+    parts = np.array(list(cartesian(range(3), repeat=device.num_parts)), dtype=np.int8)
+    chances = [(1 - p, p * (1 - gate), p * gate) for p, gate in zip(device.priors, device.gates, strict=True)]
+    weights = np.prod([np.array(row)[parts[:, part]] for part, row in enumerate(chances)], axis=0)
+
+    def cost(node, worlds, repaired):
+        if node.step is None or not len(worlds):
+            return 0.0
+        part = int(node.step.name[1:])
+        if node.step.kind == "repair":
+            repaired = repaired | {part}
+            left = [other for other in range(device.num_parts) if other not in repaired]
+            labels = ~(parts[worlds][:, left] == 2).any(axis=1)
+        else:
+            labels = np.where(parts[worlds, part] > 0, "bad", "ok")
+        after = {outcome: later for outcome, _, later in node.outcomes}
+        paid = node.step.cost * weights[worlds].sum()
+        for label in np.unique(labels).tolist():
+            if label in after:
+                paid += cost(after[label], worlds[labels == label], repaired)
+            else:
+                assert weights[worlds[labels == label]].sum() < 1e-9
+        return paid
+
+    failing = np.flatnonzero((parts == 2).any(axis=1))
+    return cost(plan, failing, frozenset()) / weights[failing].sum()
+
+
+@pytest.mark.parametrize("num_parts", [4, 10])
+def test_the_plan_of_following_advice_for_ten_parts_is_made_in_seconds(num_parts):
+    """Its cost is that of walking it with all faults; 1600 states of knowledge of some 59000 devices."""
+    gates = np.linspace(0.6, 1.0, num_parts).tolist()
+    device, helper = independent_parts(num_parts, gates)
+    begin = time.process_time()
+    plan = exact_plan(helper.start())
+    assert time.process_time() - begin < 15
+    assert plan.expected_cost == pytest.approx(walked_cost(device, plan))
+    assert plan.chance_unfixed == 0
 
 
 def test_advice_calls_its_figures_estimates():

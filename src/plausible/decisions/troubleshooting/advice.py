@@ -10,7 +10,7 @@ import numpy as np
 from plausible.decisions.troubleshooting.beliefs import SURE, Beliefs, Knowledge
 from plausible.decisions.troubleshooting.costs import Costs
 from plausible.decisions.troubleshooting.steps import Step
-from plausible.decisions.troubleshooting.worth_trying import Trials, TryOrder, best_order
+from plausible.decisions.troubleshooting.worth_trying import Trials, TryOrder, best_order, costs_without_each
 from plausible.factors.display import TextTable, format_number
 
 __all__ = ["Advice", "Alternative", "advise", "is_worth_going_on", "possible_steps", "repair_sequence"]
@@ -124,7 +124,7 @@ class Advice:
 
 def _tied(cost: float) -> float:
     """The greatest cost that is no dearer, but for rounding."""
-    return cost + _TIE * max(1.0, abs(cost))
+    return cost + _TIE * abs(cost)
 
 
 def repair_sequence(beliefs: Beliefs, costs: Costs) -> TryOrder:
@@ -140,11 +140,12 @@ def advise(knowledge: Knowledge, costs: Costs) -> Advice:
     Heckerman, Breese & Rommelse (1995).
     """
     beliefs = knowledge.beliefs()
-    found = repair_sequence(beliefs, costs)
+    trials = _trials_of(beliefs, costs)
+    found = best_order(trials, costs.service)
     sequence = tuple(beliefs.components[place] for place in found.order)
     if not is_worth_going_on(beliefs, costs):
         return Advice((), sequence, found.cost)
-    listed = [*_trials(beliefs, costs), *_tests(knowledge, beliefs, costs)]
+    listed = [*_trials(beliefs, trials, costs), *_tests(knowledge, beliefs, costs)]
     if costs.service is not None:
         listed.append(Alternative(Step("call", "", costs.service), costs.service))
     least = min(one.estimated_cost for one in listed)
@@ -179,13 +180,9 @@ def _trials_of(beliefs: Beliefs, costs: Costs) -> Trials:
     return Trials(beliefs.shares, np.where(is_blind, repairs, looks), np.where(is_blind, 0.0, repairs), repairs)
 
 
-def _trials(beliefs: Beliefs, costs: Costs) -> Iterator[Alternative]:
-    trials, shares = _trials_of(beliefs, costs), beliefs.shares
-    after = {
-        name: best_order(trials.without(place), costs.service, 1.0 - shares[place]).cost
-        for place, name in enumerate(beliefs.components)
-    }
-    chances = dict(zip(beliefs.components, shares.tolist(), strict=True))
+def _trials(beliefs: Beliefs, trials: Trials, costs: Costs) -> Iterator[Alternative]:
+    after = dict(zip(beliefs.components, costs_without_each(trials, costs.service).tolist(), strict=True))
+    chances = dict(zip(beliefs.components, trials.chances.tolist(), strict=True))
     for step in possible_steps(beliefs, costs):
         if step.kind in ("observe", "repair"):
             more = chances[step.name] * costs.repair[step.name] if step.kind == "observe" else 0.0

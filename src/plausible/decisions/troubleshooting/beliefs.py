@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from plausible.causal.counterfactuals.findings import Finding, as_evidence
-from plausible.causal.counterfactuals.potential import Potential
-from plausible.causal.counterfactuals.worlds import parallel_worlds
+from plausible.causal.counterfactuals.findings import Finding
 from plausible.causal.functional.model import FunctionalModel
+from plausible.decisions.troubleshooting.repair_choices import ChoiceView, RepairQuestion
 from plausible.decisions.troubleshooting.steps import Outcome, Step
 from plausible.errors import TooLarge
 from plausible.factors import Factor
@@ -25,8 +25,8 @@ Floats = npt.NDArray[np.float64]
 
 #: Probabilities nearer than this to zero or one are certainties.
 SURE = 1e-12
-#: What a network of all worlds may cost: beyond it, many small ones are cheaper.
-_SMALL = Budget(seconds=2e-3)
+#: What a run of a network for several repairs may cost.
+_AT_ONCE = Budget(seconds=0.5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +135,8 @@ class Knowledge(Protocol):
 class Situation:
     """One state of a device, about which to ask; tests may be answered in addition, one at a time.
 
-    There is a world for each set of repairs under which something was seen, and for each component one in which it is
-    repaired and one in which all others are: all in one network where that is small, else a network for each of them
-    and what was seen, whose cost is that of a twin network. Compiled once, run once for each `beliefs`.
+    What each component's repair would do, and that of all others, is asked of one network, or of several that share
+    the repairs among them where one is too large. Compiled once, run once for each `beliefs`.
 
     Parameters
     ----------
@@ -150,83 +149,46 @@ class Situation:
     """
 
     def __init__(self, device: Device, repaired: Sequence[str], findings: Sequence[Finding]) -> None:
-        self._device = device
-        done = {name: device.ok_states[name] for name in repaired}
-        self._open = tuple(name for name in device.ok_states if name not in done)
-        every = {**done, **{name: device.ok_states[name] for name in self._open}}
-        self._seen = {name: Potential(name, done) for name in (*self._open, *device.tests)}
-        self._fixed = {name: Potential(device.goal, {**done, name: device.ok_states[name]}) for name in self._open}
-        self._others = {
-            name: Potential(device.goal, {part: ok for part, ok in every.items() if part != name})
-            for name in self._open
-        }
-        self._all = Potential(device.goal, every)
-        self._views = self._compiled(findings)
+        self._device, self._findings = device, findings
+        self._question = RepairQuestion(device.model, device.ok_states, device.goal, device.working, repaired)
+        self._open = tuple(name for name in device.ok_states if name not in repaired)
+        everything = frozenset(self._open)
+        sets = [everything, *(frozenset([name]) for name in self._open), *(everything - {name} for name in self._open)]
+        self._places = {chosen: place for place, chosen in enumerate(dict.fromkeys(sets))}
+        self._views = self._compiled(list(self._places))
 
-    def _compiled(self, findings: Sequence[Finding]) -> list[_View]:
-        parts = [
-            [*self._seen.values()],
-            *([term] for term in (*self._fixed.values(), *self._others.values(), self._all)),
-        ]
-        tests = [self._seen[name] for name in self._device.tests]
-        model = self._device.model
+    def _compiled(self, choices: list[frozenset[str]]) -> list[ChoiceView]:
+        seen = (*self._open, *self._device.tests)
+        if len(choices) == 1:
+            return [ChoiceView(self._question, choices, seen, self._findings)]
         try:
-            return [_View(model, [term for part in parts for term in part], tests, findings, _SMALL)]
+            return [ChoiceView(self._question, choices, seen, self._findings, _AT_ONCE)]
         except TooLarge:
-            return [_View(model, part, tests, findings) for part in parts]
+            half = len(choices) // 2
+            return [*self._compiled(choices[:half]), *self._compiled(choices[half:])]
 
     def beliefs(self, tested: Mapping[str, State] | None = None) -> Beliefs:
         """What is believed, if some tests also showed these states."""
-        shown = {self._seen[name]: state for name, state in (tested or {}).items()}
-        marginals: dict[Potential, Factor] = {}
-        for view in self._views:
-            marginals |= view.marginals(shown)
-        device = self._device
-        works = device.model.variables[device.goal].index(device.working)
+        return self._asked(tested) if tested else self._untested
 
-        def chances(terms: Mapping[str, Potential], names: Sequence[str]) -> Floats:
-            return np.array([marginals[terms[name]].values[works] for name in names], dtype=float)
+    @cached_property
+    def _untested(self) -> Beliefs:
+        return self._asked({})
 
-        states = {name: marginals[term] for name, term in self._seen.items()}
-        faulty = {name: float(states[name].values[~device.is_ok(name)].sum()) for name in self._open}
+    def _asked(self, tested: Mapping[str, State]) -> Beliefs:
+        answers = [view.marginals(tested) for view in self._views]
+        states, works = answers[0][0], np.concatenate([fixed for _, fixed in answers])
+        faulty = {name: float(states[name].values[~self._device.is_ok(name)].sum()) for name in self._open}
         left = tuple(name for name in self._open if faulty[name] > SURE)
-        fixable = float(marginals[self._all].values[works])
+        everything = frozenset(self._open)
+        alone = [self._places[frozenset([name])] for name in left]
+        others = [self._places[everything - {name}] for name in left]
+        fixable = float(works[self._places[everything]])
         return Beliefs(
             states,
             left,
             np.array([faulty[name] for name in left]),
-            chances(self._fixed, left),
-            np.maximum(fixable - chances(self._others, left), 0.0),
+            works[alone],
+            np.maximum(fixable - works[others], 0.0),
             fixable,
         )
-
-
-class _View:
-    """Some of the worlds, compiled: the marginals of terms, given the findings and results of tests."""
-
-    def __init__(
-        self,
-        model: FunctionalModel,
-        asked: Sequence[Potential],
-        tests: Sequence[Potential],
-        findings: Sequence[Finding],
-        budget: Budget | None = None,
-    ) -> None:
-        worlds = parallel_worlds(model, [*asked, *tests, *(finding.term for finding in findings)])
-        self._asked, self._nodes = asked, worlds.nodes
-        self._evidence = {**worlds.constants, **as_evidence(findings, worlds.nodes, worlds.network.variables)}
-        kept = dict.fromkeys([*(worlds.nodes[term] for term in (*asked, *tests)), *self._evidence])
-        self._engine = worlds.network.compile(list(kept), budget=budget)
-
-    def marginals(self, tested: Mapping[Potential, State]) -> dict[Potential, Factor]:
-        """Term -> its distribution, over a variable of its plain name."""
-        evidence: dict[str, Any] = {**self._evidence, **{self._nodes[term]: state for term, state in tested.items()}}
-        if len(self._asked) == 1:
-            found = {self._nodes[term]: self._engine.query(self._nodes[term], evidence) for term in self._asked}
-        else:
-            found = self._engine.marginals(evidence)
-        return {term: _renamed(found[self._nodes[term]], term.variable) for term in self._asked}
-
-
-def _renamed(factor: Factor, name: str) -> Factor:
-    return factor if factor.names == (name,) else factor.rename({factor.names[0]: name})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -16,6 +17,8 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 #: With more components than this, not all orders are tried.
 _MOST_ORDERED = 7
+#: Orders that are cheaper by less than this, relative to their cost, are not cheaper.
+_TIE = 1e-9
 
 
 class FixedOrder(NamedTuple):
@@ -102,7 +105,7 @@ class _Plans:
 
         def ratio(name: str) -> float:
             first = self._costs.observe.get(name, self._costs.repair[name])
-            return float(self._devices.is_faulty(name, nothing).mean()) / max(first, 1e-12)
+            return float(self._devices.is_faulty(name, nothing).mean()) / first if first > 0 else math.inf
 
         order = tuple(sorted(names, key=ratio, reverse=True))
         costs, is_better = self.cost(order), True
@@ -116,7 +119,7 @@ class _Plans:
             if self._costs.service is not None:
                 moves += [order[:end] for end in range(len(order))]
             found = min(moves, key=lambda move: self.cost(move).mean())
-            is_better = bool(self.cost(found).mean() < costs.mean() - 1e-9)
+            is_better = bool(self.cost(found).mean() < costs.mean() * (1.0 - _TIE))
             if is_better:
                 order, costs = found, self.cost(found)
         return FixedOrder(order, costs)

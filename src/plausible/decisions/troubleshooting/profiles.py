@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,14 +15,14 @@ from plausible.decisions.troubleshooting.beliefs import Device
 from plausible.errors import TooLarge
 from plausible.variables import Evidence
 
-__all__ = ["Profiles", "enumerate_profiles", "grouped"]
+__all__ = ["Profiles", "distinct_rows", "enumerate_profiles", "grouped"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
 
-#: Components, and devices times sets of repairs, beyond which nothing is enumerated.
-_MOST_COMPONENTS = 9
-_MOST_STATES = 8_000_000
+#: Devices, and entries of one table, beyond which nothing is enumerated.
+_MOST_DEVICES = 250_000
+_MOST_ENTRIES = 8_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +47,8 @@ class Profiles:
 def enumerate_profiles(device: Device, findings: Sequence[Finding]) -> Profiles:
     """The devices that agree with the findings; noise that makes no difference after any repairs is summed out.
 
-    `TooLarge` where they are too many. Time and memory are in proportion to devices times sets of repairs.
+    `TooLarge` where they are too many. Time and memory are in proportion to the devices, and for each variable to the
+    ways in which it answers to repairs times the sets of repairs.
 
     Parameters
     ----------
@@ -55,8 +57,6 @@ def enumerate_profiles(device: Device, findings: Sequence[Finding]) -> Profiles:
     findings
         What was seen, each in the world of the repairs made by then.
     """
-    if len(device.ok_states) > _MOST_COMPONENTS:
-        raise TooLarge(f"There are {len(device.ok_states)} components: {_MOST_COMPONENTS} at most are enumerated.")
     kept = (device.goal, *device.ok_states, *device.tests)
     asked = dict.fromkeys((*kept, *(finding.term.variable for finding in findings)))
     order = _causes_first(device.model, asked)
@@ -74,7 +74,7 @@ def enumerate_profiles(device: Device, findings: Sequence[Finding]) -> Profiles:
     return growing.profiles(kept)
 
 
-def grouped(columns: Iterable[tuple[Ints, int]], size: int) -> tuple[Ints, Ints]:
+def grouped(columns: Iterable[tuple[npt.NDArray[np.signedinteger[Any]], int]], size: int) -> tuple[Ints, Ints]:
     """Rows that are the same in all columns: the first row of each group, and the group of each row.
 
     Parameters
@@ -92,6 +92,19 @@ def grouped(columns: Iterable[tuple[Ints, int]], size: int) -> tuple[Ints, Ints]
         key, most = key * bound + codes, most * bound
     _, first, group = np.unique(key, return_index=True, return_inverse=True)
     return first, group
+
+
+def distinct_rows(table: Ints) -> tuple[Ints, Ints]:
+    """The first of each group of equal rows, and the group of each row; rows are compared as bytes."""
+    rows = np.ascontiguousarray(table)
+    packed = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).reshape(-1)
+    _, first, group = np.unique(packed, return_index=True, return_inverse=True)
+    return first, group.reshape(-1)
+
+
+def _code_type(num_states: int) -> np.dtype[Any]:
+    """The smallest type of integers for positions of states: tables are compared row by row, byte by byte."""
+    return np.min_scalar_type(num_states - 1)
 
 
 def _causes(model: FunctionalModel, name: str) -> tuple[str, ...]:
@@ -130,11 +143,9 @@ class _Enumeration:
         chances = table[tuple(self._ids[parent] for parent in cpd.parent_names)]
         chances = np.broadcast_to(chances, (len(self._weights), table.shape[-1]))
         rows, states = np.nonzero(chances > 0)
-        if len(rows) * self._num_sets > _MOST_STATES:
-            raise TooLarge(
-                f"The device can be in {len(rows)} ways and more, each with {self._num_sets} sets of repairs: "
-                f"{_MOST_STATES} states at most are listed."
-            )
+        if len(rows) > _MOST_DEVICES:
+            raise TooLarge(f"The device can be in {len(rows)} ways and more: {_MOST_DEVICES} at most are listed.")
+        self._check_entries(name, table.shape[-1])
         self._take(rows)
         self._weights = self._weights * chances[rows, states]
         self._ids[name] = states
@@ -146,16 +157,17 @@ class _Enumeration:
         function = self._model.functions[name]
         parents = function.parent_names
         first, group = grouped([(self._ids[p], len(self._tables[p])) for p in parents], len(self._weights))
+        self._check_entries(name, len(first))
         columns = {p: self._tables[p][self._ids[p][first]].ravel() for p in parents}
         size = len(first) * self._num_sets
         # Any level does: the functions are deterministic.
         drawn = np.broadcast_to(function.quantile(columns, np.full(size, 0.5)), (size,)).astype(np.intp)
-        states = drawn.reshape(len(first), self._num_sets)
+        states = drawn.reshape(len(first), self._num_sets).astype(_code_type(function.variable.num_states))
         if name in self._places:
             is_repaired = np.arange(self._num_sets) >> self._places[name] & 1 == 1
             states[:, is_repaired] = function.variable.index(self._device.ok_states[name])
-        self._tables[name], ids = np.unique(states, axis=0, return_inverse=True)
-        self._ids[name] = ids.reshape(-1)[group]
+        distinct, ids = distinct_rows(states)
+        self._tables[name], self._ids[name] = states[distinct], ids[group]
 
     def condition(self, finding: Finding) -> None:
         """Keep what agrees with a finding, weighted by its likelihood."""
@@ -190,6 +202,13 @@ class _Enumeration:
             {name: self._ids[name] for name in names},
             {name: self._tables[name] for name in names},
         )
+
+    def _check_entries(self, name: str, num_ways: int) -> None:
+        if num_ways * self._num_sets > _MOST_ENTRIES:
+            raise TooLarge(
+                f"{name!r} can answer in {num_ways} ways to {self._num_sets} sets of repairs: {_MOST_ENTRIES} entries "
+                "at most are listed."
+            )
 
     def _take(self, rows: Ints) -> None:
         self._weights = self._weights[rows]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 
@@ -56,9 +57,9 @@ class Component:
         return (self.observation_cost, self.repair_cost) if self.observable else (self.repair_cost, 0.0)
 
 
-def check_cost(cost: float, name: str) -> float:
-    """A cost as a number; refuses what is none, naming what it is the cost of."""
-    if isinstance(cost, (int, float)) and 0 <= cost < math.inf:
+def check_cost(cost: object, name: str) -> float:
+    """A cost as a number, of Python or NumPy; refuses what is none, naming what it is the cost of."""
+    if not isinstance(cost, bool) and isinstance(cost, Real) and 0 <= float(cost) < math.inf:
         return float(cost)
     raise InvalidArgument(f"The costs of {name!r} are finite numbers from zero on, not {cost!r}.")
 

@@ -139,7 +139,7 @@ class _Search:
 
     def _beginning_with(self, step: Step, state: PlanState, beliefs: Beliefs, limit: float) -> PlanNode | None:
         """A step and the cheapest plans after it, or `None` where that is not cheaper than the limit."""
-        limit -= _TIE * max(1.0, step.cost)
+        limit *= 1.0 - _TIE
         states = [
             (outcome, chance, None if _mends(step, outcome) else state.after(step, outcome))
             for outcome, chance in beliefs.outcomes(step).items()

@@ -41,8 +41,9 @@ class TroubleshootingSession:
     --------
     >>> from plausible.examples import printer_troubleshooter
     >>> session = printer_troubleshooter().start({"panel": "clear"})
-    >>> print(session.next_step(), session.outcomes(session.next_step()))
-    test queue {'empty': 0.36958828186695336, 'jobs wait': 0.6304117181330465}
+    >>> step = session.next_step()
+    >>> print(step, {state: round(chance, 4) for state, chance in session.outcomes(step).items()})
+    test queue {'empty': 0.3696, 'jobs wait': 0.6304}
     >>> session = session.after("test queue", "jobs wait").after("repair cable", False)
     >>> print(session)
     1. test queue: jobs wait

@@ -221,24 +221,30 @@ def _rebuilt(
 def _device(
     model: FunctionalModel, components: Mapping[str, State] | None, works: Mapping[str, State], costs: Costs
 ) -> Device:
-    if not isinstance(works, Mapping) or len(works) != 1:
-        raise InvalidArgument(f"works= is one variable and its state, such as {{'light': 'on'}}; not {works!r}.")
-    ((goal, working),) = works.items()
+    goal, working = _read_goal(works)
     listed = dict(costs.ok_states if components is None else components)
     for name in (goal, *listed, *costs.tests):
         if name not in model.variables:
             raise UnknownVariable(costs.placed(name, UnknownVariable.named(name, model.variables, "this model")))
     _check_components(listed, goal, costs)
+    ok_states = {name: _stated(model, name, state, costs) for name, state in listed.items()}
+    return Device(model, ok_states, goal, _stated(model, goal, working, costs), costs.tests)
 
-    def stated(name: str, state: State) -> State:
-        variable = model.variables[name]
-        try:
-            return variable.states[variable.index(state)]
-        except UnknownState as error:
-            raise UnknownState(costs.placed(name, error)) from None
 
-    ok_states = {name: stated(name, state) for name, state in listed.items()}
-    return Device(model, ok_states, goal, stated(goal, working), costs.tests)
+def _read_goal(works: Mapping[str, State]) -> tuple[str, State]:
+    if not isinstance(works, Mapping) or len(works) != 1:
+        raise InvalidArgument(f"works= is one variable and its state, such as {{'light': 'on'}}; not {works!r}.")
+    ((goal, working),) = works.items()
+    return goal, working
+
+
+def _stated(model: FunctionalModel, name: str, state: State, costs: Costs) -> State:
+    """The state as the variable has it, which may equal the one given and be of another type."""
+    variable = model.variables[name]
+    try:
+        return variable.states[variable.index(state)]
+    except UnknownState as error:
+        raise UnknownState(costs.placed(name, error)) from None
 
 
 def _check_components(components: Mapping[str, State], goal: str, costs: Costs) -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from plausible.decisions.troubleshooting.beliefs import SURE, Beliefs, Device
 from plausible.decisions.troubleshooting.costs import Costs
-from plausible.decisions.troubleshooting.profiles import Profiles, grouped
+from plausible.decisions.troubleshooting.profiles import Profiles, distinct_rows, grouped
 from plausible.decisions.troubleshooting.steps import Outcome, Step
 from plausible.factors import Factor
 from plausible.variables import State
@@ -20,6 +21,7 @@ __all__ = ["WorldState", "Worlds"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
+Flags = npt.NDArray[np.bool_]
 
 
 class Worlds:
@@ -38,59 +40,88 @@ class Worlds:
         self.places = {name: place for place, name in enumerate(device.ok_states)}
         self._levels: dict[int, _Level] = {}
 
-    def level(self, done: int) -> _Level:
-        """The devices after a set of repairs, worked out once."""
+    def level(self, done: int, earlier: _Level | None = None) -> _Level:
+        """The devices after a set of repairs, worked out once; quicker from those after some of these repairs."""
         if done not in self._levels:
-            self._levels[done] = _Level(self, done)
+            self._levels[done] = _Level(self, done, earlier)
         return self._levels[done]
 
     def start(self, repaired: tuple[str, ...]) -> WorldState:
         """What is known at the start, these components being repaired by then."""
         level = self.level(sum(1 << self.places[name] for name in repaired))
-        weights = np.bincount(level.group, self.profiles.weights).astype(float)
+        devices = np.arange(len(self.profiles.weights))
+        weights = np.bincount(level.classes_of(devices), self.profiles.weights).astype(float)
         return WorldState(level, np.arange(len(weights)), weights)
+
+
+class _Answers(NamedTuple):
+    """How a variable answers to further repairs."""
+
+    #: Rows of its table, all different.
+    rows: Ints
+    #: The position of each class among them; there are many, so they are small numbers.
+    ids: npt.NDArray[np.int32]
 
 
 class _Level:
     """The devices after a set of repairs: those that no further repair or look can tell apart are one class."""
 
-    def __init__(self, worlds: Worlds, done: int) -> None:
-        self.worlds, self.done = worlds, done
+    #: Name of the goal, an open component or a test -> its answers.
+    _answers: dict[str, _Answers]
+    #: A device of each class, by its position among the profiles.
+    _first: Ints
+    #: The class that each device, or each class of an earlier level, belongs to.
+    _group: Ints
+
+    def __init__(self, worlds: Worlds, done: int, earlier: _Level | None) -> None:
+        self.worlds, self.done, self._earlier = worlds, done, earlier
         device, profiles = worlds.device, worlds.profiles
         self.open = tuple(name for name, place in worlds.places.items() if not done >> place & 1)
         self.everything = (1 << len(worlds.places)) - 1
         later = np.flatnonzero(np.arange(self.everything + 1) & done == done)
-        columns = []
+        answers = dict[str, _Answers]()
         for name in (device.goal, *self.open, *device.tests):
-            found, rows = np.unique(profiles.tables[name][:, later], axis=0, return_inverse=True)
-            columns.append((rows.reshape(-1)[profiles.ids[name]], len(found)))
-        self._first, self.group = grouped(columns, len(profiles.weights))
+            # What could not be told apart before can't be now.
+            table = profiles.tables[name]
+            before = (
+                _Answers(np.arange(len(table)), profiles.ids[name].astype(np.int32))
+                if earlier is None
+                else earlier._answers[name]
+            )
+            first, group = distinct_rows(table[np.ix_(before.rows, later)])
+            answers[name] = _Answers(before.rows[first], group.astype(np.int32)[before.ids])
+        size = len(profiles.weights) if earlier is None else earlier.num_classes
+        first, self._group = grouped([(answer.ids, len(answer.rows)) for answer in answers.values()], size)
+        self._answers = {name: _Answers(answer.rows, answer.ids[first]) for name, answer in answers.items()}
+        self._first = first if earlier is None else earlier._first[first]
         self._next: dict[str, Ints] = {}
 
-    @cached_property
-    def codes(self) -> dict[str, Ints]:
-        """Component or test -> the position of its state now, by class."""
-        return {name: self._codes(name, self.done) for name in (*self.open, *self.worlds.device.tests)}
+    def classes_of(self, devices: Ints) -> Ints:
+        """The classes of some devices, by their positions among the profiles."""
+        return self._group[devices if self._earlier is None else self._earlier.classes_of(devices)]
+
+    def codes(self, name: str) -> Ints:
+        """The position of a component's or test's state now, by class."""
+        rows, ids = self._answers[name]
+        codes: Ints = self.worlds.profiles.tables[name][rows, self.done][ids]
+        return codes
 
     @cached_property
-    def is_faulty(self) -> dict[str, Floats]:
-        """Component -> 1 for the classes in which it is faulty, else 0."""
-        return {name: (~self.worlds.device.is_ok(name)[self.codes[name]]).astype(float) for name in self.open}
+    def faults(self) -> _Means:
+        """Which components are faulty, those that are open in their order."""
+        flags = [~self.worlds.device.is_ok(name)[self.codes(name)] for name in self.open]
+        return _Means.of(flags, self.num_classes)
 
     @cached_property
-    def is_fixed_by(self) -> dict[str, Floats]:
-        """Component -> 1 for the classes of devices that its repair makes work."""
-        return {name: self._works(self.after(name)) for name in self.open}
+    def fixes(self) -> _Means:
+        """Whether all repairs make the device work, then whether each of them does, then whether all others do."""
+        others = (self.everything & ~(1 << self.worlds.places[name]) for name in self.open)
+        flags = [self._works(self.everything), *map(self.is_fixed_by, self.open), *map(self._works, others)]
+        return _Means.of(flags, self.num_classes)
 
-    @cached_property
-    def is_fixed_without(self) -> dict[str, Floats]:
-        """Component -> 1 for the classes of devices that the repair of all others makes work."""
-        return {name: self._works(self.everything & ~(1 << self.worlds.places[name])) for name in self.open}
-
-    @cached_property
-    def is_fixable(self) -> Floats:
-        """1 for the classes of devices that the repair of everything makes work."""
-        return self._works(self.everything)
+    def is_fixed_by(self, name: str) -> Flags:
+        """For which classes of devices the repair of a component makes them work."""
+        return self._works(self.after(name))
 
     @cached_property
     def bounds(self) -> Floats:
@@ -101,7 +132,7 @@ class _Level:
     def bounds_after(self) -> dict[str, Floats]:
         """Component -> the same for what comes after its repair."""
         return {
-            name: (1.0 - self.is_fixed_by[name]) * self.worlds.level(self.after(name)).bounds[self.next(name)]
+            name: np.where(self.is_fixed_by(name), 0.0, self.repaired(name).bounds[self.next(name)])
             for name in self.open
         }
 
@@ -111,8 +142,8 @@ class _Level:
         costs = self.worlds.costs
         least = np.full(self.num_classes, np.inf if costs.service is None else costs.service)
         for name in self.open:
-            later = self.worlds.level(self.after(name))._costs[self.next(name)]
-            least = np.minimum(least, costs.repair[name] + np.where(self.is_fixed_by[name] > 0, 0.0, later))
+            later = self.repaired(name)._costs[self.next(name)]
+            least = np.minimum(least, costs.repair[name] + np.where(self.is_fixed_by(name), 0.0, later))
         return least
 
     @property
@@ -124,21 +155,42 @@ class _Level:
         """The set of repairs with one more."""
         return self.done | 1 << self.worlds.places[name]
 
+    def repaired(self, name: str) -> _Level:
+        """The devices once a component is repaired as well."""
+        return self.worlds.level(self.after(name), self)
+
     def next(self, name: str) -> Ints:
         """The class that each becomes by the repair of a component."""
         if name not in self._next:
-            self._next[name] = self.worlds.level(self.after(name)).group[self._first]
+            self._next[name] = self.repaired(name).classes_of(self._first)
         return self._next[name]
 
-    def _codes(self, name: str, done: int) -> Ints:
-        profiles = self.worlds.profiles
-        codes: Ints = profiles.tables[name][profiles.ids[name][self._first], done]
-        return codes
-
-    def _works(self, done: int) -> Floats:
+    def _works(self, done: int) -> Flags:
         device = self.worlds.device
+        rows, ids = self._answers[device.goal]
         working = device.model.variables[device.goal].index(device.working)
-        return np.equal(self._codes(device.goal, done), working).astype(float)
+        is_working: Flags = self.worlds.profiles.tables[device.goal][rows, done] == working
+        return is_working[ids]
+
+
+class _Means(NamedTuple):
+    """Flags of classes, whose means over any distribution are wanted: classes with the same flags share a row."""
+
+    rows: Ints
+    table: Floats
+
+    @classmethod
+    def of(cls, flags: Sequence[Flags], size: int) -> _Means:
+        first, rows = grouped([(column.astype(np.int64), 2) for column in flags], size)
+        table = np.array([column[first] for column in flags], dtype=float).reshape(len(flags), len(first))
+        return cls(rows, table.T)
+
+    def over(self, classes: Ints, weights: Floats) -> Floats:
+        """The mean of each flag."""
+        rows = self.rows[classes]
+        if len(rows) > len(self.table):
+            return np.bincount(rows, weights, len(self.table)) @ self.table
+        return weights @ self.table[rows]
 
 
 class WorldState:
@@ -164,25 +216,36 @@ class WorldState:
 
     def beliefs(self, tested: Mapping[str, State] | None = None) -> Beliefs:
         """What is believed, if some tests also showed these states."""
-        state, level = self, self._level
-        for name, seen in (tested or {}).items():
+        if not tested:
+            return self._believed
+        state = self
+        for name, seen in tested.items():
             state = state._seen(name, seen)
-        faulty = {name: state._mean(level.is_faulty[name]) for name in level.open}
-        left = tuple(name for name in level.open if faulty[name] > SURE)
-        fixable = state._mean(level.is_fixable)
-        without = np.array([state._mean(level.is_fixed_without[name]) for name in left])
-        fixes = np.array([state._mean(level.is_fixed_by[name]) for name in left])
-        needed = np.maximum(fixable - without, 0.0)
-        states = _Distributions(level, state._classes, state._weights)
-        return Beliefs(states, left, np.array([faulty[name] for name in left]), fixes, needed, fixable)
+        return state._believed
+
+    @cached_property
+    def _believed(self) -> Beliefs:
+        level = self._level
+        faulty = level.faults.over(self._classes, self._weights)
+        fixable, *fixes = level.fixes.over(self._classes, self._weights).tolist()
+        alone, without = np.array(fixes).reshape(2, -1)
+        is_left = faulty > SURE
+        return Beliefs(
+            _Distributions(level, self._classes, self._weights),
+            tuple(name for name, left in zip(level.open, is_left.tolist(), strict=True) if left),
+            faulty[is_left],
+            alone[is_left],
+            np.maximum(fixable - without[is_left], 0.0),
+            fixable,
+        )
 
     def after(self, step: Step, outcome: Outcome) -> WorldState:
         """What is known after a look, a test, or a repair that was not enough."""
         if step.kind != "repair":
             return self._seen(step.name, outcome)
         level = self._level
-        is_open = level.is_fixed_by[step.name][self._classes] == 0
-        later = level.worlds.level(level.after(step.name))
+        is_open = ~level.is_fixed_by(step.name)[self._classes]
+        later = level.repaired(step.name)
         becomes = level.next(step.name)[self._classes[is_open]]
         weights = np.bincount(becomes, self._weights[is_open], later.num_classes).astype(float)
         classes = np.flatnonzero(weights)
@@ -196,7 +259,7 @@ class WorldState:
 
     def _seen(self, name: str, state: State) -> WorldState:
         code = self._level.worlds.device.model.variables[name].index(state)
-        is_so = self._level.codes[name][self._classes] == code
+        is_so = self._level.codes(name)[self._classes] == code
         return WorldState(self._level, self._classes[is_so], self._weights[is_so])
 
     def _mean(self, values: Floats) -> float:
@@ -210,12 +273,12 @@ class _Distributions(Mapping[str, Factor]):
         self._level, self._classes, self._weights = level, classes, weights
 
     def __getitem__(self, name: str) -> Factor:
-        codes = self._level.codes[name][self._classes]
+        codes = self._level.codes(name)[self._classes]
         variable = self._level.worlds.device.model.variables[name]
         return Factor((variable,), np.bincount(codes, self._weights, variable.num_states))
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._level.codes)
+        return iter((*self._level.open, *self._level.worlds.device.tests))
 
     def __len__(self) -> int:
-        return len(self._level.codes)
+        return len(self._level.open) + len(self._level.worlds.device.tests)
