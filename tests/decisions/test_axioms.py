@@ -315,3 +315,39 @@ def test_what_is_no_preference_is_refused_with_what_to_write(given, told):
     for ask in (check_axioms, utility_from_preferences):
         with pytest.raises(InvalidArgument, match=told):
             ask(given, ["a", "b"])
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e6])
+def test_rounding_of_a_difference_breaks_no_axiom(scale):
+    """An oracle that subtracts expected utilities in floats is rational in all units."""
+    rng = np.random.default_rng(3)
+    for _ in range(8):
+        utility = {outcome: scale * value for outcome, value in random_utilities(rng, 4).items()}
+
+        def subtract(first, second, utility=utility):
+            return first.expected_utility(utility) - second.expected_utility(utility)
+
+        assert check_axioms(PreferenceRelation(subtract), utility).is_rational
+    assert PreferenceRelation(subtract, tolerance=0.5).compare("a", {"a": 0.9, "b": 0.1}) == 0
+
+
+@pytest.mark.parametrize("greatest", [1e6, 1e12, 1e15])
+def test_large_utilities_do_not_hide_small_ones(greatest):
+    """What two mixtures have in common takes no part in their comparison."""
+    asked = PreferenceRelation.from_utility({"a": 0, "b": 1, "c": greatest})
+    assert asked.compare({"b": 0.1, "c": 0.9}, {"a": 0.1, "c": 0.9}) == 1
+    assert check_axioms(asked, "abc").is_rational
+
+
+def test_oracles_may_answer_in_numbers_of_any_kind_but_must_answer():
+    """NumPy's numbers are numbers; NaN and texts are refused with the lotteries."""
+    for answer in (np.float64(2.0), np.int64(3), np.bool_(True), 1):
+        assert PreferenceRelation(lambda first, second, answer=answer: answer).compare("a", "b") == 1
+    assert PreferenceRelation(lambda first, second: None).compare("a", "b") is None
+    for answer in (np.nan, "better"):
+        with pytest.raises(InvalidArgument, match=r"compare \[a: 1\] with \[b: 1\]"):
+            PreferenceRelation(lambda first, second, answer=answer: answer).compare("a", "b")
+    with pytest.raises(InvalidArgument, match="from_statements"):
+        PreferenceRelation([("a", ">", "b")])
+    with pytest.raises(InvalidArgument, match="tolerance"):
+        PreferenceRelation(lambda first, second: 0, tolerance=-1)

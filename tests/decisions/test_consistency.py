@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from fractions import Fraction
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 from plausible.decisions.lotteries.consistency import choice_consistency
+from plausible.decisions.lotteries.exact_chances import exact_chances
+from plausible.decisions.lotteries.exact_program import maximize_last
 from plausible.decisions.lotteries.lottery import Lottery
 from plausible.errors import InvalidArgument
 
@@ -102,3 +106,111 @@ def test_nothing_stated_is_refused():
     """An empty list is a mistake."""
     with pytest.raises(InvalidArgument, match="No choice"):
         choice_consistency([])
+
+
+def exactly_holds(statement, utility):
+    """Whether EU(first) > EU(second) in exact arithmetic on decimals."""
+    first, _, second = statement
+    gap = sum(Fraction(str(p)) * Fraction(utility[o]) for o, p in first.items())
+    return gap > sum(Fraction(str(p)) * Fraction(utility[o]) for o, p in second.items())
+
+
+@pytest.mark.parametrize("risk", [1e-3, 1e-6, 1e-9, 1e-12])
+def test_small_stakes_against_a_tiny_risk_of_death_are_consistent(risk):
+    """Twenty dollars for a micromort: U falls by risk / 21 with each dollar."""
+    steps = ["ok", *(f"-${k}" for k in range(1, 21))]
+    dollars = [(Lottery.certain(a), ">", Lottery.certain(b)) for a, b in pairwise(steps)]
+    statements = [*dollars, (Lottery.certain("-$20"), ">", Lottery({"dead": risk, "ok": 1 - risk}))]
+    report = choice_consistency(statements)
+    assert report.is_consistent
+    assert report.margin == pytest.approx(risk / 21)
+    assert all(exactly_holds(statement, report.utility) for statement in statements)
+    reverse = choice_consistency([*statements, ("dead", ">", "-$20")])
+    assert not reverse.is_consistent
+
+
+@pytest.mark.parametrize("chance", [1e-3, 1e-7, 1e-12, 1e-16])
+def test_a_tiny_chance_of_the_worse_is_never_better(chance):
+    """[a: p; b: 1 - p] > b and b > a contradict each other however small p is, with weights 1 and p."""
+    mixed = Lottery({"a": chance, "b": 1 - chance})
+    report = choice_consistency([(mixed, ">", "b"), ("b", ">", "a")])
+    assert not report.is_consistent
+    assert report.weights == pytest.approx((1.0, chance))
+    assert choice_consistency([("a", ">", "b"), ("b", ">", "c"), ({"a": 1e-7, "c": 1 - 1e-7}, ">", "b")]).is_consistent
+
+
+def near(values):
+    return Lottery(dict(zip("abcde", (np.array(values) / np.sum(values)).tolist(), strict=True)))
+
+
+@pytest.mark.parametrize("share", [1e-3, 1e-6, 1e-9])
+def test_opposite_steps_from_one_lottery_contradict_each_other(share):
+    """base + d > base and base - d > base, though rounding makes the steps not quite opposite."""
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        base, step = rng.dirichlet(np.ones(5)), rng.normal(size=5)
+        step -= step.mean()
+        step *= share * base.min() / np.abs(step).max()
+        up, down = (near(base + step), ">", near(base)), (near(base - step), ">", near(base))
+        assert not choice_consistency([up, down]).is_consistent
+        assert choice_consistency([up]).is_consistent
+
+
+def test_rounding_makes_indifference_no_contradiction():
+    """Three calculated lotteries as good as each other force nothing but what two of them do."""
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        base, step = rng.dirichlet(np.ones(3)), rng.normal(size=3)
+        step -= step.mean()
+        step *= base.min() / np.abs(step).max() / 2
+        lotteries = [Lottery(dict(zip("abc", (base + f * step).tolist(), strict=True))) for f in (0, 0.3, -0.7)]
+        statements = [(lotteries[1], "~", lotteries[0]), (lotteries[2], "~", lotteries[0])]
+        order = np.argsort(step)
+        assert choice_consistency([*statements, ("abc"[order[2]], ">", "abc"[order[1]])]).is_consistent
+
+
+def test_probabilities_are_read_as_they_were_meant():
+    """A third is a third, and what was calculated keeps its doubt."""
+    thirds = exact_chances(Lottery({"a": 1 / 3, "b": 1 / 3, "c": 1 / 3}))
+    assert set(thirds.chances.values()) == {Fraction(1, 3)}
+    assert exact_chances(Lottery({"a": 0.1 + 0.2, "b": 0.7})).chances["a"] == Fraction(3, 10)
+    assert exact_chances(Lottery({"a": 0.3333333333, "b": 0.3333333333, "c": 0.3333333333})).chances["b"] == Fraction(
+        1, 3
+    )
+    vague = exact_chances(near([np.pi, np.e, 1, 1, 1]))
+    assert sum(vague.chances.values()) == 1
+    assert 0 < vague.rounding < 1e-14
+
+
+def test_exact_programs_agree_with_floats_and_are_certified():
+    """The optimum is that of HiGHS; the point is allowed, and the weights bound it from above (duality)."""
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        count, size = rng.integers(1, 8), rng.integers(1, 6)
+        rows = np.vstack([rng.integers(-4, 5, (count, size)), np.eye(size, dtype=int)])
+        limits = np.concatenate([rng.integers(0, 4, count), np.ones(size, dtype=int)])
+        found = maximize_last(
+            [[Fraction(v, 3) for v in row] for row in rows.tolist()], list(map(Fraction, limits.tolist()))
+        )
+        point, weights = (np.array(list(map(float, each))) for each in (found.point, found.weights))
+        floats = linprog(-np.eye(size)[-1], A_ub=rows / 3, b_ub=limits)
+        assert point[-1] == pytest.approx(-floats.fun, abs=1e-9)
+        assert (rows / 3 @ point <= limits + 1e-12).all()
+        assert (point >= 0).all()
+        assert (weights >= 0).all()
+        assert weights @ limits == pytest.approx(point[-1], abs=1e-9)
+        assert (weights @ rows / 3 >= np.eye(size)[-1] - 1e-9).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_many_choices_are_decided_by_few(seed):
+    """A hundred choices of one utility agree with it, and one turned round contradicts the rest."""
+    rng = np.random.default_rng(seed)
+    utility = dict(zip("abcd", rng.normal(size=4).tolist(), strict=True))
+    statements = [said for said in random_statements(rng, 100, utility) if said[1] != "~"]
+    report = choice_consistency(statements)
+    assert all(holds(statement, report.utility) for statement in statements)
+    first, sign, second = statements[0]
+    turned = choice_consistency([*statements, (second, sign, first)])
+    assert not turned.is_consistent
+    assert len(turned.contradiction) <= 5

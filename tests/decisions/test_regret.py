@@ -106,3 +106,15 @@ def test_incomplete_payoffs_are_refused():
         minimax_regret({})
     with pytest.raises(InvalidArgument, match="sum to"):
         regret_preferences({"a": {"s": 1, "t": 2}}, {"s": 0.5, "t": 0.1})
+
+
+@pytest.mark.parametrize("unit", [1e-13, 1.0, 1e10])
+def test_regret_preferences_do_not_depend_on_the_units(unit):
+    """The same circle, and the same undominated actions, in tiny and huge units."""
+    dice = {"red": {1: 3, 2: 1, 3: 2}, "green": {1: 2, 2: 3, 3: 1}, "blue": {1: 1, 2: 2, 3: 3}}
+    scaled = {action: {state: unit * value for state, value in row.items()} for action, row in dice.items()}
+    chances = {1: 1 / 3, 2: 1 / 3, 3: 1 / 3}
+    found = regret_preferences(scaled, chances, weight=lambda difference: difference**0.5)
+    assert len(found.cycles) == 1
+    assert found.undominated == ()
+    assert regret_preferences(scaled, chances, weight=abs).undominated == ("red", "green", "blue")

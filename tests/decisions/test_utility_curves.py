@@ -312,3 +312,70 @@ def test_dominance_is_agreement_of_all_curves(first, second):
     assert (report.better, report.order) == expected
     assert bool(report.crossings) == (min(gaps[0]) < -1e-9 and max(gaps[0]) > 1e-9)
     assert str(report)
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e-6, 1.0, 1e9])
+def test_fits_do_not_depend_on_the_units_of_utility(unit):
+    """The shape behind exact points is found for tiny and huge utilities."""
+    x = np.array([10, 20, 40, 60, 80, 100.0])
+    assert fit_curve("power", x, unit * (x / 100) ** 0.5).curve.exponent == pytest.approx(0.5)
+    assert fit_curve("logarithmic", x, unit * np.log(x + 7)).curve.wealth == pytest.approx(7)
+    assert fit_curve("exponential", x - 50, -unit * np.exp(-0.02 * x)).curve.aversion == pytest.approx(0.02)
+    losses = unit * SShapedCurve(0.5, 0.7, 2.0).values(x - 50)
+    assert fit_curve("s-shaped", x - 50, losses).curve.loss_exponent == pytest.approx(0.7)
+
+
+def test_fits_beyond_floats_are_refused():
+    """A scale of 1e400 is no float, and one of 1e85 leaves no digit of the utilities."""
+    x = np.array([10, 20, 40, 60.0])
+    with pytest.raises(InvalidArgument, match="beyond floats"):
+        fit_curve("power", x * 1e-200, x**2)
+    with pytest.raises(InvalidArgument, match="beyond floats"):
+        fit_curve("exponential", x + 1e4, 1 - np.exp(-0.02 * x))
+
+
+def test_aversion_is_known_where_the_derivatives_are_beyond_floats():
+    """Constant for exponentials, (1 - r) / x for powers, 1 / (x + g) for logarithms, with a kink at a reference."""
+    for aversion in (0.01, -0.01):
+        assert absolute_risk_aversion(ExponentialCurve(aversion), 1e5) == aversion
+        assert small_stakes_premium(ExponentialCurve(aversion), 1e5, variance=4.0) == 2 * aversion
+    assert absolute_risk_aversion(PowerCurve(0.5), 0) == np.inf
+    assert relative_risk_aversion(PowerCurve(0.5), 0) == 0.5
+    assert absolute_risk_aversion(LogarithmicCurve(3.0), 1e300) == pytest.approx(1e-300)
+    curve = SShapedCurve(0.5, 0.5, 2.0)
+    assert absolute_risk_aversion(curve, 4.0) == 0.125
+    assert absolute_risk_aversion(curve, -4.0) == -0.125
+    with pytest.raises(NotSupported, match="kink"):
+        absolute_risk_aversion(curve, 0.0)
+    with pytest.raises(NotSupported, match="flat"):
+        absolute_risk_aversion(FunctionCurve(lambda x: 1.0), 0.0)
+
+
+def test_sure_amounts_are_known_where_utilities_are_beyond_floats():
+    """ln 2 / a above the worst for an exponential, 2^(1/20) times the worst for a steep power."""
+    told = assess_risk(ExponentialCurve(0.01), {-100000: 0.5, 0: 0.5})
+    assert told.certainty_equivalent == pytest.approx(-100000 + 100 * np.log(2))
+    assert told.expected_utility == -np.inf
+    assert told.attitude == "averse"
+    with pytest.raises(InvalidArgument, match="utilities are finite"):
+        assess_risk(FunctionCurve(lambda x: math.log(x) if x else -math.inf, (0.0, 9.0)), {0: 0.5, 1: 0.5})
+    power = assess_risk(PowerCurve(-20.0), {1e-20: 0.5, 1: 0.5})
+    assert power.certainty_equivalent == pytest.approx(1e-20 * 2 ** (1 / 20), rel=1e-12)
+
+
+@pytest.mark.parametrize("exponent", [-3.0, -0.5, 1e-9, 0.5, 1.0, 2.5])
+def test_power_means_are_the_sure_amounts_of_powers(exponent):
+    """(Σ p xʳ)^(1/r), near the geometric mean for a tiny r, also with a chance of nothing."""
+    amounts, chances = np.array([1.0, 7.0, 30.0]), np.array([0.2, 0.5, 0.3])
+    mean = (chances @ amounts**exponent) ** (1 / exponent) if abs(exponent) > 0.1 else np.exp(chances @ np.log(amounts))
+    lottery = dict(zip(amounts.tolist(), chances.tolist(), strict=True))
+    assert certainty_equivalent(PowerCurve(exponent), lottery) == pytest.approx(mean, rel=1e-7)
+    assert certainty_equivalent(PowerCurve(0.5), {0: 0.5, 100: 0.5}) == pytest.approx(25.0)
+    assert certainty_equivalent(PowerCurve(2.0), {0: 1.0}) == 0
+
+
+@pytest.mark.parametrize("unit", [1e-30, 1.0, 1e30])
+def test_attitude_to_a_lottery_does_not_depend_on_the_units(unit):
+    """Tiny amounts are felt as large ones are."""
+    assert assess_risk(PowerCurve(0.5), {unit: 0.5, 4 * unit: 0.5}).attitude == "averse"
+    assert assess_risk(LinearCurve(), {unit: 0.5, 4 * unit: 0.5}).attitude == "neutral"

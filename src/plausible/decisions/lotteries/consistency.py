@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import islice
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plausible.decisions.lotteries.outcome_utilities import rescaled_utility
+from plausible.decisions.lotteries.exact_chances import ExactChances, exact_chances
+from plausible.decisions.lotteries.exact_program import maximize_last
 from plausible.decisions.lotteries.preferences import Statement, StatementLike, read_statements
-from plausible.errors import InvalidArgument, NotSupported
+from plausible.errors import InvalidArgument
 from plausible.factors.display import TextTable
 from plausible.variables.frozen_mapping import FrozenMapping
 
 __all__ = ["ConsistencyReport", "choice_consistency"]
 
-Floats = NDArray[np.float64]
-#: Utilities run from 0 to this in the program, so that its tolerance of 1e-7 is far below the least margin that counts.
-_RANGE = 1e4
-#: Strict preferences must hold by this share of the range of utilities and of the greatest difference of probabilities.
-_LEAST_MARGIN = 1e-7
+#: How many times the rounding of its probabilities a strict preference must exceed to count as one.
+_CLEAR = 32
+#: The margin of exact probabilities next to rounded ones, as a share of the greatest difference: below any rounding.
+_ABOVE_ZERO = Fraction(1, 2**80)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,8 @@ class ConsistencyReport:
     Attributes
     ----------
     utility
-        One that does, from 0 to 1 and with the strict preferences as clear as can be; `None` if none does.
+        One that does, from 0 to 1 and with the strict preferences as clear as can be, to the nearest floats; `None` if
+        none does.
     margin
         How clear: the least difference of expected utilities in strict statements, relative to the greatest difference
         of probabilities in each.
@@ -65,32 +67,68 @@ class ConsistencyReport:
 
 
 @dataclass(frozen=True, slots=True)
-class _Choices:
-    """Statements as rows: EU(first) - EU(second) = row @ utilities, each row scaled to a greatest entry of one."""
+class _Choice:
+    """A statement as a row over all outcomes: EU(first) - EU(second) = row @ utilities.
 
-    outcomes: tuple[Hashable, ...]
-    rows: Floats
-    scales: Floats
-    is_strict: NDArray[np.bool_]
-    is_equal: NDArray[np.bool_]
+    `rounding` is how much of that may be an artefact of the probabilities' last digits, with utilities from 0 to 1.
+    """
 
-    def only(self, kept: Sequence[int]) -> _Choices:
-        at = np.asarray(kept, dtype=np.intp)
-        return _Choices(self.outcomes, self.rows[at], self.scales[at], self.is_strict[at], self.is_equal[at])
+    row: tuple[Fraction, ...]
+    sign: str
+    rounding: Fraction
+
+    @property
+    def scale(self) -> Fraction:
+        """The greatest difference of probabilities; one for a lottery against itself."""
+        return max(map(abs, self.row)) or Fraction(1)
+
+    @property
+    def least_margin(self) -> Fraction:
+        """What is enough for a strict preference."""
+        return _CLEAR * self.rounding or self.scale * _ABOVE_ZERO
+
+    def difference(self, utilities: Sequence[Fraction]) -> Fraction:
+        """EU(first) - EU(second)."""
+        return sum((entry * value for entry, value in zip(self.row, utilities, strict=True)), Fraction(0))
+
+    def holds(self, utilities: Sequence[Fraction]) -> bool:
+        """Whether somebody with these utilities would say so."""
+        difference = self.difference(utilities)
+        if self.sign == ">":
+            return difference > _CLEAR * self.rounding
+        return difference >= -self.rounding and (self.sign == ">=" or difference <= self.rounding)
+
+    def shortfall(self, utilities: Sequence[Fraction], margin: Fraction) -> float:
+        """By how much it fails to hold, by the margin if strict, as a share of the greatest difference."""
+        difference = self.difference(utilities)
+        if self.sign == ">":
+            return float((margin - difference) / self.scale)
+        missed = abs(difference) if self.sign == "~" else -difference
+        return float((missed - self.rounding) / self.scale)
+
+    def limits(self, margin: Fraction) -> list[tuple[list[Fraction], Fraction]]:
+        """The statement as inequalities (row, limit) on utilities and the number of margins by which it holds."""
+        turned = [-entry for entry in self.row]
+        if self.sign == ">":
+            return [([*turned, margin], Fraction(0))]
+        onward = ([*turned, Fraction(0)], self.rounding)
+        return [onward] if self.sign == ">=" else [onward, ([*self.row, Fraction(0)], self.rounding)]
 
 
 def choice_consistency(statements: Iterable[StatementLike]) -> ConsistencyReport:
     """Find a utility function that agrees with choices between lotteries, or choices that contradict each other.
 
     The linear program maximises t subject to EU(a) - EU(b) ≥ t for each a > b, ≥ 0 for a ≥ b, = 0 for a ~ b, and
-    utilities between 0 and 1 (HiGHS); there is a utility just if t > 0. Otherwise the statements that its dual weights
-    are tried without one another, which leaves a set that is minimal by inclusion.
+    utilities between 0 and 1; there is a utility just if t > 0. Otherwise the statements that its dual weights are
+    tried without one another, which leaves a set that is minimal by inclusion. All of it is done in exact arithmetic,
+    on probabilities as people write them: 0.1 is a tenth. Probabilities that are no short numbers are known up to their
+    last digits only, and what hangs on these counts as equal.
 
     Parameters
     ----------
     statements
         (first, ">", second) and so on with < ~ >= <=; lotteries, or outcomes for sure. That more is better is not
-        assumed: state it where it matters.
+        assumed: state it where it matters. Some hundreds take seconds.
 
     Examples
     --------
@@ -110,63 +148,120 @@ def choice_consistency(statements: Iterable[StatementLike]) -> ConsistencyReport
     said = read_statements(statements)
     if not said:
         raise InvalidArgument("No choice was stated: write them as (first, '>', second).")
-    choices = _choices(said)
-    margin, utilities, weights = _most_margin(choices)
-    if margin > _LEAST_MARGIN:
-        found = rescaled_utility(dict(zip(choices.outcomes, utilities.tolist(), strict=True)))
-        return ConsistencyReport(FrozenMapping(found), margin, (), ())
-    kept = _minimal(choices, np.flatnonzero(np.abs(weights) > 1e-9).tolist())
-    _, _, weights = _most_margin(choices.only(kept))
-    honest = np.abs(weights) / choices.scales[kept]
-    return ConsistencyReport(None, 0.0, tuple(said[i] for i in kept), tuple((honest / honest.max()).tolist()))
+    outcomes, choices = _read(said)
+    verdict = _verdict(choices)
+    if verdict.utilities is not None:
+        told = FrozenMapping(dict(zip(outcomes, map(float, verdict.utilities), strict=True)))
+        return ConsistencyReport(told, _margin(choices, verdict.utilities), (), ())
+    kept = _minimal(choices, verdict)
+    weights = _verdict([choices[place] for place in kept]).weights
+    shares = tuple(float(weight / max(weights)) for weight in weights)
+    return ConsistencyReport(None, 0.0, tuple(said[place] for place in kept), shares)
 
 
-def _choices(said: Sequence[Statement]) -> _Choices:
-    sides = [(each.first.final_probabilities(), each.second.final_probabilities()) for each in said]
-    outcomes = tuple(dict.fromkeys(outcome for pair in sides for side in pair for outcome in side))
-    rows = np.array([[a.get(o, 0.0) - b.get(o, 0.0) for o in outcomes] for a, b in sides])
-    rows[np.abs(rows) < 1e-14] = 0.0
-    scales = np.abs(rows).max(axis=1)
-    # A lottery against itself has a row of zeros, which stays as it is.
-    scales[scales == 0] = 1.0
-    signs = [each.sign for each in said]
-    strict, equal = np.array([s == ">" for s in signs]), np.array([s == "~" for s in signs])
-    return _Choices(outcomes, rows / scales[:, None], scales, strict, equal)
+def _read(said: Sequence[Statement]) -> tuple[tuple[Hashable, ...], list[_Choice]]:
+    """All outcomes, and each statement as a row over them."""
+    sides = [(exact_chances(each.first), exact_chances(each.second)) for each in said]
+    outcomes = tuple(dict.fromkeys(outcome for pair in sides for side in pair for outcome in side.chances))
+
+    def row(first: ExactChances, second: ExactChances) -> tuple[Fraction, ...]:
+        none = Fraction(0)
+        return tuple(first.chances.get(outcome, none) - second.chances.get(outcome, none) for outcome in outcomes)
+
+    return outcomes, [
+        _Choice(row(first, second), each.sign, first.rounding + second.rounding)
+        for each, (first, second) in zip(said, sides, strict=True)
+    ]
 
 
-def _most_margin(choices: _Choices) -> tuple[float, Floats, Floats]:
-    """The greatest margin of strict preferences, utilities that reach it, and the dual weight of each statement."""
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    """Utilities from 0 to 1 that agree with all choices, or `None` and weights with which their rows cancel."""
+
+    utilities: tuple[Fraction, ...] | None
+    weights: tuple[Fraction, ...]
+
+
+def _verdict(choices: Sequence[_Choice]) -> _Verdict:
+    """The clearest utilities, or any, or none.
+
+    The clearest by share of the rows' entries may leave a rounded row in doubt that another utility makes certain.
+    """
+    weights: tuple[Fraction, ...] = ()
+    for margins in ([choice.scale for choice in choices], [choice.least_margin for choice in choices]):
+        found, weights = _most_margins(choices, margins)
+        *utilities, number = found
+        if all(choice.holds(utilities) for choice in choices):
+            low, high = min(utilities), max(utilities)
+            return _Verdict(tuple((value - low) / ((high - low) or 1) for value in utilities), weights)
+        if number == 0:
+            break
+    return _Verdict(None, weights)
+
+
+def _most_margins(
+    choices: Sequence[_Choice], margins: Sequence[Fraction]
+) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
+    """Utilities and the most margins by which strict preferences hold, and the dual weight of each choice.
+
+    Few choices decide: the program has those that do in floats, and those that a solution without them gets wrong.
+    """
+    size, asked = len(choices[0].row), list(range(len(choices)))
+    held = asked if len(choices) <= 2 * size else _decisive(choices)
+    left = [place for place in asked if place not in held]
+    while True:
+        found, weights = _program([choices[place].limits(margins[place]) for place in held], size)
+        *utilities, number = found
+        short = {place: choices[place].shortfall(utilities, number * margins[place]) for place in left}
+        worst = sorted((place for place in left if short[place] > 0), key=short.__getitem__, reverse=True)[:size]
+        if number == 0 or not worst:
+            placed = dict(zip(held, weights, strict=True))
+            return found, tuple(placed.get(place, Fraction(0)) for place in asked)
+        held, left = [*held, *worst], [place for place in left if place not in worst]
+
+
+def _decisive(choices: Sequence[_Choice]) -> list[int]:
+    """The places of choices with a dual weight in floats; some choices, where floats find no answer."""
     from scipy.optimize import linprog
 
-    size, at_least = len(choices.outcomes), ~choices.is_equal
-    table = np.column_stack([choices.rows, -choices.is_strict.astype(float)])
-    costs = np.concatenate([np.zeros(size), [-1.0]])
+    size = len(choices[0].row)
+    limits = [(place, limit) for place, each in enumerate(choices) for limit in each.limits(each.scale)]
+    scales = np.array([float(choices[place].scale) for place, _ in limits])
     found = linprog(
-        costs,
-        A_ub=-table[at_least],
-        b_ub=np.zeros(int(at_least.sum())),
-        A_eq=table[choices.is_equal],
-        b_eq=np.zeros(int(choices.is_equal.sum())),
-        bounds=[(0.0, _RANGE)] * size + [(0.0, _RANGE)],
+        np.eye(size + 1)[-1] * -1.0,
+        A_ub=np.array([row for _, (row, _) in limits], dtype=float) / scales[:, None],
+        b_ub=np.zeros(len(limits)),
+        bounds=[(0.0, 1.0)] * size + [(0.0, size + 1.0)],
         method="highs",
     )
-    if found.status != 0 or found.x is None:
-        raise NotSupported(f"The linear program of the choices ended without an answer: {found.message}")
-    weights = np.zeros(len(choices.rows))
-    weights[at_least], weights[choices.is_equal] = found.ineqlin.marginals, found.eqlin.marginals
-    return float(found.x[-1]) / _RANGE, np.asarray(found.x[:-1]), weights
+    weighed = [] if found.x is None else np.flatnonzero(found.ineqlin.marginals).tolist()
+    return sorted({limits[at][0] for at in weighed}) or list(range(size))
 
 
-def _minimal(choices: _Choices, suspects: list[int]) -> list[int]:
-    """A set of statements that contradict each other, none of which can be left out."""
-    everything = list(range(len(choices.rows)))
-    kept = suspects if suspects and not _is_possible(choices.only(suspects)) else everything
-    for statement in list(kept):
-        without = [other for other in kept if other != statement]
-        if without and not _is_possible(choices.only(without)):
+def _program(
+    limits: Sequence[Sequence[tuple[list[Fraction], Fraction]]], size: int
+) -> tuple[tuple[Fraction, ...], list[Fraction]]:
+    """The utilities and the most margins within limits, and the dual weight of each group of these."""
+    # Each utility is at most one; the last bound is on the margins, where no preference is strict.
+    bounds = [[Fraction(int(place == other)) for other in range(size + 1)] for place in range(size + 1)]
+    found = maximize_last(
+        [*(row for own in limits for row, _ in own), *bounds],
+        [*(limit for own in limits for _, limit in own), *[Fraction(1)] * size, Fraction(size + 1)],
+    )
+    each = iter(found.weights)
+    return found.point, [sum(islice(each, len(own)), Fraction(0)) for own in limits]
+
+
+def _margin(choices: Sequence[_Choice], utilities: Sequence[Fraction]) -> float:
+    strict = [choice for choice in choices if choice.sign == ">"]
+    return float(min((choice.difference(utilities) / choice.scale for choice in strict), default=1))
+
+
+def _minimal(choices: Sequence[_Choice], verdict: _Verdict) -> list[int]:
+    """The places of choices that contradict each other, none of which can be left out."""
+    kept = [place for place, weight in enumerate(verdict.weights) if weight > 0]
+    for place in list(kept):
+        without = [other for other in kept if other != place]
+        if without and _verdict([choices[other] for other in without]).utilities is None:
             kept = without
     return kept
-
-
-def _is_possible(choices: _Choices) -> bool:
-    return _most_margin(choices)[0] > _LEAST_MARGIN

@@ -41,6 +41,10 @@ class LinearCurve(ScaledCurve):
         """Zero."""
         return 0.0
 
+    def absolute_aversion(self, amount: float) -> float:
+        """Zero."""
+        return 0.0
+
     def bends(self, knots: Floats, tolerance: float) -> NDArray[np.int64]:
         """Straight everywhere."""
         return np.full(knots.size - 2, 0, dtype=np.int64)
@@ -104,6 +108,14 @@ class LogarithmicCurve(ScaledCurve):
         """-scale / (x + wealth)²."""
         return -self.scale / (self._inside(amount) + self.wealth) ** 2
 
+    def absolute_aversion(self, amount: float) -> float:
+        """1 / (x + wealth)."""
+        return 1.0 / (self._inside(amount) + self.wealth)
+
+    def relative_aversion(self, amount: float) -> float:
+        """x / (x + wealth)."""
+        return self._inside(amount) / (amount + self.wealth)
+
     def bends(self, knots: Floats, tolerance: float) -> NDArray[np.int64]:
         """Down everywhere."""
         return np.full(knots.size - 2, -1, dtype=np.int64)
@@ -142,19 +154,25 @@ class ExponentialCurve(ScaledCurve):
         self._set_units(scale, shift)
 
     def values(self, amounts: npt.ArrayLike) -> Floats:
-        """The utility of each amount."""
+        """The utility of each amount; infinite where that is beyond floats."""
         listed = np.asarray(amounts, dtype=float)
         if self.aversion == 0:
             return np.asarray(self.shift + self.scale * listed)
-        return np.asarray(self.shift - self.scale * np.expm1(-self.aversion * listed) / self.aversion)
+        with np.errstate(over="ignore"):
+            return np.asarray(self.shift - self.scale * np.expm1(-self.aversion * listed) / self.aversion)
 
     def slope(self, amount: float) -> float:
         """scale · exp(-a x)."""
-        return self.scale * math.exp(-self.aversion * amount)
+        with np.errstate(over="ignore"):
+            return float(self.scale * np.exp(-self.aversion * amount))
 
     def curvature(self, amount: float) -> float:
         """-a · slope."""
-        return -self.aversion * self.slope(amount)
+        return -self.aversion * self.slope(amount) if self.aversion else 0.0
+
+    def absolute_aversion(self, amount: float) -> float:
+        """a."""
+        return self.aversion
 
     def bends(self, knots: Floats, tolerance: float) -> NDArray[np.int64]:
         """Down everywhere for a positive aversion, up for a negative one."""
@@ -218,11 +236,12 @@ class PowerCurve(ScaledCurve):
         return f"a power takes amounts {begin}; for losses use SShapedCurve, or count from what is owned"
 
     def values(self, amounts: npt.ArrayLike) -> Floats:
-        """The utility of each amount."""
+        """The utility of each amount; infinite where that is beyond floats."""
         listed = np.asarray(amounts, dtype=float)
         inside = listed >= self.domain[0]
-        powers = np.power(listed, self.exponent, out=np.full(listed.shape, np.nan), where=inside)
-        return np.asarray(self.shift + self.scale * powers / self.exponent)
+        with np.errstate(over="ignore"):
+            powers = np.power(listed, self.exponent, out=np.full(listed.shape, np.nan), where=inside)
+            return np.asarray(self.shift + self.scale * powers / self.exponent)
 
     def slope(self, amount: float) -> float:
         """scale · xʳ⁻¹."""
@@ -230,7 +249,18 @@ class PowerCurve(ScaledCurve):
 
     def curvature(self, amount: float) -> float:
         """scale · (r - 1) xʳ⁻²."""
+        if self.exponent == 1:
+            return 0.0
         return self.scale * (self.exponent - 1) * _power(self._inside(amount), self.exponent - 2)
+
+    def absolute_aversion(self, amount: float) -> float:
+        """(1 - r) / x, which is infinite at 0."""
+        return (1 - self.exponent) * _power(self._inside(amount), -1.0) if self.exponent != 1 else 0.0
+
+    def relative_aversion(self, amount: float) -> float:
+        """1 - r."""
+        self._inside(amount)
+        return 1 - self.exponent
 
     def bends(self, knots: Floats, tolerance: float) -> NDArray[np.int64]:
         """Down everywhere for an exponent below 1, up above."""
@@ -243,9 +273,22 @@ class PowerCurve(ScaledCurve):
             raise self._unreachable(utility)
         return float(power ** (1 / self.exponent))
 
+    def sure_amount(self, amounts: Floats, probabilities: Floats) -> float:
+        """(Σ p xʳ)^(1/r), relative to the amount that weighs most: its power alone may be beyond floats."""
+        owned = np.array([self._inside(x) for x in amounts[probabilities > 0]])
+        leading = float(owned.max() if self.exponent > 0 else owned.min())
+        if leading == 0:
+            return 0.0
+        with np.errstate(divide="ignore"):
+            powers = np.expm1(self.exponent * (np.log(owned) - math.log(leading)))
+        mean = float(probabilities[probabilities > 0] @ powers) / float(probabilities.sum())
+        return leading * math.exp(math.log1p(mean) / self.exponent)
+
     def __repr__(self) -> str:
         return f"PowerCurve({self.exponent:.6g}, scale={self.scale:.6g}, shift={self.shift:.6g})"
 
 
 def _power(base: float, exponent: float) -> float:
-    return math.inf if base == 0 and exponent < 0 else base**exponent
+    """base ** exponent, infinite where that is beyond floats."""
+    with np.errstate(over="ignore", divide="ignore"):
+        return float(np.power(base, exponent))

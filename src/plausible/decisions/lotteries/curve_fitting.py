@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -23,6 +24,10 @@ from plausible.errors import InvalidArgument, suggestion
 __all__ = ["CurveFamily", "CurveFit", "fit_curve"]
 
 CurveFamily: TypeAlias = Literal["linear", "logarithmic", "exponential", "power", "s-shaped", "tabulated"]
+#: Exponents nearer to 0 make a logarithm.
+_LOGARITHMIC = 1e-9
+#: The share of the range of utilities that a curve may miss of its own fit, by rounding of its scale and shift.
+_MOST_LOST = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,72 +67,102 @@ class CurveFit:
 
 @dataclass(frozen=True, slots=True)
 class _Family:
-    """A family as a linear model once its shape is fixed: utility = columns(x; shape) @ coefficients."""
+    """A family as a linear model once its shape is fixed: utility = columns(x, shape) @ coefficients.
+
+    Attributes
+    ----------
+    columns
+        Finite for every shape within the limits.
+    make
+        The curve of a shape and its coefficients at the amounts that were told.
+    starts
+        Shapes from which to search.
+    limits
+        The least and the greatest of each number in a shape, for the amounts.
+    """
 
     columns: Callable[[Floats, Floats], Floats]
-    make: Callable[[Floats, Floats], UtilityCurve]
-    starts: tuple[tuple[float, ...], ...]
+    make: Callable[[Floats, Floats, Floats], UtilityCurve]
+    starts: tuple[tuple[float, ...], ...] = ()
+    limits: Callable[[Floats], tuple[float, float]] = lambda _: (-20.0, 20.0)
     num_coefficients: int = 2
 
 
-def _one(shape: Callable[[Floats, float], Floats]) -> Callable[[Floats, Floats], Floats]:
-    """Columns of a constant and of a shape with one parameter."""
-    return lambda x, theta: np.stack([np.ones_like(x), shape(x, float(theta[0]))], axis=1)
+def _beside_one(column: Floats) -> Floats:
+    return np.stack([np.ones_like(column), column], axis=1)
 
 
-def _log_wealth(x: Floats, theta: float) -> float:
-    """The wealth that puts the pole e^theta spreads below the least amount."""
-    return float(np.ptp(x) * math.exp(min(theta, 30.0)) - x.min())
+def _linear_curve(x: Floats, shape: Floats, c: Floats) -> UtilityCurve:
+    return LinearCurve(float(c[1]), float(c[0]))
 
 
-def _exponential_shape(x: Floats, theta: float) -> Floats:
-    return ExponentialCurve(theta / float(np.ptp(x))).values(x)
+def _logarithmic_columns(x: Floats, shape: Floats) -> Floats:
+    """The logarithm whose pole is e^shape spreads below the least amount."""
+    return _beside_one(np.log(x - x.min() + np.ptp(x) * math.exp(shape[0])))
 
 
-def _power_curve(theta: Floats, c: Floats) -> UtilityCurve:
-    exponent = float(theta[0])
-    if abs(exponent) < 1e-9:
-        return LogarithmicCurve(0.0, float(c[1]), float(c[0]))
-    return PowerCurve(exponent, float(c[1]), float(c[0] - c[1] / exponent))
+def _logarithmic_curve(x: Floats, shape: Floats, c: Floats) -> UtilityCurve:
+    return LogarithmicCurve(float(np.ptp(x) * math.exp(shape[0]) - x.min()), float(c[1]), float(c[0]))
 
 
-def _power_shape(x: Floats, theta: float) -> Floats:
-    """(xʳ - 1) / r, which is continuous in r through the logarithm at 0."""
-    return np.asarray(np.log(x) if abs(theta) < 1e-9 else np.expm1(theta * np.log(x)) / theta)
+def _exponential_columns(x: Floats, shape: Floats) -> Floats:
+    """From the least amount on, with the aversion per spread."""
+    return _beside_one(ExponentialCurve(float(shape[0] / np.ptp(x))).values(x - x.min()))
 
 
-def _s_columns(x: Floats, theta: Floats) -> Floats:
-    gain, loss = np.exp(np.clip(theta, -5.0, 3.0))
-    return np.stack([np.ones_like(x), np.maximum(x, 0) ** gain, -(np.maximum(-x, 0) ** loss)], axis=1)
+def _exponential_curve(x: Floats, shape: Floats, c: Floats) -> UtilityCurve:
+    aversion, least = float(shape[0] / np.ptp(x)), float(x.min())
+    slope = float(c[1]) * math.exp(aversion * least)
+    return ExponentialCurve(aversion, slope, float(c[0]) - ExponentialCurve(aversion, slope)(least))
 
 
-def _s_curve(theta: Floats, c: Floats) -> UtilityCurve:
-    gain, loss = np.exp(np.clip(theta, -5.0, 3.0))
-    return SShapedCurve(float(gain), float(loss), float(c[2] / c[1]), scale=float(c[1]), shift=float(c[0]))
+def _middle(x: Floats) -> float:
+    """The geometric mean."""
+    return math.exp(float(np.log(x).mean()))
 
 
-def _make(x: Floats, family: CurveFamily) -> _Family:
-    """The linear model of a family at these amounts."""
-    families: Mapping[str, _Family] = {
-        "linear": _Family(_one(lambda x, _: x), lambda _, c: LinearCurve(float(c[1]), float(c[0])), ()),
-        "logarithmic": _Family(
-            _one(lambda x, t: np.log(x + _log_wealth(x, t))),
-            lambda t, c: LogarithmicCurve(_log_wealth(x, float(t[0])), float(c[1]), float(c[0])),
-            ((-6.0,), (-2.0,), (0.0,), (3.0,)),
-        ),
+def _power_columns(x: Floats, shape: Floats) -> Floats:
+    """((x / m)ʳ - 1) / r, which is continuous in r through the logarithm at 0."""
+    logs = np.log(x / _middle(x))
+    return _beside_one(logs if abs(shape[0]) < _LOGARITHMIC else np.expm1(shape[0] * logs) / shape[0])
+
+
+def _power_curve(x: Floats, shape: Floats, c: Floats) -> UtilityCurve:
+    exponent, middle = float(shape[0]), _middle(x)
+    if abs(exponent) < _LOGARITHMIC:
+        return LogarithmicCurve(0.0, float(c[1]), float(c[0] - c[1] * math.log(middle)))
+    return PowerCurve(exponent, float(c[1]) * middle**-exponent, float(c[0] - c[1] / exponent))
+
+
+def _power_limits(x: Floats) -> tuple[float, float]:
+    greatest = 500.0 / float(np.abs(np.log(x / _middle(x))).max())
+    return -greatest, greatest
+
+
+def _s_columns(x: Floats, shape: Floats) -> Floats:
+    gain, loss = np.exp(shape)
+    share = x / np.abs(x).max()
+    return np.stack([np.ones_like(x), np.maximum(share, 0) ** gain, -(np.maximum(-share, 0) ** loss)], axis=1)
+
+
+def _s_curve(x: Floats, shape: Floats, c: Floats) -> UtilityCurve:
+    gain, loss = np.exp(shape).tolist()
+    unit = float(np.abs(x).max())
+    weight = float(c[2] / c[1]) * unit ** (gain - loss)
+    return SShapedCurve(gain, loss, weight, scale=float(c[1]) * unit**-gain, shift=float(c[0]))
+
+
+_FAMILIES: Mapping[str, _Family] = MappingProxyType(
+    {
+        "linear": _Family(lambda x, _: _beside_one(x), _linear_curve),
+        "logarithmic": _Family(_logarithmic_columns, _logarithmic_curve, ((-6.0,), (-2.0,), (0.0,), (3.0,))),
         "exponential": _Family(
-            _one(_exponential_shape),
-            lambda t, c: ExponentialCurve(float(t[0]) / float(np.ptp(x)), float(c[1]), float(c[0])),
-            ((-3.0,), (-0.1,), (0.1,), (3.0,)),
+            _exponential_columns, _exponential_curve, ((-3.0,), (-0.1,), (0.1,), (3.0,)), lambda _: (-500.0, 500.0)
         ),
-        "power": _Family(_one(_power_shape), _power_curve, ((-1.0,), (0.3,), (1.0,), (2.0,))),
-        "s-shaped": _Family(_s_columns, _s_curve, ((0.0, 0.0), (-0.7, -0.7)), num_coefficients=3),
+        "power": _Family(_power_columns, _power_curve, ((-1.0,), (0.3,), (1.0,), (2.0,)), _power_limits),
+        "s-shaped": _Family(_s_columns, _s_curve, ((0.0, 0.0), (-0.7, -0.7)), lambda _: (-5.0, 3.0), 3),
     }
-    if family not in families:
-        raise InvalidArgument(
-            f"family={family!r} is no family of curves.{suggestion(family, [*families, 'tabulated'])}"
-        )
-    return families[family]
+)
 
 
 def fit_curve(family: CurveFamily, amounts: npt.ArrayLike, utilities: npt.ArrayLike) -> CurveFit:
@@ -156,15 +191,37 @@ def fit_curve(family: CurveFamily, amounts: npt.ArrayLike, utilities: npt.ArrayL
     if family == "tabulated":
         table = TabulatedCurve(x, y)
         return CurveFit(table, family, y - table.values(x), x.size)
-    model = _make(x, family)
+    if family not in _FAMILIES:
+        raise InvalidArgument(
+            f"family={family!r} is no family of curves.{suggestion(family, [*_FAMILIES, 'tabulated'])}"
+        )
+    model = _FAMILIES[family]
     num = model.num_coefficients + (len(model.starts[0]) if model.starts else 0)
     _check_points(family, x, num)
-    shape = _best_shape(model, x, y)
-    coefficients = _coefficients(model, x, y, shape)
+    low, spread = float(y.min()), float(np.ptp(y)) or 1.0
+    shape = _best_shape(model, x, (y - low) / spread)
+    coefficients = spread * _coefficients(model, x, (y - low) / spread, shape)
+    coefficients[0] += low
     if not (coefficients[1:] > 0).all():
         raise InvalidArgument(f"The nearest {family} curve falls: the utilities do not rise with the amounts.")
-    curve = model.make(shape, coefficients)
+    curve = _drawn(model, x, shape, coefficients)
+    if curve is None:
+        raise InvalidArgument(
+            f"The nearest {family} curve has a scale beyond floats: give the amounts, from {x.min():.6g} to "
+            f"{x.max():.6g}, in other units or as changes from one of them."
+        )
     return CurveFit(curve, family, y - curve.values(x), num)
+
+
+def _drawn(model: _Family, x: Floats, shape: Floats, coefficients: Floats) -> UtilityCurve | None:
+    """The curve of a fit, unless floats can't hold its scale and shift well enough to give the same utilities."""
+    fitted = model.columns(x, shape) @ coefficients
+    try:
+        curve = model.make(x, shape, coefficients)
+    except OverflowError:
+        return None
+    lost = float(np.abs(curve.values(x) - fitted).max())
+    return curve if lost <= _MOST_LOST * float(np.ptp(fitted)) else None
 
 
 def _check_points(family: str, x: Floats, num: int) -> None:
@@ -180,18 +237,24 @@ def _check_points(family: str, x: Floats, num: int) -> None:
 
 def _coefficients(model: _Family, x: Floats, y: Floats, shape: Floats) -> Floats:
     columns = model.columns(x, shape)
-    scale = np.abs(columns).max(axis=0) + 1e-300
+    scale = np.abs(columns).max(axis=0)
     return np.asarray(np.linalg.lstsq(columns / scale, y, rcond=None)[0] / scale)
 
 
 def _best_shape(model: _Family, x: Floats, y: Floats) -> Floats:
-    """The shape with the least residual, from all starts."""
+    """The shape with the least residual, from all starts, for utilities from 0 to 1."""
     from scipy.optimize import least_squares
 
     def residual(shape: Floats) -> Floats:
-        columns = model.columns(x, shape)
-        missed = y - columns @ _coefficients(model, x, y, shape)
-        return np.where(np.isfinite(missed), missed, 1e6)
+        return np.asarray(y - model.columns(x, shape) @ _coefficients(model, x, y, shape))
 
-    found = [least_squares(residual, start, x_scale=1.0, xtol=1e-14, ftol=1e-14, gtol=1e-14) for start in model.starts]
-    return np.asarray(min(found, key=lambda each: each.cost).x) if found else np.zeros(1)
+    if not model.starts:
+        return np.zeros(0)
+    low, high = model.limits(x)
+    found = [
+        least_squares(
+            residual, np.clip(start, low / 2, high / 2), bounds=(low, high), xtol=1e-14, ftol=1e-14, gtol=1e-14
+        )
+        for start in model.starts
+    ]
+    return np.asarray(min(found, key=lambda each: each.cost).x)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
 
+from plausible.decisions.lotteries.outcome_utilities import utility_of
 from plausible.errors import InvalidArgument, NotSupported, shortened
 from plausible.variables.frozen import Frozen
 
@@ -60,6 +61,17 @@ class UtilityCurve(Frozen, ABC):
         low, middle, high = self.values([amount - step, amount, amount + step])
         return float(low - 2 * middle + high) / step**2
 
+    def absolute_aversion(self, amount: float) -> float:
+        """The Arrow-Pratt measure -U'' / U'; from the derivatives unless the curve knows it."""
+        slope = self.slope(amount)
+        if slope == 0:
+            raise NotSupported(f"{self} is flat at {amount:.6g}, where the aversion to risk, -U'' / U', is undefined.")
+        return -self.curvature(amount) / slope
+
+    def relative_aversion(self, amount: float) -> float:
+        """-x U'' / U'."""
+        return amount * self.absolute_aversion(amount)
+
     def inverse(self, utility: float) -> float:
         """The amount of this utility; by bisection unless the curve knows it."""
         low, high = self._bracket(utility)
@@ -68,6 +80,12 @@ class UtilityCurve(Frozen, ABC):
             if middle in (low, high):
                 return high if self.values(low) < utility else low
             low, high = (middle, high) if self.values(middle) < utility else (low, middle)
+
+    def mean_utility(self, amounts: Floats, probabilities: Floats) -> float:
+        """Σ p U(x)."""
+        return math.fsum(
+            probability * utility_of(self, x) for x, probability in zip(amounts.tolist(), probabilities, strict=True)
+        )
 
     def sure_amount(self, amounts: Floats, probabilities: Floats) -> float:
         """The amount whose utility is the expected one: U⁻¹(Σ p U(x))."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import numbers
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -86,6 +88,9 @@ class PreferenceRelation(Frozen):
     oracle
         A function of two lotteries: above 0 if the first is preferred, below 0 if the second, 0 if neither, `None` if
         they can't be compared.
+    tolerance
+        Answers that are no whole numbers count as differences, and as none up to this share of the greatest difference
+        between the outcomes of the two lotteries, which the oracle is asked for. With 0 every answer counts.
 
     Examples
     --------
@@ -96,16 +101,27 @@ class PreferenceRelation(Frozen):
     1
     """
 
-    __slots__ = ("is_finite", "items", "oracle")
+    __slots__ = ("is_finite", "items", "oracle", "tolerance")
 
     oracle: Oracle
     #: The lotteries that statements are about; none for an oracle.
     items: tuple[Lottery, ...]
     #: Whether it knows only what was stated.
     is_finite: bool
+    #: The share of the greatest difference that is not felt.
+    tolerance: float
 
-    def __init__(self, oracle: Oracle) -> None:
-        self.oracle, self.items, self.is_finite = oracle, (), False
+    def __init__(self, oracle: Oracle, tolerance: float = 1e-13) -> None:
+        if not callable(oracle):
+            raise InvalidArgument(
+                f"An oracle is a function of two lotteries, not {shortened(oracle)}: "
+                f"statements are read by PreferenceRelation.from_statements."
+            )
+        if not 0 <= tolerance < 1:
+            raise InvalidArgument(
+                f"tolerance={tolerance!r} is a share of the greatest difference: at least 0, below 1."
+            )
+        self.oracle, self.items, self.is_finite, self.tolerance = oracle, (), False, float(tolerance)
 
     @classmethod
     def from_statements(cls, statements: Iterable[StatementLike]) -> PreferenceRelation:
@@ -124,7 +140,7 @@ class PreferenceRelation(Frozen):
         relation = object.__new__(cls)
         relation.oracle = partial(_stated, signs)
         relation.items = tuple(dict.fromkeys(lottery for pair in signs for lottery in pair))
-        relation.is_finite = True
+        relation.is_finite, relation.tolerance = True, 0.0
         return relation
 
     @classmethod
@@ -136,16 +152,42 @@ class PreferenceRelation(Frozen):
         utility
             A mapping from outcomes, or a function of them.
         tolerance
-            Differences up to this share of the mean of |U| are not felt.
+            Differences up to this share of what the outcomes contribute that the lotteries don't have in common, as
+            rounding of their chances makes them, are not felt.
         """
-        return cls(partial(_more_expected, read_utility(utility), tolerance))
+        return cls(partial(_more_expected, read_utility(utility), tolerance), tolerance=0.0)
 
     def compare(self, first: LotteryLike, second: LotteryLike) -> int | None:
         """1 if the first is preferred, -1 if the second, 0 if neither, `None` if that is not known."""
-        answer = self.oracle(as_lottery(first), as_lottery(second))
+        one, other = as_lottery(first), as_lottery(second)
+        answer = self._answer(one, other)
         if answer is None:
             return None
+        if self.tolerance and not isinstance(answer, int):
+            answer = 0.0 if abs(answer) <= self.tolerance * self._greatest_difference(one, other) else answer
         return (answer > 0) - (answer < 0)
+
+    def _answer(self, first: Lottery, second: Lottery) -> float | None:
+        """What the oracle says, as a number."""
+        answer: object = self.oracle(first, second)
+        if answer is None:
+            return None
+        try:
+            number = int(answer) if isinstance(answer, numbers.Integral) else float(answer)  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            number = math.nan
+        if math.isnan(number):
+            raise InvalidArgument(
+                f"Asked to compare {first} with {second}, the oracle says {shortened(answer)}: it must give a number, "
+                f"or None where it can't say."
+            )
+        return number
+
+    def _greatest_difference(self, first: Lottery, second: Lottery) -> float:
+        """How far outcomes of the lotteries, each for sure, are from one of them."""
+        final = [*first.final_probabilities(), *second.final_probabilities()]
+        start, *others = [Lottery.certain(outcome) for outcome in dict.fromkeys(final)]
+        return max((abs(self._answer(start, other) or 0.0) for other in others), default=0.0)
 
     def __repr__(self) -> str:
         kind = f"{len(self.items)} lotteries" if self.is_finite else "an oracle"
@@ -201,10 +243,18 @@ def _stated(signs: Mapping[tuple[Lottery, Lottery], int], first: Lottery, second
 
 def _more_expected(utility: Callable[[Any], float], tolerance: float, first: Lottery, second: Lottery) -> float:
     """By how much the expected utility of the first is greater; 0 where that is not felt."""
-
-    def size(outcome: Hashable) -> float:
-        return abs(utility_of(utility, outcome))
-
-    difference = first.expected_utility(utility) - second.expected_utility(utility)
-    room = tolerance * max(first.expected_utility(size), second.expected_utility(size))
+    one, other = first.final_probabilities(), second.final_probabilities()
+    worth = {outcome: utility_of(utility, outcome) for outcome in {**one, **other} if _most(one, other, outcome) > 0}
+    changed = [outcome for outcome in worth if one.get(outcome, 0.0) != other.get(outcome, 0.0)]
+    if not changed:
+        return 0.0
+    # The chances of what differs sum to the same, so utilities may be counted from any level.
+    values = [worth[outcome] for outcome in changed]
+    level = min(values) / 2 + max(values) / 2
+    difference = math.fsum((one.get(o, 0.0) - other.get(o, 0.0)) * (worth[o] - level) for o in changed)
+    room = tolerance * math.fsum(_most(one, other, o) * abs(worth[o] - level) for o in changed)
     return 0.0 if abs(difference) <= room else difference
+
+
+def _most(one: Mapping[Hashable, float], other: Mapping[Hashable, float], outcome: Hashable) -> float:
+    return max(one.get(outcome, 0.0), other.get(outcome, 0.0))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plausible.decisions.lotteries.best_actions import BestActions
 from plausible.decisions.lotteries.cycles import preference_cycles
+from plausible.decisions.lotteries.lottery import ROUNDING
 from plausible.decisions.lotteries.outcome_utilities import UtilityLike
 from plausible.decisions.lotteries.situation import DecisionSituation
 from plausible.errors import InvalidArgument, NotSupported
@@ -98,7 +100,7 @@ def minimax_regret(payoffs: Payoffs, *, may_mix: bool = False) -> RegretChoice:
     actions, states, table = _read(payoffs)
     regrets = table.max(axis=0) - table
     greatest = regrets.max(axis=1)
-    room = 1e-9 * float(np.abs(table).max())
+    room = ROUNDING * float(np.abs(table).max())
     best = tuple(action for action, regret in zip(actions, greatest, strict=True) if regret <= greatest.min() + room)
     told = FrozenMapping(dict(zip(actions, greatest.tolist(), strict=True)))
     if not may_mix:
@@ -184,7 +186,8 @@ class RegretPreferences:
     actions
         In the order of the rows.
     advantages
-        Actions × actions: above 0 where that of the row is preferred to that of the column; antisymmetric.
+        Actions × actions: above 0 where that of the row is preferred to that of the column, 0 where they differ by
+        rounding only; antisymmetric.
     cycles
         Of preferences, if any: regret theory need not be transitive.
 
@@ -207,7 +210,7 @@ class RegretPreferences:
     @property
     def undominated(self) -> tuple[Hashable, ...]:
         """Actions to which no other is preferred: none, where preferences go in a circle."""
-        return tuple(action for action, row in zip(self.actions, self.advantages, strict=True) if (row >= -1e-12).all())
+        return tuple(action for action, row in zip(self.actions, self.advantages, strict=True) if (row >= 0).all())
 
     def __str__(self) -> str:
         rows = tuple(
@@ -246,19 +249,14 @@ def regret_preferences(
     """
     actions, states, table = _read(payoffs)
     chances = np.array([_chance(probabilities, state) for state in states])
-    if abs(chances.sum() - 1) > 1e-9:
+    if abs(chances.sum() - 1) > ROUNDING:
         raise InvalidArgument(f"The probabilities of the states sum to {chances.sum():.9g}, not to 1.")
     felt = weight or (lambda difference: difference + difference**2)
     gaps = table[:, None, :] - table[None, :, :]
     sizes = np.array([float(felt(abs(gap))) if gap else 0.0 for gap in gaps.ravel().tolist()]).reshape(gaps.shape)
     advantages = (np.sign(gaps) * sizes) @ chances
-    room = 1e-12 * max(1.0, float(np.abs(advantages).max()))
-    signs = {
-        (a, b): 0 if abs(advantages[a, b]) <= room else int(np.sign(advantages[a, b]))
-        for a in range(len(actions))
-        for b in range(len(actions))
-        if a != b
-    }
+    advantages[np.abs(advantages) <= ROUNDING * (sizes @ chances)] = 0.0
+    signs = {(a, b): int(np.sign(advantages[a, b])) for a, b in permutations(range(len(actions)), 2)}
     cycles = tuple(tuple(actions[i] for i in cycle) for cycle in preference_cycles(signs, len(actions)))
     return RegretPreferences(actions, advantages, cycles)
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from plausible.decisions.lotteries.countable import CountableLottery
 from plausible.decisions.lotteries.curves import Floats, UtilityCurve
-from plausible.decisions.lotteries.lottery import Lottery, LotteryLike, as_lottery
+from plausible.decisions.lotteries.lottery import ROUNDING, Lottery, LotteryLike, as_lottery
 from plausible.errors import InvalidArgument
 
 __all__ = [
@@ -119,13 +119,13 @@ def _intervals(knots: Floats, signs: NDArray[np.int64]) -> tuple[RiskInterval, .
 
 
 def absolute_risk_aversion(curve: UtilityCurve, amount: float) -> float:
-    """The Arrow-Pratt measure -U''(x) / U'(x).
+    """The Arrow-Pratt measure -U''(x) / U'(x); infinite for a power at 0.
 
     >>> from plausible.decisions.lotteries.curve_families import ExponentialCurve
     >>> absolute_risk_aversion(ExponentialCurve(0.5), 3.0)
     0.5
     """
-    return -curve.curvature(amount) / curve.slope(amount)
+    return curve.absolute_aversion(amount)
 
 
 def relative_risk_aversion(curve: UtilityCurve, amount: float) -> float:
@@ -135,17 +135,17 @@ def relative_risk_aversion(curve: UtilityCurve, amount: float) -> float:
     >>> relative_risk_aversion(LogarithmicCurve(), 7.0)
     1.0
     """
-    return amount * absolute_risk_aversion(curve, amount)
+    return curve.relative_aversion(amount)
 
 
-def _positions(lottery: LotteryLike, wealth: float) -> Lottery:
-    """What is owned after each outcome."""
-    flat = as_lottery(lottery).flatten()
-    amounts: dict[Hashable, float] = {}
-    for outcome, probability in flat.items():
-        position = wealth + _number(outcome)
-        amounts[position] = amounts.get(position, 0.0) + probability
-    return Lottery(amounts)
+def _owned(lottery: LotteryLike, wealth: float) -> tuple[Floats, Floats]:
+    """What may be owned after, and how likely it is."""
+    amounts: dict[float, float] = {}
+    for outcome, probability in as_lottery(lottery).flatten().items():
+        if probability > 0:
+            amount = wealth + _number(outcome)
+            amounts[amount] = amounts.get(amount, 0.0) + probability
+    return np.array(list(amounts)), np.array(list(amounts.values()))
 
 
 def _mean(lottery: LotteryLike) -> float:
@@ -165,7 +165,7 @@ def _number(outcome: Hashable) -> float:
 def _expected_utility(curve: UtilityCurve, lottery: LotteryLike, wealth: float) -> float:
     """Of what is owned after; that of an endless lottery term by term, if it converges."""
     if not isinstance(lottery, CountableLottery):
-        return _positions(lottery, wealth).expected_utility(curve)
+        return curve.mean_utility(*_owned(lottery, wealth))
     found = lottery.expected_utility(lambda outcome: curve(wealth + _number(outcome)))
     if not found.converged:
         raise InvalidArgument(
@@ -207,9 +207,7 @@ def certainty_equivalent(curve: UtilityCurve, lottery: LotteryLike, wealth: floa
         )
     if isinstance(lottery, CountableLottery):
         return curve.inverse(_expected_utility(curve, lottery, wealth)) - wealth
-    positions = _positions(lottery, wealth)
-    amounts, probabilities = (np.array(list(column), dtype=np.float64) for column in (positions, positions.values()))
-    return curve.sure_amount(amounts, probabilities) - wealth
+    return curve.sure_amount(*_owned(lottery, wealth)) - wealth
 
 
 def risk_premium(curve: UtilityCurve, lottery: LotteryLike, wealth: float = 0.0) -> float:
@@ -266,7 +264,7 @@ class RiskAssessment:
     mean
         Of the amounts.
     expected_utility
-        Of what is owned after.
+        Of what is owned after; infinite where it is beyond floats, though the sure amount is not.
     certainty_equivalent
         The sure amount that is as good.
     premium
@@ -309,6 +307,9 @@ def assess_risk(curve: UtilityCurve, lottery: LotteryLike, wealth: float = 0.0) 
     mean 500, as good as 400 for sure: risk premium 100 (averse)
     """
     mean, sure = _mean(lottery), certainty_equivalent(curve, lottery, wealth)
-    premium, room = mean - sure, 1e-9 * max(abs(sure), abs(wealth), math.ulp(1.0))
-    attitude: Attitude = "neutral" if abs(premium) <= room else ("averse" if premium > 0 else "seeking")
+    size = (
+        abs(sure) + abs(wealth) if isinstance(lottery, CountableLottery) else np.abs(_owned(lottery, wealth)[0]).max()
+    )
+    premium = mean - sure
+    attitude: Attitude = "neutral" if abs(premium) <= ROUNDING * size else ("averse" if premium > 0 else "seeking")
     return RiskAssessment(mean, _expected_utility(curve, lottery, wealth), sure, premium, attitude)

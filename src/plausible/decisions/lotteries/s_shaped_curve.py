@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from plausible.decisions.lotteries.curves import Floats
 from plausible.decisions.lotteries.scaled_curve import ScaledCurve
-from plausible.errors import InvalidArgument
+from plausible.errors import InvalidArgument, NotSupported
 
 __all__ = ["SShapedCurve"]
 
@@ -73,6 +73,13 @@ class SShapedCurve(ScaledCurve):
         gains = np.maximum(change, 0.0) ** self.gain_exponent
         losses = np.maximum(-change, 0.0) ** self.loss_exponent
         return np.asarray(self.shift + self.scale * (gains - self.loss_weight * losses))
+
+    def absolute_aversion(self, amount: float) -> float:
+        """(1 - r) / x for gains and (s - 1) / |x| for losses; undefined at the reference, where the curve is kinked."""
+        change = self._inside(amount) - self.reference
+        if change == 0:
+            raise NotSupported(f"{self} has a kink at its reference {amount:.6g}: ask for the aversion beside it.")
+        return (1 - self.gain_exponent) / change if change > 0 else (1 - self.loss_exponent) / change
 
     def inverse(self, utility: float) -> float:
         """The amount of this utility."""

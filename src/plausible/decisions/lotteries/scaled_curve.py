@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from plausible.decisions.lotteries.curves import UtilityCurve
+from plausible.decisions.lotteries.curves import Floats, UtilityCurve
 from plausible.errors import InvalidArgument
 
 __all__ = ["ScaledCurve"]
@@ -36,6 +36,10 @@ class ScaledCurve(UtilityCurve):
 
     def _unscaled(self, utility: float) -> float:
         return (utility - self.shift) / self.scale
+
+    def mean_utility(self, amounts: Floats, probabilities: Floats) -> float:
+        """Σ p U(x); infinite where that is beyond floats."""
+        return math.fsum(probability * self(x) for x, probability in zip(amounts, probabilities, strict=True))
 
     def _key(self) -> tuple[object, ...]:
         return tuple(getattr(self, name) for name in (*ScaledCurve.__slots__, *type(self).__slots__))
