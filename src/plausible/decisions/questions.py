@@ -34,7 +34,7 @@ class DiagramQuestions:
         evidence: EvidenceLike | None = None,
         restarts: int = 10,
         seed: Seed = 0,
-        time_limit: float = 60.0,
+        time_limit: float | None = 60.0,
         progress: Callable[[SolvingState], object] | None = None,
     ) -> Solution:
         """A strategy with the largest expected utility, and how it is known to be one.
@@ -50,7 +50,7 @@ class DiagramQuestions:
         restarts, seed
             Random strategies from which iterated optimisation starts, beside the uniform one, and their source.
         time_limit
-            A search for a proof stops after so many seconds; `gap` tells how far it came.
+            A search for a proof stops after so many seconds, or `None` for no limit; `gap` tells how far it came.
         progress
             Told a `SolvingState` after each step; an answer that is true stops the search.
 

@@ -185,7 +185,9 @@ def refusing_nan(scope: Scope) -> Iterator[None]:
     try:
         with np.errstate(invalid="raise"):
             yield
-    except FloatingPointError:
+    except FloatingPointError as error:
+        if "invalid" not in str(error):  # a caller has asked to be told of numbers that are too small or too large
+            raise
         raise InvalidFactor(
             f"Arithmetic over {scope_text(scope)} meets infinities that cancel: 0 · inf, inf - inf or inf / inf."
         ) from None

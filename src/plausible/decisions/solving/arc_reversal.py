@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from plausible.decisions.solving.absorbing import absorbed
 from plausible.decisions.solving.problem import Floats
 from plausible.decisions.structure.recall import require_recall
-from plausible.errors import ImpossibleEvidence
 from plausible.factors import Factor
 from plausible.factors.joint_factor import JointFactor
 
@@ -50,8 +50,7 @@ def reverse_arcs(diagram: InfluenceDiagram, findings: Mapping[str, Floats]) -> d
     """
     decisions = list(require_recall(diagram, "Arc reversal").order)
     nodes = _Nodes(diagram)
-    for name, weights in findings.items():
-        nodes.observe(Factor((diagram.variables[name],), weights / weights.max()))
+    nodes.distributions.update(absorbed(diagram, findings))
     rules: dict[str, Factor] = {}
     for name in reversed(decisions):
         nodes.take_out_all_but({*diagram.decisions[name].sees, name})
@@ -70,17 +69,6 @@ class _Nodes:
         self.value = Factor.scalar(0.0)
         for factor in diagram.utility_factors.values():
             self.value = self.value + factor
-
-    def observe(self, likelihood: Factor) -> None:
-        """Turn all arcs into an observed node, whose distribution is left with no parents: a number."""
-        while likelihood.names:
-            name = max(likelihood.names, key=self.order.index)
-            joint = self.distributions[name] * likelihood
-            likelihood = joint.marginalize(name)
-            if likelihood.max() <= 0:
-                raise ImpossibleEvidence.outright()
-            self.distributions[name] = joint / likelihood
-            likelihood = likelihood / Factor.scalar(likelihood.max())  # its size is of no use, and may get too small
 
     def take_out_all_but(self, kept: set[str]) -> None:
         """Remove the parents of the value that are not kept: chance variables that no decision sees."""

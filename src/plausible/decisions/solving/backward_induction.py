@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from plausible.decisions.solving.joint_tree import scaled
+from plausible.decisions.solving.arithmetic import PLAIN, scaled_or_logs
 from plausible.decisions.solving.problem import Floats, Problem
 from plausible.decisions.solving.updating import Rules, first_best_rule
 from plausible.errors import ImpossibleEvidence
@@ -58,10 +58,13 @@ def _weighted_utility(problem: Problem, rank: dict[int, int]) -> tuple[Floats, f
     """
     sizes = problem.sizes
     shape = tuple(sizes[variable] for variable in rank)
-    probability, utility = np.ones((1,) * len(rank)), np.zeros((1,) * len(rank))
-    for scope, values in problem.probabilities:
-        probability = probability * _placed(values, [rank[variable] for variable in scope], len(rank))
-        probability = scaled(probability) if problem.is_conditioned else probability
+    utility = np.zeros((1,) * len(rank))
+    tables = [_placed(values, [rank[v] for v in scope], len(rank)) for scope, values in problem.probabilities]
+    tables = tables or [np.ones((1,) * len(rank))]
+    if problem.is_conditioned:
+        probability = scaled_or_logs(lambda arithmetic: arithmetic.plain(arithmetic.product(tables)))
+    else:
+        probability = PLAIN.product(tables)
     for scope, values in problem.utilities:
         utility = utility + _placed(values, [rank[variable] for variable in scope], len(rank))
     scale = 1.0

@@ -76,6 +76,8 @@ def merged(vectors: Floats, domain: Domain, limit: int) -> tuple[Floats, Ints]:
     wins = np.bincount(worth.argmax(axis=0), minlength=len(vectors))
     order = np.lexsort((-worth.mean(axis=1), -wins))
     kept = np.sort(order[:limit])
+    if limit == 1:
+        return vectors.max(axis=0, keepdims=True), kept
     raised = vectors[kept].copy()
     for number in order[limit:].tolist():
         nearest = int(domain.lead(vectors[number] - raised, np.zeros(1)).argmin())

@@ -8,7 +8,8 @@ from typing import Protocol
 
 import numpy as np
 
-from plausible.decisions.solving.joint_tree import JointTree, Pair, scaled
+from plausible.decisions.solving.arithmetic import Pair, scaled_or_logs
+from plausible.decisions.solving.joint_tree import JointTree
 from plausible.decisions.solving.problem import Floats, Problem
 from plausible.factors.alignment import MAX_ENTRIES
 
@@ -61,9 +62,12 @@ class JointTable:
         self._problem = problem
         self._shape = problem.sizes
         phi, mu = np.ones(self._shape), np.zeros(self._shape)
-        for scope, table in problem.probabilities:
-            phi *= self._placed(table, scope)
-            phi = scaled(phi) if problem.is_conditioned else phi
+        placed = [self._placed(table, scope) for scope, table in problem.probabilities]
+        if problem.is_conditioned:
+            phi *= scaled_or_logs(lambda arithmetic: arithmetic.plain(arithmetic.product(placed)))
+        else:
+            for table in placed:
+                phi *= table
         for scope, table in problem.utilities:
             mu += self._placed(table, scope)
         self._phi, self._utility = phi, mu

@@ -3,40 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
+from plausible.decisions.solving.arithmetic import LOGS, PLAIN, SCALED, Arithmetic, Pair, summed
 from plausible.decisions.solving.layout import TreeLayout, lay_out
 from plausible.decisions.solving.problem import Floats, Problem, Tabled
-from plausible.factors.alignment import MAX_ENTRIES, reduce_axes
+from plausible.decisions.solving.spreading import spread
+from plausible.factors.alignment import MAX_ENTRIES
 
-__all__ = ["JointTree", "Pair", "scaled"]
-
-#: Tables from this size on are summed by merged axes; below it NumPy's own sum takes less time.
-_LARGE = 2048
+__all__ = ["JointTree"]
 
 #: How to look at an array with the axes of one scope as one with those of a larger scope.
 _View: TypeAlias = tuple[slice | None, ...]
-
-
-class Pair(NamedTuple):
-    """A joint factor (φ, μ) on arrays; φ up to a scale, `None` for μ = 0. Axes of length one stand for any length."""
-
-    probability: Floats
-    utility: Floats | None
-
-    @property
-    def expected_utility(self) -> float:
-        """μ of a pair over nothing."""
-        return 0.0 if self.utility is None else float(self.utility)
 
 
 class JointTree:
     """Joint factors in a clique tree: rules can be replaced, and what depends on them is computed when it is asked for.
 
     The message from a clique to a neighbour is kept until a rule behind it is replaced. So rules along a chain can be
-    optimised one after the other at the cost of two messages each (Lauritzen & Nilsson 2001).
+    optimised one after the other at the cost of two messages each (Lauritzen & Nilsson 2001). Given evidence, tables
+    are scaled; if some number still gets too small for a float, all is computed again in logarithms.
 
     Parameters
     ----------
@@ -51,6 +39,7 @@ class JointTree:
     """
 
     __slots__ = (
+        "_arithmetic",
         "_axes",
         "_base",
         "_homes",
@@ -58,6 +47,7 @@ class JointTree:
         "_problem",
         "_rules",
         "_sizes",
+        "_table_homes",
         "_views",
         "layout",
         "together",
@@ -75,30 +65,31 @@ class JointTree:
         tables = (*problem.probabilities, *problem.utilities)
         scopes = [*(scope for scope, _ in tables), *problem.families.values(), *together]
         self._problem, self._sizes = problem, problem.sizes
-        self.layout = lay_out(problem.variables, scopes, max_entries)
+        self.layout = spread(lay_out(problem.variables, scopes, max_entries), self._sizes)
         homes = iter(self.layout.homes)
-        self._base = self._base_tables(problem, [next(homes) for _ in tables])
+        self._table_homes = [next(homes) for _ in tables]
         self._homes = {name: next(homes) for name in problem.families}
         self.together = tuple(homes)
         self._axes: dict[tuple[int, int], tuple[int, ...]] = {}
         self._views: dict[tuple[int, int], _View] = {}
         self._messages: dict[tuple[int, int], Pair] = {}
         self._rules: list[dict[str, Floats]] = [{} for _ in self.layout.cliques]
+        self._arithmetic: Arithmetic = SCALED if problem.is_conditioned else PLAIN
+        self._base: list[Pair] = []
         for name, rule in rules.items():
             self._rules[self._homes[name]][name] = self._placed(rule, problem.families[name], self._homes[name])
 
-    def _base_tables(self, problem: Problem, homes: Sequence[int]) -> list[Pair]:
+    def _base_tables(self) -> list[Pair]:
         """The tables of each clique, rules left out."""
-        phis: list[list[Floats]] = [[] for _ in self.layout.cliques]
+        phis: list[list[Floats]] = [[np.ones((1,) * len(clique))] for clique in self.layout.cliques]
         mus: list[list[Floats]] = [[] for _ in self.layout.cliques]
+        problem = self._problem
         kinds = [phis] * len(problem.probabilities) + [mus] * len(problem.utilities)
         tables: tuple[Tabled, ...] = (*problem.probabilities, *problem.utilities)
-        for kind, home, (scope, table) in zip(kinds, homes, tables, strict=True):
+        for kind, home, (scope, table) in zip(kinds, self._table_homes, tables, strict=True):
             kind[home].append(self._placed(table, scope, home))
-        return [
-            Pair(_product(phi, problem.is_conditioned) if phi else np.ones((1,) * len(clique)), _sum(mu))
-            for phi, mu, clique in zip(phis, mus, self.layout.cliques, strict=True)
-        ]
+        product = self._arithmetic.product
+        return [Pair(product(phi[1:] or phi), _sum(mu)) for phi, mu in zip(phis, mus, strict=True)]
 
     def _placed(self, table: Floats, scope: tuple[int, ...], clique: int) -> Floats:
         """A table over a scope as one that broadcasts over the axes of a clique."""
@@ -126,9 +117,8 @@ class JointTree:
 
     def total(self) -> Pair:
         """P(evidence), up to a scale, and the expected utility."""
-        pair = self._joined(0)
-        axes = tuple(range(pair.probability.ndim))
-        return _reduced(pair, axes)
+        phi, mu = self._joined(0)
+        return PLAIN.reduced(Pair(phi, mu), tuple(range(phi.ndim)))
 
     def family(self, decision: str) -> tuple[Floats, Floats]:
         """P(seen) and P(seen) E[utility | seen, action], both over the family, whatever the rule of the decision."""
@@ -148,24 +138,61 @@ class JointTree:
         phi, mu = self._joined(clique, frozenset(decisions))
         return self._family_table(phi, clique, scope), self._family_table(_times(phi, mu), clique, scope)
 
-    def _family_table(self, table: Floats, clique: int, scope: tuple[int, ...]) -> Floats:
-        """A table of a clique summed to a scope."""
-        members = self.layout.cliques[clique]
-        gone = tuple([axis for axis, v in enumerate(members) if v not in scope])
-        left = [v for v in members if v in scope]
-        shape = tuple([self._sizes[v] for v in left])
-        table = _summed(table, gone)
-        whole = table if table.shape == shape else np.broadcast_to(table, shape)
-        return whole.transpose([left.index(v) for v in scope])
-
     def marginal(self, place: int, scope: tuple[int, ...]) -> Floats:
         """φ over the scope of one of `together`."""
         return self.open_table(self.together[place], scope, ())[0]
 
+    def log_table(self, place: int, scope: tuple[int, ...]) -> tuple[Floats, Floats]:
+        """log φ, up to a constant, and μ over the scope of one of `together`."""
+        clique = self.together[place]
+        pair = self._calibrated(clique, frozenset())
+        phi, mu = self._arithmetic.reduced(pair, self._gone(clique, scope))
+        both = self._arithmetic.logs(phi), np.zeros_like(phi) if mu is None else mu
+        logs, gains = (self._ordered(table, clique, scope) for table in both)
+        return logs, gains
+
+    def _family_table(self, table: Floats, clique: int, scope: tuple[int, ...]) -> Floats:
+        """A table of a clique summed to a scope."""
+        return self._ordered(summed(table, self._gone(clique, scope)), clique, scope)
+
+    def _gone(self, clique: int, scope: tuple[int, ...]) -> tuple[int, ...]:
+        """The axes of a clique that are not in a scope."""
+        return tuple([axis for axis, v in enumerate(self.layout.cliques[clique]) if v not in scope])
+
+    def _ordered(self, table: Floats, clique: int, scope: tuple[int, ...]) -> Floats:
+        """A table with the axes of a clique that are in a scope, in the order of the scope and of full length."""
+        left = [v for v in self.layout.cliques[clique] if v in scope]
+        shape = tuple([self._sizes[v] for v in left])
+        whole = table if table.shape == shape else np.broadcast_to(table, shape)
+        return whole.transpose([left.index(v) for v in scope])
+
     # --- messages ---
 
     def _joined(self, root: int, left_out: frozenset[str] = frozenset()) -> Pair:
-        """The joint factor of a clique with all messages in."""
+        """The joint factor of a clique with all messages in, its probabilities as they are."""
+        phi, mu = self._calibrated(root, left_out)
+        return Pair(self._arithmetic.plain(phi), mu)
+
+    def _calibrated(self, root: int, left_out: frozenset[str]) -> Pair:
+        """The joint factor of a clique with all messages in, in the arithmetic of the tree."""
+        if self._arithmetic is not SCALED:
+            return self._collected(root, left_out)
+        try:
+            with np.errstate(under="raise", over="raise"):
+                return self._collected(root, left_out)
+        except FloatingPointError:
+            self._go_on_in_logs()
+            return self._collected(root, left_out)
+
+    def _go_on_in_logs(self) -> None:
+        self._arithmetic = LOGS
+        self._base = []
+        self._messages.clear()
+
+    def _collected(self, root: int, left_out: frozenset[str]) -> Pair:
+        """Make the messages that are missing."""
+        if not self._base:
+            self._base = self._base_tables()
         todo, stack = [], [(root, -1)]
         while stack:
             clique, target = stack.pop()
@@ -183,22 +210,20 @@ class JointTree:
             inside = set(self.layout.cliques[target])
             axes = tuple(axis for axis, v in enumerate(self.layout.cliques[source]) if v not in inside)
             self._axes[source, target] = axes
-        message = _reduced(self._gathered(source, target), axes)
-        return Pair(scaled(message.probability), message.utility) if self._problem.is_conditioned else message
+        return self._arithmetic.reduced(self._gathered(source, target), axes)
 
     def _gathered(self, clique: int, target: int, left_out: frozenset[str] = frozenset()) -> Pair:
         """The tables of a clique, its rules, and what its neighbours say, but for one."""
         phi, mu = self._base[clique]
+        times = self._arithmetic.times
         for name, rule in self._rules[clique].items():
             if name not in left_out:
-                phi = phi * rule
+                phi = times(phi, self._arithmetic.read(rule))
         for other in self.layout.neighbors[clique]:
             if other != target:
                 view = self._view(other, clique)
                 said = self._messages[other, clique]
-                phi = phi * said.probability[view]
-                if self._problem.is_conditioned:
-                    phi = scaled(phi)
+                phi = times(phi, said.probability[view])
                 if said.utility is not None:
                     mu = said.utility[view] if mu is None else mu + said.utility[view]
         return Pair(phi, mu)
@@ -212,39 +237,8 @@ class JointTree:
         return view
 
 
-def _reduced(pair: Pair, axes: tuple[int, ...]) -> Pair:
-    """Sum axes out: (Σ φ, Σ φ μ / Σ φ), with 0/0 = 0."""
-    phi, mu = pair
-    total = _summed(phi, axes)
-    if mu is None:
-        return Pair(total, None)
-    weighted = _summed(phi * mu, axes)
-    return Pair(total, weighted / np.where(total > 0, total, 1.0))
-
-
-def scaled(table: Floats) -> Floats:
-    """The table with its largest entry at one, so that no evidence is too unlikely; zeros stay."""
-    peak = table.max()
-    return table / peak if peak > 0 else table
-
-
-def _summed(table: Floats, axes: tuple[int, ...]) -> Floats:
-    if not axes:
-        return table
-    if table.size < _LARGE:
-        return np.asarray(np.add.reduce(table, axis=axes))
-    return reduce_axes(np.add, np.ascontiguousarray(table), axes)
-
-
 def _times(phi: Floats, mu: Floats | None) -> Floats:
     return np.zeros_like(phi) if mu is None else phi * mu
-
-
-def _product(tables: Sequence[Floats], is_scaled: bool) -> Floats:
-    product = tables[0]
-    for table in tables[1:]:
-        product = scaled(product * table) if is_scaled else product * table
-    return product
 
 
 def _sum(tables: Sequence[Floats]) -> Floats | None:

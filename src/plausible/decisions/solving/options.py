@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Literal, TypeAlias, get_args
@@ -54,14 +55,14 @@ class Options:
     seed
         The source of these.
     time_limit
-        A search for a proof stops after so many seconds.
+        A search for a proof stops after so many seconds; `None` for no limit.
     progress
         Told each state; an answer that is true stops the search.
     """
 
     restarts: int = 10
     seed: Seed = 0
-    time_limit: float = 60.0
+    time_limit: float | None = 60.0
     progress: Callable[[SolvingState], object] | None = None
 
     def __post_init__(self) -> None:
@@ -82,27 +83,41 @@ class Watch:
     options
         How long to search, and whom to tell.
     deadline
-        When the time is over.
+        When the time is over; inf where there is no limit.
+    reserved
+        Seconds before the deadline that are kept for what comes after the present search.
     is_stopped
         Whether an answer of `progress` was true.
     """
 
     options: Options
     deadline: float = field(init=False)
+    reserved: float = field(default=0.0, init=False)
     is_stopped: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
-        self.deadline = monotonic() + self.options.time_limit
+        limit = self.options.time_limit
+        self.deadline = math.inf if limit is None else monotonic() + limit
 
     @property
     def seconds_left(self) -> float:
         """The time that is left; none once it was stopped."""
-        return 0.0 if self.is_stopped else max(0.0, self.deadline - monotonic())
+        return 0.0 if self.is_stopped else max(0.0, self.deadline - self.reserved - monotonic())
 
     @property
     def is_over(self) -> bool:
         """Whether to come to an end."""
         return self.seconds_left <= 0
+
+    @contextmanager
+    def keeping(self, share: float) -> Iterator[None]:
+        """Let a search come to an end before the time is over, so that a share of it is left for what comes then."""
+        limit = self.options.time_limit
+        self.reserved = 0.0 if limit in (None, math.inf) else share * limit
+        try:
+            yield
+        finally:
+            self.reserved = 0.0
 
     def tell(self, state: SolvingState) -> bool:
         """Tell how far it is; whether to come to an end."""

@@ -16,8 +16,6 @@ from plausible.decisions.solving.updating import Rules
 
 __all__ = ["PolicySearch", "search_policies"]
 
-#: So many policies are kept once the time is over.
-_HURRY = 16
 #: Strategies drawn at random, to see which policies are best after them.
 _NUM_DRAWN = 64
 #: What is lost where policies count as equal, in all, as a part of the range of the utility.
@@ -79,7 +77,7 @@ def search_policies(
     rng
         Draws strategies that tell which policies are surely needed.
     is_over
-        Asked before each step: whether to come to an end.
+        Asked before each step: whether to come to an end. Then all policies are merged into one.
 
     Examples
     --------
@@ -130,9 +128,10 @@ def _policies(
         table, choices = _fixed(table, choices, row, row_of == row)
         following = np.tile(following, actions)
         flat = table.reshape(len(table), -1)
-        kept = undominated(flat, domain, tolerance, is_over)
+        in_hurry = is_over()
+        kept = np.arange(len(flat)) if in_hurry else undominated(flat, domain, tolerance, is_over)
         flat = flat[kept]
-        allowed = min(limit, _HURRY) if is_over() else limit
+        allowed = 1 if in_hurry else limit
         if len(kept) > allowed:
             flat, some = merged(flat, domain, allowed)
             kept, is_complete = kept[some], False

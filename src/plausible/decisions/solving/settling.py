@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from plausible.decisions.solving.joint_table import Weighing
 from plausible.decisions.solving.options import SolvingState, Watch
 from plausible.decisions.solving.problem import Problem
-from plausible.decisions.solving.together import Together, settle_together
+from plausible.decisions.solving.team_work import Together
+from plausible.decisions.solving.together import settle_together
 from plausible.decisions.solving.updating import Rules, first_best_rule
 
 __all__ = ["Settling", "settle"]

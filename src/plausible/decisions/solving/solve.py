@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 __all__ = ["solve"]
 
 _ONE_BY_ONE = "single-policy updating"
+#: The share of the time that is left, after the search for a strategy, for a bound on all of them.
+_FOR_THE_BOUND = 0.2
 
 
 def solve(
@@ -121,25 +123,28 @@ def _eliminated(diagram: InfluenceDiagram, findings: Mapping[str, Floats], by_fa
 
 def _enumerated(task: Task, watch: Watch) -> Found:
     """The best of all strategies, or, if the time is over before, of some."""
-    rules, is_complete = enumerate_rules(task.problem, temporal_order(task.diagram), watch)
-    bound = None if is_complete else upper_bound(task)
+    with watch.keeping(_FOR_THE_BOUND):
+        rules, is_complete = enumerate_rules(task.problem, temporal_order(task.diagram), watch)
+    bound = None if is_complete else upper_bound(task, watch)
     return Found(rules, bound, "all strategies one by one")
 
 
 def _solved(task: Task, tree: Weighing, watch: Watch) -> Found:
     """Settled in the order of reliance; where a proof is missing, with a bound."""
     components = task.structure.components
-    state = settle(task.problem, tree, components, temporal_order(task.diagram), watch)
+    with watch.keeping(_FOR_THE_BOUND):
+        state = settle(task.problem, tree, components, temporal_order(task.diagram), watch)
     method = _ONE_BY_ONE if task.structure.is_acyclic else "joint optimisation of decisions that rely on each other"
     if state.is_proved and state.is_finished:
         return Found(state.rules, None, method)
     bound = state.upper_bound if state.is_finished else inf
-    return Found(state.rules, min(bound, upper_bound(task)), method)
+    return Found(state.rules, min(bound, upper_bound(task, watch)), method)
 
 
 def _climbed(task: Task, tree: Weighing, watch: Watch) -> Found:
     """The best local optimum, with a bound."""
     rules = task.problem.uniform_rules()
     decisions = [name for component in task.structure.components for name in component]
-    climb(task.problem, tree, decisions, rules, watch)
-    return Found(rules, upper_bound(task), "iterated optimisation")
+    with watch.keeping(_FOR_THE_BOUND):
+        climb(task.problem, tree, decisions, rules, watch)
+    return Found(rules, upper_bound(task, watch), "iterated optimisation")

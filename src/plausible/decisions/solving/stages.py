@@ -115,37 +115,32 @@ def read_stages(
         steps = [_step(problem, blocks, place, scope) for place, scope in enumerate(inputs)]
     except TooLarge:
         return None
-    start, chain = _conditioned(steps, [problem.family_shape(name)[-1] for name in decisions])
+    start, chain = _conditioned(steps, [sizes[v] for v in own])
     return _reachable(problem, decisions, blocks, start, chain)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Step:
-    """What a block makes of its input: weights (input, output), and the same times the utilities of the block."""
+    """What a block makes of its input: the logarithms of weights (input, output), and the utility expected there."""
 
-    weights: Floats
-    weighted: Floats
+    logs: Floats
+    gains: Floats
 
 
 def _step(problem: Problem, blocks: Blocks, place: int, inputs: tuple[int, ...]) -> _Step:
     """A block summed to its input and its output; what is in both is the same on both sides."""
+    sizes = problem.sizes
     outputs = (*blocks.separators, ())[place]
-    fresh = tuple(v for v in outputs if v not in inputs)
-    tables = blocks.part(problem, place, (*inputs, *fresh))
-    scope = tuple(range(len(inputs) + len(fresh)))
-    tree = JointTree(tables, {}, [scope])
-    phi, psi = tree.open_table(tree.together[0], scope, ())
-    sizes = [problem.variables[v].num_states for v in (*inputs, *fresh)]
-    positions = np.indices(sizes, sparse=True)
-    targets: Ints = np.zeros(sizes, dtype=np.int64)
-    for v in outputs:
-        targets = targets * problem.variables[v].num_states + positions[(*inputs, *fresh).index(v)]
-    num_in, num_out = (math.prod(problem.variables[v].num_states for v in scope) for scope in (inputs, outputs))
-    weights, weighted = np.zeros((num_in, num_out)), np.zeros((num_in, num_out))
-    rows = np.arange(num_in)[:, None]
-    weights[rows, targets.reshape(num_in, -1)] = phi.reshape(num_in, -1)
-    weighted[rows, targets.reshape(num_in, -1)] = psi.reshape(num_in, -1)
-    return _Step(weights, weighted)
+    both = (*inputs, *(v for v in outputs if v not in inputs))
+    axes = tuple(range(len(both)))
+    tree = JointTree(blocks.part(problem, place, both), {}, [axes])
+    found = tree.log_table(0, axes)
+    num_in, num_out = (math.prod(sizes[v] for v in scope) for scope in (inputs, outputs))
+    columns = _numbered(_states(both, sizes), both, outputs, sizes).reshape(num_in, -1)
+    logs, gains = np.full((num_in, num_out), -np.inf), np.zeros((num_in, num_out))
+    for spread_out, table in zip((logs, gains), found, strict=True):
+        spread_out[np.arange(num_in)[:, None], columns] = table.reshape(num_in, -1)
+    return _Step(logs, gains)
 
 
 def _conditioned(steps: Sequence[_Step], num_actions: Sequence[int]) -> tuple[Floats, list[tuple[Floats, Floats]]]:
@@ -153,17 +148,25 @@ def _conditioned(steps: Sequence[_Step], num_actions: Sequence[int]) -> tuple[Fl
 
     How likely the evidence that comes later is does not depend on what is done, as it is there before all decisions.
     """
-    ahead: Floats = np.ones(1)
+    ahead: Floats = np.zeros(1)
     chain = []
     for step, actions in zip(reversed(steps[1:]), reversed(num_actions), strict=True):
-        total = step.weights @ ahead
-        scale = np.where(total > 0, total, 1.0)
-        rewards = (step.weighted @ ahead / scale).reshape(-1, actions)
-        chain.append((rewards, (step.weights * ahead / scale[:, None]).reshape(-1, actions, len(ahead))))
-        ahead = total.reshape(-1, actions).max(axis=1)
-        ahead = ahead / ahead.max()
-    start = steps[0].weights[0] * ahead
-    return start / start.sum(), chain[::-1]
+        totals, transitions = _normalized(step.logs + ahead)
+        rewards = (transitions * step.gains).sum(axis=1).reshape(-1, actions)
+        chain.append((rewards, transitions.reshape(-1, actions, len(ahead))))
+        ahead = totals.reshape(-1, actions).max(axis=1)
+    _, start = _normalized(steps[0].logs + ahead)
+    return start[0], chain[::-1]
+
+
+def _normalized(logs: Floats) -> tuple[Floats, Floats]:
+    """The logarithm of the total of each row, and the row as a distribution; zeros where it has none."""
+    peaks = logs.max(axis=1, keepdims=True)
+    peaks = np.where(peaks > -np.inf, peaks, 0.0)
+    weights = np.exp(logs - peaks)
+    totals = weights.sum(axis=1, keepdims=True)
+    with np.errstate(divide="ignore"):
+        return (np.log(totals) + peaks)[:, 0], weights / np.where(totals > 0, totals, 1.0)
 
 
 def _reachable(
@@ -171,27 +174,35 @@ def _reachable(
 ) -> Stages:
     """The stages on the states that can happen, whatever is done."""
     sizes = problem.sizes
-    occupied, kept, stages = start, np.flatnonzero(start > 0), []
-    first = kept
-    for place, (name, scope) in enumerate(zip(decisions, blocks.separators, strict=True)):
-        rewards, transitions = chain[place]
-        shape = [sizes[v] for v in scope]
-        states = np.indices(shape).reshape(len(scope), math.prod(shape))[:, kept]
-        seen = _numbered(states, [scope.index(v) for v in problem.families[name][:-1]], sizes, scope)
-        fixed = [axis for axis, v in enumerate(scope) if not blocks.is_influenced[v]]
-        _, groups = np.unique(_numbered(states, fixed, sizes, scope), return_inverse=True)
-        masses: Floats = np.bincount(groups, occupied[kept]).astype(np.float64)
-        occupied = occupied @ transitions.mean(axis=1)
-        following = np.flatnonzero(occupied > 0)
-        moves = transitions[kept][:, :, following]
-        stages.append(Stage(name, seen, problem.family_shape(name), groups, masses, rewards[kept], moves))
-        kept = following
-    return Stages(start[first], tuple(stages))
+    occupied, is_reached, stages = start, start > 0, []
+    for name, scope, (rewards, transitions) in zip(decisions, blocks.separators, chain, strict=True):
+        states = _states(scope, sizes)[:, is_reached]
+        fixed = [v for v in scope if not blocks.is_influenced[v]]
+        _, groups = np.unique(_numbered(states, scope, fixed, sizes), return_inverse=True)
+        is_next = np.asarray((transitions[is_reached] > 0).any(axis=(0, 1)))
+        stage = Stage(
+            decision=name,
+            rows=_numbered(states, scope, problem.families[name][:-1], sizes),
+            rule_shape=problem.family_shape(name),
+            groups=groups,
+            masses=np.bincount(groups, occupied[is_reached]).astype(np.float64),
+            rewards=rewards[is_reached],
+            transitions=transitions[is_reached][:, :, is_next],
+        )
+        stages.append(stage)
+        occupied, is_reached = occupied @ transitions.mean(axis=1), is_next
+    return Stages(start[start > 0], tuple(stages))
 
 
-def _numbered(states: Ints, axes: Sequence[int], sizes: Sequence[int], scope: tuple[int, ...]) -> Ints:
-    """The states of some axes as one number, the last axis changing fastest."""
+def _states(scope: Sequence[int], sizes: Sequence[int]) -> Ints:
+    """(variable, assignment) -> its state there, for all assignments to a scope, the last variable changing fastest."""
+    shape = [sizes[v] for v in scope]
+    return np.indices(shape).reshape(len(shape), math.prod(shape))
+
+
+def _numbered(states: Ints, scope: Sequence[int], wanted: Sequence[int], sizes: Sequence[int]) -> Ints:
+    """The states of some variables of a scope as one number, the last variable changing fastest."""
     number: Ints = np.zeros(states.shape[1], dtype=np.int64)
-    for axis in axes:
-        number = number * sizes[scope[axis]] + states[axis]
+    for v in wanted:
+        number = number * sizes[v] + states[scope.index(v)]
     return number

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from plausible.decisions.solving.absorbing import absorbed
 from plausible.decisions.solving.problem import Floats
 from plausible.decisions.structure.recall import new_information, require_recall
 from plausible.errors import ImpossibleEvidence
@@ -19,6 +20,7 @@ from plausible.graphs.undirected import UndirectedGraph
 from plausible.models.lowering import lower
 
 if TYPE_CHECKING:
+    from plausible.cpds import CPD
     from plausible.decisions.diagram import InfluenceDiagram
 
 __all__ = ["eliminate_joint", "joint_factors", "sum_max_sum"]
@@ -37,11 +39,16 @@ def joint_factors(
     >>> eliminate_joint(factors, ["D"]).utility.sum()
     5.0
     """
-    lowered = lower(diagram.chance.values(), (*diagram.variables, *diagram.utilities), {})
     weights = [Factor((diagram.variables[name],), vector) for name, vector in (findings or {}).items()]
     rules = () if strategy is None else strategy.values()
+    return [*map(JointFactor, (*rules, *weights)), *_joint_factors(diagram, diagram.chance.values())]
+
+
+def _joint_factors(diagram: InfluenceDiagram, cpds: Iterable[CPD]) -> list[JointFactor]:
+    """Some distributions and all utilities."""
+    lowered = lower(cpds, (*diagram.variables, *diagram.utilities), {})
     return [
-        *(JointFactor(factor) for factor in (*lowered.factors, *rules, *weights)),
+        *map(JointFactor, lowered.factors),
         *(JointFactor(utility=factor) for factor in diagram.utility_factors.values()),
     ]
 
@@ -71,7 +78,8 @@ def sum_max_sum(diagram: InfluenceDiagram, findings: Mapping[str, Floats]) -> di
     """MEU = Σ_X1 max_D1 ... Σ_Xk max_Dk Σ_Y P U, by elimination of joint factors in that order, from the right.
 
     Sums and maxima do not commute, so within this order only those of one block can be sorted: greedily. The factors
-    at which the maxima are taken are the cliques of a strong junction tree, gone through once.
+    at which the maxima are taken are the cliques of a strong junction tree, gone through once. Where evidence makes
+    numbers too small for floats, it is turned into distributions beforehand.
 
     Returns
     -------
@@ -83,9 +91,21 @@ def sum_max_sum(diagram: InfluenceDiagram, findings: Mapping[str, Floats]) -> di
     Jensen, Jensen & Dittmer (1994), From influence diagrams to junction trees, UAI.
     """
     require_recall(diagram, "Sum-max-sum elimination")
+    if not findings:
+        return _eliminated(diagram, joint_factors(diagram))
+    try:
+        with np.errstate(under="raise", over="raise"):
+            return _eliminated(diagram, joint_factors(diagram, None, findings))
+    except FloatingPointError:
+        given = absorbed(diagram, findings)
+        others = [cpd for name, cpd in diagram.chance.items() if name not in given]
+        return _eliminated(diagram, [*map(JointFactor, given.values()), *_joint_factors(diagram, others)])
+
+
+def _eliminated(diagram: InfluenceDiagram, factors: Sequence[JointFactor]) -> dict[str, Factor]:
+    """The rules, from the last decision to the first."""
     blocks = new_information(diagram)
     seen = {name for decision, block in blocks.items() for name in (*block, decision)}
-    factors = joint_factors(diagram, None, findings)
     left = _summed(factors, [name for factor in factors for name in factor.names if name not in seen])
     rules: dict[str, Factor] = {}
     for decision, block in reversed(blocks.items()):
@@ -108,20 +128,28 @@ def _summed(factors: Sequence[JointFactor], names: Sequence[str]) -> list[JointF
     gone = set(names)
     keep = [name for name in sizes if name not in gone]
     order = elimination_order(graph, "weighted-min-fill", cardinalities=sizes, keep=keep)
-    left = list(factors)
-    for name in map(str, order):
-        touching = [factor for factor in left if name in factor.names]
-        left = [factor for factor in left if name not in factor.names]
-        left.append(_scaled_product(touching).marginalize(name))
-    return left
+    left = dict(enumerate(factors))
+    users: dict[str, set[int]] = {str(name): set() for name in sizes}
+    for number, scope in enumerate(scopes):
+        for variable in scope:
+            users[variable.name].add(number)
+    for number, name in enumerate(map(str, order), len(left)):
+        touching = sorted(users[name])
+        left[number] = _scaled_product([left.pop(other) for other in touching]).marginalize(name)
+        for around in {variable.name for other in touching for variable in scopes[other]}:
+            users[around].difference_update(touching)
+        scopes.append(left[number].scope)
+        for variable in scopes[number]:
+            users[variable.name].add(number)
+    return list(left.values())
 
 
 def _scaled_product(factors: Iterable[JointFactor]) -> JointFactor:
-    """The combination of joint factors, with 1 as the largest probability: no evidence is too unlikely."""
+    """The combination of joint factors, with 1 as the largest probability: no number of them is too many."""
     product = JointFactor()
     for factor in factors:
         product = product * factor
         peak = product.probability.max()
-        if 0 < peak < 1:
+        if peak not in (0.0, 1.0):
             product = JointFactor(product.probability / peak, product.utility)
     return product

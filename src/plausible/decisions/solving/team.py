@@ -78,6 +78,16 @@ class Team(Branches[Chosen]):
         """The assignments to all that is seen and done."""
         return int(self._table.size)
 
+    @property
+    def table(self) -> Floats:
+        """T."""
+        return self._table
+
+    @property
+    def families(self) -> tuple[tuple[int, ...], ...]:
+        """For each decision the axes of T that its rule depends on, and last its own."""
+        return self._families
+
     def branches(self, partial: Chosen) -> Sequence[Chosen]:
         """Every action in the next information state."""
         if len(partial) == len(self._rows):

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from plausible.decisions.solving.joint_table import weighing
 from plausible.decisions.solving.problem import read_problem
 from plausible.decisions.structure.allowed_actions import AllowedActions, allowed_mask
-from plausible.errors import TooLarge
+from plausible.errors import TooLarge, counted
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at, num_entries
 from plausible.variables import Assignment
@@ -78,10 +78,11 @@ class StrategyCount:
 
     def __str__(self) -> str:
         lines = [
-            f"{rule.decision}: {_short(rule.log10)} rules, {rule.num_information_states} information states"
+            f"{rule.decision}: {_counted(rule.log10, 'rule', 'rules')}, "
+            + counted(rule.num_information_states, "information state")
             for rule in self.rules
         ]
-        return "\n".join([*lines, f"{_short(self.log10)} strategies"])
+        return "\n".join([*lines, _counted(self.log10, "strategy", "strategies")])
 
 
 def count_strategies(
@@ -175,9 +176,10 @@ def _choices(num_open: npt.NDArray[np.int64], probability: Factor | None) -> tup
     return tuple(zip(actions.tolist(), states.tolist(), strict=True))
 
 
-def _short(log10: float) -> str:
-    """A large number in a few characters."""
+def _counted(log10: float, one: str, many: str) -> str:
+    """A number of things, a large one in a few characters."""
     if log10 < 9:
-        return str(round(10**log10))
+        number = round(10**log10)
+        return f"{number} {one if number == 1 else many}"
     exponent = math.floor(log10)
-    return f"{10 ** (log10 - exponent):.2f}e{exponent}"
+    return f"{10 ** (log10 - exponent):.2f}e{exponent} {many}"

@@ -64,6 +64,11 @@ def with_optional_observation(
     """
     if variable not in diagram.chance:
         raise UnknownVariable.named(variable, diagram.chance, "the chance variables of this diagram")
+    if f"observe {variable}" in diagram.decisions:
+        raise InvalidArgument(
+            f"Observing {variable!r} is optional already: see the decision 'observe {variable}'. To change what it "
+            f"costs, replace the utility 'cost of {variable}'."
+        )
     if not np.isfinite(cost):
         raise InvalidArgument(f"The cost of observing {variable!r} is a finite number, not {cost!r}.")
     users = _users(diagram, variable, decision)

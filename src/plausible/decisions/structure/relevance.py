@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from plausible.decisions.structure.information_flow import Reliance, information_flow
 from plausible.errors import InvalidArgument
@@ -168,23 +167,35 @@ def ordered_components(reliance: Reliance) -> tuple[tuple[str, ...], ...]:
     >>> ordered_components(Reliance(["C", "D", "E"], [0b000, 0b100, 0b011]))
     (('D', 'E'), ('C',))
     """
-    decisions = reliance.in_time
     if reliance.is_on_later_ones:
-        return tuple((name,) for name in reversed(decisions))
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    size = len(decisions)
+        return tuple((name,) for name in reversed(reliance.in_time))
+    size = len(reliance.in_time)
     edges = [(i, j) for i, users in enumerate(reliance.relied_by) for j in range(size) if users >> j & 1]
-    sources, targets = zip(*edges, strict=True)
-    adjacency = coo_array((np.ones(len(edges)), (sources, targets)), shape=(size, size))
-    _, labels = connected_components(adjacency, connection="strong")
-    members: dict[int, list[int]] = {}
-    for position, label in enumerate(labels.tolist()):
-        members.setdefault(label, []).append(position)
-    parts = sorted(map(tuple, members.values()), key=lambda part: -part[-1])  # free choices: the latest first
-    part_of = {position: part for part in parts for position in part}
+    parts = _ordered_parts(_strong_parts(reliance.relied_by), edges)
+    return tuple(tuple(reliance.in_time[position] for position in part) for part in parts)
+
+
+def _strong_parts(following: Sequence[int]) -> list[tuple[int, ...]]:
+    """The strongly connected components of a graph on numbers, from the bit set of those that follow each."""
+    size = len(following)
+    reached = list(following)
+    for middle in range(size):
+        for start in range(size):
+            if reached[start] >> middle & 1:
+                reached[start] |= reached[middle]
+    parts: dict[int, tuple[int, ...]] = {}
+    for place in range(size):
+        if place not in parts:
+            both = [j for j in range(size) if reached[place] >> j & 1 and reached[j] >> place & 1]
+            parts.update(dict.fromkeys({place, *both}, tuple(sorted({place, *both}))))
+    return list(dict.fromkeys(parts.values()))
+
+
+def _ordered_parts(parts: Iterable[tuple[int, ...]], edges: Iterable[tuple[int, int]]) -> Sequence[tuple[int, ...]]:
+    """Components such that all edges lead to later ones; among free choices the one with the largest number."""
+    latest_first = sorted(parts, key=lambda part: -part[-1])
+    part_of = {position: part for part in latest_first for position in part}
     between = {(part_of[source], part_of[target]) for source, target in edges}
-    order = DAG([(a, b) for a, b in between if a != b], nodes=parts).topological_order
-    rank = {part: number for number, part in enumerate(order)}
-    return tuple(tuple(decisions[position] for position in part) for part in sorted(parts, key=rank.__getitem__))
+    graph = DAG([(a, b) for a, b in between if a != b], nodes=latest_first)
+    rank = {part: number for number, part in enumerate(graph.topological_order)}
+    return sorted(latest_first, key=rank.__getitem__)

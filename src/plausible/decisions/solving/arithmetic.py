@@ -1,0 +1,172 @@
+"""How the probabilities of joint factors are multiplied and summed: as they are, scaled, or in logarithms."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from functools import reduce
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from plausible.decisions.solving.problem import Floats
+from plausible.factors.alignment import reduce_axes
+
+__all__ = ["LOGS", "PLAIN", "SCALED", "Arithmetic", "Pair", "scaled_or_logs", "summed"]
+
+#: Tables from this size on are summed by merged axes; below it NumPy's own sum takes less time.
+_LARGE = 2048
+
+ResultT = TypeVar("ResultT")
+
+
+class Pair(NamedTuple):
+    """A joint factor (φ, μ) on arrays; φ up to a scale, `None` for μ = 0. Axes of length one stand for any length."""
+
+    probability: Floats
+    utility: Floats | None
+
+    @property
+    def expected_utility(self) -> float:
+        """μ of a pair over nothing."""
+        return 0.0 if self.utility is None else float(self.utility)
+
+
+class Arithmetic(ABC):
+    """What stands for a probability, and how such numbers are multiplied and summed."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def read(self, table: Floats) -> Floats:
+        """What stands for a table of probabilities."""
+
+    @abstractmethod
+    def times(self, one: Floats, other: Floats) -> Floats:
+        """The product of two tables that broadcast."""
+
+    @abstractmethod
+    def reduced(self, pair: Pair, axes: tuple[int, ...]) -> Pair:
+        """Sum axes out: (Σ φ, Σ φ μ / Σ φ), with 0/0 = 0."""
+
+    @abstractmethod
+    def plain(self, table: Floats) -> Floats:
+        """The probabilities themselves, up to a scale."""
+
+    @abstractmethod
+    def logs(self, table: Floats) -> Floats:
+        """Their logarithms, up to a constant."""
+
+    def product(self, tables: Iterable[Floats]) -> Floats:
+        """What stands for the product of tables of probabilities; there must be one."""
+        return reduce(self.times, map(self.read, tables))
+
+
+class _Plain(Arithmetic):
+    """Probabilities as they are: for distributions, where what gets too small for a float makes no difference."""
+
+    __slots__ = ()
+
+    def read(self, table: Floats) -> Floats:
+        return table
+
+    def times(self, one: Floats, other: Floats) -> Floats:
+        return one * other
+
+    def reduced(self, pair: Pair, axes: tuple[int, ...]) -> Pair:
+        phi, mu = pair
+        total = summed(phi, axes)
+        if mu is None or not axes:
+            return Pair(total, mu)
+        weighted = summed(phi * mu, axes)
+        return Pair(total, weighted / np.where(total > 0, total, 1.0))
+
+    def plain(self, table: Floats) -> Floats:
+        return table
+
+    def logs(self, table: Floats) -> Floats:
+        return _log(table)
+
+
+class _Scaled(_Plain):
+    """The largest entry of every table is one, so that no evidence is too unlikely."""
+
+    __slots__ = ()
+
+    def read(self, table: Floats) -> Floats:
+        return _scaled(table)
+
+    def times(self, one: Floats, other: Floats) -> Floats:
+        return _scaled(one * other)
+
+    def reduced(self, pair: Pair, axes: tuple[int, ...]) -> Pair:
+        phi, mu = _PLAIN.reduced(pair, axes)
+        return Pair(_scaled(phi), mu)
+
+
+class _Logs(Arithmetic):
+    """Logarithms: entries of one table may be further apart than floats are, and other tables bring them together."""
+
+    __slots__ = ()
+
+    def read(self, table: Floats) -> Floats:
+        return _log(table)
+
+    def times(self, one: Floats, other: Floats) -> Floats:
+        return one + other
+
+    def reduced(self, pair: Pair, axes: tuple[int, ...]) -> Pair:
+        logs, mu = pair
+        peaks = np.maximum.reduce(logs, axis=axes, keepdims=True)
+        peaks = np.where(peaks > -np.inf, peaks, 0.0)
+        total, mu = _PLAIN.reduced(Pair(np.exp(logs - peaks), mu), axes)
+        found = _log(total) + peaks.reshape(total.shape)
+        peak = found.max()
+        return Pair(found - peak if peak > -np.inf else found, mu)
+
+    def plain(self, table: Floats) -> Floats:
+        peak = table.max()
+        return np.asarray(np.exp(table - peak if peak > -np.inf else table))
+
+    def logs(self, table: Floats) -> Floats:
+        return table
+
+
+_PLAIN = _Plain()
+PLAIN: Arithmetic = _PLAIN
+SCALED: Arithmetic = _Scaled()
+LOGS: Arithmetic = _Logs()
+
+
+def scaled_or_logs(compute: Callable[[Arithmetic], ResultT]) -> ResultT:
+    """A result with scaled probabilities or, if some number on the way gets too small for a float, with logarithms.
+
+    >>> far_apart = [np.array([1.0, 1e-200])] * 2 + [np.array([1e-200, 1.0])] * 2
+    >>> scaled_or_logs(lambda arithmetic: arithmetic.plain(arithmetic.product(far_apart)))
+    array([1., 1.])
+    """
+    try:
+        with np.errstate(under="raise", over="raise"):
+            return compute(SCALED)
+    except FloatingPointError:
+        return compute(LOGS)
+
+
+def summed(table: Floats, axes: tuple[int, ...]) -> Floats:
+    """Sum axes out of a table."""
+    if not axes:
+        return table
+    if table.size < _LARGE:
+        return np.asarray(np.add.reduce(table, axis=axes))
+    return reduce_axes(np.add, np.ascontiguousarray(table), axes)
+
+
+def _scaled(table: Floats) -> Floats:
+    """The table with its largest entry at one; zeros stay."""
+    peak = table.max()
+    return table / peak if peak > 0 else table
+
+
+def _log(table: Floats) -> Floats:
+    with np.errstate(divide="ignore"):
+        return np.log(table)
