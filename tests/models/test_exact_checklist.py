@@ -53,7 +53,7 @@ def _template(num_steps, hidden="H", seen="Y"):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_one_model_answers_every_kind_of_question(seed):
-    """Posteriors, joints, P(e), best assignments of all and of some, interventions: each as the listed joint says."""
+    """Posteriors, joints, P(e), best assignments of all and of some, interventions, decisions: as the listed joint says."""
     rng = np.random.default_rng(seed)
     net = random_network(rng, num_variables=5, zeros=0.0)
     first, second, third, *_ = net.variables
@@ -75,6 +75,15 @@ def test_one_model_answers_every_kind_of_question(seed):
     state = net.variables[first].states[0]
     expected = fsum(p for row, p in cut if row[first] == state) / fsum(p for _, p in cut)
     assert net.query(first, do=seen)[state] == pytest.approx(expected)
+    worth = rng.normal(size=(net.variables[first].num_states, 2))
+    decision, utility = pb.Decision("act", 2, sees=[third]), pb.Utility([first, "act"], worth)
+    diagram = pb.InfluenceDiagram(net.cpds.values(), [decision], [utility])
+    gains = {(row, act): 0.0 for row in net.variables[third].states for act in (0, 1)}
+    for row, p in _joint(net):
+        for act in (0, 1):
+            gains[row[third], act] += p * worth[net.variables[first].states.index(row[first]), act]
+    best_gain = fsum(max(gains[seen_state, 0], gains[seen_state, 1]) for seen_state in net.variables[third].states)
+    assert diagram.solve().expected_utility == pytest.approx(best_gain)
 
 
 @pytest.mark.parametrize("seed", range(4))
