@@ -67,8 +67,8 @@ def observing(diagram: InfluenceDiagram, variables: Iterable[str], decision: str
             )
     informed = diagram.with_information({decision: _with(diagram.decisions[decision].sees, names)})
     order = temporal_order(informed)
-    later = order[order.index(decision) :]
-    return informed.with_information({name: _with(informed.decisions[name].sees, names) for name in later})
+    later = {name: _with(informed.decisions[name].sees, names) for name in order[order.index(decision) + 1 :]}
+    return informed.with_information(later) if later else informed
 
 
 def unobserving(diagram: InfluenceDiagram, variables: Iterable[str], decision: str) -> InfluenceDiagram:

@@ -174,10 +174,10 @@ def _values(
     given: tuple[EvidenceLike | None, Options | None],
 ) -> tuple[dict[str, float], bool]:
     """Variable -> VPI, and whether all solutions are proved best."""
-    rounding = utility_rounding(diagram)
+    rounding, asked = utility_rounding(diagram), names
     if len(diagram.decisions) == 1:
         useful = informative(diagram, decision, given[0])
-        asked = [name for name in names if name in useful and name not in diagram.decisions[decision].sees]
+        asked = tuple(name for name in names if name in useful and name not in diagram.decisions[decision].sees)
         try:
             tables = seen_tables(diagram, decision, [[name] for name in asked], given[0], _MAX_TREE)
         except TooLarge:  # one at a time needs less room: what a decision need not know is dropped
@@ -186,6 +186,7 @@ def _values(
             worths = (table.expected_utility() for table in tables)
             worth = {name: gain(value, before, rounding) for name, value in zip(asked, worths, strict=True)}
             return {name: worth.get(name, 0.0) for name in names}, True
-    solutions = {name: solve(observing(diagram, [name], decision), "auto", *given) for name in names}
-    values = {name: gain(solution.expected_utility, before, rounding) for name, solution in solutions.items()}
-    return values, all(solution.is_optimal for solution in solutions.values())
+    solutions = {name: solve(observing(diagram, [name], decision), "auto", *given) for name in asked}
+    worth = {name: gain(solution.expected_utility, before, rounding) for name, solution in solutions.items()}
+    is_exact = all(solution.is_optimal for solution in solutions.values())
+    return {name: worth.get(name, 0.0) for name in names}, is_exact
