@@ -75,19 +75,67 @@ def test_the_entrepreneur_policy_has_the_worked_conditional_expectations():
     assert rows[1, :3, 1] + 1 == pytest.approx([-3.0488, 3.2857, 8.75], abs=1e-4)
     assert policy.probability.reshape(2, 4)[1] == pytest.approx([0.41, 0.35, 0.24, 0.0])
     assert len(policy.unreachable) == 5
-    assert "never happens under this strategy" in str(policy.to_table())
 
 
-def test_many_cases_that_never_happen_are_counted_in_the_text_and_kept_in_the_arrays():
-    """5 of 8 here; up to 4 are printed as rows."""
-    policy = entrepreneur().solve().policies["F"]
-    assert str(policy).endswith("\nand 5 cases that never happen under this strategy")
-    assert len(policy.to_table().rows) == 8
-    assert len(str(policy).splitlines()) == 1 + 2 + 3 + 1
-    signal = pb.TableCPD("X", [0.5, 0.5, 0, 0, 0, 0])
-    few = InfluenceDiagram([signal], [Decision("D", 2, sees=["X"])], [Utility(["X", "D"], np.eye(6, 2))]).solve()
-    assert str(few).count("never happens under this strategy") == 4
-    assert "and 4 cases" not in str(few)
+@pytest.mark.parametrize("method", ["auto", "enumeration", "local", "elimination", "network"])
+def test_where_the_strategy_never_leads_the_best_action_and_its_worth_are_told(method):
+    """Without the survey founding is worth 2, whichever way it was found; four more cases can't happen."""
+    policy = entrepreneur().solve(method=method).policies["F"]
+    frame = policy.to_frame()
+    (row,) = frame[(frame["C"] == "c0") & (frame["S"] == "none")].to_dict("records")
+    assert (row["F"], row["probability"]) == ("f1", 0.0)
+    assert row["expected_utility"] == pytest.approx(2.0)
+    assert len(policy.impossible) == 4
+    assert frame["expected_utility"].isna().sum() == 4
+
+
+def test_what_does_not_happen_is_shown_while_it_is_little_and_what_cannot_happen_is_counted():
+    text = str(entrepreneur().solve().policies["F"])
+    assert text.count("not under this strategy") == 1
+    assert text.endswith("\n(4 more can't happen)")
+    told = pb.TableCPD("X", np.full((2, 13), 1 / 13), ["C"], states=13)
+    worth = [Utility("C", [0, -1]), Utility(["X", "D"], np.eye(13, 2))]
+    two = InfluenceDiagram([told], [Decision("C", 2), Decision("D", 2, sees=["X", "C"])], worth)
+    policy = two.solve().policies["D"]
+    assert not policy.unreachable
+    seen = Utility(["X", "C", "D"], np.arange(52).reshape(13, 2, 2))
+    policy = two.with_utility(seen).solve().policies["D"]
+    assert len(policy.unreachable) == 13
+    assert str(policy).endswith("\n(13 more do not happen under this strategy)")
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_off_the_path_of_the_strategy_actions_are_weighed_with_the_decisions_that_are_seen_set(seed):
+    """E[U | seen, action] on the full joint: the strategy's own, then seen decisions at random, then all before."""
+    rng = np.random.default_rng(700 + seed)
+    diagram = random_diagram(rng, 3, 3, 2, recall=bool(seed % 2), zeros=0.3)
+    solution = diagram.solve(method=("auto", "local")[seed // 2 % 2])
+    for name, policy in solution.policies.items():
+        before = [d for d in diagram.decisions if d != name and d not in diagram.graph.descendants(name)]
+        used = [variable.name for variable in policy.uses]
+        expected = np.full(policy.expected_utility.shape, np.nan)
+        for freed in ([], [other for other in before if other in used], before):
+            found = _worth_by_action(diagram, solution.strategy, name, used, freed)
+            expected = np.where(np.isnan(expected), found, expected)
+        assert policy.expected_utility == pytest.approx(expected, nan_ok=True)
+        possible = ~np.isnan(expected[:, 0])
+        taken = policy.expected_utility[np.arange(len(expected)), policy.actions]
+        assert taken[possible] == pytest.approx(expected.max(axis=1)[possible])
+
+
+def _worth_by_action(diagram, strategy, decision, used, freed):
+    """E[U | used, action] where some decisions act at random; NaN where that has no probability."""
+    names = list(diagram.variables)
+    joint, utility = full_tables(diagram)
+    for other, rule in strategy.items():
+        if other != decision and other not in freed:
+            joint = joint * placed(rule.values, rule.names, names)
+    kept = [*used, decision]
+    gone = tuple(axis for axis, name in enumerate(names) if name not in kept)
+    order = np.argsort(np.argsort([names.index(name) for name in kept]))
+    phi, psi = (table.sum(axis=gone).transpose(order) for table in (joint, joint * utility))
+    with np.errstate(invalid="ignore"):
+        return (psi / phi).reshape(-1, phi.shape[-1])
 
 
 def test_the_expected_utility_factors_of_the_entrepreneur_are_the_worked_ones():

@@ -53,7 +53,7 @@ def _template(num_steps, hidden="H", seen="Y"):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_one_model_answers_every_kind_of_question(seed):
-    """Posteriors, joints, P(e), best assignments of all and of some, interventions, decisions: as the listed joint says."""
+    """Posteriors, joints, P(e), best assignments of all and of some, interventions, decisions: as the joint says."""
     rng = np.random.default_rng(seed)
     net = random_network(rng, num_variables=5, zeros=0.0)
     first, second, third, *_ = net.variables

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from plausible.decisions.sensitivity.comparison import compare_actions, read_seen
+from plausible.decisions.sensitivity.comparison import read_seen
 from plausible.decisions.sensitivity.numbers import Asked, ProbabilityEntry, UtilityEntry
 from plausible.decisions.sensitivity.reading import NumberLike, read_numbers
 from plausible.decisions.sensitivity.variation import VariationState, one_by_one
 from plausible.decisions.solving.options import Options
 from plausible.decisions.solving.solution import Policy, Solution
 from plausible.decisions.wording import seen_text
-from plausible.errors import ImpossibleEvidence, InvalidArgument
+from plausible.errors import InvalidArgument
 from plausible.factors.display import TextTable, format_number
 from plausible.inference.options import check_number
 from plausible.variables import State
@@ -220,7 +220,7 @@ def lead_tornado(
     if missing := [variable.name for variable in policy.uses if variable.name not in given]:
         raise InvalidArgument(f"The rule of {decision!r} depends on {missing}: say what was seen there.")
     action = int(policy.actions[_row(policy, given)])
-    return _tornado(asked, variation, solution, _Lead(decision, given, action, evidence))
+    return _tornado(asked, variation, solution, _Lead(decision, given, action))
 
 
 class _Variation(NamedTuple):
@@ -257,7 +257,6 @@ class _Lead(NamedTuple):
     decision: str
     seen: Mapping[str, State]
     action: int
-    evidence: EvidenceLike | None
 
     def title(self, diagram: InfluenceDiagram) -> str:
         where = f" given {seen_text(self.seen)}" if self.seen else ""
@@ -270,19 +269,7 @@ class _Lead(NamedTuple):
                 f"The rule of {self.decision!r} may depend on all that it sees: say what was seen there."
             )
         worth = policy.expected_utility[_row(policy, self.seen)]
-        if np.isnan(worth).any():
-            worth = self._off_the_way(diagram, solution)
         return float(worth[self.action] - np.delete(worth, self.action).max())
-
-    def _off_the_way(self, diagram: InfluenceDiagram, solution: Solution) -> np.ndarray:
-        """What actions bring where the strategy never gets; nothing is known of what can't be seen at all."""
-        states = diagram.variables[self.decision].states
-        try:
-            found = compare_actions(diagram, self.decision, self.seen, solution.strategy, self.evidence)
-        except ImpossibleEvidence:
-            return np.full(len(states), np.nan)
-        worth = {action.action: action.expected_utility for action in found.actions}
-        return np.array([worth[state] for state in states])
 
 
 def _tornado(asked: Asked, variation: _Variation, solution: Solution, measure: _Measure) -> DecisionTornado:

@@ -10,6 +10,7 @@ import numpy as np
 from plausible.decisions.parts import Decision
 from plausible.decisions.rounding import utility_rounding
 from plausible.decisions.solving.joint_table import Weighing, weighing
+from plausible.decisions.solving.off_path import conditional_worth, settle_off_path
 from plausible.decisions.solving.problem import Floats, Problem
 from plausible.decisions.solving.solution import Policy, Solution
 from plausible.decisions.solving.task import Task
@@ -34,6 +35,7 @@ class Found(NamedTuple):
     upper_bound: float | None  # None where the rules are proved best
     method: str
     expected_utility: float | None = None  # where it is known; the rules are deterministic then
+    is_open_off_path: bool = False  # whether rules were left as they are where others never lead to
 
 
 class Policies(Mapping[str, Policy]):
@@ -52,7 +54,7 @@ class Policies(Mapping[str, Policy]):
         if name not in self._known:
             if self._tree is None:
                 self._tree = weighing(self._problem, self._rules)
-            tables = self._tree.family(name)
+            tables = conditional_worth(self._diagram, self._problem, self._tree, self._rules, name)
             self._known[name] = _policy(self._problem, decision, self._rules[name], tables, self._rounding)
         return self._known[name]
 
@@ -83,6 +85,8 @@ def finish(task: Task, found: Found, tree: Weighing | None = None) -> Solution:
     if value is None:
         rules = decided(found.rules)
         tree = weighing(task.problem, rules) if tree is None else _updated(tree, found.rules, rules)
+        if found.is_open_off_path:
+            settle_off_path(task.diagram, task.problem, tree, rules)
         value = tree.total().expected_utility
     rounding = utility_rounding(task.diagram)
     return Solution(
@@ -118,9 +122,8 @@ def _policy(
     problem: Problem, decision: Decision, rule: Floats, tables: tuple[Floats, Floats], rounding: float
 ) -> Policy:
     """What each action would bring, where all else follows the rules."""
-    phi, psi = (table.reshape(-1, rule.shape[-1]) for table in tables)
-    worth = np.where(phi > 0, psi / np.where(phi > 0, phi, 1.0), np.nan)
-    actions = rule.reshape(phi.shape).argmax(axis=1)
+    worth = tables[1].reshape(-1, rule.shape[-1])
+    actions = rule.reshape(worth.shape).argmax(axis=1)
     taken = np.take_along_axis(worth, actions[:, None], axis=1)
     uses = tuple(problem.variables[number] for number in problem.families[decision.name][:-1])
     inside = {variable.name for variable in uses}
@@ -129,7 +132,7 @@ def _policy(
         uses=uses,
         ignores=tuple(seen for seen in decision.sees if seen not in inside),
         actions=actions,
-        probability=phi[:, 0] / phi[:, 0].sum(),
+        probability=tables[0].reshape(-1),
         expected_utility=worth,
         is_best=np.asarray(worth >= taken - rounding),
     )

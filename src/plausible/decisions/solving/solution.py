@@ -16,12 +16,14 @@ from plausible.factors.display import TextTable, format_number, num_shown
 from plausible.variables import Assignment, State, Variable
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from plausible.decisions.solving.finishing import Policies
 
 __all__ = ["Policy", "Solution"]
 
-#: Where more rows than this never happen, the text of a policy counts them only.
-_MAX_NEVER = 4
+#: Where the strategy does not lead to more rows than this, the text of a policy counts them only.
+_MAX_IDLE = 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,8 +43,8 @@ class Policy:
     probability
         The probability of each information state under the strategy.
     expected_utility
-        The total expected utility in each information state (rows) for each action (columns); NaN for states that
-        never happen under this strategy.
+        The total expected utility in each information state (rows) for each action (columns). Where the strategy never
+        leads, the decisions that are seen count as set, whatever they saw; NaN for what can't happen at all.
     is_best
         Whether an action is as good as the one taken, up to rounding; of the same shape.
     """
@@ -57,16 +59,28 @@ class Policy:
 
     @property
     def has_ties(self) -> bool:
-        """Whether another action is as good, for something that can be seen."""
-        return bool((self.is_best.sum(axis=1) > 1).any())
+        """Whether another action is as good, for something that is seen under the strategy."""
+        return bool((self.is_best[self.probability > 0].sum(axis=1) > 1).any())
 
     @property
     def unreachable(self) -> tuple[Assignment, ...]:
         """The information states that never happen under the strategy."""
-        return tuple(assignment_at(self.uses, int(row)) for row in np.flatnonzero(self.probability == 0))
+        return self._states(self.probability == 0)
+
+    @property
+    def impossible(self) -> tuple[Assignment, ...]:
+        """The information states that can't happen, whatever is decided."""
+        return self._states(self._is_impossible)
+
+    @property
+    def _is_impossible(self) -> np.ndarray:
+        return np.isnan(self.expected_utility[:, 0])
+
+    def _states(self, which: np.ndarray) -> tuple[Assignment, ...]:
+        return tuple(assignment_at(self.uses, int(row)) for row in np.flatnonzero(which))
 
     def ties(self, seen: Mapping[str, State] | None = None) -> tuple[State, ...]:
-        """The actions that are best where this is seen, the one taken among them; empty if it never happens."""
+        """The actions that are best where this is seen, the one taken among them; empty if it can't happen."""
         given = seen or {}
         if missing := [variable.name for variable in self.uses if variable.name not in given]:
             raise InvalidArgument(f"The rule of {self.decision.name!r} depends on {missing}: say what was seen there.")
@@ -74,6 +88,28 @@ class Policy:
         for variable in self.uses:
             row = row * variable.num_states + variable.index(given[variable.name])
         return tuple(self.decision.states[action] for action in np.flatnonzero(self.is_best[row]))
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each information state: what is seen, the action, its expected utility, and the probability.
+
+        >>> import plausible as pb
+        >>> solution = pb.examples.load("oil").solve()
+        >>> print(solution.policies["test"].to_frame().to_string(index=False))
+        test  expected_utility  probability
+         yes             16.75          1.0
+        """
+        import pandas as pd
+
+        seen = [assignment_at(self.uses, row) for row in range(len(self.actions))]
+        taken = np.take_along_axis(self.expected_utility, self.actions[:, None], axis=1)[:, 0]
+        return pd.DataFrame(
+            {
+                **{variable.name: [states[variable.name] for states in seen] for variable in self.uses},
+                self.decision.name: [self.decision.states[action] for action in self.actions],
+                "expected_utility": taken,
+                "probability": self.probability,
+            }
+        )
 
     def to_table(self, max_rows: int | None = None) -> TextTable:
         """What is seen, the best action, its expected utility, and the probability of seeing this."""
@@ -91,29 +127,32 @@ class Policy:
     def _row(self, row: int) -> tuple[str, ...]:
         states = assignment_at(self.uses, row).values()
         action = int(self.actions[row])
-        probability = float(self.probability[row])
-        worth = format_number(float(self.expected_utility[row, action])) if probability else "-"
+        worth = float(self.expected_utility[row, action])
         return (
             *map(str, states),
             str(self.decision.states[action]),
-            worth,
-            format_number(probability),
+            "-" if np.isnan(worth) else format_number(worth),
+            format_number(float(self.probability[row])),
             self._note(row, action),
         )
 
     def _note(self, row: int, action: int) -> str:
-        if self.probability[row] == 0:
-            return "never happens under this strategy"
+        if self._is_impossible[row]:
+            return "can't happen"
         others = [str(self.decision.states[other]) for other in np.flatnonzero(self.is_best[row]) if other != action]
-        return f"as good: {', '.join(others)}" if others else ""
+        never = [] if self.probability[row] else ["not under this strategy"]
+        return "; ".join([*never, *([f"as good: {', '.join(others)}"] if others else [])])
 
     def __str__(self) -> str:
         ignores = f" (need not know {', '.join(self.ignores)})" if self.ignores else ""
-        head = f"{self.decision.name}{ignores}:"
-        happens = np.flatnonzero(self.probability > 0).tolist()
-        if (never := len(self.actions) - len(happens)) <= _MAX_NEVER:
-            return f"{head}\n{self.to_table()}"
-        return f"{head}\n{self._table(happens)}\nand {never} cases that never happen under this strategy"
+        idle = (self.probability == 0) & ~self._is_impossible
+        shown = self.probability > 0 if idle.sum() > _MAX_IDLE else ~self._is_impossible
+        lines = [f"{self.decision.name}{ignores}:", str(self._table(np.flatnonzero(shown).tolist()))]
+        if idle.sum() > _MAX_IDLE:
+            lines.append(f"({idle.sum()} more do not happen under this strategy)")
+        if self._is_impossible.any():
+            lines.append(f"({self._is_impossible.sum()} more can't happen)")
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

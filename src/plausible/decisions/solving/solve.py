@@ -126,7 +126,7 @@ def _enumerated(task: Task, watch: Watch) -> Found:
     with watch.keeping(_FOR_THE_BOUND):
         rules, is_complete = enumerate_rules(task.problem, temporal_order(task.diagram), watch)
     bound = None if is_complete else upper_bound(task, watch)
-    return Found(rules, bound, "all strategies one by one")
+    return Found(rules, bound, "all strategies one by one", is_open_off_path=True)
 
 
 def _solved(task: Task, tree: Weighing, watch: Watch) -> Found:
@@ -135,10 +135,9 @@ def _solved(task: Task, tree: Weighing, watch: Watch) -> Found:
     with watch.keeping(_FOR_THE_BOUND):
         state = settle(task.problem, tree, components, temporal_order(task.diagram), watch)
     method = _ONE_BY_ONE if task.structure.is_acyclic else "joint optimisation of decisions that rely on each other"
-    if state.is_proved and state.is_finished:
-        return Found(state.rules, None, method)
-    bound = state.upper_bound if state.is_finished else inf
-    return Found(state.rules, min(bound, upper_bound(task, watch)), method)
+    is_proved, is_open = state.is_proved and state.is_finished, not task.structure.is_acyclic
+    bound = None if is_proved else min(state.upper_bound if state.is_finished else inf, upper_bound(task, watch))
+    return Found(state.rules, bound, method, is_open_off_path=is_open)
 
 
 def _climbed(task: Task, tree: Weighing, watch: Watch) -> Found:
@@ -147,4 +146,4 @@ def _climbed(task: Task, tree: Weighing, watch: Watch) -> Found:
     decisions = [name for component in task.structure.components for name in component]
     with watch.keeping(_FOR_THE_BOUND):
         climb(task.problem, tree, decisions, rules, watch)
-    return Found(rules, upper_bound(task, watch), "iterated optimisation")
+    return Found(rules, upper_bound(task, watch), "iterated optimisation", is_open_off_path=True)
