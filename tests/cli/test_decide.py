@@ -49,6 +49,51 @@ def test_evidence_changes_the_strategy(plausible, market):
     assert found["strategy"]["F"]["values"] == [1.0, 0.0]
 
 
+def test_a_policy_has_a_row_for_each_thing_that_may_be_seen(plausible):
+    """The numbers are those of the text; what can't happen has no worth, and says so as null."""
+    rows = _json(plausible("decide", "oil", "--json"))["policies"]["drill"]
+    assert len(rows) == 8
+    told = {(row["seen"]["seismic"], row["seen"]["test"]): row for row in rows}
+    open_ = told["open", "yes"]
+    assert (open_["action"], open_["expected_utility"]) == ("yes", pytest.approx(43 / 11))
+    assert open_["probability"] == pytest.approx(0.33)
+    assert told["none", "no"]["expected_utility"] == pytest.approx(11.5)  # not under this strategy
+    assert told["open", "no"]["expected_utility"] is None
+    assert sum(row["probability"] for row in rows) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("command", [("decide", "oil"), ("voi", "oil", "oil", "--decision", "drill")])
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("test=yes", "--do test=yes."),
+        ("test=yes|no", "--do test=action."),
+        ("seismic=open", "--do test=... -e seismic=open."),
+    ],
+)
+def test_what_comes_after_decisions_is_told_in_words_of_the_shell(plausible, command, given, told):
+    """And what is told works."""
+    code, _, errors = plausible(*command, "-e", given)
+    assert (code, told in errors) == (2, True)
+    assert "diagram." not in errors
+    assert plausible(*command, "--do", "test=yes", "-e", "seismic=open")[0] == 0
+
+
+def test_a_long_tornado_says_how_to_see_all_of_it(plausible):
+    code, text, _ = plausible("decide", "oil", "--tornado", "0.2")
+    assert (code, "... 15 more rows" in text, text.rstrip().endswith("All rows of the table: --all.")) == (
+        0,
+        True,
+        True,
+    )
+    whole = plausible("decide", "oil", "--tornado", "0.2", "--all")[1]
+    assert "more rows" not in whole
+    assert "--all" not in whole
+    bars = _json(plausible("decide", "oil", "--tornado", "0.2", "--json"))["tornado"]
+    assert all(bar["number"] in whole for bar in bars)
+    assert "--all" not in plausible("decide", "entrepreneur", "--do", "C=skip", "--why", "F")[1]
+
+
 def test_decisions_can_be_set(plausible):
     """The rest is the best given that; what is no decision, or no single action, is refused."""
     found = _json(plausible("decide", "oil", "--do", "test=no", "--json"))
@@ -76,7 +121,11 @@ def test_the_value_of_variables_is_told_with_what_changes(plausible, market):
     found = _json(plausible("voi", market, "S", "--cost", "S=1", "--json"))
     assert found["value"] == pytest.approx(1.25)
     assert found["net_value"] == pytest.approx(0.25)
-    assert found["changes"] == [{"decision": "F", "seen": {"S": "s0"}, "before": "f1", "after": "f0"}]
+    assert (found["decision"], found["variables"]) == ("F", ["S"])
+    assert (found["expected_utility_before"], found["expected_utility_after"]) == pytest.approx((2, 3.25))
+    (change,) = found["changes"]
+    assert [change.pop("probability"), change.pop("gain")] == pytest.approx([0.41, 1.25 / 0.41])
+    assert change == {"decision": "F", "seen": {"S": "s0"}, "before": "f1", "after": "f0"}
     assert "worth 3.5" in plausible("voi", market, "M,S", "--decision", "F")[1]
 
 
@@ -103,15 +152,22 @@ def test_variables_are_ranked_chosen_and_planned(plausible, market):
     chosen = _json(plausible("voi", market, "--choose", "set", "--number", "1", "--cost", "1", "--json"))
     assert chosen["best"]["variables"] == ["M"]
     assert chosen["exact"] is True
+    assert ranked["expected_utility"] == pytest.approx(2)
     plan = _json(plausible("voi", market, "--choose", "plan", "--cost", "S=0.5,M=3", "--json"))
     assert plan["without"] == pytest.approx(2)
     assert plan["plans"][0]["plan"]["look"] == "S"
     assert plan["plans"][0]["plan"]["branches"]["s0"]["action"] == "f0"
+    assert (plan["decision"], plan["plans"][0]["plan"]["cost"]) == ("F", 0.5)
+    assert plan["plans"][0]["probability"] == pytest.approx(1)
+    assert sum(plan["plans"][0]["plan"]["probability"].values()) == pytest.approx(1)
     assert "look at" in plausible("voi", market, "--choose", "myopic-plan", "--cost", "0.5")[1]
 
 
 def test_control_of_a_variable(plausible, market):
-    assert _json(plausible("voi", market, "M", "--control", "--json"))["value"] == pytest.approx(18)
+    found = _json(plausible("voi", market, "M", "--control", "--json"))
+    assert found["value"] == pytest.approx(18)
+    assert (found["expected_utility_before"], found["expected_utility_after"]) == pytest.approx((2, 20))
+    assert [row["action"] for row in found["settings"]] == ["m2"]
 
 
 def test_control_may_see_what_is_said(plausible):
@@ -153,6 +209,8 @@ def test_a_long_analysis_draws_a_bar_if_asked_to(plausible, market):
         (("decide", "asia"), "influence diagram"),
         (("decide", "FILE", "--seen", "S=s0"), "--why"),
         (("decide", "FILE", "--method", "magic"), "magic"),
+        (("decide", "FILE", "--all"), "--tornado 0.2 --all"),
+        (("decide", "FILE", "--tornado", "-1"), "--tornado -1"),
         (("voi", "FILE", "--control"), "one variable"),
         (("voi", "FILE", "--choose", "bets"), "none of"),
         (("voi", "FILE", "M", "--cost", "S=1"), "'S'"),

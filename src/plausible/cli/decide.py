@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from typing import Annotated, Any
+from collections.abc import Iterator
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from plausible.cli.diagrams import DiagramSource, WithRecall, diagram_findings, read_diagram, with_actions
+from plausible.cli.diagrams import (
+    DecisionsMade,
+    DiagramSource,
+    WithRecall,
+    diagram_findings,
+    in_shell_words,
+    known_before,
+    policy_rows,
+    read_diagram,
+    with_actions,
+)
 from plausible.cli.evidence import SYNTAX, EvidenceTexts
 from plausible.cli.output import AsJson, factor_document, print_json, print_line
 from plausible.cli.progress import ShowProgress, progress_bar
@@ -38,10 +48,7 @@ def run(
     method: Annotated[
         str, typer.Option(help="auto, local, elimination, arc-reversal, network or enumeration.")
     ] = "auto",
-    do: Annotated[
-        list[str] | None,
-        typer.Option("--do", metavar="FINDINGS", help="Decisions that are made: name=action, separated by commas."),
-    ] = None,
+    do: DecisionsMade = None,
     recall: WithRecall = False,
     why: Annotated[str | None, typer.Option(help="Compare the actions of this decision.")] = None,
     seen: Annotated[
@@ -62,6 +69,7 @@ def run(
             "print what moves the expected utility most."
         ),
     ] = None,
+    list_all: Annotated[bool, typer.Option("--all", help="Print all rows of --tornado, however many.")] = False,
     progress: ShowProgress = None,
     as_json: AsJson = False,
 ) -> None:
@@ -70,66 +78,98 @@ def run(
     Evidence is what is known before any decision is made; --do sets decisions, and the others are the best given that.
     """
     model = with_actions(read_diagram(diagram, recall=recall), do)
-    given = diagram_findings(evidence, model)
+    given = known_before(evidence, model)
     if seen and why is None:
         raise InvalidArgument("--seen says what the decision of --why sees: name the decision, too.")
+    if list_all and tornado is None:
+        raise InvalidArgument("--all is about the rows of --tornado: add it, as in --tornado 0.2 --all.")
     check_method(method)
     chosen: Method = method  # type: ignore[assignment]
-    answers: list[Any] = [model.solve(method=chosen, evidence=given)]
-    if why is not None:
-        answers.append(compare_actions(model, why, diagram_findings(seen, model), evidence=given))
-    with progress_bar("varying numbers", progress if stability or tornado else False) as advance:
+    with in_shell_words(), progress_bar("varying numbers", progress if stability or tornado else False) as advance:
 
         def told(state: VariationState) -> None:
             advance(state.num_done / state.num_numbers)
 
+        answers = [_solution(model.solve(method=chosen, evidence=given))]
+        if why is not None:
+            answers.append(_comparison(compare_actions(model, why, diagram_findings(seen, model), evidence=given)))
         if stability:
-            answers.append(strategy_stability(model, evidence=given, progress=told))
+            answers.append(_stability(strategy_stability(model, evidence=given, progress=told)))
         if tornado is not None:
-            answers.append(utility_tornado(model, tornado, evidence=given, progress=told))
+            answers.append(_tornado(utility_tornado(model, tornado, evidence=given, progress=told), list_all))
     if as_json:
-        print_json({key: value for answer in answers for key, value in _document(answer).items()})
+        print_json({key: value for answer in answers for key, value in answer.document.items()})
     else:
-        print_line("\n\n".join([*map(str, answers), *_hints(model, answers)]))
+        hints = [hint for answer in answers for hint in answer.hints]
+        print_line("\n\n".join([*(answer.text for answer in answers), *hints, *_memory_hint(model)]))
 
 
-def _hints(model: InfluenceDiagram, answers: Iterable[Any]) -> Iterator[str]:
-    """What else could be asked for."""
-    for answer in answers:
-        if isinstance(answer, ActionComparison) and answer.averaged:
-            unsaid = ",".join(f"{name}=..." for name in answer.averaged)
-            yield f"{answer.decision} also sees {', '.join(answer.averaged)}: say what was seen by --seen {unsaid}"
+class _Answer(NamedTuple):
+    """An answer as text and as JSON holds it, and what else could be asked for."""
+
+    text: str
+    document: dict[str, Any]
+    hints: tuple[str, ...] = ()
+
+
+def _memory_hint(model: InfluenceDiagram) -> Iterator[str]:
+    """What decisions forget, and how they would not."""
     recall = model.recall()
     if not recall.is_perfect:
         _, *forgetful = str(recall).splitlines()
         yield f"By the diagram {'; '.join(forgetful)}. With perfect recall: --recall."
 
 
-def _document(answer: Solution | ActionComparison | StrategyStability | DecisionTornado) -> dict[str, Any]:
-    """An answer as JSON holds it."""
-    if isinstance(answer, Solution):
-        return {
-            "expected_utility": answer.expected_utility,
-            "upper_bound": _finite(answer.upper_bound),
-            "optimal": answer.is_optimal,
-            "method": answer.method,
-            "strategy": {name: factor_document(rule) for name, rule in answer.strategy.items()},
+def _solution(found: Solution) -> _Answer:
+    document = {
+        "expected_utility": found.expected_utility,
+        "upper_bound": _finite(found.upper_bound),
+        "optimal": found.is_optimal,
+        "method": found.method,
+        "policies": {name: policy_rows(policy) for name, policy in found.policies.items()},
+        "strategy": {name: factor_document(rule) for name, rule in found.strategy.items()},
+    }
+    return _Answer(str(found), document)
+
+
+def _comparison(found: ActionComparison) -> _Answer:
+    actions = {
+        str(worth.action): {"expected_utility": worth.expected_utility, "parts": dict(worth.parts)}
+        for worth in found.actions
+    }
+    told = {"decision": found.decision, "seen": dict(found.seen), "averaged": list(found.averaged)}
+    document = {"comparison": {**told, "reached": found.is_reached, "actions": actions}}
+    if not found.averaged:
+        return _Answer(str(found), document)
+    unsaid = ",".join(f"{name}=..." for name in found.averaged)
+    hint = f"{found.decision} also sees {', '.join(found.averaged)}: say what was seen by --seen {unsaid}"
+    return _Answer(str(found), document, (hint,))
+
+
+def _stability(found: StrategyStability) -> _Answer:
+    rows = [(str(f.number), _finite(f.low), f.current, _finite(f.high), f.relative_slack) for f in found.fragile]
+    named = [dict(zip(("number", "low", "now", "high", "slack"), row, strict=True)) for row in rows]
+    return _Answer(str(found), {"stability": named})
+
+
+def _tornado(found: DecisionTornado, list_all: bool) -> _Answer:
+    """The longest bars, or all of them."""
+    bars = [
+        {
+            "number": str(bar.number),
+            "low": bar.low,
+            "now": bar.current,
+            "high": bar.high,
+            "at_low": _finite(bar.at_low),
+            "at_high": _finite(bar.at_high),
+            "changes_strategy": bar.changes_strategy,
         }
-    if isinstance(answer, ActionComparison):
-        actions = {
-            str(worth.action): {"expected_utility": worth.expected_utility, "parts": dict(worth.parts)}
-            for worth in answer.actions
-        }
-        told = {"decision": answer.decision, "seen": dict(answer.seen), "averaged": list(answer.averaged)}
-        return {"comparison": {**told, "reached": answer.is_reached, "actions": actions}}
-    if isinstance(answer, StrategyStability):
-        rows = [
-            (str(found.number), _finite(found.low), found.current, _finite(found.high), found.relative_slack)
-            for found in answer.fragile
-        ]
-        return {"stability": [dict(zip(("number", "low", "now", "high", "slack"), row, strict=True)) for row in rows]}
-    bars = [{"number": str(b.number), "at_low": b.at_low, "at_high": b.at_high} for b in answer.bars]
-    return {"tornado": bars}
+        for bar in found.bars
+    ]
+    short, whole = str(found.to_table()), str(found.to_table(len(found.bars)))
+    text = str(found).replace(short, whole) if list_all else str(found)
+    hints = () if list_all or short == whole else ("All rows of the table: --all.",)
+    return _Answer(text, {"tornado": bars}, hints)
 
 
 def _finite(number: float) -> float | None:

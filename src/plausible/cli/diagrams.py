@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
@@ -11,13 +14,19 @@ from plausible.cli.evidence import read_findings
 from plausible.cli.quoting import parts, plain, read_signs
 from plausible.cli.source import read_model
 from plausible.decisions import InfluenceDiagram
-from plausible.errors import InvalidArgument
+from plausible.decisions.solving.solution import Policy
+from plausible.errors import InvalidArgument, InvalidEvidence, TooLarge
+from plausible.factors.alignment import assignment_at
 
 __all__ = [
     "DecisionOption",
+    "DecisionsMade",
     "DiagramSource",
     "WithRecall",
     "diagram_findings",
+    "in_shell_words",
+    "known_before",
+    "policy_rows",
     "read_costs",
     "read_diagram",
     "with_actions",
@@ -34,9 +43,40 @@ DiagramSource = Annotated[
 DecisionOption = Annotated[
     str | None, typer.Option("--decision", "-d", help="The decision meant, where there are several.")
 ]
+DecisionsMade = Annotated[
+    list[str] | None,
+    typer.Option("--do", metavar="FINDINGS", help="Decisions that are made: name=action, separated by commas."),
+]
 WithRecall = Annotated[
     bool, typer.Option("--recall", help="Let every decision see what earlier ones saw and chose, as other programs do.")
 ]
+#: What errors of the library say, and what it is called here; whole words only, so that `sees=` is no `s=`.
+_WORDS = {
+    "decision=": "--decision",
+    "candidates=": "variables",
+    "rank_observations": "--choose rank",
+    "evidence=": "--evidence",
+    "seen=": "--seen",
+    "amount=": "--tornado ",
+    'method="auto"': "--method auto",
+}
+_WORD = re.compile("|".join(rf"(?<!\w){re.escape(word)}" for word in _WORDS))
+
+
+@contextmanager
+def in_shell_words() -> Iterator[None]:
+    """Let errors in here name what the command line has where the library names arguments and functions.
+
+    >>> with in_shell_words():
+    ...     raise InvalidArgument("Say with decision= which decision is meant.")
+    Traceback (most recent call last):
+        ...
+    plausible.errors.InvalidArgument: Say with --decision which decision is meant.
+    """
+    try:
+        yield
+    except (TooLarge, InvalidArgument) as error:
+        raise type(error)(_WORD.sub(lambda found: _WORDS[found[0]], str(error))) from None
 
 
 def read_diagram(source: str, *, recall: bool) -> InfluenceDiagram:
@@ -50,6 +90,28 @@ def read_diagram(source: str, *, recall: bool) -> InfluenceDiagram:
 def diagram_findings(texts: Iterable[str] | None, diagram: InfluenceDiagram) -> dict[str, Any]:
     """Name -> finding, as `evidence=` takes it."""
     return read_findings(texts, diagram.network())
+
+
+def known_before(texts: Iterable[str] | None, diagram: InfluenceDiagram) -> dict[str, Any]:
+    """The findings of `--evidence`: what is known before any decision of the diagram is made.
+
+    Whoever names a decision, or what comes after one, is told how to set that with `--do`.
+    """
+    found = diagram_findings(texts, diagram)
+    for name, finding in found.items():
+        is_one = diagram.variables[name].has_state(finding)
+        if name in diagram.decisions:
+            raise InvalidEvidence(
+                f"{name!r} is a decision, and evidence is what is known before all decisions: to set it, write "
+                f"--do {name}={finding if is_one else 'action'}."
+            )
+        if causes := [decision for decision in diagram.decisions if name in diagram.graph.descendants(decision)]:
+            made = " ".join(f"--do {decision}=..." for decision in causes)
+            raise InvalidEvidence(
+                f"{name!r} depends on the decision {causes[0]!r}, so it can't be known before all decisions. Say what "
+                f"was decided as well: {made} -e {name}={finding if is_one else 'state'}."
+            )
+    return found
 
 
 def with_actions(diagram: InfluenceDiagram, texts: Iterable[str] | None) -> InfluenceDiagram:
@@ -83,3 +145,24 @@ def read_costs(texts: Iterable[str] | None) -> float | dict[str, float]:
                 return cost
             costs[plain(name[0])] = cost
     return costs
+
+
+def policy_rows(policy: Policy) -> list[dict[str, Any]]:
+    """What to do at a decision as JSON holds it: a row for each thing that may be seen.
+
+    What can't happen has no expected utility (null in JSON).
+
+    >>> import plausible as pb
+    >>> policy_rows(pb.examples.load("oil").with_rules({"test": "no"}).solve().policies["drill"])[0]
+    {'seen': {'seismic': 'closed', 'test': 'no'}, 'action': 'no', 'expected_utility': None, 'probability': 0.0}
+    """
+    rows = zip(policy.actions, policy.expected_utility, policy.probability, strict=True)
+    return [
+        {
+            "seen": dict(assignment_at(policy.uses, row)),
+            "action": policy.decision.states[action],
+            "expected_utility": None if math.isnan(worth[action]) else float(worth[action]),
+            "probability": float(probability),
+        }
+        for row, (action, worth, probability) in enumerate(rows)
+    ]

@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Annotated, Any
+from collections.abc import Callable
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from plausible.cli.diagrams import DecisionOption, DiagramSource, WithRecall, diagram_findings, read_costs, read_diagram
+from plausible.cli.diagrams import (
+    DecisionOption,
+    DecisionsMade,
+    DiagramSource,
+    WithRecall,
+    in_shell_words,
+    known_before,
+    policy_rows,
+    read_costs,
+    read_diagram,
+    with_actions,
+)
 from plausible.cli.evidence import SYNTAX, EvidenceTexts
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.progress import ShowProgress, progress_bar
 from plausible.cli.quoting import names_in
 from plausible.decisions import InfluenceDiagram
-from plausible.decisions.information.control import value_of_control
+from plausible.decisions.information.changes import ActionChange
+from plausible.decisions.information.control import ValueOfControl, value_of_control
 from plausible.decisions.information.plan import Act, ObservationPlan, PlanNode
 from plausible.decisions.information.planning import myopic_plan, observation_plan
 from plausible.decisions.information.ranking import InformationValue, ObservationRanking, rank_observations
 from plausible.decisions.information.subsets import ChoiceState, Limits, ObservationChoice, choose_observations
-from plausible.decisions.information.value import value_of_information
-from plausible.errors import InvalidArgument, TooLarge, close_match
+from plausible.decisions.information.value import AlreadySeen, ValueOfInformation, value_of_information
+from plausible.errors import InvalidArgument, close_match
 
 __all__ = ["EXAMPLES", "NOTES", "run"]
 
@@ -32,13 +43,6 @@ EXAMPLES = (
     "plausible voi oil seismic --control --sees test",
 )
 _CHOICES = ("rank", "set", "plan", "myopic-plan")
-#: What errors of the library say, and what it is called here.
-_WORDS = {
-    "decision=": "--decision",
-    "candidates=": "variables",
-    "rank_observations": "--choose rank",
-    "evidence=": "--evidence",
-}
 
 
 def run(
@@ -49,6 +53,7 @@ def run(
     ] = None,
     decision: DecisionOption = None,
     evidence: EvidenceTexts = None,
+    do: DecisionsMade = None,
     cost: Annotated[
         list[str] | None, typer.Option(metavar="COSTS", help="name=number, by commas, or a number for all.")
     ] = None,
@@ -75,29 +80,28 @@ def run(
     With variables and no --choose: the value of seeing them together, and which actions change. With --choose, they are
     what is chosen from.
     """
-    model = read_diagram(diagram, recall=recall)
+    model = with_actions(read_diagram(diagram, recall=recall), do)
     names = names_in(variables)
     costs = read_costs(cost)
-    known = diagram_findings(evidence, model)
+    known = known_before(evidence, model)
     if number is not None and choose in (None, "rank"):
         raise InvalidArgument("--number limits a set or a plan: add --choose set, plan or myopic-plan.")
     if sees is not None and not control:
         raise InvalidArgument("--sees says what is known when a variable is set: add --control.")
-    with _in_shell_words(), progress_bar("weighing observations", progress) as advance:
-        answer: Any
+    with in_shell_words(), progress_bar("weighing observations", progress) as advance:
         if control:
             _check_control(names, choose)
             known_then = None if sees is None else names_in(sees)
-            answer = value_of_control(model, names[0], known_then, _total(costs, names), known)
+            answer = _controlled(value_of_control(model, names[0], known_then, _total(costs, names), known))
         elif names and choose is None:
-            answer = value_of_information(model, names, decision, _total(costs, names), known)
+            answer = _seen(value_of_information(model, names, decision, _total(costs, names), known))
         else:
             asked = {"decision": decision, "candidates": names or None, "costs": costs, "evidence": known}
             answer = _chosen(choose or "rank", model, number, asked, advance)
     if as_json:
-        print_json(_document(answer))
+        print_json(answer.document)
     else:
-        print_line(str(answer))
+        print_line(answer.text)
 
 
 def _check_control(names: list[str], choose: str | None) -> None:
@@ -105,18 +109,6 @@ def _check_control(names: list[str], choose: str | None) -> None:
         raise InvalidArgument("--control sets a variable, --choose is about seeing: leave one of them out.")
     if len(names) != 1:
         raise InvalidArgument("--control is about one variable: name it.")
-
-
-@contextmanager
-def _in_shell_words() -> Iterator[None]:
-    """Let errors in here name what the command line has where the library names arguments and functions."""
-    try:
-        yield
-    except (TooLarge, InvalidArgument) as error:
-        text = str(error)
-        for word, told in _WORDS.items():
-            text = text.replace(word, told)
-        raise type(error)(text) from None
 
 
 def _total(costs: float | dict[str, float], names: list[str]) -> float:
@@ -129,44 +121,86 @@ def _total(costs: float | dict[str, float], names: list[str]) -> float:
     return sum(costs.values())
 
 
+class _Answer(NamedTuple):
+    """An answer as text, and as JSON holds it."""
+
+    text: str
+    document: dict[str, Any]
+
+
 def _chosen(
     choose: str, model: InfluenceDiagram, number: int | None, asked: dict[str, Any], advance: Callable[..., None]
-) -> Any:
+) -> _Answer:
     if choose == "rank":
-        return rank_observations(model, **asked)
+        return _ranked(rank_observations(model, **asked))
     if choose == "set":
 
         def told(state: ChoiceState) -> None:
             advance(state.num_sets / state.most_sets)
 
-        return choose_observations(model, limits=Limits(number), progress=told, **asked)
+        return _best_set(choose_observations(model, limits=Limits(number), progress=told, **asked))
     if choose in _CHOICES:
-        return (observation_plan if choose == "plan" else myopic_plan)(model, max_number=number, **asked)
+        return _planned((observation_plan if choose == "plan" else myopic_plan)(model, max_number=number, **asked))
     raise InvalidArgument(f"--choose {choose!r} is none of {', '.join(_CHOICES)}.{close_match(choose, _CHOICES)}")
 
 
-def _document(answer: Any) -> dict[str, Any]:
-    """An answer as JSON holds it."""
-    if isinstance(answer, ObservationRanking):
-        return {"decision": answer.decision, "values": [_value(found) for found in answer.values]}
-    if isinstance(answer, ObservationChoice):
-        by_size = [_value(found) for found in answer.by_size]
-        return {"decision": answer.decision, "best": _value(answer.best), "by_size": by_size, "exact": answer.is_exact}
-    if isinstance(answer, ObservationPlan):
-        plans = [{"seen": dict(start.seen), "plan": _plan(start.node)} for start in answer.starts]
-        return {"expected_utility": answer.expected_utility, "without": answer.without, "plans": plans}
-    document = {"value": answer.value, "cost": answer.cost, "net_value": answer.net_value}
-    changes = getattr(answer, "changes", ())
-    told = [{"decision": c.decision, "seen": dict(c.seen), "before": c.before, "after": c.after} for c in changes]
-    if (already := getattr(answer, "already_seen", None)) is not None:
-        without = already.without.expected_utility
-        told_already = {
-            "variables": list(already.variables),
-            "value": already.value,
-            "expected_utility_without": without,
-        }
-        document["already_seen"] = told_already
-    return {**document, **({"changes": told} if hasattr(answer, "changes") else {})}
+def _seen(found: ValueOfInformation) -> _Answer:
+    already = {} if found.already_seen is None else {"already_seen": _already(found.already_seen)}
+    changes = [_change(change) for change in found.changes]
+    told = {"decision": found.decision, "variables": list(found.variables), **_worth(found)}
+    return _Answer(str(found), {**told, "exact": found.is_exact, **already, "changes": changes})
+
+
+def _controlled(found: ValueOfControl) -> _Answer:
+    told = {"variable": found.variable, "sees": list(found.sees), **_worth(found)}
+    return _Answer(str(found), {**told, "settings": policy_rows(found.settings)})
+
+
+def _ranked(found: ObservationRanking) -> _Answer:
+    values = [_value(value) for value in found.values]
+    told = {"decision": found.decision, "expected_utility": found.expected_utility, "exact": found.is_exact}
+    return _Answer(str(found), {**told, "values": values})
+
+
+def _best_set(found: ObservationChoice) -> _Answer:
+    by_size = [_value(value) for value in found.by_size]
+    told = {"decision": found.decision, "best": _value(found.best), "by_size": by_size}
+    return _Answer(str(found), {**told, "exact": found.is_exact, "greedy": found.is_greedy, "sets": found.num_sets})
+
+
+def _planned(found: ObservationPlan) -> _Answer:
+    plans = [
+        {"seen": dict(start.seen), "probability": start.probability, "plan": _plan(start.node)}
+        for start in found.starts
+    ]
+    told = {"decision": found.decision, "expected_utility": found.expected_utility, "without": found.without}
+    return _Answer(str(found), {**told, "exact": found.is_exact, "plans": plans})
+
+
+def _worth(found: ValueOfInformation | ValueOfControl) -> dict[str, float]:
+    return {
+        "value": found.value,
+        "cost": found.cost,
+        "net_value": found.net_value,
+        "expected_utility_before": found.before.expected_utility,
+        "expected_utility_after": found.after.expected_utility,
+    }
+
+
+def _already(found: AlreadySeen) -> dict[str, Any]:
+    without = found.without.expected_utility
+    return {"variables": list(found.variables), "value": found.value, "expected_utility_without": without}
+
+
+def _change(change: ActionChange) -> dict[str, Any]:
+    return {
+        "decision": change.decision,
+        "seen": dict(change.seen),
+        "before": change.before,
+        "after": change.after,
+        "probability": change.probability,
+        "gain": change.gain,
+    }
 
 
 def _value(found: InformationValue) -> dict[str, Any]:
@@ -176,5 +210,10 @@ def _value(found: InformationValue) -> dict[str, Any]:
 def _plan(node: PlanNode) -> dict[str, Any]:
     if isinstance(node, Act):
         return {"action": node.action, "expected_utility": node.expected_utility}
-    branches = {str(state): _plan(branch) for state, branch in node.branches.items()}
-    return {"look": node.variable, "expected_utility": node.expected_utility, "branches": branches}
+    return {
+        "look": node.variable,
+        "cost": node.cost,
+        "expected_utility": node.expected_utility,
+        "probability": {str(state): probability for state, probability in node.probability.items()},
+        "branches": {str(state): _plan(branch) for state, branch in node.branches.items()},
+    }
