@@ -12,21 +12,23 @@ from plausible.cli.output import json_text, print_line
 from plausible.cli.troubleshoot_text import advice_text
 from plausible.decisions.troubleshooting.plans import optimal_plan
 from plausible.decisions.troubleshooting.session import TroubleshootingSession
-from plausible.decisions.troubleshooting.steps import Outcome, Step
+from plausible.decisions.troubleshooting.steps import Outcome, Step, whether_it_works
 from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter
 from plausible.errors import FormatError, InvalidArgument, PlausibleError
 
 __all__ = ["Conversation", "resumed"]
 
-_YES, _NO = ("yes", "y", "true", "works"), ("no", "n", "false", "fails")
 _WORDS = ("why", "undo", "stop", "help")
+#: Before a word of a session, where a state has the same name.
+_ESCAPE = "?"
 _HELP = """\
 Answer with what you see; after a repair, yes or no. Or say:
   why       all steps that could be next, and why this one is best
   do STEP   take another step, as in: do observe NAME
   undo      take the last step back
   stop      end the session here; so does the end of the input
-  help      this text"""
+  help      this text; so does ?
+Where one of these words is also what can be seen, put ? before it: ?undo."""
 
 
 def resumed(helper: Troubleshooter, path: Path) -> TroubleshootingSession:
@@ -105,7 +107,7 @@ class Conversation(NamedTuple):
                 self._say(advice_text(session) if word == "why" else _HELP)
                 return session, step
             if word == "do":
-                return session, session.step(said[3:].strip())
+                return session, session.step(said.removeprefix(_ESCAPE).strip()[3:].strip())
             session = session.undo() if word == "undo" else session.after(step, _read(session, step, said))
         except PlausibleError as problem:
             self._say(str(problem))
@@ -136,22 +138,27 @@ def _answers(session: TroubleshootingSession, step: Step) -> tuple[str, ...]:
 
 
 def _word(session: TroubleshootingSession, step: Step, said: str) -> str | None:
-    """Which of the words of a session was said, if any; a state of that name is an answer before it is a word."""
+    """Which of the words of a session was said, if any; a state of that name is an answer unless ? is before it."""
     said = said.strip()
     if said in _answers(session, step):
         return None
+    if said.startswith(_ESCAPE):
+        said = said.removeprefix(_ESCAPE).strip() or "help"
     return "do" if said.startswith("do ") else next((word for word in _WORDS if word == said), None)
 
 
 def _question(session: TroubleshootingSession, step: Step) -> str:
     if step.kind == "repair":
         return f"{step} ({step.cost:g}). Does it work? [yes/no, or help]"
-    return f"{step} ({step.cost:g}). What do you see? [{'/'.join(_answers(session, step))}, or help]"
+    answers = _answers(session, step)
+    others = f"{_ESCAPE}help" if "help" in answers else "help"
+    return f"{step} ({step.cost:g}). What do you see? [{'/'.join(answers)}, or {others}]"
 
 
 def _read(session: TroubleshootingSession, step: Step, text: str) -> Outcome:
     if step.kind != "repair":
         return state_of(session.troubleshooter.device.model.variables[step.name], text)
-    if text.lower() in _YES or text.lower() in _NO:
-        return text.lower() in _YES
+    works = whether_it_works(text)
+    if isinstance(works, bool):
+        return works
     raise InvalidArgument(f"Please answer yes or no, not {text!r}; help tells what else can be said.")

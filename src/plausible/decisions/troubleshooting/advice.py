@@ -90,7 +90,8 @@ class Advice:
         if best is None:
             return "Nothing is left to try: no repair can help, and there is no service to call."
         estimate = format_number(best.estimated_cost)
-        return f"{str(best.step).capitalize()}: estimated cost {estimate}{self._margin(best)}; {self._cause(best)}."
+        step = str(best.step)
+        return f"{step[0].upper()}{step[1:]}: estimated cost {estimate}{self._margin(best)}; {self._cause(best)}."
 
     def _margin(self, best: Alternative) -> str:
         if len(self.alternatives) == 1:
@@ -135,8 +136,9 @@ def repair_sequence(beliefs: Beliefs, costs: Costs) -> TryOrder:
 def advise(knowledge: Knowledge, costs: Costs) -> Advice:
     """All steps with estimates of what they cost in the end: one test ahead, and all repairs after it.
 
-    A test t costs C_t + Σ_s P(t = s) ECR(s), the expected cost of repair once its result is known; a component costs
-    its own trial and the ECR of what is left. Exact where there is a single fault and one test at most is made.
+    A test t costs C_t + Σ_s P(t = s) ECR(s), the expected cost of repair once its result is known; so does a look at a
+    component that may have several faults. Any other component costs its own trial and the ECR of what is left. Exact
+    where there is a single fault and one test at most is made.
     Heckerman, Breese & Rommelse (1995).
     """
     beliefs = knowledge.beliefs()
@@ -145,7 +147,7 @@ def advise(knowledge: Knowledge, costs: Costs) -> Advice:
     sequence = tuple(beliefs.components[place] for place in found.order)
     if not is_worth_going_on(beliefs, costs):
         return Advice((), sequence, found.cost)
-    listed = [*_trials(beliefs, trials, costs), *_tests(knowledge, beliefs, costs)]
+    listed = [*_trials(knowledge, beliefs, trials, costs), *_tests(knowledge, beliefs, costs)]
     if costs.service is not None:
         listed.append(Alternative(Step("call", "", costs.service), costs.service))
     least = min(one.estimated_cost for one in listed)
@@ -161,40 +163,59 @@ def is_worth_going_on(beliefs: Beliefs, costs: Costs) -> bool:
 
 def possible_steps(beliefs: Beliefs, costs: Costs) -> Iterator[Step]:
     """Every step that can change anything."""
-    for name, faulty in zip(beliefs.components, beliefs.faulty, strict=True):
-        if name in costs.observe and faulty < 1 - SURE:
+    for name in beliefs.components:
+        if name in costs.observe and _is_open(beliefs, name):
             yield Step("observe", name, costs.observe[name])
         yield Step("repair", name, costs.repair[name])
     for name in costs.tests:
-        if beliefs.states[name].values.max() < 1 - SURE:
+        if _is_open(beliefs, name):
             yield Step("test", name, costs.observe[name])
     if costs.service is not None:
         yield Step("call", "", costs.service)
 
 
+def _is_open(beliefs: Beliefs, name: str) -> bool:
+    """Whether a look at a part or test tells anything: its state is not certain."""
+    return bool(beliefs.states[name].values.max() < 1 - SURE)
+
+
 def _trials_of(beliefs: Beliefs, costs: Costs) -> Trials:
-    """The components as trials: none is looked at where that is dearer than a repair, or where its fault is known."""
+    """The components as trials: none is looked at where that is dearer than a repair, or where it surely is faulty."""
     repairs = np.array([costs.repair[name] for name in beliefs.components], dtype=float)
     looks = np.array([costs.observe.get(name, np.inf) for name in beliefs.components], dtype=float)
     is_blind = (repairs <= looks) | (beliefs.faulty >= 1 - SURE)
     return Trials(beliefs.shares, np.where(is_blind, repairs, looks), np.where(is_blind, 0.0, repairs), repairs)
 
 
-def _trials(beliefs: Beliefs, trials: Trials, costs: Costs) -> Iterator[Alternative]:
+def _trials(knowledge: Knowledge, beliefs: Beliefs, trials: Trials, costs: Costs) -> Iterator[Alternative]:
     after = dict(zip(beliefs.components, costs_without_each(trials, costs.service).tolist(), strict=True))
     chances = dict(zip(beliefs.components, trials.chances.tolist(), strict=True))
     for step in possible_steps(beliefs, costs):
-        if step.kind in ("observe", "repair"):
+        if step.kind == "observe" and _has_several_faults(beliefs, step.name):
+            yield Alternative(step, _cost_once_seen(step, knowledge, beliefs, costs), chances[step.name])
+        elif step.kind in ("observe", "repair"):
             more = chances[step.name] * costs.repair[step.name] if step.kind == "observe" else 0.0
             yield Alternative(step, step.cost + more + after[step.name], chances[step.name])
+
+
+def _has_several_faults(beliefs: Beliefs, name: str) -> bool:
+    """Whether a component may be faulty in several ways, so that a look tells more than whether it is."""
+    faulty = beliefs.faulty[beliefs.components.index(name)]
+    num_possible = int((beliefs.states[name].values > SURE).sum())
+    return num_possible - int(faulty < 1 - SURE) > 1
 
 
 def _tests(knowledge: Knowledge, beliefs: Beliefs, costs: Costs) -> Iterator[Alternative]:
     for step in possible_steps(beliefs, costs):
         if step.kind == "test":
-            told = beliefs.states[step.name]
-            expected = step.cost
-            for state, chance in zip(told.scope[0].states, told.values.tolist(), strict=True):
-                if chance > 0:
-                    expected += chance * repair_sequence(knowledge.beliefs({step.name: state}), costs).cost
-            yield Alternative(step, expected)
+            yield Alternative(step, _cost_once_seen(step, knowledge, beliefs, costs))
+
+
+def _cost_once_seen(step: Step, knowledge: Knowledge, beliefs: Beliefs, costs: Costs) -> float:
+    """C + Σ_s P(s) ECR(s) over the states that a look or a test may show."""
+    told = beliefs.states[step.name]
+    expected = step.cost
+    for state, chance in zip(told.scope[0].states, told.values.tolist(), strict=True):
+        if chance > SURE:
+            expected += chance * repair_sequence(knowledge.beliefs({step.name: state}), costs).cost
+    return expected

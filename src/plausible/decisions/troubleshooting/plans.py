@@ -19,6 +19,9 @@ from plausible.variables import Jeffrey, State
 
 __all__ = ["exact_plan", "optimal_plan"]
 
+_INSTEAD_OF_ADVISED = "plan fewer steps with depth=, or see evaluate_troubleshooting for an estimate from samples"
+_INSTEAD_OF_BEST = "follow the advice (next_step() of a session), of which exact_plan has the expected cost"
+
 
 def exact_plan(
     session: TroubleshootingSession | Troubleshooter,
@@ -72,7 +75,8 @@ def exact_plan(
     session = as_session(session)
     if session.is_fixed:
         return PlanNode(0.0, is_fixed=True)
-    return advised_plan(_state(session), session.troubleshooter.costs, Limits(max_states, time_limit), depth)
+    limits = Limits(max_states, time_limit, _INSTEAD_OF_ADVISED)
+    return advised_plan(_state(session), session.troubleshooter.costs, limits, depth)
 
 
 def optimal_plan(
@@ -100,7 +104,8 @@ def optimal_plan(
     session = as_session(session)
     if session.is_fixed:
         return PlanNode(0.0, is_fixed=True)
-    return cheapest_plan(_state(session), session.troubleshooter.costs, Limits(max_states, time_limit))
+    limits = Limits(max_states, time_limit, _INSTEAD_OF_BEST)
+    return cheapest_plan(_state(session), session.troubleshooter.costs, limits)
 
 
 def _state(session: TroubleshootingSession) -> PlanState:

@@ -44,10 +44,18 @@ class PlanState(Knowledge, Protocol):
 
 
 class Limits:
-    """How many states may be visited, and how long that may take; more raises `TooLarge`."""
+    """How many states may be visited, and how long that may take; more raises `TooLarge`, which tells what else to do.
 
-    def __init__(self, max_states: int, time_limit: float) -> None:
-        self._max_states, self._time_limit = max_states, time_limit
+    Parameters
+    ----------
+    max_states, time_limit
+        The limits.
+    instead
+        What else can be done, as in "take this".
+    """
+
+    def __init__(self, max_states: int, time_limit: float, instead: str) -> None:
+        self._max_states, self._time_limit, self._instead = max_states, time_limit, instead
         self._end = time.monotonic() + time_limit
         self._visited = 0
 
@@ -60,10 +68,7 @@ class Limits:
             problem, fix = f"takes more than {self._time_limit:g} seconds", "time_limit="
         else:
             return
-        raise TooLarge(
-            f"The plan {problem}. Raise {fix}, leave out tests, or see evaluate_troubleshooting for an estimate from "
-            "samples."
-        )
+        raise TooLarge(f"The plan {problem}. Raise {fix}, leave out tests, or {self._instead}.")
 
 
 def advised_plan(state: PlanState, costs: Costs, limits: Limits, depth: int | None = None) -> PlanNode:

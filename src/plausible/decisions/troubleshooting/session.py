@@ -12,7 +12,7 @@ from plausible.decisions.troubleshooting.advice import Advice, advise, is_worth_
 from plausible.decisions.troubleshooting.beliefs import Beliefs, Device, Situation
 from plausible.decisions.troubleshooting.records import session_record
 from plausible.decisions.troubleshooting.repair_order import check_cost
-from plausible.decisions.troubleshooting.steps import Outcome, Step, TakenStep
+from plausible.decisions.troubleshooting.steps import Outcome, Step, TakenStep, whether_it_works
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.factors.display import format_number
 
@@ -130,15 +130,19 @@ class TroubleshootingSession:
         step
             One of `steps()`, or its text. What a `Step` costs is what was paid for it, whatever it costs today.
         outcome
-            The state that was seen; after a repair, whether the device works; nothing after a call.
+            The state that was seen; after a repair, whether the device works, or "yes" or "no"; nothing after a call.
         """
         taken = self.step(str(step))
         if isinstance(step, Step):
             taken = Step(taken.kind, taken.name, check_cost(step.cost, str(step)))
+        outcome = whether_it_works(outcome) if taken.kind == "repair" else outcome
         possible = self.outcomes(taken)
         if not any(outcome is other or outcome == other for other in possible):
             told = ", ".join(map(repr, possible))
-            raise ImpossibleEvidence(f"{outcome!r} can't come of {taken!s}, by all that is known. What can: {told}.")
+            about = " (whether the device works after it)" if taken.kind == "repair" else ""
+            raise ImpossibleEvidence(
+                f"{outcome!r} can't come of {taken!s}{about}, by all that is known. What can: {told}."
+            )
         history = (*self.history, TakenStep(taken, bool(outcome) if taken.kind == "repair" else outcome))
         findings = self.findings
         if taken.kind != "call":

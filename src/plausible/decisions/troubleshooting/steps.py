@@ -7,11 +7,30 @@ from typing import Literal, TypeAlias
 
 from plausible.variables import State
 
-__all__ = ["Outcome", "Step", "StepKind", "TakenStep"]
+__all__ = ["Outcome", "Step", "StepKind", "TakenStep", "whether_it_works"]
 
 StepKind: TypeAlias = Literal["observe", "repair", "test", "call"]
 #: The state that was seen; after a repair, whether the device works; nothing after a call.
 Outcome: TypeAlias = "State | bool | None"
+
+_YES, _NO = ("yes", "y", "true", "works"), ("no", "n", "false", "fails")
+
+
+def whether_it_works(said: object) -> object:
+    """What was said after a repair as true or false, where it is one of the usual texts; else as it is.
+
+    Parameters
+    ----------
+    said
+        Such as "yes", "no", "works" or "fails", in capitals or not.
+
+    Examples
+    --------
+    >>> whether_it_works("No"), whether_it_works(True), whether_it_works("perhaps")
+    (False, True, 'perhaps')
+    """
+    text = said.strip().lower() if isinstance(said, str) else None
+    return text in _YES if text in _YES + _NO else said
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from plausible.causal.counterfactuals.findings import Finding
@@ -37,8 +37,8 @@ class Troubleshooter(Frozen):
     network
         A Bayesian network whose edges are causes, or a functional model.
     components
-        Component -> the state in which it is no fault, and which its repair puts it into. Where left out, as the costs
-        say.
+        Component -> the state in which it is no fault, and which its repair puts it into. Where left out, or only
+        named in a list, as the costs say.
     works
         The device works: one name -> state. Seen for nothing after each repair.
     costs
@@ -92,7 +92,7 @@ class Troubleshooter(Frozen):
     def __init__(
         self,
         network: BayesianNetwork | FunctionalModel,
-        components: Mapping[str, State] | None = None,
+        components: Mapping[str, State] | Iterable[str] | None = None,
         *,
         works: Mapping[str, State],
         costs: Costs,
@@ -219,16 +219,33 @@ def _rebuilt(
 
 
 def _device(
-    model: FunctionalModel, components: Mapping[str, State] | None, works: Mapping[str, State], costs: Costs
+    model: FunctionalModel,
+    components: Mapping[str, State] | Iterable[str] | None,
+    works: Mapping[str, State],
+    costs: Costs,
 ) -> Device:
     goal, working = _read_goal(works)
-    listed = dict(costs.ok_states if components is None else components)
+    listed = _read_components(components, costs)
     for name in (goal, *listed, *costs.tests):
         if name not in model.variables:
             raise UnknownVariable(costs.placed(name, UnknownVariable.named(name, model.variables, "this model")))
     _check_components(listed, goal, costs)
     ok_states = {name: _stated(model, name, state, costs) for name, state in listed.items()}
     return Device(model, ok_states, goal, _stated(model, goal, working, costs), costs.tests)
+
+
+def _read_components(components: Mapping[str, State] | Iterable[str] | None, costs: Costs) -> dict[str, State]:
+    """Component -> its ok state; that of the costs for those that are only named."""
+    if components is None or isinstance(components, Mapping):
+        return dict(costs.ok_states if components is None else components)
+    names = [components] if isinstance(components, str) else list(components)
+    for name in names:
+        if name not in costs.ok_states:
+            raise InvalidArgument(
+                f"components= is {{name: ok state}}, such as {{{name!r}: 'ok'}}; a list of names will do where the "
+                f"costs say the states (Costs(ok_states=...)), and they say none for {name!r}."
+            )
+    return {name: costs.ok_states[name] for name in names}
 
 
 def _read_goal(works: Mapping[str, State]) -> tuple[str, State]:
