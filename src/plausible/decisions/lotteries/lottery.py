@@ -18,6 +18,8 @@ __all__ = ["ROUNDING", "Lottery", "LotteryLike", "as_lottery"]
 ROUNDING = 1e-9
 #: What stands for a lottery: one, a dict from outcomes to probabilities, or an outcome for sure.
 LotteryLike: TypeAlias = Hashable | Mapping[Any, float]
+#: How many stages of a nested lottery are printed.
+_NUM_STAGES_SHOWN = 8
 
 
 class Lottery(Frozen, Mapping[Hashable, float]):
@@ -40,10 +42,12 @@ class Lottery(Frozen, Mapping[Hashable, float]):
     7.75
     """
 
-    __slots__ = ("_probabilities",)
+    __slots__ = ("_hash", "_probabilities")
 
     def __init__(self, probabilities: Mapping[Hashable, float]) -> None:
         self._probabilities = FrozenMapping(_checked(probabilities))
+        # Inner lotteries have theirs already, so that this takes no longer for a deep lottery.
+        self._hash = hash(self._positive())
 
     @classmethod
     def certain(cls, outcome: Hashable) -> Lottery:
@@ -106,11 +110,16 @@ class Lottery(Frozen, Mapping[Hashable, float]):
 
     def final_probabilities(self) -> dict[Hashable, float]:
         """The probability of each outcome that is no lottery."""
-        total: dict[Hashable, float] = {}
-        for outcome, probability in self.items():
-            inner = outcome.final_probabilities() if isinstance(outcome, Lottery) else {outcome: 1.0}
-            for final, chance in inner.items():
-                total[final] = total.get(final, 0.0) + probability * chance
+        stages, outcomes = _read_through(self)
+        total = dict.fromkeys(outcomes, 0.0)
+        reached = {id(stage): 0.0 for stage in stages} | {id(self): 1.0}
+        for stage in reversed(stages):
+            for outcome, probability in stage.items():
+                chance = reached[id(stage)] * probability
+                if isinstance(outcome, Lottery):
+                    reached[id(outcome)] += chance
+                else:
+                    total[outcome] += chance
         return total
 
     def mixed_with(self, other: LotteryLike, probability: float) -> Lottery:
@@ -120,19 +129,21 @@ class Lottery(Frozen, Mapping[Hashable, float]):
     def expected_utility(self, utility: UtilityLike) -> float:
         """Σ π(o) U(o), through all stages; outcomes of probability zero need no utility.
 
+        Each stage is evaluated once, in however many places it stands.
+
         Parameters
         ----------
         utility
             A mapping from final outcomes to numbers, or a function of them, such as a `UtilityCurve`.
         """
-        value = read_utility(utility)
-        terms = [
-            probability
-            * (outcome.expected_utility(utility) if isinstance(outcome, Lottery) else utility_of(value, outcome))
-            for outcome, probability in self.items()
-            if probability > 0
-        ]
-        return math.fsum(terms)
+        value, worth = read_utility(utility), dict[int, float]()
+        for stage in _read_through(self, only_possible=True)[0]:
+            worth[id(stage)] = math.fsum(
+                probability * (worth[id(o)] if isinstance(o, Lottery) else utility_of(value, o))
+                for o, probability in stage.items()
+                if probability > 0
+            )
+        return worth[id(self)]
 
     def expectation(self) -> float:
         """The mean outcome, where outcomes are numbers."""
@@ -149,13 +160,31 @@ class Lottery(Frozen, Mapping[Hashable, float]):
         return frozenset((outcome, probability) for outcome, probability in self.items() if probability > 0)
 
     def __eq__(self, other: object) -> bool:
-        return self._positive() == other._positive() if isinstance(other, Lottery) else NotImplemented
+        if not isinstance(other, Lottery):
+            return NotImplemented
+        if self is other or self._hash != other._hash:
+            return self is other
+        return _same_numbers(self, other)
 
     def __hash__(self) -> int:
-        return hash(self._positive())
+        return self._hash
+
+    # Hashes of texts differ from one process to the next.
+    def __getstate__(self) -> FrozenMapping[Hashable, float]:
+        return self._probabilities
+
+    def __setstate__(self, probabilities: FrozenMapping[Hashable, float]) -> None:
+        self._probabilities = probabilities
+        self._hash = hash(self._positive())
 
     def __str__(self) -> str:
-        return "[" + "; ".join(f"{outcome}: {probability:.6g}" for outcome, probability in self.items()) + "]"
+        return self._told(_NUM_STAGES_SHOWN)
+
+    def _told(self, num_stages: int) -> str:
+        if not num_stages:
+            return "[...]"
+        parts = ((o._told(num_stages - 1) if isinstance(o, Lottery) else o, p) for o, p in self.items())
+        return "[" + "; ".join(f"{outcome}: {probability:.6g}" for outcome, probability in parts) + "]"
 
     def __repr__(self) -> str:
         return f"Lottery({dict(self._probabilities)!r})"
@@ -171,6 +200,41 @@ def as_lottery(given: LotteryLike) -> Lottery:
     if isinstance(given, Mapping) and type(given).__hash__ is None:
         return Lottery(given)
     return Lottery.certain(given)
+
+
+def _read_through(top: Lottery, *, only_possible: bool = False) -> tuple[list[Lottery], list[Hashable]]:
+    """The stages of a lottery, each once and inner before outer, and its final outcomes as they are read."""
+    stages: list[Lottery] = []
+    outcomes: dict[Hashable, None] = {}
+    seen, path = {id(top)}, [(top, iter(top))]
+    while path:
+        stage, unread = path[-1]
+        for outcome in unread:
+            if only_possible and stage[outcome] == 0:
+                continue
+            if not isinstance(outcome, Lottery):
+                outcomes[outcome] = None
+            elif id(outcome) not in seen:
+                seen.add(id(outcome))
+                path.append((outcome, iter(outcome)))
+                break
+        else:
+            stages.append(stage)
+            path.pop()
+    return stages, list(outcomes)
+
+
+def _same_numbers(first: Lottery, second: Lottery) -> bool:
+    """Whether two lotteries are equal, by numbering their stages from the inside: equal stages get the same number."""
+    numbers: dict[int, int] = {}
+    known: dict[frozenset[tuple[bool, Hashable, float]], int] = {}
+    for stage in (*_read_through(first, only_possible=True)[0], *_read_through(second, only_possible=True)[0]):
+        content = frozenset(
+            (True, numbers[id(o)], probability) if isinstance(o, Lottery) else (False, o, probability)
+            for o, probability in stage._positive()
+        )
+        numbers[id(stage)] = known.setdefault(content, len(known))
+    return numbers[id(first)] == numbers[id(second)]
 
 
 def _checked(probabilities: Mapping[Hashable, float]) -> dict[Hashable, float]:
