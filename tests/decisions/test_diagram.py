@@ -92,7 +92,7 @@ def test_rules_of_another_diagram_are_refused_and_reordered_ones_read():
     strategy = diagram.uniform_strategy()
     turned = type(strategy)({name: rule.reorder(list(reversed(rule.names))) for name, rule in strategy.items()})
     assert diagram.network(turned) == diagram.network(strategy)
-    with pytest.raises(InvalidArgument, match="rule of 'F' is a factor over"):
+    with pytest.raises(InvalidArgument, match="rule of 'F' is over"):
         diagram.with_information({"F": ["C"]}).network(strategy)
     with pytest.raises(UnknownVariable, match="'C' is not a decision of this diagram"):
         InfluenceDiagram().network(strategy)

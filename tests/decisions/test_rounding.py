@@ -79,3 +79,46 @@ def test_what_is_owned_does_not_matter_to_constant_aversion() -> None:
 def test_a_function_is_no_curve() -> None:
     with pytest.raises(pb.errors.InvalidArgument, match="FunctionCurve"):
         certainty_equivalent(lambda amount: amount, Lottery({1: 1}))
+
+
+@pytest.mark.parametrize(("low", "high"), [(1e10, 1e10 + 0.05), (1e6, 1e6 + 5e-6), (0.0, 5e-10), (1e6, 1e6 + 5e-4)])
+@pytest.mark.parametrize("method", ["auto", "local", "elimination", "arc-reversal", "network", "enumeration"])
+def test_the_better_action_is_found_as_far_as_floats_tell_it(low: float, high: float, method: str) -> None:
+    """A large constant hides no more of a difference than floats lose, and small units hide none."""
+    diagram = pb.InfluenceDiagram([], [pb.Decision("D", 2)], [pb.Utility("D", [low, high])])
+    solution = diagram.solve(method=method)
+    assert solution.strategy.action("D") == 1
+    assert solution.is_optimal
+    assert not solution.has_ties
+    assert not diagram.local_optimality_test({"D": 0})
+
+
+def test_small_differences_of_many_decisions_are_not_lost() -> None:
+    names = [f"D{i}" for i in range(300)]
+    parts = [pb.Utility(name, [1, 1 + 5e-9]) for name in names]
+    solution = pb.InfluenceDiagram([], [pb.Decision(name, 2) for name in names], parts).solve()
+    assert solution.expected_utility - 300 == pytest.approx(300 * 5e-9, rel=1e-3)
+
+
+def test_what_no_decision_touches_hides_nothing() -> None:
+    """A part of the utility with a range of 1e9 beside one of 0.15."""
+    chance = [pb.TableCPD("x", [0.5, 0.5]), pb.TableCPD("y", [0.5, 0.5])]
+    big = pb.Utility("y", [0, 1e9], name="big")
+    small = pb.Utility(["x", "D"], [[0, 0.05], [0, -0.1]], name="small")
+    diagram = pb.InfluenceDiagram(chance, [pb.Decision("D", 2)], [big, small])
+    value = diagram.value_of_information("x")
+    assert value.value == pytest.approx(0.025, rel=1e-4)
+    assert len(value.changes) == 1
+    assert not diagram.solve().has_ties
+    pair = [pb.Decision("D", 2), pb.Decision("E", 2)]
+    team = pb.InfluenceDiagram(chance, pair, [big, pb.Utility(["D", "E"], [[0.01, 0], [0, 0.02]])])
+    stuck = team.solve(method="local", restarts=0)
+    assert stuck.is_optimal == (stuck.strategy.action("D") == 1)
+
+
+def test_a_rare_disaster_is_not_rounded_away() -> None:
+    chance = pb.TableCPD("x", [1 - 1e-12, 1e-12])
+    utility = pb.Utility(["x", "D"], [[0, -1], [-2e12, 0]])
+    diagram = pb.InfluenceDiagram([chance], [pb.Decision("D", 2)], [utility])
+    assert not diagram.solve().has_ties
+    assert diagram.value_of_information("x").value == pytest.approx(1.0, rel=1e-3)

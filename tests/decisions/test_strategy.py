@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
+import plausible as pb
 from decision_examples import entrepreneur_with_survey
 from plausible.cpds import TableCPD
 from plausible.decisions import Decision, InfluenceDiagram, Strategy, Utility
@@ -97,7 +98,9 @@ def test_strategies_are_values():
         ({"umbrela": "take"}, UnknownVariable, "Did you mean 'umbrella'"),
         ({"umbrella": "open"}, UnknownState, "'open' is not a state"),
         ({"umbrella": {"blue": "leave"}}, InvalidArgument, "says nothing for 'grey'"),
-        ({"umbrella": Factor([UMBRELLA], [1, 0])}, InvalidArgument, "is a factor over"),
+        ({"umbrella": Factor([SKY], [1, 0])}, InvalidArgument, r"is over \['sky'\], not over \['sky', 'umbrella'\]"),
+        ({"umbrella": [0.5, 0.5]}, UnknownState, "A rule that mixes actions is a TableCPD or a Factor"),
+        ({"umbrella": {"blue": "leave", "gray": "take"}}, InvalidArgument, "has 'gray', which sky can't be"),
         ({"umbrella": Factor([SKY, UMBRELLA], [[1, 1], [0, 1]])}, InvalidArgument, "'umbrella' for sky=blue sums to 2"),
         (
             {"umbrella": {"blue": "leave", "grey": "take", "gray": "take"}},
@@ -163,3 +166,58 @@ def test_naming_a_node_of_another_kind_says_what_it_is():
     for name, kind in (("X", "a chance variable, "), ("V", "a utility, "), ("Z", "")):
         with pytest.raises(UnknownVariable, match=f"'{name}' is {kind}not a decision of this diagram. Known: 'D'"):
             diagram.decision(name)
+
+
+def _bet(chances, states, actions, gains):
+    chance = pb.TableCPD("x", chances, states=states)
+    return pb.InfluenceDiagram([chance], [pb.Decision("D", actions, sees=["x"])], [pb.Utility(["x", "D"], gains)])
+
+
+def test_a_strategy_of_a_diagram_with_other_states_is_refused_everywhere():
+    """The same problem, its states and actions in another order: rules are not read by position."""
+    one = _bet([0.3, 0.7], ["no", "yes"], ["stay", "go"], [[1, 0], [0, 2]])
+    other = _bet([0.7, 0.3], ["yes", "no"], ["go", "stay"], [[2, 0], [0, 1]])
+    assert one.expected_utility({"D": "go"}) == pytest.approx(other.expected_utility({"D": "go"}))
+    strategy = one.strategy({"D": "go"})
+    questions = (
+        *(other.expected_utility, other.utility_parts, other.network, other.with_rules, other.strategy),
+        *(other.local_optimality_test, other.risk_profile),
+    )
+    for question in questions:
+        with pytest.raises(InvalidArgument, match=r"'x' with the states \['no', 'yes'\]; here it has \['yes', 'no'\]"):
+            question(strategy)
+
+
+@pytest.mark.parametrize("rows", [[[1, 0], [30, 0]], [[2, 2], [2, 2]], [[0, 0], [1, 0]], [[-1, 2], [1, 0]]])
+def test_rules_that_are_no_distributions_are_refused_by_every_question(rows):
+    diagram = _bet([0.3, 0.7], 2, 2, [[1, 0], [0, 2]])
+    strategy = pb.Strategy({"D": Factor([diagram.variables["x"], diagram.variables["D"]], rows)})
+    for question in (diagram.expected_utility, diagram.utility_parts, diagram.local_optimality_test, diagram.network):
+        with pytest.raises(InvalidArgument, match="rule of 'D' for x="):
+            question(strategy)
+
+
+def test_the_strategy_of_a_solution_is_taken_by_every_question_however_much_is_seen():
+    """13 things seen, one of them of use: the rule is over that one, and a network can be made of it."""
+    names = [f"x{i}" for i in range(13)]
+    chance = [pb.TableCPD(name, [0.4, 0.6]) for name in names]
+    utility = pb.Utility(["x0", "D"], [[1, 0], [0, 2]])
+    diagram = pb.InfluenceDiagram(chance, [pb.Decision("D", 2, sees=names)], [utility])
+    strategy = diagram.solve().strategy
+    assert diagram.network(strategy).query("D").values == pytest.approx([0.4, 0.6])
+    assert diagram.expected_utility(diagram.strategy(strategy)) == pytest.approx(1.6)
+    assert list(diagram.with_rules(strategy).decisions) == []
+
+
+def test_forty_things_seen_are_too_many_at_once():
+    """Refused before anything is allocated, with the decision's name; one action needs no table."""
+    names = [f"x{i}" for i in range(40)]
+    chance = [pb.TableCPD(name, [0.4, 0.6]) for name in names]
+    utilities = [pb.Utility([name, "D"], [[1, 0], [0, 2]], name=f"u {name}") for name in names]
+    diagram = pb.InfluenceDiagram(chance, [pb.Decision("D", 2, sees=names)], utilities)
+    with pytest.raises(pb.errors.TooLarge, match="rule of 'D'"):
+        diagram.solve()
+    assert diagram.expected_utility({"D": 1}) == pytest.approx(40 * 0.6 * 2)
+    assert diagram.expected_utility(diagram.uniform_strategy()) == pytest.approx(40 * (0.2 + 0.6))
+    with pytest.raises(pb.errors.TooLarge, match="rule of 'D'"):
+        diagram.strategy({"D": lambda *seen: 0})

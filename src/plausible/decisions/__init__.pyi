@@ -233,6 +233,9 @@ from plausible.decisions.structure.relevance import influenced_utilities as infl
 from plausible.decisions.structure.relevance import relevance_graph as relevance_graph
 from plausible.decisions.structure.relevance import relies_on as relies_on
 from plausible.decisions.structure.relevance import s_reachable as s_reachable
+from plausible.decisions.totals import risk_profile as risk_profile
+from plausible.decisions.totals import total_utility as total_utility
+from plausible.decisions.totals import with_curve as with_curve
 from plausible.decisions.trees.nodes import Chance as Chance
 from plausible.decisions.trees.nodes import Choice as Choice
 from plausible.decisions.trees.nodes import Outcome as Outcome

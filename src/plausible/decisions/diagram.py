@@ -4,41 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import TypeVar
 
 import numpy as np
 
 from plausible.cpds import CPD, TableCPD
 from plausible.decisions.drawing import diagram_dot
+from plausible.decisions.given_parts import check_kind, collected, explained_cycle, listed, named, warn_of_twins
+from plausible.decisions.lotteries.curves import UtilityCurve
 from plausible.decisions.parts import Decision, Utility
 from plausible.decisions.questions import DiagramQuestions
-from plausible.decisions.rules import RuleLike, read_rule
+from plausible.decisions.rules import MAX_RULE, RuleLike, read_rule
 from plausible.decisions.strategy import Strategy
 from plausible.decisions.structure.allowed_actions import AllowedActions
 from plausible.decisions.structure.counting import StrategyCount, count_strategies
 from plausible.decisions.structure.irrelevance import Reduction, minimal_reduction
 from plausible.decisions.structure.recall import Recall, check_recall, with_recall
 from plausible.decisions.structure.relevance import RelevanceGraph, relevance_graph
+from plausible.decisions.totals import with_curve
 from plausible.decisions.trees.tree import DecisionTree
 from plausible.decisions.trees.unrolling import decision_tree
 from plausible.errors import (
     CyclicGraph,
     InvalidArgument,
     InvalidModel,
-    PlausibleWarning,
     UnknownVariable,
     suggestion,
-    warn_caller,
 )
 from plausible.factors import Factor
+from plausible.factors.alignment import num_entries
 from plausible.graphs import DAG
 from plausible.models import BayesianNetwork, Notes
 from plausible.variables import Variable
 from plausible.variables.frozen import Frozen
 
 __all__ = ["InfluenceDiagram"]
-
-_Part = TypeVar("_Part")
 
 
 class InfluenceDiagram(DiagramQuestions, Frozen):
@@ -78,10 +77,10 @@ class InfluenceDiagram(DiagramQuestions, Frozen):
         utilities: Iterable[Utility] = (),
         notes: Notes | None = None,
     ) -> None:
-        listed_chance = _listed(chance, CPD, "chance=")
-        listed_decisions = _listed(decisions, Decision, "decisions=")
-        self._variables = _collected(listed_chance, listed_decisions)
-        self._utilities = _named(_listed(utilities, Utility, "utilities="), self._variables)
+        listed_chance = listed(chance, CPD, "chance=")
+        listed_decisions = listed(decisions, Decision, "decisions=")
+        self._variables = collected(listed_chance, listed_decisions)
+        self._utilities = named(listed(utilities, Utility, "utilities="), self._variables)
         self._check_names(listed_chance, listed_decisions)
         self._chance = {cpd.variable.name: cpd.bind(self._variables) for cpd in listed_chance}
         self._decisions = {decision.name: decision for decision in listed_decisions}
@@ -111,7 +110,7 @@ class InfluenceDiagram(DiagramQuestions, Frozen):
         try:
             return DAG(edges, nodes=(*self._variables, *self._utilities))
         except CyclicGraph as problem:
-            raise _explained(problem.cycle, self._decisions) from None
+            raise explained_cycle(problem.cycle, self._decisions) from None
 
     # --- what is there ---
 
@@ -194,6 +193,8 @@ class InfluenceDiagram(DiagramQuestions, Frozen):
     def uniform_strategy(self) -> Strategy:
         """The fully mixed strategy that takes every action with the same probability.
 
+        Rules of more than 4096 entries are over the decision alone.
+
         >>> diagram = InfluenceDiagram([TableCPD("rain", [0.7, 0.3])], [Decision("umbrella", 2, sees=["rain"])])
         >>> diagram.uniform_strategy()["umbrella"].values
         array([[0.5, 0.5],
@@ -202,6 +203,7 @@ class InfluenceDiagram(DiagramQuestions, Frozen):
         rules = {}
         for name in self._decisions:
             scope = (*self.information(name), self._variables[name])
+            scope = scope if num_entries(scope) <= MAX_RULE else scope[-1:]
             rules[name] = Factor(
                 scope, np.full([variable.num_states for variable in scope], 1.0 / scope[-1].num_states)
             )
@@ -280,7 +282,7 @@ class InfluenceDiagram(DiagramQuestions, Frozen):
         >>> list(diagram.with_decision(Decision("coat", 2, sees=["rain"])).decisions)
         ['umbrella', 'coat']
         """
-        _check_kind(decision, Decision, "with_decision")
+        check_kind(decision, Decision, "with_decision")
         chance = [cpd for name, cpd in self._chance.items() if name != decision.name]
         decisions = {**self._decisions, decision.name: decision}
         return InfluenceDiagram(chance, decisions.values(), self._utilities.values(), self.notes)
@@ -302,7 +304,7 @@ class InfluenceDiagram(DiagramQuestions, Frozen):
 
     def with_chance(self, cpd: CPD) -> InfluenceDiagram:
         """This diagram with a distribution added, or put in the place of the one of the same variable."""
-        _check_kind(cpd, CPD, "with_chance")
+        check_kind(cpd, CPD, "with_chance")
         chance = {**self._chance, cpd.variable.name: cpd}
         return InfluenceDiagram(chance.values(), self._decisions.values(), self._utilities.values(), self.notes)
 
@@ -315,10 +317,22 @@ class InfluenceDiagram(DiagramQuestions, Frozen):
         >>> diagram.with_utility(Utility("work", [0, 7], name="wage")).solve().expected_utility
         7.0
         """
-        _check_kind(utility, Utility, "with_utility")
-        _warn_of_twins(utility, self._utilities)
+        check_kind(utility, Utility, "with_utility")
+        warn_of_twins(utility, self._utilities)
         utilities = {**self._utilities, utility.name: utility}
         return InfluenceDiagram(self._chance.values(), self._decisions.values(), utilities.values(), self.notes)
+
+    def with_curve(self, curve: UtilityCurve, name: str = "utility") -> InfluenceDiagram:
+        """This diagram with a curve of the sum of all utilities for its only one: see `plausible.decisions.totals`.
+
+        >>> from plausible.decisions import ExponentialCurve
+        >>> risk = Utility(["coin", "bet"], [[0, 3], [0, -1]])
+        >>> diagram = InfluenceDiagram([TableCPD("coin", [0.5, 0.5])], [Decision("bet", 2)], [risk])
+        >>> averse = diagram.with_curve(ExponentialCurve(2))
+        >>> diagram.solve().strategy.action("bet"), averse.solve().strategy.action("bet")
+        (1, 0)
+        """
+        return with_curve(self, curve, name)
 
     def without(self, name: str) -> InfluenceDiagram:
         """This diagram without a chance variable, decision or utility that no other node depends on.
@@ -357,70 +371,3 @@ class InfluenceDiagram(DiagramQuestions, Frozen):
         title = f" {self.notes.name!r}" if self.notes.name else ""
         counts = f"{len(self._chance)} chance, {len(self._decisions)} decisions, {len(self._utilities)} utilities"
         return f"<InfluenceDiagram{title}: {counts}>"
-
-
-def _warn_of_twins(utility: Utility, others: Mapping[str, Utility]) -> None:
-    """Warn where a utility without a name of its own stands beside one that has the same parents."""
-    if utility.name in others or utility.name != Utility(utility.parent_names, 0.0).name:
-        return
-    twin = next((name for name, other in others.items() if set(other.parent_names) == set(utility.parent_names)), None)
-    if twin is not None:
-        warn_caller(
-            f"{utility.name!r} is added to {twin!r}, which has the same parents. To replace that, name it so: "
-            f"name={twin!r}; to have both, give it a name of its own.",
-            PlausibleWarning,
-        )
-
-
-def _listed(parts: Iterable[_Part], kind: type, place: str) -> list[_Part]:
-    """The parts, if they are a list of the right things."""
-    if isinstance(parts, (str, Mapping)) or not isinstance(parts, Iterable):
-        raise InvalidModel(f"{place} takes a list of {kind.__name__} objects, not {_described(parts)}.")
-    listed = list(parts)
-    for part in listed:
-        _check_kind(part, kind, place)
-    return listed
-
-
-def _check_kind(part: object, kind: type, place: str) -> None:
-    if not isinstance(part, kind):
-        raise InvalidModel(f"{place} takes {kind.__name__} objects, not {_described(part)}.")
-
-
-def _described(thing: object) -> str:
-    if isinstance(thing, Factor):
-        return f"a Factor over {list(thing.names)}: see Utility.from_factor and TableCPD"
-    if isinstance(thing, BayesianNetwork):
-        return "a BayesianNetwork: give its cpds.values()"
-    return repr(thing)
-
-
-def _explained(cycle: tuple[object, ...], decisions: Mapping[str, Decision]) -> CyclicGraph:
-    """The error for a cycle, which says of a decision in it that it can't see what comes after it."""
-    for seen, name in zip(cycle, (*cycle[1:], *cycle[:1]), strict=True):
-        if name in decisions:
-            return CyclicGraph(cycle, f"The decision {name!r} can't see {seen!r}, which depends on it: change sees=.")
-    return CyclicGraph(cycle)
-
-
-def _collected(chance: Iterable[CPD], decisions: Iterable[Decision]) -> dict[str, Variable]:
-    found: dict[str, Variable] = {}
-    kinds: dict[str, str] = {}
-    named = [(cpd.variable, "chance") for cpd in chance] + [(made.variable, "decisions") for made in decisions]
-    for variable, kind in named:
-        if variable.name in found:
-            where = f"in {kind}=" if kinds[variable.name] == kind else "in chance= and in decisions="
-            raise InvalidModel(f"{variable.name!r} stands twice, {where}: leave one out, or give it another name.")
-        if variable.is_continuous:
-            raise InvalidModel(f"{variable.name!r} is continuous; a diagram has variables with states. Discretise it.")
-        found[variable.name], kinds[variable.name] = variable, kind
-    return found
-
-
-def _named(utilities: Iterable[Utility], variables: Mapping[str, Variable]) -> dict[str, Utility]:
-    found: dict[str, Utility] = {}
-    for utility in utilities:
-        if utility.name in found or utility.name in variables:
-            raise InvalidModel(f"{utility.name!r} is the name of two nodes; give the utility another name=.")
-        found[utility.name] = utility
-    return found

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from plausible.decisions.diagram import InfluenceDiagram
     from plausible.decisions.information.control import ValueOfControl
     from plausible.decisions.information.value import ValueOfInformation
+    from plausible.decisions.lotteries.lottery import Lottery
     from plausible.decisions.solving.evaluating import LocalOptimality
     from plausible.decisions.solving.options import Method, Seed, SolvingState
     from plausible.decisions.solving.plan import SolvingPlan
@@ -84,7 +85,7 @@ class DiagramQuestions:
         """
         from plausible.decisions.solving.evaluating import expected_utility
 
-        return expected_utility(self._diagram, self._rules(strategy), evidence)
+        return expected_utility(self._diagram, self._strategy(strategy), evidence)
 
     def utility_parts(
         self, strategy: Strategy | Mapping[str, RuleLike], evidence: EvidenceLike | None = None
@@ -98,7 +99,25 @@ class DiagramQuestions:
         """
         from plausible.decisions.solving.evaluating import utility_parts
 
-        return utility_parts(self._diagram, self._rules(strategy), evidence)
+        return utility_parts(self._diagram, self._strategy(strategy), evidence)
+
+    def risk_profile(
+        self, strategy: Strategy | Mapping[str, RuleLike], evidence: EvidenceLike | None = None
+    ) -> Lottery:
+        """The distribution of the total utility under a strategy, a `Lottery` over amounts.
+
+        See `plausible.decisions.totals.risk_profile`.
+
+        >>> from plausible.cpds import TableCPD
+        >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
+        >>> bet = InfluenceDiagram([TableCPD("coin", [0.5, 0.5])], [Decision("bet", 2)],
+        ...                        [Utility(["coin", "bet"], [[0, 3], [0, -1]])])
+        >>> print(bet.risk_profile({"bet": 1}), bet.risk_profile({"bet": 0}))
+        [-1.0: 0.5; 3.0: 0.5] [0.0: 1]
+        """
+        from plausible.decisions.totals import risk_profile
+
+        return risk_profile(self._diagram, self._strategy(strategy), evidence)
 
     def optimal_rule(
         self, decision: str, strategy: Strategy | Mapping[str, RuleLike], evidence: EvidenceLike | None = None
@@ -112,7 +131,7 @@ class DiagramQuestions:
         """
         from plausible.decisions.solving.single_rule import optimal_rule
 
-        return optimal_rule(self._diagram, decision, self._rules(strategy), evidence)
+        return optimal_rule(self._diagram, decision, self._strategy(strategy), evidence)
 
     def expected_utility_factor(
         self, decision: str, strategy: Strategy | Mapping[str, RuleLike], evidence: EvidenceLike | None = None
@@ -126,7 +145,7 @@ class DiagramQuestions:
         """
         from plausible.decisions.solving.single_rule import expected_utility_factor
 
-        return expected_utility_factor(self._diagram, decision, self._rules(strategy), evidence)
+        return expected_utility_factor(self._diagram, decision, self._strategy(strategy), evidence)
 
     def local_optimality_test(
         self, strategy: Strategy | Mapping[str, RuleLike], evidence: EvidenceLike | None = None
@@ -140,7 +159,7 @@ class DiagramQuestions:
         """
         from plausible.decisions.solving.evaluating import local_optimality_test
 
-        return local_optimality_test(self._diagram, self._rules(strategy), evidence)
+        return local_optimality_test(self._diagram, self._strategy(strategy), evidence)
 
     def explain(self, evidence: EvidenceLike | None = None) -> SolvingPlan:
         """How `solve` would go about it: what decisions need to know, their order, and the tables that it takes.
@@ -209,5 +228,5 @@ class DiagramQuestions:
     def _diagram(self) -> InfluenceDiagram:
         return cast("InfluenceDiagram", self)
 
-    def _rules(self, strategy: Strategy | Mapping[str, RuleLike]) -> Mapping[str, Factor]:
+    def _strategy(self, strategy: Strategy | Mapping[str, RuleLike]) -> Strategy:
         return strategy if isinstance(strategy, Strategy) else self._diagram.strategy(strategy)

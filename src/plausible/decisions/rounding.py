@@ -4,29 +4,43 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from plausible.factors.joint_factor import TIE
+
 if TYPE_CHECKING:
     from plausible.decisions.diagram import InfluenceDiagram
 
-__all__ = ["utility_rounding"]
+__all__ = ["proof_rounding", "utility_rounding"]
 
-_OF_SPREAD = 1e-10
-_OF_SIZE = 1e-13
+#: The part of the range of what decisions can change up to which searches and crossings of lines are exact.
+_PROOF = 1e-10
 
 
 def utility_rounding(diagram: InfluenceDiagram) -> float:
-    """A difference of expected utilities up to which they count as equal, in the units of the diagram.
+    """What floats lose: expected utilities of the diagram that differ by no more count as equal.
 
-    It scales with the utilities and, but for what floats lose, does not change when a constant is added to them: 1e-10
-    of the sum of their ranges, and 1e-13 of the sum of their sizes.
+    1e-13 of the sum of the sizes of all utilities, in their units. A constant that is added to a utility makes it no
+    larger than floats force it to be.
 
     Examples
     --------
     >>> from plausible.decisions.diagram import InfluenceDiagram
     >>> from plausible.decisions.parts import Decision, Utility
     >>> f"{utility_rounding(InfluenceDiagram([], [Decision('D', 2)], [Utility('D', [0.0, 2.0])])):.4g}"
-    '2.002e-10'
+    '2e-13'
     """
-    tables = list(diagram.utility_factors.values())
-    spread = sum(table.max() - table.min() for table in tables)
-    size = sum(max(abs(table.max()), abs(table.min())) for table in tables)
-    return _OF_SPREAD * spread + _OF_SIZE * size
+    return TIE * sum(max(abs(table.max()), abs(table.min())) for table in diagram.utility_factors.values())
+
+
+def proof_rounding(diagram: InfluenceDiagram) -> float:
+    """By how much a bound may exceed a value that it proves: 1e-10 of the range of the utilities that decisions reach.
+
+    Examples
+    --------
+    >>> from plausible.decisions.diagram import InfluenceDiagram
+    >>> from plausible.decisions.parts import Decision, Utility
+    >>> f"{proof_rounding(InfluenceDiagram([], [Decision('D', 2)], [Utility('D', [1.0, 3.0])])):.4g}"
+    '2.003e-10'
+    """
+    reached = {name for decision in diagram.decisions for name in diagram.graph.descendants(decision)}
+    ranges = [table.max() - table.min() for name, table in diagram.utility_factors.items() if name in reached]
+    return _PROOF * sum(ranges) + utility_rounding(diagram)

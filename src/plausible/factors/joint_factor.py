@@ -15,8 +15,8 @@ from plausible.variables.frozen import Frozen
 
 __all__ = ["JointFactor", "combined"]
 
-#: Actions whose expected utilities differ by less than this part of the largest one are equally good.
-TIE = 1e-11
+#: Expected utilities that differ by less than this part of the sizes behind them differ by what floats lose.
+TIE = 1e-13
 
 
 class JointFactor(Frozen):

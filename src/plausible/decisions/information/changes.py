@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plausible.decisions.information.observing import network_under
 from plausible.decisions.solving.problem import Floats
 from plausible.decisions.solving.solution import Policy, Solution
 from plausible.decisions.wording import place_text
@@ -91,7 +90,7 @@ def _probability(diagram: InfluenceDiagram, solution: Solution, scope: Scope, ev
     if not scope:
         return np.ones(1)
     names = [variable.name for variable in scope]
-    return network_under(diagram, solution.strategy).query(names, evidence=evidence).reorder(names).values.reshape(-1)
+    return diagram.network(solution.strategy).query(names, evidence=evidence).reorder(names).values.reshape(-1)
 
 
 def _changes(policy: Policy, scope: Scope, actions: list[np.ndarray], probability: Floats) -> list[ActionChange]:

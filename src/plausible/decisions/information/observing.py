@@ -12,11 +12,8 @@ from plausible.inference.options import check_number
 if TYPE_CHECKING:
     from plausible.cpds import CPD
     from plausible.decisions.diagram import InfluenceDiagram
-    from plausible.decisions.strategy import Strategy
-    from plausible.models import BayesianNetwork
 
 __all__ = [
-    "network_under",
     "observable",
     "observing",
     "read_chance",
@@ -92,12 +89,6 @@ def observable(diagram: InfluenceDiagram, decision: str) -> tuple[str, ...]:
     """The chance variables that a decision could see and does not, in the order of the diagram."""
     hidden = diagram.graph.descendants(decision) | set(diagram.decisions[decision].sees)
     return tuple(name for name in diagram.chance if name not in hidden)
-
-
-def network_under(diagram: InfluenceDiagram, strategy: Strategy) -> BayesianNetwork:
-    """The network that a strategy makes of the diagram; rules may depend on a part of what decisions see."""
-    uses = {name: tuple(variable.name for variable in rule.scope[:-1]) for name, rule in strategy.items()}
-    return diagram.with_information(uses).network(strategy)
 
 
 def read_decision(diagram: InfluenceDiagram, decision: str | None) -> str:

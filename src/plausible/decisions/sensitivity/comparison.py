@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plausible.decisions.information.observing import network_under, read_decision
+from plausible.decisions.information.observing import read_decision
 from plausible.decisions.information.value import gain
 from plausible.decisions.rounding import utility_rounding
 from plausible.decisions.solving.options import Options
@@ -225,7 +225,7 @@ def _reaching(
     evidence, seen = known
     others = [other for other in diagram.decisions if other not in diagram.graph.descendants(decision)]
     for place, free in enumerate(([decision], [decision, *(other for other in others if other in seen)], others)):
-        network = network_under(diagram, _freed(diagram, rules, free))
+        network = diagram.network(_freed(diagram, rules, free))
         if network.log_probability({**evidence, **seen}) > -math.inf:
             return network, place == 0
     needed = dict(seen)

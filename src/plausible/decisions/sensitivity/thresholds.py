@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from plausible.decisions.information.changes import ActionChange, action_changes
 from plausible.decisions.information.value import NOT_PROVED
+from plausible.decisions.rounding import proof_rounding
 from plausible.decisions.sensitivity.numbers import Asked, DiagramNumber, Line, ProbabilityEntry, UtilityEntry
 from plausible.decisions.sensitivity.reading import NumberLike, read_number, read_numbers
 from plausible.decisions.sensitivity.variation import VariationState, one_by_one
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["StableInterval", "StrategyStability", "stable_interval", "strategy_stability"]
 
 #: Strategies that meet an entry with probabilities nearer than this meet it as often.
-_ROUNDING = 1e-10
+_ROUNDING = 1e-13
 #: Newton's method ends after finitely many steps; rounding must not keep it going.
 _MAX_STEPS = 200
 
@@ -250,11 +251,12 @@ class _Walk:
     number: DiagramNumber
     current: float
     present: Line
+    rounding: float
 
     @classmethod
     def of(cls, asked: Asked, number: DiagramNumber, solution: Solution) -> _Walk:
         present = number.weighted_utility(asked.diagram, solution.strategy, asked.evidence)
-        return cls(asked, number, number.current(asked.diagram), present)
+        return cls(asked, number, number.current(asked.diagram), present, proof_rounding(asked.diagram))
 
     def end(self, limit: float) -> _End:
         """Newton's method on a convex piecewise linear function."""
@@ -265,7 +267,7 @@ class _Walk:
                 break
             end = end._replace(is_exact=end.is_exact and found.is_optimal)
             line = self.number.weighted_utility(self.asked.diagram, found.strategy, self.asked.evidence)
-            if not self._overtakes(line, end.value, found.rounding):
+            if not self._overtakes(line, end.value):
                 break
             end = _End(self._meeting(line, end.value), found, end.is_exact)
             found = None if end.value == self.current else self._best(end.value)
@@ -274,11 +276,11 @@ class _Walk:
     def _best(self, value: float) -> Solution:
         return self.asked.solved(self.number.changed(self.asked.diagram, value))
 
-    def _overtakes(self, line: Line, value: float, rounding: float) -> bool:
+    def _overtakes(self, line: Line, value: float) -> bool:
         """Whether a line is above the present one at a value; at infinity the steeper one is."""
         if math.isinf(value):
             return abs(line.slope - self.present.slope) > _ROUNDING
-        return line(value) - self.present(value) > rounding
+        return line(value) - self.present(value) > self.rounding
 
     def _meeting(self, line: Line, value: float) -> float:
         """Where a line meets the present one, between a value and the current one."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plausible.decisions.solving.joint_table import weighing
+from plausible.decisions.rules import read_rule
+from plausible.decisions.solving.joint_table import Weighing, weighing
 from plausible.decisions.solving.joint_tree import JointTree
 from plausible.decisions.solving.problem import Floats, Problem, read_findings, read_problem
 from plausible.decisions.solving.updating import Rules
@@ -17,7 +18,6 @@ from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at
 from plausible.factors.display import format_number
-from plausible.factors.joint_factor import TIE
 from plausible.variables import Assignment, State
 from plausible.variables.evidence import EvidenceLike
 
@@ -178,17 +178,18 @@ def local_optimality_test(
     total = tree.total()
     if total.probability <= 0:
         raise ImpossibleEvidence.outright()
-    better = [found for name in diagram.decisions for found in _better(problem, name, rules[name], tree.family(name))]
+    better = [found for name in diagram.decisions for found in _better(problem, name, rules[name], tree)]
     return LocalOptimality(total.expected_utility, tuple(better))
 
 
-def _better(problem: Problem, name: str, rule: Floats, tables: tuple[Floats, Floats]) -> list[BetterAction]:
+def _better(problem: Problem, name: str, rule: Floats, tree: Weighing) -> list[BetterAction]:
     """The information states in which a rule could do better."""
+    tables = tree.family(name)
     phi, psi = (table.reshape(-1, rule.shape[-1]) for table in tables)
     probability = phi[:, 0] / phi[:, 0].sum()
     worth = psi / np.where(phi > 0, phi, 1.0)
     gains = worth.max(axis=1) - (worth * rule.reshape(phi.shape)).sum(axis=1)
-    rows = np.flatnonzero((probability > 0) & (gains > 100 * TIE * (1 + np.abs(worth).max(axis=1))))
+    rows = np.flatnonzero((probability > 0) & (gains > tree.rounding))
     *seen, decision = (problem.variables[number] for number in problem.families[name])
     return [
         BetterAction(
@@ -206,14 +207,11 @@ def read_strategy(
     diagram: InfluenceDiagram, strategy: Mapping[str, Factor], evidence: EvidenceLike | None
 ) -> tuple[Problem, Rules]:
     """The diagram on arrays, each decision depending on what its rule depends on."""
-    information = {}
+    rules = {}
     for name in diagram.decisions:
         if name not in strategy:
             raise InvalidArgument(f"The strategy has no rule for {name!r}; make one with diagram.strategy({{...}}).")
-        *used, decision = strategy[name].scope
-        if decision.name != name or not {v.name for v in used} <= set(diagram.decisions[name].sees):
-            sees = [*diagram.decisions[name].sees, name]
-            raise InvalidArgument(f"The rule of {name!r} is over {list(strategy[name].names)}, not over {sees}.")
-        information[name] = tuple(variable.name for variable in used)
+        rules[name] = read_rule(strategy[name], diagram.information(name), diagram.variables[name])
+    information = {name: rule.names[:-1] for name, rule in rules.items()}
     problem = read_problem(diagram, read_findings(diagram, evidence), information)
-    return problem, {name: np.array(strategy[name].values) for name in diagram.decisions}
+    return problem, {name: np.array(rule.values) for name, rule in rules.items()}

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from plausible.decisions.parts import Decision
-from plausible.decisions.rounding import utility_rounding
+from plausible.decisions.rounding import proof_rounding, utility_rounding
+from plausible.decisions.rules import MAX_RULE
 from plausible.decisions.solving.joint_table import Weighing, weighing
 from plausible.decisions.solving.off_path import conditional_worth, settle_off_path
 from plausible.decisions.solving.problem import Floats, Problem
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from plausible.decisions.diagram import InfluenceDiagram
 
 __all__ = ["Found", "Policies", "finish"]
-
-#: Rules that would have more entries are kept over what they use.
-_MAX_RULE = 2**12
 
 
 class Found(NamedTuple):
@@ -92,12 +90,19 @@ def finish(task: Task, found: Found, tree: Weighing | None = None) -> Solution:
     return Solution(
         expected_utility=value,
         policies=Policies(task, rules, rounding, tree),
-        upper_bound=value if found.upper_bound is None else max(value, found.upper_bound),
+        upper_bound=_told_bound(task, value, found.upper_bound),
         method=found.method,
         components=task.structure.components,
         relies_on=task.structure.relies_on,
         rounding=rounding,
     )
+
+
+def _told_bound(task: Task, value: float, upper_bound: float | None) -> float:
+    """The bound, which is the value itself where that is proved best."""
+    if upper_bound is None or upper_bound - value <= proof_rounding(task.diagram):
+        return value
+    return upper_bound
 
 
 def _updated(tree: Weighing, before: Rules, after: Rules) -> Weighing:
@@ -113,7 +118,7 @@ def _full_rule(diagram: InfluenceDiagram, problem: Problem, name: str, rule: Flo
     used = tuple(problem.variables[number] for number in problem.families[name])
     table = rule.reshape(table_shape(used))
     scope = (*diagram.information(name), diagram.variables[name])
-    if used == scope or num_entries(scope) > _MAX_RULE:
+    if used == scope or num_entries(scope) > MAX_RULE:
         return Factor.trusted(used, table)
     return Factor.trusted(scope, np.array(np.broadcast_to(align(table, used, scope), table_shape(scope))))
 

@@ -22,6 +22,8 @@ SMALL = 2**12
 class Weighing(Protocol):
     """What a decision can be weighed with: the rules of all decisions, and what follows from them."""
 
+    rounding: float  # what floats lose of expected utilities
+
     def replace(self, decision: str, rule: Floats) -> None:
         """Put another rule in the place of that of a decision."""
 
@@ -56,10 +58,10 @@ class JointTable:
         Decision -> its rule over its family, for all decisions.
     """
 
-    __slots__ = ("_phi", "_problem", "_rules", "_shape", "_utility")
+    __slots__ = ("_phi", "_problem", "_rules", "_shape", "_utility", "rounding")
 
     def __init__(self, problem: Problem, rules: Mapping[str, Floats]) -> None:
-        self._problem = problem
+        self._problem, self.rounding = problem, problem.rounding
         self._shape = problem.sizes
         phi, mu = np.ones(self._shape), np.zeros(self._shape)
         placed = [self._placed(table, scope) for scope, table in problem.probabilities]

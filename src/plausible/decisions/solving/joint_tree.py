@@ -50,10 +50,12 @@ class JointTree:
         "_table_homes",
         "_views",
         "layout",
+        "rounding",
         "together",
     )
 
     layout: TreeLayout
+    rounding: float
 
     def __init__(
         self,
@@ -64,7 +66,7 @@ class JointTree:
     ) -> None:
         tables = (*problem.probabilities, *problem.utilities)
         scopes = [*(scope for scope, _ in tables), *problem.families.values(), *together]
-        self._problem, self._sizes = problem, problem.sizes
+        self._problem, self._sizes, self.rounding = problem, problem.sizes, problem.rounding
         self.layout = spread(lay_out(problem.variables, scopes, max_entries), self._sizes)
         homes = iter(self.layout.homes)
         self._table_homes = [next(homes) for _ in tables]

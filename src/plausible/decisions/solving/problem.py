@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from plausible.cpds import TableCPD
 from plausible.errors import InvalidEvidence, NotSupported
+from plausible.factors.alignment import check_size
+from plausible.factors.joint_factor import TIE
 from plausible.models.lowering import lower
 from plausible.variables import Evidence, Variable
 from plausible.variables.evidence import EvidenceLike
@@ -57,6 +59,11 @@ class Problem:
         """The number of states of each variable."""
         return tuple(variable.num_states for variable in self.variables)
 
+    @property
+    def rounding(self) -> float:
+        """What floats lose of expected utilities: see `plausible.decisions.rounding`."""
+        return TIE * sum(float(np.abs(table).max(initial=0.0)) for _, table in self.utilities)
+
     def family_shape(self, decision: str) -> tuple[int, ...]:
         """The shape of the rule of a decision."""
         return tuple(self.variables[number].num_states for number in self.families[decision])
@@ -68,6 +75,8 @@ class Problem:
 
     def uniform_rules(self) -> dict[str, Floats]:
         """Every action as likely as any other."""
+        for name, family in self.families.items():
+            check_size([self.variables[number] for number in family], f"The rule of {name!r}")
         shapes = {name: self.family_shape(name) for name in self.families}
         return {name: np.full(shape, 1.0 / shape[-1]) for name, shape in shapes.items()}
 

@@ -95,5 +95,5 @@ def optimal_rule(
     probability, weighted = weighing(problem, rules).family(decision)
     if probability.max() <= 0:
         raise ImpossibleEvidence.outright()
-    rule = decided({decision: best_rule(probability, weighted, rules[decision])})[decision]
-    return Factor(strategy[decision].scope, np.array(rule))
+    best = best_rule(probability, weighted, rules[decision], problem.rounding * probability)
+    return Factor(strategy[decision].scope, np.array(decided({decision: best})[decision]))

@@ -166,7 +166,7 @@ class Solution:
     policies
         Decision -> what to do and what else could be done, in numbers.
     upper_bound
-        No strategy has a larger expected utility; inf if nothing is known.
+        No strategy has a larger expected utility: this one's own where it is proved best, inf if nothing is known.
     method
         How it was found.
     components
@@ -201,8 +201,8 @@ class Solution:
 
     @property
     def is_optimal(self) -> bool:
-        """Whether no strategy is better: proved, up to rounding."""
-        return self.gap <= self.rounding
+        """Whether no strategy is better: proved, up to 1e-10 of the range of what decisions can change."""
+        return self.gap == 0
 
     @property
     def has_ties(self) -> bool:

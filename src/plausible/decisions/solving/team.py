@@ -132,7 +132,7 @@ class Team(Branches[Chosen]):
         rules = [allowed.astype(np.float64) for allowed in self._allowed(partial)]
         rules[self._last] = np.full(self._shape(self._last), 1.0)
         weighted = self._given(rules, self._last)
-        rules[self._last] = best_rule(np.ones_like(weighted), weighted, rules[self._last])
+        rules[self._last] = best_rule(np.ones_like(weighted), weighted, rules[self._last], self._slack)
         return rules, float((rules[self._last] * weighted).sum())
 
     def _given(self, rules: Sequence[Floats], member: int) -> Floats:
@@ -153,7 +153,7 @@ class Team(Branches[Chosen]):
         rules, unchanged, member = [np.array(rule) for rule in start], 0, 0
         while unchanged < len(rules):
             weighted = self._given(rules, member)
-            rule = best_rule(np.ones_like(weighted), weighted, rules[member])
+            rule = best_rule(np.ones_like(weighted), weighted, rules[member], self._slack)
             unchanged = unchanged + 1 if np.array_equal(rule, rules[member]) else 0
             rules[member] = rule
             member = (member + 1) % len(rules)

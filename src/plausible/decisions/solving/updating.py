@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plausible.decisions.solving.joint_table import Weighing
 from plausible.decisions.solving.problem import Floats, Problem
@@ -17,7 +16,7 @@ __all__ = ["Rules", "ascend", "best_rule", "decided", "first_best_rule", "improv
 Rules = dict[str, Floats]
 
 
-def best_rule(probability: Floats, weighted: Floats, rule: Floats) -> Floats:
+def best_rule(probability: Floats, weighted: Floats, rule: Floats, rounding: Floats | float) -> Floats:
     """The rule that takes, for all that may be seen, an action with the largest expected utility.
 
     EU(δ) = Σ_w Σ_d δ(d | w) P(w) E[U | w, d], so each w can be looked at by itself. The present action stays where it
@@ -29,8 +28,10 @@ def best_rule(probability: Floats, weighted: Floats, rule: Floats) -> Floats:
         P(w), up to a scale, and P(w) E[U | w, d], both over (w, d).
     rule
         The present rule.
+    rounding
+        Up to where entries of `weighted` count as equal, of each row or of all.
     """
-    good = _are_best(weighted)
+    good = weighted >= weighted.max(axis=-1, keepdims=True) - rounding
     choice = np.where(good, 1.0 + (rule == 1.0), 0.0).argmax(axis=-1)
     best = np.eye(rule.shape[-1])[choice]
     seen = probability > 0
@@ -44,21 +45,17 @@ def first_best_rule(weighted: Floats) -> Floats:
     array([[0., 1.],
            [1., 0.]])
     """
-    choice = _are_best(weighted).argmax(axis=-1)
+    peaks = np.maximum.reduce(weighted, axis=-1, keepdims=True)
+    rounding = TIE * np.maximum.reduce(np.abs(weighted), axis=-1, keepdims=True)
+    choice = (weighted >= peaks - rounding).argmax(axis=-1)
     rule: Floats = (choice[..., None] == np.arange(weighted.shape[-1])).astype(np.float64)
     return rule
 
 
-def _are_best(weighted: Floats) -> NDArray[np.bool_]:
-    """Which entries are the largest of their row, up to rounding."""
-    peaks = np.maximum.reduce(weighted, axis=-1, keepdims=True)
-    rounding = TIE * np.maximum.reduce(np.abs(weighted), axis=-1, keepdims=True)
-    return np.asarray(weighted >= peaks - rounding)
-
-
 def improve(tree: Weighing, decision: str, rules: Rules) -> bool:
     """Replace the rule of one decision by the best one given all others; whether that acts otherwise than before."""
-    rule = best_rule(*tree.family(decision), rules[decision])
+    probability, weighted = tree.family(decision)
+    rule = best_rule(probability, weighted, rules[decision], tree.rounding * probability)
     if np.array_equal(rule, rules[decision]):
         return False
     rules[decision] = rule

@@ -1,0 +1,118 @@
+"""The total utility: what it may come to under a strategy, and what it is worth to somebody who minds risk."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from plausible.decisions.lotteries.curves import Floats, UtilityCurve
+from plausible.decisions.lotteries.lottery import Lottery
+from plausible.decisions.parts import Utility
+from plausible.decisions.rounding import utility_rounding
+from plausible.decisions.strategy import Strategy
+from plausible.decisions.wording import seen_text
+from plausible.errors import InvalidArgument
+from plausible.factors import Factor
+from plausible.factors.alignment import assignment_at, check_size
+from plausible.variables.evidence import EvidenceLike
+
+if TYPE_CHECKING:
+    from plausible.decisions.diagram import InfluenceDiagram
+
+__all__ = ["risk_profile", "total_utility", "with_curve"]
+
+
+def total_utility(diagram: InfluenceDiagram) -> Factor:
+    """The sum of all utilities, as one factor over all that they depend on.
+
+    Its table is as large as all of these variables together (Koller & Friedman 2009, section 23.4.2).
+
+    Examples
+    --------
+    >>> from plausible.decisions import Decision, InfluenceDiagram
+    >>> parts = [Utility("a", [0, 10]), Utility("b", [0, 1])]
+    >>> total_utility(InfluenceDiagram([], [Decision("a", 2), Decision("b", 2)], parts)).values
+    array([[ 0.,  1.],
+           [10., 11.]])
+    """
+    factors = list(diagram.utility_factors.values())
+    scope = tuple(dict.fromkeys(variable for factor in factors for variable in factor.scope))
+    check_size(scope, "The table of the total utility")
+    total = Factor(scope, np.zeros([variable.num_states for variable in scope]))
+    for factor in factors:
+        total = total + factor
+    return total
+
+
+def with_curve(diagram: InfluenceDiagram, curve: UtilityCurve, name: str = "utility") -> InfluenceDiagram:
+    """The diagram in which amounts are worth what a curve says: one utility, the curve of the sum of all.
+
+    Risk is about the total. A curve applied to each utility by itself would be wrong wherever there are several.
+    `curve.inverse` of the expected utility is the amount for sure that is as good, the certainty equivalent.
+
+    Parameters
+    ----------
+    diagram
+        The influence diagram, its utilities in amounts.
+    curve
+        What amounts are worth.
+    name
+        Of the utility that takes the place of all others.
+
+    Examples
+    --------
+    >>> import plausible as pb
+    >>> from plausible.decisions import ExponentialCurve
+    >>> oil, careful = pb.examples.load("oil"), ExponentialCurve(1 / 50)
+    >>> solution = oil.with_curve(careful).solve()
+    >>> round(oil.solve().expected_utility, 4), round(careful.inverse(solution.expected_utility), 4)
+    (16.75, 0.0)
+    """
+    total = total_utility(diagram)
+    low, high = curve.domain
+    if (outside := np.flatnonzero((total.values < low) | (total.values > high))).size:
+        where, amount = seen_text(assignment_at(total.scope, int(outside[0]))), total.values.ravel()[outside[0]]
+        raise InvalidArgument(f"{curve} has no utility for {amount:.6g}, the total where {where or 'nothing varies'}.")
+    utility = Utility(total.scope, curve.values(total.values), name=name)
+    return type(diagram)(diagram.chance.values(), diagram.decisions.values(), [utility], diagram.notes)
+
+
+def risk_profile(diagram: InfluenceDiagram, strategy: Strategy, evidence: EvidenceLike | None = None) -> Lottery:
+    """The distribution of the total utility under a strategy: what may come of it, and how likely that is.
+
+    Its mean is the expected utility. Totals that differ by rounding only count as one. The cost is that of the joint
+    distribution of all that utilities depend on.
+
+    Parameters
+    ----------
+    diagram
+        The influence diagram.
+    strategy
+        What is done.
+    evidence
+        What is known before any decision is made.
+
+    Examples
+    --------
+    >>> import plausible as pb
+    >>> oil = pb.examples.load("oil")
+    >>> print(risk_profile(oil, oil.solve().strategy))
+    [-92.0: 0.22; -12.0: 0.435; 48.0: 0.21; 238.0: 0.135]
+    """
+    total = total_utility(diagram)
+    if not total.scope:
+        return Lottery.certain(float(total.values))
+    joint = diagram.network(strategy).query(list(total.names), evidence=evidence).reorder(total.names)
+    return Lottery(_merged(total.values.ravel(), joint.values.ravel(), utility_rounding(diagram)))
+
+
+def _merged(amounts: Floats, chances: Floats, rounding: float) -> dict[Hashable, float]:
+    """Amount -> its probability, from the least up; amounts within rounding of the one before are merged with it."""
+    order = np.argsort(amounts, kind="stable")
+    order = order[chances[order] > 0]
+    ordered = amounts[order]
+    is_new = np.concatenate([[True], np.diff(ordered) > rounding])
+    sums = np.bincount(np.cumsum(is_new) - 1, chances[order])
+    return dict(zip(ordered[is_new].tolist(), (sums / sums.sum()).tolist(), strict=True))
