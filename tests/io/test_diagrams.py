@@ -372,12 +372,52 @@ def test_weights_of_sums_of_sums_are_multiplied_along_paths_and_added():
 
 
 @pytest.mark.parametrize(
+    ("written", "weights"),
+    [
+        ("<expressions>U+2*V</expressions>", (1, 2)),
+        ("<expression> T = -0.5 * U - V*3e0 </expression>", (-0.5, -3)),
+        ("<expressions><expression>V - -U + 2*V</expression></expressions>", (1, 3)),
+        ("<expressions>\n.5*V*4\n</expressions>", (0, 2)),
+    ],
+)
+def test_an_expression_that_is_a_weighted_sum_is_read_as_one(written, weights):
+    with pytest.warns(PlausibleWarning, match=r"\['T'\].*V by"):
+        diagram = parse_xdsl(weighted(f'<mau id="T"><parents>U V</parents>{written}</mau>'))
+    first, second = weights
+    assert values(diagram) == {"U": [first, 2 * first], "V": [10 * second, 30 * second], "W": [100, 500]}
+
+
+def test_a_sum_without_weights_has_weights_of_one():
+    """In silence, as with <weights>1 1</weights>."""
+    diagram = parse_xdsl(weighted('<mau id="T"><parents>U V</parents></mau>'))
+    assert values(diagram) == {"U": [1, 2], "V": [10, 30], "W": [100, 500]}
+
+
+@pytest.mark.parametrize(
     ("sums", "part"),
     [
         (['<mau id="T"><parents>U V</parents><expressions>T=U*V</expressions></mau>'], "only weighted sums"),
         (['<mau id="T"><parents>U V</parents><weights>1</weights></mau>'], "each of the 2 parents"),
         (['<mau id="T"><parents>U D</parents><weights>1 1</weights></mau>'], "'D' is none"),
-        (['<mau id="T"><parents>U</parents></mau>'], "<mau> needs a <weights>"),
+        (['<mau id="T"><parents>U V</parents><expressions>U/V</expressions></mau>'], "U/V"),
+        (['<mau id="T"><parents>U V</parents><expressions>(U+V)</expressions></mau>'], "only weighted sums"),
+        (['<mau id="T"><parents>U V</parents><expressions>U+V+3</expressions></mau>'], "only weighted sums"),
+        (['<mau id="T"><parents>U V</parents><expressions>2 U</expressions></mau>'], "only weighted sums"),
+        (['<mau id="T"><parents>U V</parents><expressions>U+</expressions></mau>'], "only weighted sums"),
+        (['<mau id="T"><parents>U V</parents><expressions></expressions></mau>'], "only weighted sums"),
+        (['<mau id="T"><parents>U V</parents><expressions>1e999*U</expressions></mau>'], "not finite"),
+        (['<mau id="T"><parents>U V</parents><expressions>U+W</expressions></mau>'], "'W', in the expression of 'T'"),
+        (
+            ['<mau id="T"><parents>U</parents><weights>1</weights><expression>U</expression></mau>'],
+            "either <weights> or one expression",
+        ),
+        (
+            [
+                '<mau id="T"><parents>U</parents>'
+                "<expressions><expression>U</expression><expression>U</expression></expressions></mau>"
+            ],
+            "several expressions",
+        ),
         (['<mau id="T"><parents>T U</parents><weights>1 1</weights></mau>'], "adds itself up"),
         (
             [

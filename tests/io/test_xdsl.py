@@ -172,7 +172,11 @@ NOISY = (
         (in_nodes('<cpd id="A"/>'), (3, 1), "<cpd> can't be read. Did you mean 'cpt'?"),
         (in_nodes('<decision id="A"/>'), (3, 1), "'A' needs at least"),
         (in_nodes('<utility id="A"/>'), (3, 1), "<utility> needs a <utilities>"),
-        (in_nodes('<mau id="A"/>'), (3, 1), "<mau> needs a <weights>"),
+        (
+            in_nodes('<mau id="A"><expressions>A</expressions></mau>'),
+            (3, 13),
+            "'A', in the expression of 'A', is none of",
+        ),
         (in_nodes('<equation id="A"/>'), (3, 1), "continuous"),
         (in_nodes(A, "\n<dynamic/>"), (6, 1), "temporal"),
         (in_nodes(A.replace("<cpt", '<cpt dynamic="plate"')), (3, 1), "temporal"),

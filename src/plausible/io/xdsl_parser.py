@@ -48,7 +48,7 @@ _PARTS = {
     "noisymax": ("state", "strengths", "parameters"),
     "decision": ("state",),
     "utility": ("utilities",),
-    "mau": ("weights", "expressions"),
+    "mau": ("weights", "expressions", "expression"),
 }
 
 
@@ -169,7 +169,7 @@ class _Reader:
         numbers = node.one(_PARTS[node.tag][-1])
         if node.tag == "utility":
             scope = self.assembly.parents(child, parents, given.place if given else node.place)
-            with np.errstate(over="ignore"):
+            with np.errstate(over="ignore", invalid="ignore"):
                 values = self._shaped(numbers.numbers(), scope, numbers) * self.weights[node.attribute("id")]
             self.assembly.add_utility_values(child, parents, values.ravel(), numbers.place)
             return
