@@ -80,16 +80,14 @@ def test_what_comes_after_decisions_is_told_in_words_of_the_shell(plausible, com
 
 
 def test_a_long_tornado_says_how_to_see_all_of_it(plausible):
-    code, text, _ = plausible("decide", "oil", "--tornado", "0.2")
-    assert (code, "... 15 more rows" in text, text.rstrip().endswith("All rows of the table: --all.")) == (
-        0,
-        True,
-        True,
-    )
-    whole = plausible("decide", "oil", "--tornado", "0.2", "--all")[1]
+    code, text, _ = plausible("decide", "exam", "--tornado", "0.2")
+    assert code == 0
+    assert "more rows" in text
+    assert "All rows of the table: --all." in text
+    whole = plausible("decide", "exam", "--tornado", "0.2", "--all")[1]
     assert "more rows" not in whole
     assert "--all" not in whole
-    bars = _json(plausible("decide", "oil", "--tornado", "0.2", "--json"))["tornado"]
+    bars = _json(plausible("decide", "exam", "--tornado", "0.2", "--json"))["tornado"]
     assert all(bar["number"] in whole for bar in bars)
     assert "--all" not in plausible("decide", "entrepreneur", "--do", "C=skip", "--why", "F")[1]
 

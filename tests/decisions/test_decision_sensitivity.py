@@ -182,7 +182,7 @@ def test_a_utility_is_compared_by_the_range_of_its_table():
     assert (loss.slack, loss.relative_slack) == (pytest.approx(8 / 0.6), pytest.approx(8 / 0.6 / 270))
     assert chance.relative_slack == chance.slack == pytest.approx(8 / 13.4)
     assert stable_interval(diagram, ("flat", (0,))).relative_slack == pytest.approx(8 / 270)  # of the widest table
-    found = strategy_stability(diagram)
+    found = strategy_stability(diagram, [("Y", 1), ("payoff", (0, 0))])
     order = [str(interval.number) for interval in found.fragile]
     assert order.index("payoff(X=0, D=0)") < order.index("P(Y=1)")
     assert "share of the range of its table" in str(found)
@@ -460,3 +460,24 @@ def test_a_tornado_stops_short_of_what_the_evidence_rules_out():
     known = [swing for swing in swings if np.isfinite(swing)]
     assert known == sorted(known, reverse=True)
     assert swings[: len(known)] == known
+
+
+def test_what_becomes_possible_changes_the_strategy_at_once():
+    """P(x=0) is 1: as soon as it is less, something has to be done where x=1 is seen, which could not happen before."""
+    chance = pb.TableCPD("x", [1.0, 0.0])
+    diagram = pb.InfluenceDiagram([chance], [pb.Decision("D", 2, sees=["x"])], [pb.Utility(["x", "D"], np.eye(2))])
+    found = stable_interval(diagram, ("x", 0))
+    assert (found.low, found.high, found.slack) == (1.0, 1.0, 0.0)
+    assert [(change.seen["x"], change.after) for change in found.below] == [(1, 1)]
+    assert "below: D, x=1: 1 instead of 0" in str(found)
+
+
+def test_certainties_are_varied_where_they_are_named_only():
+    diagram = pb.examples.load("oil")
+    tables = [cpd.to_factor().values for cpd in diagram.chance.values()]
+    uncertain = sum(int(((table > 0) & (table < 1)).sum()) for table in tables)
+    entries = sum(factor.values.size for factor in diagram.utility_factors.values())
+    assert len(strategy_stability(diagram).intervals) == uncertain + entries
+    assert len(utility_tornado(diagram, 0.2).bars) == uncertain + entries
+    certain = ("seismic", {"oil": "dry", "test": "no"}, "none")
+    assert stable_interval(diagram, certain).current == 1.0

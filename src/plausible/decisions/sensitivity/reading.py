@@ -64,20 +64,20 @@ def _utility_entry(number: Sequence[Any], diagram: InfluenceDiagram) -> UtilityE
 
 
 def all_numbers(diagram: InfluenceDiagram) -> Iterator[UtilityEntry | ProbabilityEntry]:
-    """Every entry of every utility, then of every conditional table with two states or more."""
+    """Every entry of every utility, then of every conditional table, but for certainties, 0 and 1: these are logic."""
     for name, factor in diagram.utility_factors.items():
         for place in np.ndindex(*factor.shape):
             given = tuple((v.name, v.states[p]) for v, p in zip(factor.scope, place, strict=True))
             yield UtilityEntry(name, given, place)
     for cpd in diagram.chance.values():
-        if isinstance(cpd, TableCPD) and cpd.variable.num_states > 1:
+        if isinstance(cpd, TableCPD):
             factor = cpd.to_factor()
-            for place in np.ndindex(*factor.shape):
-                yield ProbabilityEntry(Parameter.at(factor.scope, place))
+            for place in zip(*np.nonzero((factor.values > 0) & (factor.values < 1)), strict=True):
+                yield ProbabilityEntry(Parameter.at(factor.scope, tuple(map(int, place))))
 
 
 def read_numbers(
     numbers: Iterable[NumberLike] | None, diagram: InfluenceDiagram
 ) -> tuple[UtilityEntry | ProbabilityEntry, ...]:
-    """The numbers that are named, or all."""
+    """The numbers that are named, or all that are not certain."""
     return tuple(all_numbers(diagram) if numbers is None else (read_number(number, diagram) for number in numbers))

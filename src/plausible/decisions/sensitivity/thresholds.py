@@ -193,7 +193,8 @@ def strategy_stability(
     diagram
         The influence diagram.
     numbers
-        As of `stable_interval`; by default all entries of utilities and of conditional tables.
+        As of `stable_interval`; by default all entries of utilities, and those of conditional tables that are neither
+        0 nor 1: certainties are most often logic, and can be named to be varied.
     evidence, options
         As of `solve`.
     progress
@@ -234,10 +235,7 @@ class _End(NamedTuple):
 def _interval(asked: Asked, number: UtilityEntry | ProbabilityEntry, solution: Solution) -> StableInterval:
     walk = _Walk.of(asked, number, solution)
     low, high = map(walk.end, number.limits)
-    below, above = (
-        () if end.beyond is None else action_changes(asked.diagram, solution, end.beyond, asked.evidence)
-        for end in (low, high)
-    )
+    below, above = (walk.changes(end, limit, solution) for end, limit in zip((low, high), number.limits, strict=True))
     is_exact = solution.is_optimal and low.is_exact and high.is_exact
     scale = number.scale(asked.diagram)
     return StableInterval(number, walk.current, low.value, high.value, below, above, is_exact, scale)
@@ -272,6 +270,16 @@ class _Walk:
             end = _End(self._meeting(line, end.value), found, end.is_exact)
             found = None if end.value == self.current else self._best(end.value)
         return end
+
+    def changes(self, end: _End, limit: float, solution: Solution) -> tuple[ActionChange, ...]:
+        """What is done otherwise past an end; if that is about what can't happen yet, half-way to the limit it can."""
+        if end.beyond is None:
+            return ()
+        diagram, evidence = self.asked.diagram, self.asked.evidence
+        found = action_changes(diagram, solution, end.beyond, evidence)
+        if found or math.isinf(limit):
+            return found
+        return action_changes(self.number.changed(diagram, (end.value + limit) / 2), solution, end.beyond, evidence)
 
     def _best(self, value: float) -> Solution:
         return self.asked.solved(self.number.changed(self.asked.diagram, value))

@@ -131,7 +131,7 @@ def utility_tornado(
         Probabilities become θ (1 ± amount), within [0, 1] and the others of the row in proportion; entries of a utility
         move up and down by this share of the distance between its largest and smallest entry.
     numbers
-        As of `stable_interval`; by default all entries of utilities and of conditional tables.
+        As of `strategy_stability`.
     evidence, options
         As of `solve`.
     progress
