@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import permutations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from plausible.decisions.lotteries.lottery import Lottery
@@ -118,3 +119,69 @@ def test_regret_preferences_do_not_depend_on_the_units(unit):
     assert len(found.cycles) == 1
     assert found.undominated == ()
     assert regret_preferences(scaled, chances, weight=abs).undominated == ("red", "green", "blue")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_frames_arrays_and_rows_are_payoffs(seed):
+    """The same answers as for dicts; actions and states without names are counted."""
+    rng = np.random.default_rng(seed)
+    table, chances = rng.integers(-5, 6, (3, 2)).astype(float), [0.25, 0.75]
+    named = payoffs(table)
+    frame = pd.DataFrame(table, index=list(named), columns=["s0", "s1"])
+    counted = {i: dict(enumerate(row)) for i, row in enumerate(table.tolist())}
+    for given, same in ((frame, named), (table, counted), (table.tolist(), counted)):
+        assert minimax_regret(given).greatest_regret == minimax_regret(same).greatest_regret
+        assert minimax_regret(given).best == minimax_regret(same).best
+        states = list(next(iter(same.values())))
+        told = regret_preferences(same, dict(zip(states, chances, strict=True)))
+        for likely in (chances, np.array(chances), pd.Series(chances, index=states)):
+            found = regret_preferences(given, likely)
+            assert found.actions == told.actions
+            assert (found.advantages == told.advantages).all()
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ([[1, 2], [3]], "2 states in row 0 and 1 in row 1"),
+        ([1, 2], "write {action: {state: utility}}"),
+        (7, "write {action: {state: utility}}"),
+        ("text", "write {action: {state: utility}}"),
+        ([], "no actions and states"),
+        ({"a": [1, 2]}, "'a' has .1, 2. for its payoffs: write {action"),
+        ([[1, "two"], [3, 4]], "action 0 brings 'two' in the state 1"),
+        ({"a": {"s": np.nan}}, "'a' brings nan in the state 's'"),
+        (pd.DataFrame([[1, 2]], columns=[0, 0]), "state 0 stands twice"),
+    ],
+    ids=str,
+)
+def test_what_are_no_payoffs_is_refused_with_the_form_wanted(given, problem):
+    for ask in (minimax_regret, lambda table: regret_preferences(table, [0.5, 0.5])):
+        with pytest.raises(InvalidArgument, match=problem):
+            ask(given)
+
+
+@pytest.mark.parametrize("chances", [[0.5], 3, {"s": 1.0}, ["x", 0.5], "ab"], ids=str)
+def test_what_are_no_chances_of_the_states_is_refused(chances):
+    with pytest.raises(InvalidArgument, match="state"):
+        regret_preferences([[1, 2], [3, 4]], chances)
+
+
+def test_the_mixture_and_its_regret_are_printed():
+    """Matching pennies: half of each halves the regret; actions without a part are left out."""
+    stakes = {"heads": {"h": 1, "t": 0}, "tails": {"h": 0, "t": 1}, "burn": {"h": -3, "t": -3}}
+    assert "at random, greatest regret 0.5: [heads: 0.5; tails: 0.5]" in str(minimax_regret(stakes, may_mix=True))
+    assert "at random" not in str(minimax_regret(stakes))
+
+
+@pytest.mark.parametrize("level", [0.0, 1e3, -1e6, 1e8])
+@pytest.mark.parametrize("unit", [1e-2, 1.0, 1e3])
+def test_a_constant_added_to_utilities_changes_no_tie(unit, level):
+    """Utilities are unique up to a positive affine map; at 1e8 and units of 1e-2 floats still tell a tenth of these."""
+    table = np.array([[5.0, 0.0], [0.0, 5.1], [0.0, 5.0], [-0.1, 5.1]])
+    found = minimax_regret(level + unit * table)
+    assert found.best == (1, 2)
+    even = regret_preferences(level + unit * np.array([[1.0, 2, 3], [3.0, 1, 2]]), [1 / 3] * 3, weight=abs)
+    assert even.undominated == (0, 1)
+    better = regret_preferences(level + unit * np.array([[1.0, 2, 3], [3.0, 1, 2.1]]), [1 / 3] * 3, weight=abs)
+    assert better.undominated == (1,)

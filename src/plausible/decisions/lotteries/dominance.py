@@ -85,8 +85,8 @@ def _distribution_functions(first: Lottery, second: Lottery) -> tuple[Floats, li
     tables = []
     for lottery in (first, second):
         flat = lottery.flatten()
-        outcomes = [Lottery.certain(outcome).expectation() for outcome in flat]
-        tables.append((np.array(outcomes), np.array(list(flat.values()))))
+        outcomes = [Lottery.certain(outcome).expectation() for outcome in flat.support]
+        tables.append((np.array(outcomes), np.array([flat[outcome] for outcome in flat.support])))
     amounts = np.unique(np.concatenate([outcomes for outcomes, _ in tables]))
     masses = [np.bincount(np.searchsorted(amounts, o), weights=p, minlength=amounts.size) for o, p in tables]
     return amounts, [np.cumsum(mass) for mass in masses]

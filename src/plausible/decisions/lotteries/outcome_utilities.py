@@ -9,13 +9,16 @@ from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from plausible.decisions.lotteries.ties import tie_room
 from plausible.errors import InvalidArgument, shortened, suggestion
 
 __all__ = ["AffineMap", "UtilityLike", "affine_map", "read_utility", "rescaled_utility", "utility_of"]
 
 #: What outcomes are worth: a mapping from them to numbers, or a function of them.
 UtilityLike: TypeAlias = Mapping[Any, float] | Callable[[Any], float]
+Floats = NDArray[np.float64]
 
 
 def read_utility(utility: UtilityLike) -> Callable[[Any], float]:
@@ -112,10 +115,10 @@ def rescaled_utility(
     if not low < high:
         raise InvalidArgument(f"low={low!r} must be less than high={high!r}.")
     value, listed = read_utility(utility), _listed(utility, outcomes)
-    numbers = np.array([utility_of(value, outcome) for outcome in listed])
-    spread = float(numbers.max() - numbers.min())
-    scaled = low + (high - low) * (numbers - numbers.min()) / (spread or 1.0)
-    return dict(zip(listed, scaled.tolist(), strict=True))
+    # Halves, as the range of large utilities may be beyond floats.
+    halves = np.array([utility_of(value, outcome) for outcome in listed]) / 2
+    shares = (halves - halves.min()) / (float(halves.max() - halves.min()) or 1.0)
+    return dict(zip(listed, (low * (1 - shares) + high * shares).tolist(), strict=True))
 
 
 def _listed(utility: UtilityLike, outcomes: Iterable[Hashable] | None) -> list[Hashable]:
@@ -139,7 +142,7 @@ def affine_map(
     source, target
         Utilities of the same outcomes.
     tolerance
-        By how much the target may be missed, relative to its range.
+        By how much the target may be missed, relative to its range, besides what floats lose.
 
     Examples
     --------
@@ -153,14 +156,20 @@ def affine_map(
         raise InvalidArgument(
             f"Both utilities need the same outcomes; only one has {shortened(sorted(map(str, missing)))}."
         )
+    if not source:
+        return AffineMap(1.0, 0.0)
     first = np.array([source[outcome] for outcome in source], dtype=float)
     second = np.array([target[outcome] for outcome in source], dtype=float)
-    spread = float(np.ptp(first)) if first.size else 0.0
-    if spread == 0:
-        found = AffineMap(1.0, float(second[0] - first[0]) if first.size else 0.0)
-    else:
-        low, high = int(first.argmin()), int(first.argmax())
-        slope = float(second[high] - second[low]) / spread
-        found = AffineMap(slope, float(second[low] - slope * first[low]))
+    found = _through_the_ends(first, second)
     missed = np.abs(found.intercept + found.slope * first - second)
-    return found if found.is_equivalence and (missed <= tolerance * max(float(np.ptp(second)), 1e-300)).all() else None
+    room = tie_room(second, tolerance) + found.slope * tie_room(first, 0.0)
+    return found if found.is_equivalence and (missed <= room).all() else None
+
+
+def _through_the_ends(first: Floats, second: Floats) -> AffineMap:
+    """The map that is right for the worst and the best outcome."""
+    low, high = int(first.argmin()), int(first.argmax())
+    # Halves, as the range of large utilities may be beyond floats.
+    spread = float(first[high] / 2 - first[low] / 2)
+    slope = float(second[high] / 2 - second[low] / 2) / spread if spread else 1.0
+    return AffineMap(slope, float(second[low] - slope * first[low]))

@@ -12,18 +12,17 @@ from numpy.typing import NDArray
 
 from plausible.decisions.lotteries.best_actions import BestActions
 from plausible.decisions.lotteries.cycles import preference_cycles
-from plausible.decisions.lotteries.lottery import ROUNDING
 from plausible.decisions.lotteries.outcome_utilities import UtilityLike
+from plausible.decisions.lotteries.payoffs import PayoffsLike, read_chances, read_payoffs
 from plausible.decisions.lotteries.situation import DecisionSituation
-from plausible.errors import InvalidArgument, NotSupported
+from plausible.decisions.lotteries.ties import OF_RANGE, tie_room
+from plausible.errors import NotSupported
 from plausible.factors.display import TextTable, format_number
 from plausible.variables.frozen_mapping import FrozenMapping
 
 __all__ = ["RegretChoice", "RegretPreferences", "minimax_regret", "minimax_utility_regret", "regret_preferences"]
 
 Floats = NDArray[np.float64]
-#: What each action brings in each state of the world: {action: {state: utility}}.
-Payoffs = Mapping[Hashable, Mapping[Hashable, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +53,7 @@ class RegretChoice(BestActions):
     tea    |   3 |    0 |        3
     beer   |   0 |    3 |        3
     least greatest regret: tea, beer (as good as each other)
+    at random, greatest regret 1.5: [tea: 0.5; beer: 0.5]
     >>> choice.action, choice.ties, round(choice.mixed_regret, 9)
     ('tea', ('tea', 'beer'), 1.5)
     """
@@ -72,10 +72,14 @@ class RegretChoice(BestActions):
         )
         header = ("regret", *map(str, self.states), "greatest")
         named = ", ".join(map(str, self.best)) + (" (as good as each other)" if self.ties else "")
-        return f"{TextTable(header, rows, 1)}\nleast greatest regret: {named}"
+        told = f"{TextTable(header, rows, 1)}\nleast greatest regret: {named}"
+        if self.weights is None:
+            return told
+        mixture = "; ".join(f"{action}: {format_number(w)}" for action, w in self.weights.items() if w > 0)
+        return f"{told}\nat random, greatest regret {format_number(self.mixed_regret)}: [{mixture}]"
 
 
-def minimax_regret(payoffs: Payoffs, *, may_mix: bool = False) -> RegretChoice:
+def minimax_regret(payoffs: PayoffsLike, *, may_mix: bool = False) -> RegretChoice:
     """Choose without probabilities: the action that never falls far short of the best (Savage 1951).
 
     The regret of action a in state s is max_b u(b, s) - u(a, s).
@@ -83,7 +87,8 @@ def minimax_regret(payoffs: Payoffs, *, may_mix: bool = False) -> RegretChoice:
     Parameters
     ----------
     payoffs
-        What each action brings in each state: {action: {state: utility}}.
+        What each action brings in each state: {action: {state: utility}}, a data frame with an action a row and a state
+        a column, or rows of numbers, whose actions and states are counted from 0.
     may_mix
         Whether to find also the mixture of actions of least expected regret, by a linear program.
 
@@ -96,11 +101,15 @@ def minimax_regret(payoffs: Payoffs, *, may_mix: bool = False) -> RegretChoice:
     found  |    7 |    0 |     0 |        7
     skip   |    0 |    5 |    20 |       20
     least greatest regret: found
+    >>> minimax_regret([[10, 0], [4, 4], [0, 9]]).greatest_regret
+    FrozenMapping({0: 9.0, 1: 6.0, 2: 10.0})
     """
-    actions, states, table = _read(payoffs)
+    read = read_payoffs(payoffs)
+    actions, states, table = read.actions, read.states, read.utilities
     regrets = table.max(axis=0) - table
     greatest = regrets.max(axis=1)
-    room = ROUNDING * float(np.abs(table).max())
+    # A constant added in one state changes no regret.
+    room = tie_room(regrets) + tie_room(table, 0.0)
     best = tuple(action for action, regret in zip(actions, greatest, strict=True) if regret <= greatest.min() + room)
     told = FrozenMapping(dict(zip(actions, greatest.tolist(), strict=True)))
     if not may_mix:
@@ -141,21 +150,6 @@ def minimax_utility_regret(
         for action, lottery in situation.actions.items()
     }
     return minimax_regret(rows)
-
-
-def _read(payoffs: Payoffs) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...], Floats]:
-    actions = tuple(payoffs)
-    first = payoffs[actions[0]] if actions else {}
-    if not (isinstance(first, Mapping) and first):
-        raise InvalidArgument("Regret needs actions and states: {action: {state: utility}}.")
-    states = tuple(first)
-    for action, row in payoffs.items():
-        if not isinstance(row, Mapping) or set(row) != set(states):
-            raise InvalidArgument(f"The action {action!r} needs a utility for each of the states {list(states)}.")
-    table = np.array([[float(payoffs[action][state]) for state in states] for action in actions])
-    if not np.isfinite(table).all():
-        raise InvalidArgument("Utilities are finite numbers; some payoff is not.")
-    return actions, states, table
 
 
 def _mixture(regrets: Floats) -> tuple[Floats, float]:
@@ -222,8 +216,8 @@ class RegretPreferences:
 
 
 def regret_preferences(
-    payoffs: Payoffs,
-    probabilities: Mapping[Hashable, float],
+    payoffs: PayoffsLike,
+    probabilities: Mapping[Hashable, float] | Sequence[float],
     weight: Callable[[float], float] | None = None,
 ) -> RegretPreferences:
     """Regret theory: a over b just if Σ P(s) Q(u(a, s) - u(b, s)) > 0, Q odd (Loomes & Sugden 1982; Bell 1982).
@@ -234,9 +228,9 @@ def regret_preferences(
     Parameters
     ----------
     payoffs
-        What each action brings in each state: {action: {state: utility}}.
+        What each action brings in each state, as for `minimax_regret`.
     probabilities
-        Of the states.
+        Of the states: {state: probability}, or a list in their order.
     weight
         Q for positive differences; by default d + d².
 
@@ -247,21 +241,20 @@ def regret_preferences(
     >>> regret_preferences(stakes, chances).undominated, regret_preferences(stakes, chances, weight=abs).undominated
     (('ticket',), ('none',))
     """
-    actions, states, table = _read(payoffs)
-    chances = np.array([_chance(probabilities, state) for state in states])
-    if abs(chances.sum() - 1) > ROUNDING:
-        raise InvalidArgument(f"The probabilities of the states sum to {chances.sum():.9g}, not to 1.")
-    felt = weight or (lambda difference: difference + difference**2)
-    gaps = table[:, None, :] - table[None, :, :]
-    sizes = np.array([float(felt(abs(gap))) if gap else 0.0 for gap in gaps.ravel().tolist()]).reshape(gaps.shape)
-    advantages = (np.sign(gaps) * sizes) @ chances
-    advantages[np.abs(advantages) <= ROUNDING * (sizes @ chances)] = 0.0
+    read = read_payoffs(payoffs)
+    actions, chances = read.actions, read_chances(probabilities, read.states)
+    gaps = read.utilities[:, None, :] - read.utilities[None, :, :]
+    lost = tie_room(read.utilities, 0.0)
+    felt, felt_more = (_felt(weight or (lambda d: d + d**2), gaps, more) for more in (0.0, lost))
+    advantages = (np.sign(gaps) * felt) @ chances
+    room = OF_RANGE * (felt @ chances) + (felt_more - felt) @ chances
+    advantages[np.abs(advantages) <= room] = 0.0
     signs = {(a, b): int(np.sign(advantages[a, b])) for a, b in permutations(range(len(actions)), 2)}
     cycles = tuple(tuple(actions[i] for i in cycle) for cycle in preference_cycles(signs, len(actions)))
     return RegretPreferences(actions, advantages, cycles)
 
 
-def _chance(probabilities: Mapping[Hashable, float], state: Hashable) -> float:
-    if state not in probabilities or not 0 <= probabilities[state] <= 1:
-        raise InvalidArgument(f"The state {state!r} needs a probability between 0 and 1.")
-    return float(probabilities[state])
+def _felt(weight: Callable[[float], float], gaps: Floats, more: float) -> Floats:
+    """Q of the size of each gap, and of what floats may have taken from it; 0 where there is none."""
+    sizes = [float(weight(abs(gap) + more)) if gap else 0.0 for gap in gaps.ravel().tolist()]
+    return np.array(sizes).reshape(gaps.shape)

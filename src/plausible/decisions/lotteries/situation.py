@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from plausible.decisions.lotteries.best_actions import BestActions
 from plausible.decisions.lotteries.lottery import Lottery, LotteryLike, as_lottery
-from plausible.decisions.lotteries.outcome_utilities import UtilityLike
+from plausible.decisions.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
+from plausible.decisions.lotteries.ties import OF_RANGE, tie_room
 from plausible.errors import InvalidArgument, suggestion
 from plausible.factors.display import TextTable, format_number
 from plausible.variables.frozen import Frozen
@@ -117,18 +118,25 @@ class DecisionSituation(Frozen):
             raise InvalidArgument(f"{action!r} is not an action here.{suggestion(action, self.actions)}")
         return self.actions[action].expected_utility(self.utility)
 
-    def rank(self, tolerance: float = 1e-9) -> ActionRanking:
+    def rank(self, tolerance: float = OF_RANGE) -> ActionRanking:
         """All actions by expected utility, and which are best.
 
         Parameters
         ----------
         tolerance
-            Actions that fall short of the best by no more, relative to the greatest |EU|, tie with it.
+            Actions that fall short of the best by no more than this share of the range of utilities, or than floats
+            lose, tie with it.
+
+        Examples
+        --------
+        >>> DecisionSituation({"fewer": 1_000_000, "more": 1_000_000.001}, lambda amount: amount).rank().best
+        ('more',)
         """
         values = {action: lottery.expected_utility(self.utility) for action, lottery in self.actions.items()}
         ordered = dict(sorted(values.items(), key=lambda item: -item[1]))
         top = max(values.values())
-        room = tolerance * max(map(abs, values.values()))
+        utility = read_utility(self.utility)
+        room = tie_room([utility_of(utility, outcome) for outcome in self.outcomes], tolerance)
         return ActionRanking(FrozenMapping(ordered), tuple(a for a, value in values.items() if value >= top - room))
 
     def with_utility(self, utility: UtilityLike) -> DecisionSituation:
