@@ -11,7 +11,7 @@ from text_samples import NET
 
 from benchmark_networks import NAMES, benchmark_text
 from plausible.cpds import ConditionalGaussianCPD, LinearGaussianCPD, NoisyOr, TableCPD
-from plausible.errors import FormatError, NotRepresentable
+from plausible.errors import FormatError, NotRepresentable, PlausibleWarning
 from plausible.factors import Factor
 from plausible.io.bif import parse_bif
 from plausible.io.hugin import format_hugin, parse_hugin
@@ -34,6 +34,20 @@ def test_a_file_as_hugin_writes_it():
     assert notes.of("Grass").description == "a\nb"
     expected = {"subtype": "number", "state_values": "(0 1 2)", "potential.experience": "(10)"}
     assert notes.of("Sprinkler").properties == expected
+
+
+def test_function_nodes_on_which_nothing_depends_are_left_out_with_one_warning():
+    """Also those that only other functions depend on; the rest of the file is read as without them."""
+    functions = """
+    function F { label = "twice"; position = (1 2); }
+    continuous function G { }
+    potential (F | Rain) { model_nodes = (); model_data = (Rain); }
+    potential (G | F Grass) { model_data = (2 * F); }
+    """
+    with pytest.warns(PlausibleWarning, match=r"function nodes \['F', 'G'\]") as caught:
+        network = parse_hugin(NET + functions)
+    assert len(caught) == 1
+    assert network == parse_hugin(NET)
 
 
 def test_fields_of_the_language_are_written_as_such_and_others_as_strings():
@@ -74,7 +88,13 @@ MIXED = NODE + "potential (A) { data = (0.5 0.5); }\ncontinuous node X { }\n"
         ("net {}\ndecision D { }", (2, 1), "The decision 'D' has no states"),
         ("net {}\nutility U { }", (2, 1), "The utility 'U' has no table"),
         ("class Foo { } class Bar { }", (1, 1), "class blocks are not supported"),
-        ("net {}\nfunction node F { }", (2, 1), "function blocks are not supported"),
+        ("net {}\ninstance F : G ( ) { }", (2, 1), "instance blocks are not supported"),
+        (
+            "net {}\nfunction F { }\nnode A { states = (x y); }\npotential (A | F) { data = (1 0); }",
+            (4, 1),
+            "A depends on the function node 'F'",
+        ),
+        ("net {}\nnode F { states = (x y); }\nfunction F { }", (3, 1), "'F' is declared twice"),
         ("net {}\nnode A { }", (2, 1), "has no states"),
         ("net {}\nnode A { states = (); }", (2, 1), "at least one state"),
         ('net {}\nnode A { states = ("a" "a"); }', (2, 1), "stands twice"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
@@ -34,6 +34,7 @@ KEYWORDS: Final = frozenset(
 
 _COMMENTS: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|(?P<comment>%[^\n]*)', re.DOTALL)
 _NODE: Final = re.compile(r"(?:(discrete|continuous) )?(node|decision|utility) (\S+)")
+_FUNCTION: Final = re.compile(r"(?:(?:discrete|continuous) )?function (?:node )?(\S+)")
 _OTHER: Final = re.compile(r"(?:(?:discrete|continuous) )?(function|class|instance|object)\b")
 _CLASS: Final = re.compile(r"class (\S+)")
 _POTENTIAL: Final = re.compile(r"potential ?\(([^|()]*)(?:\|([^|()]*))?\)")
@@ -56,7 +57,8 @@ def parse_hugin(text: str) -> BayesianNetwork | InfluenceDiagram:
     Tables list parents in the order of the potential's head, the child's state changing fastest. The potential of a
     decision has no table: its head lists what the decision sees. A class that stands by itself, without inputs and
     instances of others, is a network, too. Rows of ones, as Hugin has them where nobody filled in anything, are
-    uniform.
+    uniform. Function nodes, which only report what follows from others, are left out with a warning, unless something
+    depends on them.
 
     >>> network = parse_hugin('''
     ... net { }
@@ -77,16 +79,21 @@ def parse_hugin(text: str) -> BayesianNetwork | InfluenceDiagram:
     parts, notes = _whole(tree)
     assembly = Assembly(notes=notes)
     names: dict[str, str] = {}
+    functions = _functions(parts)
     for block in parts.blocks:
         if (node := _NODE.fullmatch(block.head)) is not None:
             _add_node(assembly, block, node, names)
-        elif not block.head.startswith("potential") and block.head != "net":
+        elif not block.head.startswith("potential") and block.head != "net" and not _FUNCTION.fullmatch(block.head):
             raise _not_known(block)
-    potentials = _of_kind(parts, "potential")
+    potentials = [block for block in _of_kind(parts, "potential") if not _is_of_function(block, functions)]
     unfilled = [name for block in potentials if (name := _add_potential(assembly, block, names)) is not None]
     model = assembly.model()
     if unfilled:
         warn_reader(f"Rows of ones in the tables of {unfilled} were read as uniform.", PlausibleWarning)
+    if functions:
+        warn_reader(
+            f"The function nodes {sorted(functions)}, on which nothing depends, were left out.", PlausibleWarning
+        )
     return model
 
 
@@ -111,6 +118,20 @@ def _of_kind(tree: Block, kind: str) -> list[Block]:
     if kind == "net" and len(found) > 1:
         raise found[1].place.error("The file has two 'net' blocks.")
     return found
+
+
+def _functions(tree: Block) -> set[str]:
+    """The names of function nodes, none of which is declared a second time."""
+    declared: dict[str, bool] = {}
+    for block in tree.blocks:
+        function, node = _FUNCTION.fullmatch(block.head), _NODE.fullmatch(block.head)
+        name = function[1] if function else node[3] if node else None
+        if name is None:
+            continue
+        if name in declared and (function or declared[name]):
+            raise block.place.error(f"The node {name!r} is declared twice.")
+        declared[name] = function is not None
+    return {name for name, is_function in declared.items() if is_function}
 
 
 def _not_known(block: Block) -> Exception:
@@ -196,6 +217,23 @@ def _properties(block: Block, known: Sequence[str]) -> Mapping[str, str]:
 
 
 # --- potentials ---
+
+
+def _is_of_function(block: Block, functions: Collection[str]) -> bool:
+    """Whether this is the potential of a function node; that of another node must not depend on one."""
+    head = _POTENTIAL.fullmatch(block.head)
+    if head is None:
+        return False
+    children = _NAMES.findall(head[1])
+    if len(children) == 1 and children[0] in functions:
+        return True
+    for parent in _NAMES.findall(head[2] or ""):
+        if parent in functions:
+            raise block.place.error(
+                f"{', '.join(children)} depends on the function node {parent!r}, which can't be read: make that a node "
+                "with states and a table."
+            )
+    return False
 
 
 def _add_potential(assembly: Assembly, block: Block, names: Mapping[str, str]) -> str | None:
