@@ -55,6 +55,22 @@ def test_the_layout_of_other_libraries_is_recognised(build: Callable[[], object]
         build()
 
 
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: TableCPD("s", [[0.5, 0.5]] * 2, [Variable("oil", 3)]),
+        lambda: TableCPD("s", [[0.5, 0.5]] * 2, ["oil"]).bind({"oil": Variable("oil", 3)}),
+        lambda: TableCPD("s", [[0.2, 0.2], [0.8, 0.8]], ["oil"], states=["a", "b", "c"]),
+        lambda: TableCPD("s", [[0.2, 0.2], [0.8, 0.8]], [A, Variable("C", 2)]),
+        lambda: TableCPD("s", [[0.2, 0.2], [0.8, 0.8]]),
+    ],
+)
+def test_only_a_table_that_fits_when_transposed_is_advised_to_be(build: Callable[[], object]) -> None:
+    with pytest.raises(InvalidCPD, match="shape") as raised:
+        build()
+    assert "columns sum to one" not in str(raised.value)
+
+
 def test_the_advised_transposition_is_the_right_one() -> None:
     """Columns with the last parent's state changing fastest, as others lay them out."""
     table = np.random.default_rng(3).dirichlet(np.ones(4), (2, 3))

@@ -145,6 +145,7 @@ def test_the_active_state_is_the_last_unless_named() -> None:
     assert plain.active_states == {"switch": "off"}
     cpd = NoisyOr("Y", [switch, level], [0.4, 0.9], active_states={"switch": "on", "level": "mid"})
     assert cpd.active_states == {"switch": "on", "level": "mid"}
+    assert NoisyOr("Y", [switch, level], [0.4, 0.9], active_states=["on", "mid"]) == cpd
     np.testing.assert_allclose(cpd.to_factor().values[..., 0], [[0.6, 0.06, 0.6], [1.0, 0.1, 1.0]])
 
 
@@ -195,6 +196,13 @@ def test_without_causes_the_leak_is_left() -> None:
         (lambda: NoisyOr("Y", CAUSES, [0.5, 0.5], leak=-0.1), InvalidCPD, "The leak of 'Y'"),
         (lambda: NoisyOr("Y", CAUSES, [0.5, 0.5], states=["no", "mild", "bad"]), InvalidCPD, "needs two states"),
         (lambda: NoisyOr("Y", [Variable("A", 3)], [0.5]), InvalidCPD, "'A' of the noisy-or 'Y' has 3 states"),
+        (lambda: NoisyOr("Y", CAUSES, [0.5, 0.5], active_states=[1]), InvalidCPD, "active states of 'Y': expected 2"),
+        (
+            lambda: NoisyOr("Y", "A", [0.5], active_states="x"),
+            InvalidCPD,
+            r"active states of 'Y'.*{'A': 'x'}, or a list",
+        ),
+        (lambda: NoisyOr("Y", "A", [0.5], active_states=3), InvalidCPD, "active states of 'Y': expected a list, or a"),
         (lambda: NoisyOr("Y", CAUSES, [0.5, 0.5], active_states={"D": 1}), UnknownVariable, "'D' is not a variable"),
         (lambda: NoisyOr("Y", CAUSES, [0.5, 0.5], active_states={"A": 2}), UnknownState, "2 is not a state of 'A'"),
         (lambda: NoisyOr(Variable("Y", 2), CAUSES, [0.5, 0.5], states=["n", "y"]), InvalidCPD, "leave out states="),

@@ -51,7 +51,8 @@ class NoisyOr(CPD):
     states
         The two states of the child; False and True where left out.
     active_states
-        Parent -> its active state, where it is not the last of two; its other states are all inactive.
+        Parent -> its active state, where it is not the last of two; or a list with that of each parent in their order.
+        The other states are all inactive.
 
     Examples
     --------
@@ -90,7 +91,7 @@ class NoisyOr(CPD):
         activation: Mapping[str, float] | Iterable[float],
         leak: float = 0.0,
         states: Iterable[State] | None = None,
-        active_states: Mapping[str, State] | None = None,
+        active_states: Mapping[str, State] | Iterable[State] | None = None,
     ) -> None:
         name = name_of(variable)
         self.parent_names, self._known_parents = read_parents(name, parents)
@@ -106,10 +107,7 @@ class NoisyOr(CPD):
         self.activation = np.array([probability(x, f"The activation of {name!r} by {p!r}") for p, x in pairs])
         self.activation.setflags(write=False)
         self.leak = probability(leak, f"The leak of {name!r}")
-        self._active_states = dict(active_states or {})
-        for parent in self._active_states:
-            if parent not in self.parent_names:
-                raise UnknownVariable.named(parent, self.parent_names, f"the parents of {name!r}")
+        self._active_states = _read_active(name, self.parent_names, active_states)
         self._settle()
 
     def _settle(self) -> None:
@@ -216,3 +214,22 @@ class NoisyOr(CPD):
         chances = [*self.activation.tolist(), self.leak]
         rows = zip([*labels, "(leak)"], map(format_number, chances), strict=True)
         return excerpt(["cause", *state_header(self.variable, 1)], rows, len(chances))
+
+
+def _read_active(
+    name: str, parents: tuple[str, ...], given: Mapping[str, State] | Iterable[State] | None
+) -> dict[str, State]:
+    """Parent -> its active state, as far as one was said."""
+    if given is None:
+        return {}
+    if isinstance(given, str):
+        raise InvalidCPD(
+            f"The active states of {name!r}: expected a mapping such as {{{parents[0] if parents else 'parent'!r}: "
+            f"{given!r}}}, or a list of one for each parent in {list(parents)}, not the text {given!r}."
+        )
+    if not isinstance(given, Mapping):
+        return dict(zip(parents, values_by_parent(name, "active states", parents, given), strict=True))
+    for parent in given:
+        if parent not in parents:
+            raise UnknownVariable.named(parent, parents, f"the parents of {name!r}")
+    return dict(given)

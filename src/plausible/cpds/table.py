@@ -163,13 +163,23 @@ class TableCPD(CPD):
 
     def _layout_hint(self, array: npt.NDArray[np.float64]) -> str:
         """Advice where the columns sum to one: the child's states run down, as in some other libraries."""
-        if array.ndim != 2 or not np.allclose(array.sum(axis=0), 1.0, rtol=0, atol=MAX_ROUNDING):
+        if not self._would_fit_transposed(array) or not np.allclose(array.sum(axis=0), 1.0, rtol=0, atol=MAX_ROUNDING):
             return ""
         advice = "give a plain list of probabilities"
         if self.parent_names:
             sizes = ", ".join(f"states of {name}" for name in (*self.parent_names, self.variable.name))
             advice = "transpose it: values.T" + (f".reshape({sizes})" if len(self.parent_names) > 1 else "")
         return f" Its columns sum to one, but the child's states run along the last axis, not the first: {advice}."
+
+    def _would_fit_transposed(self, array: npt.NDArray[np.float64]) -> bool:
+        """Whether a matrix has a row for each state of the child, and a column for each assignment to the parents."""
+        if array.ndim != 2:
+            return False
+        num_rows, num_columns = array.shape
+        known = prod(parent.num_states for parent in self._known_parents if parent is not None)
+        has_columns = num_columns == known if self.is_bound else num_columns % known == 0
+        is_guessed = self.variable.states == tuple(range(num_columns))  # by the length of the last axis
+        return has_columns and (num_rows == self.variable.num_states or is_guessed)
 
     # --- numbers ---
 
