@@ -173,3 +173,39 @@ def test_mistakes_are_named(monkeypatch, capsys, arguments, hint):
     code, told = _ask(monkeypatch, capsys, arguments, [])
     assert code == 2
     assert hint in told.err
+
+
+@pytest.mark.parametrize(
+    ("method", "part", "value", "hint"),
+    [
+        ("visual-analog", "limits", [5], "limits=(5,) must be two finite numbers"),
+        ("visual-analog", "limits", [5, 5], "limits=(5, 5) must be two finite numbers"),
+        ("time-trade-off", "years", "q", "years='q' must be a positive, finite number"),
+        ("time-trade-off", "years", -5, "years=-5 must be a positive, finite number"),
+    ],
+)
+def test_edited_files_that_make_no_sense_end_in_one_line(monkeypatch, capsys, tmp_path, method, part, value, hint):
+    """The file, the part and what it must be."""
+    file = tmp_path / "answers.json"
+    _ask(monkeypatch, capsys, ["blind", *ANCHORS, "--method", method, "--save", str(file)], [])
+    file.write_text(json.dumps({**json.loads(file.read_text()), part: value}))
+    code, told = _ask(monkeypatch, capsys, ["--save", str(file)], [])
+    assert code == 2
+    assert f"{file}: " in told.err
+    assert hint in told.err
+    assert "Traceback" not in told.err
+
+
+def test_more_money_that_came_out_worse_is_told_at_once(monkeypatch, capsys):
+    """In the text and in the document."""
+    arguments = ["100", "500", "--worst", "0", "--best", "1000", "--method", "visual-analog"]
+    _, told = _ask(monkeypatch, capsys, arguments, ["60", "40"])
+    assert "100 came out better than 500 (0.6 and 0.4)" in told.out
+    _, told = _ask(monkeypatch, capsys, [*arguments, "--json"], ["60", "40"])
+    assert json.loads(told.out)["reversals"] == [["100", "500"]]
+
+
+def test_an_endless_life_is_no_trade_off(monkeypatch, capsys):
+    code, told = _ask(monkeypatch, capsys, ["x", "--method", "time-trade-off", "--years", "inf"], [])
+    assert code == 2
+    assert "years=inf must be a positive, finite number" in told.err

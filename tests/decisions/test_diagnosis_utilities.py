@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import plausible as pb
 from plausible import errors
 from plausible.decisions.attributes.diagnosis import DiagnosisUtility, MixedScale
+from plausible.decisions.elicitation.micromorts import MicromortRate
 
 SEEDS = st.integers(0, 10**6)
 
@@ -80,17 +81,36 @@ def test_groups_of_diseases_with_the_same_utilities_lead_to_the_same_choice():
 
 def test_pathfinder_numbers_and_the_end_of_the_linear_range():
     """(340 - 16) micromorts at 20 dollars are 6480 dollars; large sums are not exchanged."""
-    scale = MixedScale(dollars_per_micromort=20.0)
+    scale = MixedScale(MicromortRate(20.0))
+    assert scale == MixedScale(20.0) == MixedScale()
     assert scale.dollars(340 - 16) == 6480.0
     assert scale.disutilities({"a": 1e-4}, {"b": 100.0}) == pytest.approx({"a": 100.0, "b": 5.0})
-    with pytest.raises(errors.InvalidArgument, match="constant rate"):
+    with pytest.raises(errors.InvalidArgument, match="no price per micromort holds"):
         scale.dollars(1e6)
     with pytest.raises(errors.InvalidArgument, match="ask for the risk"):
         scale.disutilities({}, {"loss of a limb": 1e6})
+    with pytest.raises(errors.InvalidArgument, match="positive and finite"):
+        MixedScale(np.inf)
     with pytest.raises(errors.InvalidArgument, match="as a risk and as a payment"):
         scale.disutilities({"a": 0.1}, {"a": 1.0})
     with pytest.raises(errors.InvalidArgument, match="probability"):
         scale.disutilities({"a": 1.1}, {})
+
+
+@pytest.mark.parametrize("rate", [MicromortRate(), MicromortRate(50.0, limit=300.0)])
+def test_a_mixed_scale_and_its_rate_have_one_price_and_one_linear_range(rate):
+    """What one exchanges the other does, for the same amount: up to the same limit, in risks and in money."""
+    scale = MixedScale(rate)
+    for risk in (0.0, 12.5, 0.999 * rate.limit, rate.limit):
+        assert scale.dollars(risk) == rate.to_dollars(risk) == pytest.approx(risk * rate.dollars)
+        assert scale.disutilities({}, {"x": risk * rate.dollars})["x"] == pytest.approx(risk)
+    for refused in (
+        lambda: scale.dollars(1.001 * rate.limit),
+        lambda: rate.to_dollars(1.001 * rate.limit),
+        lambda: scale.disutilities({}, {"x": 1.001 * rate.limit * rate.dollars}),
+    ):
+        with pytest.raises(errors.InvalidArgument):
+            refused()
 
 
 def test_tables_and_posteriors_that_do_not_fit_are_refused():

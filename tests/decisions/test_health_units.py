@@ -22,6 +22,10 @@ def test_conversion_is_linear_in_the_small_range_and_refused_beyond():
             refused()
     with pytest.raises(InvalidArgument, match="positive"):
         MicromortRate(-1)
+    with pytest.raises(InvalidArgument, match="positive and finite"):
+        MicromortRate(np.inf)
+    with pytest.raises(InvalidArgument, match=r"limit=2000000\.0"):
+        MicromortRate(20.0, 2e6)
     with pytest.raises(InvalidArgument, match="probability"):
         micromorts(1.5)
 
@@ -89,3 +93,18 @@ def test_impossible_courses_are_refused():
         quality_adjusted_years([("bliss", 1)], {"bliss": 1.2})
     with pytest.raises(InvalidArgument, match="discount"):
         quality_adjusted_years([("bliss", 1)], {"bliss": 1.0}, discount=-0.1)
+
+
+def test_a_course_of_health_from_lists_is_an_outcome():
+    """Lists become tuples, so that it can be hashed; what is no stage is named."""
+    course = HealthTrajectory([["ill", 2], ("well", 10)])
+    assert course == HealthTrajectory((("ill", 2.0), ("well", 10.0)))
+    lottery = Lottery({course: 0.25, HealthTrajectory([("well", 4)]): 0.75})
+    mean = sum(
+        chance * float(quality_adjusted_years(life, {"ill": 0.5, "well": 1})) for life, chance in lottery.items()
+    )
+    assert mean == pytest.approx(0.25 * 11 + 0.75 * 4)
+    with pytest.raises(InvalidArgument, match=r"'ill' is no stage: give \(state, years\) pairs"):
+        HealthTrajectory(["ill"])
+    with pytest.raises(InvalidArgument, match="'two' years in 'ill'"):
+        HealthTrajectory([("ill", "two")])

@@ -119,6 +119,7 @@ def _document(result: ElicitationResult, *, is_done: bool) -> dict[str, object]:
         "utilities": told,
         "questions": result.num_questions,
         "done": is_done,
+        "reversals": [[one.item, other.item] for one, other in result.reversals],
     }
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from plausible.decisions.attributes.outcome_tables import Floats, check_utility
+from plausible.decisions.elicitation.micromorts import MicromortRate, micromorts
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.variables import State, Variable
@@ -217,14 +219,12 @@ class MixedScale:
     """Disutilities asked for in two units: grave ones as accepted risks of death, slight ones as money.
 
     Both become micromorts, a risk of death of one in a million. Risk and money are exchanged at a constant rate only
-    where both are small, so sums beyond `largest_payment` are refused: ask for these as risks.
+    where both are small, so sums beyond the limit of the rate are refused: ask for these as risks.
 
     Parameters
     ----------
-    dollars_per_micromort
-        What a micromort is worth; about 20 dollars of 1980.
-    largest_payment
-        The sum up to which money is linear.
+    rate
+        What a micromort is worth, and up to where; a number is the dollars for one, within the usual limit.
 
     Examples
     --------
@@ -235,12 +235,12 @@ class MixedScale:
     6480.0
     """
 
-    dollars_per_micromort: float = 20.0
-    largest_payment: float = 10_000.0
+    rate: MicromortRate = field(default_factory=MicromortRate)
 
     def __post_init__(self) -> None:
-        if not self.dollars_per_micromort > 0 or not self.largest_payment > 0:
-            raise InvalidArgument("The worth of a micromort and the largest payment must be positive.")
+        given: Any = self.rate
+        if not isinstance(given, MicromortRate):
+            object.__setattr__(self, "rate", MicromortRate(given))
 
     def disutilities(self, risks: Mapping[str, float], payments: Mapping[str, float]) -> dict[str, float]:
         """Micromorts of all outcomes.
@@ -258,20 +258,14 @@ class MixedScale:
             if outcome in payments:
                 raise InvalidArgument(f"{outcome!r} is given as a risk and as a payment; give one of them.")
         for outcome, payment in payments.items():
-            if not 0 <= payment <= self.largest_payment:
+            if not 0 <= payment <= self.rate.largest_amount:
                 raise InvalidArgument(
                     f"{payment!r} dollars for {outcome!r} are beyond what can be exchanged at a constant rate "
-                    f"(0 to {self.largest_payment:g}); ask for the risk that one would accept instead."
+                    f"(0 to {self.rate.largest_amount:g}); ask for the risk that one would accept instead."
                 )
-        grave = {outcome: risk * 1e6 for outcome, risk in risks.items()}
-        return grave | {outcome: payment / self.dollars_per_micromort for outcome, payment in payments.items()}
+        grave = {outcome: micromorts(risk) for outcome, risk in risks.items()}
+        return grave | {outcome: self.rate.to_micromorts(payment) for outcome, payment in payments.items()}
 
     def dollars(self, micromorts: float) -> float:
         """What some micromorts are worth, where that is within the linear range."""
-        worth = micromorts * self.dollars_per_micromort
-        if abs(worth) > self.largest_payment:
-            raise InvalidArgument(
-                f"{micromorts:g} micromorts are beyond what can be exchanged for money at a constant rate: that ends "
-                f"at {self.largest_payment:g} dollars."
-            )
-        return worth
+        return self.rate.to_dollars(micromorts)

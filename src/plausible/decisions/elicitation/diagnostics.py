@@ -13,7 +13,7 @@ from plausible.decisions.elicitation.methods import ElicitationSession, standard
 from plausible.decisions.elicitation.questions import Respondent
 from plausible.decisions.elicitation.search import Schedule
 from plausible.decisions.elicitation.session import run_session
-from plausible.errors import InvalidArgument
+from plausible.errors import InvalidArgument, shortened
 from plausible.factors.display import TextTable
 
 __all__ = ["DiscrepancyReport", "anchor_sensitivity", "compare_elicitations", "schedule_sensitivity"]
@@ -75,13 +75,16 @@ class DiscrepancyReport:
         return "\n".join([str(TextTable(("item", *self.ways, "spread"), rows, 1)), *lines])
 
 
-def compare_elicitations(results: Mapping[str, Mapping[Hashable, float]]) -> DiscrepancyReport:
+def compare_elicitations(
+    results: Mapping[str, Mapping[Hashable, float]] | Iterable[Mapping[Hashable, float]],
+) -> DiscrepancyReport:
     """Compare utilities of the same outcomes found in several ways: for one person they usually disagree.
 
     Parameters
     ----------
     results
         For each way its utilities, with 0 and 1 for the same anchors; outcomes that all have in common are compared.
+        Results in a list are named by their methods, and numbered where these are the same.
 
     Examples
     --------
@@ -92,14 +95,31 @@ def compare_elicitations(results: Mapping[str, Mapping[Hashable, float]]) -> Dis
     deaf  |    0.8 |   0.3 |    0.5
     gamble puts deaf above blind, scale below
     """
-    ways = tuple(results)
+    named = results if isinstance(results, Mapping) else _named(results)
+    ways = tuple(named)
     if not ways:
-        raise InvalidArgument("There is nothing to compare: give a mapping from names to utilities.")
-    items = tuple(item for item in results[ways[0]] if all(item in results[way] for way in ways))
+        raise InvalidArgument("There is nothing to compare: give a mapping from names to utilities, or a list of them.")
+    for way, utilities in named.items():
+        if not isinstance(utilities, Mapping):
+            raise InvalidArgument(
+                f"{way!r} has no utilities by outcome, but {shortened(utilities)}: compare {{name: result, ...}}, "
+                "or [result, ...]."
+            )
+    items = tuple(item for item in named[ways[0]] if all(item in named[way] for way in ways))
     if not items:
         raise InvalidArgument(f"{', '.join(ways)} have no outcome in common.")
-    table = np.array([[float(results[way][item]) for way in ways] for item in items])
+    table = np.array([[float(named[way][item]) for way in ways] for item in items])
     return DiscrepancyReport(items, ways, table, tuple(_reversals(items, ways, table)))
+
+
+def _named(results: Iterable[Mapping[Hashable, float]]) -> dict[str, Mapping[Hashable, float]]:
+    """Results by the names of their methods; those of the same method are numbered."""
+    listed = list(results)
+    methods = [str(getattr(result, "method", "way")) for result in listed]
+    return {
+        method if methods.count(method) == 1 else f"{method} {methods[: place + 1].count(method)}": result
+        for place, (method, result) in enumerate(zip(methods, listed, strict=True))
+    }
 
 
 def _reversals(
@@ -145,7 +165,7 @@ def schedule_sensitivity(
     >>> schedule_sensitivity(start, steady).greatest_spread < 0.01
     True
     """
-    return compare_elicitations({schedule: _told(start(schedule), respondent) for schedule in schedules})
+    return compare_elicitations({str(schedule): _told(start(schedule), respondent) for schedule in schedules})
 
 
 def anchor_sensitivity(

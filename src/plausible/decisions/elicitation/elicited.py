@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from plausible.decisions.lotteries.curve_fitting import CurveFamily, fit_curve
 from plausible.decisions.lotteries.curves import UtilityCurve
@@ -96,6 +97,25 @@ class ElicitationResult(Mapping[Hashable, float]):
         return len(self._table())
 
     @property
+    def reversals(self) -> tuple[tuple[ElicitedUtility, ElicitedUtility], ...]:
+        """Amounts next to each other of which the one nearer to the worst came out better, by more than the brackets.
+
+        >>> from plausible.decisions.elicitation.methods import visual_analog
+        >>> result = visual_analog([400, 700], worst=0, best=1000).replay([80, 50]).result
+        >>> [(one.item, other.item) for one, other in result.reversals]
+        [(400, 700)]
+        """
+        worst, best = amount_of(self.worst), amount_of(self.best)
+        asked = [(amount_of(told.item), told) for told in self.items_told if told.num_questions]
+        amounts = [(amount, told) for amount, told in asked if amount is not None]
+        if worst is None or best is None:
+            return ()
+        ordered = [told for _, told in sorted(amounts, key=lambda pair: abs(pair[0] - worst))]
+        return tuple(
+            (one, other) for one, other in pairwise(ordered) if one.low >= other.high and one.value > other.value
+        )
+
+    @property
     def num_questions(self) -> int:
         """In all."""
         return sum(told.num_questions for told in self.items_told)
@@ -126,7 +146,15 @@ class ElicitationResult(Mapping[Hashable, float]):
             (str(told.item), f"{told.value:.4g}", f"{told.low:.4g}", f"{told.high:.4g}", str(told.num_questions))
             for told in self.items_told
         )
-        return str(TextTable(("item", "utility", "low", "high", "questions"), rows, 1))
+        return "\n".join([str(TextTable(("item", "utility", "low", "high", "questions"), rows, 1)), *self._warnings()])
+
+    def _warnings(self) -> list[str]:
+        """What can't be right among amounts."""
+        return [
+            f"{one.item} came out better than {other.item} ({one.value:.4g} and {other.value:.4g}), though it lies "
+            f"nearer to the worst, {self.worst}: no curve goes through both. Ask about them again, or leave one out."
+            for one, other in self.reversals
+        ]
 
 
 def amount_of(outcome: Hashable) -> float | None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
+from numbers import Real
+from typing import Any
 
 from plausible.decisions.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
-from plausible.errors import InvalidArgument
+from plausible.errors import InvalidArgument, shortened
 from plausible.factors.display import TextTable
 
 __all__ = ["HealthTrajectory", "QualityAdjustedYears", "quality_adjusted_years"]
@@ -16,6 +18,11 @@ __all__ = ["HealthTrajectory", "QualityAdjustedYears", "quality_adjusted_years"]
 @dataclass(frozen=True, slots=True)
 class HealthTrajectory:
     """States of health, one after the other, with how many years each lasts; it may be an outcome of a `Lottery`.
+
+    Attributes
+    ----------
+    stages
+        (state, years) pairs in order.
 
     Examples
     --------
@@ -26,14 +33,21 @@ class HealthTrajectory:
     stages: tuple[tuple[Hashable, float], ...]
 
     def __post_init__(self) -> None:
-        for state, years in self.stages:
-            if not (years >= 0 and math.isfinite(years)):
-                raise InvalidArgument(f"{years!r} years in {state!r}: years are finite and not negative.")
+        object.__setattr__(self, "stages", tuple(map(_read_stage, self.stages)))
 
     @property
     def life_years(self) -> float:
         """All years together."""
         return float(sum(years for _, years in self.stages))
+
+
+def _read_stage(stage: Any) -> tuple[Hashable, float]:
+    if not (isinstance(stage, (tuple, list)) and len(stage) == 2):
+        raise InvalidArgument(f"{shortened(stage)} is no stage: give (state, years) pairs, such as ('ill', 2).")
+    state, years = stage
+    if not (isinstance(years, Real) and 0 <= float(years) < math.inf):
+        raise InvalidArgument(f"{years!r} years in {state!r}: years are finite numbers and not negative.")
+    return state, float(years)
 
 
 @dataclass(frozen=True, slots=True)

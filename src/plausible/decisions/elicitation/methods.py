@@ -2,118 +2,18 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any, ClassVar, Self, final
+from dataclasses import asdict, fields
+from typing import Any, Self, final
 
-from plausible.decisions.elicitation.elicited import ElicitationResult, ElicitedUtility, amount_of
-from plausible.decisions.elicitation.questions import (
-    Answer,
-    Question,
-    gamble_question,
-    scale_question,
-    time_question,
-)
+from plausible.decisions.elicitation.elicited import ElicitationResult, ElicitedUtility
+from plausible.decisions.elicitation.method_kinds import METHODS, Method, StandardGamble, TimeTradeOff, VisualAnalog
+from plausible.decisions.elicitation.questions import Answer, Question
 from plausible.decisions.elicitation.search import IndifferenceSearch, Schedule
 from plausible.decisions.elicitation.session import Session
-from plausible.errors import FormatError, InvalidArgument
+from plausible.errors import FormatError, InvalidArgument, shortened
 
 __all__ = ["ElicitationSession", "resume_session", "standard_gamble", "time_trade_off", "visual_analog"]
-
-
-def _check_amounts(items: Iterable[Hashable], worst: Hashable, best: Hashable) -> None:
-    """Refuse amounts that don't lie between the anchors, if these are amounts too."""
-    ends = [amount for amount in (amount_of(worst), amount_of(best)) if amount is not None]
-    if len(ends) < 2:
-        return
-    for item in items:
-        amount = amount_of(item)
-        if amount is not None and not min(ends) < amount < max(ends):
-            raise InvalidArgument(
-                f"{item!r} does not lie between the anchors {worst!r} and {best!r}: name anchors beyond it, "
-                f"or leave it out of what is judged."
-            )
-
-
-@dataclass(frozen=True, slots=True)
-class _Method(ABC):
-    """What is asked about each item, and what an answer tells."""
-
-    name: ClassVar[str]
-
-    items: tuple[Hashable, ...]
-    worst: Hashable
-    best: Hashable
-    tolerance: float = 0.01
-    schedule: Schedule = "bisection"
-    step: float = 0.1
-
-    def __post_init__(self) -> None:
-        if not self.items:
-            raise InvalidArgument("There is nothing to ask about: list the outcomes to judge.")
-        if len(set(self.items)) < len(self.items):
-            raise InvalidArgument(f"An outcome stands twice in {list(self.items)!r}.")
-        if self.worst == self.best:
-            raise InvalidArgument(f"The anchors must differ; both are {self.best!r}.")
-        if anchors := [item for item in self.items if item in (self.worst, self.best)]:
-            raise InvalidArgument(f"{anchors[0]!r} is an anchor: its utility is known. Leave it out of what is judged.")
-        _check_amounts(self.items, self.worst, self.best)
-
-    @property
-    def search(self) -> IndifferenceSearch:
-        """Where the search for one item begins."""
-        return IndifferenceSearch(self.tolerance, self.schedule, self.step)
-
-    @abstractmethod
-    def question(self, item: Hashable, level: float) -> Question:
-        """What to ask about an item."""
-
-    def learn(self, search: IndifferenceSearch, question: Question, answer: Answer) -> IndifferenceSearch:
-        """What an answer tells: whoever takes the first thing rates the item above the level."""
-        return search.after({question.choices[0]: 1, question.choices[1]: -1, "same": 0}[str(answer)])
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class _StandardGamble(_Method):
-    name: ClassVar[str] = "standard-gamble"
-
-    def question(self, item: Hashable, level: float) -> Question:
-        """The item for sure, or a gamble."""
-        return gamble_question(item, self.worst, self.best, level)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class _TimeTradeOff(_Method):
-    name: ClassVar[str] = "time-trade-off"
-
-    years: float = 10.0
-
-    def question(self, item: Hashable, level: float) -> Question:
-        """All the years in this state, or some in health."""
-        return time_question(item, self.worst, self.best, level, self.years)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class _VisualAnalog(_Method):
-    name: ClassVar[str] = "visual-analog"
-
-    limits: tuple[float, float] = (0.0, 100.0)
-
-    def question(self, item: Hashable, level: float) -> Question:
-        """Where on the scale?"""
-        return scale_question(item, self.worst, self.best, self.limits)
-
-    def learn(self, search: IndifferenceSearch, question: Question, answer: Answer) -> IndifferenceSearch:
-        """The place, as a share of the scale."""
-        low, high = self.limits
-        return search.placed((float(answer) - low) / (high - low))
-
-
-_METHODS: dict[str, type[_Method]] = {each.name: each for each in (_StandardGamble, _TimeTradeOff, _VisualAnalog)}
 
 
 @final
@@ -136,7 +36,7 @@ class ElicitationSession(Session):
 
     def __init__(
         self,
-        method: _Method,
+        method: Method,
         answers: tuple[Answer, ...] = (),
         searches: tuple[IndifferenceSearch, ...] | None = None,
     ) -> None:
@@ -207,12 +107,17 @@ def resume_session(record: Mapping[str, Any]) -> ElicitationSession:
     >>> resume_session(saved).question.item
     'deaf'
     """
-    kind = _METHODS.get(str(record.get("method")))
+    kind = METHODS.get(str(record.get("method")))
     if kind is None:
-        raise FormatError(f"A saved session has a method of {sorted(_METHODS)}, not {record.get('method')!r}.")
+        raise FormatError(f"A saved session has a method of {sorted(METHODS)}, not {record.get('method')!r}.")
     known = {field.name for field in fields(kind)}
     if missing := known - set(record):
         raise FormatError(f"The saved session lacks {sorted(missing)}.")
+    for name in ("items", "answers"):
+        if not isinstance(listed := record.get(name, ()), (list, tuple)):
+            raise FormatError(
+                f"The saved session can't be gone on with: its {name} are a list, not {shortened(listed)}."
+            )
     options = {name: _hashable(record[name]) for name in known}
     try:
         return ElicitationSession(kind(**options)).replay(record.get("answers", ()))
@@ -262,7 +167,7 @@ def standard_gamble(
       1 (sure)   blind
       2 (gamble) healthy with a chance of 50%, dead with one of 50%
     """
-    return ElicitationSession(_StandardGamble(_listed(items), worst, best, tolerance, schedule, step))
+    return ElicitationSession(StandardGamble(_listed(items), worst, best, tolerance, schedule, step))
 
 
 def time_trade_off(
@@ -284,7 +189,7 @@ def time_trade_off(
     healthy, dead
         What is 1 and 0.
     years
-        t.
+        t, positive and finite.
     tolerance, schedule, step
         Of the search, in shares of t.
 
@@ -295,9 +200,7 @@ def time_trade_off(
       1 (longer)  20 years: blind, then dead
       2 (shorter) 10 years: full health, then dead
     """
-    if not years > 0:
-        raise InvalidArgument(f"years={years!r} must be positive.")
-    return ElicitationSession(_TimeTradeOff(_listed(items), dead, healthy, tolerance, schedule, step, float(years)))
+    return ElicitationSession(TimeTradeOff(_listed(items), dead, healthy, tolerance, schedule, step, years))
 
 
 def visual_analog(
@@ -312,13 +215,11 @@ def visual_analog(
     worst, best
         What the ends stand for.
     limits
-        The numbers at the ends.
+        The numbers at the ends, finite and rising.
 
     Examples
     --------
     >>> visual_analog(["blind"], worst="dead", best="healthy").answer(40).result["blind"]
     0.4
     """
-    if not limits[0] < limits[1]:
-        raise InvalidArgument(f"limits={limits!r} must rise.")
-    return ElicitationSession(_VisualAnalog(_listed(items), worst, best, limits=(float(limits[0]), float(limits[1]))))
+    return ElicitationSession(VisualAnalog(_listed(items), worst, best, limits=limits))

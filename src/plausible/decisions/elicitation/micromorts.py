@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,7 @@ __all__ = ["MICROMORT", "MicromortCurve", "MicromortRate", "micromorts"]
 
 #: The probability of death that is one micromort.
 MICROMORT = 1e-6
+_CERTAIN_DEATH = 1e6
 
 
 def micromorts(probability: float) -> float:
@@ -25,7 +27,7 @@ def micromorts(probability: float) -> float:
     """
     if not 0 <= probability <= 1:
         raise InvalidArgument(f"{probability!r} is no probability of death.")
-    return probability / MICROMORT
+    return probability * _CERTAIN_DEATH
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +58,17 @@ class MicromortRate:
     limit: float = 1000.0
 
     def __post_init__(self) -> None:
-        if not (self.dollars > 0 and 0 < self.limit < 1 / MICROMORT):
+        if not 0 < self.dollars < math.inf:
+            raise InvalidArgument(f"dollars={self.dollars!r} for a micromort must be positive and finite.")
+        if not 0 < self.limit < _CERTAIN_DEATH:
             raise InvalidArgument(
-                f"dollars={self.dollars!r} and limit={self.limit!r} must be positive, the latter small."
+                f"limit={self.limit!r} must be positive, and less than the million micromorts of a certain death."
             )
+
+    @property
+    def largest_amount(self) -> float:
+        """What the limit is worth: the amount up to which money is linear."""
+        return self.limit * self.dollars
 
     def to_dollars(self, risk: float) -> float:
         """What a risk in micromorts is worth; negative for a risk that is taken away."""
@@ -106,7 +115,7 @@ class MicromortCurve(Frozen):
         first, second = np.atleast_1d(np.array(risks, dtype=float)), np.atleast_1d(np.array(amounts, dtype=float))
         if first.shape != second.shape:
             raise InvalidArgument(f"Give as many amounts as risks, not {second.size} for {first.size}.")
-        if (np.abs(first) > 1 / MICROMORT).any():
+        if (np.abs(first) > _CERTAIN_DEATH).any():
             raise InvalidArgument("A certain death is a million micromorts; no risk is greater.")
         if not (first == 0).any():
             first, second = np.append(first, 0.0), np.append(second, 0.0)
