@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -10,13 +11,12 @@ from itertools import islice
 
 from plausible.decisions.lotteries.lottery import ROUNDING, Lottery
 from plausible.decisions.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
+from plausible.decisions.lotteries.series import judged_tail
 from plausible.errors import InvalidArgument
 from plausible.variables.frozen import Frozen
 
 __all__ = ["CountableLottery", "SeriesValue", "saint_petersburg"]
 
-#: If so many terms at the end do not shrink, or shrink too slowly to sum, the sum is told to diverge.
-_PATIENCE, _LONG_PATIENCE = 64, 1000
 #: So many tails in a row must be small, as a term may be so by itself where the utility crosses zero.
 _STEADY = 3
 #: How many outcomes are printed.
@@ -30,15 +30,16 @@ class SeriesValue:
     Attributes
     ----------
     value
-        The sum; `inf`, `-inf` or NaN (where terms change sign) if it diverges.
+        The sum; if it diverges `inf`, `-inf` or, where terms change sign, NaN; NaN also if that is not settled.
     partial_sum
         Of the terms that were taken.
     num_terms
         How many.
     converged
-        Whether what is left is below the tolerance.
+        Whether the value is right to the tolerance, provided that the terms go on as those seen do.
     diverges
-        Whether the terms did not shrink to the end of those seen. It is a finding on these terms, not a proof.
+        Whether the terms did not shrink, or no faster than 1/n, to the end of those seen: a finding on these terms, not
+        a proof.
     left_over
         The probability of the outcomes that were not reached.
 
@@ -56,11 +57,18 @@ class SeriesValue:
     diverges: bool
     left_over: float
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether the terms that were seen tell that the sum converges, or that it diverges."""
+        return self.converged or self.diverges
+
     def __str__(self) -> str:
+        if self.converged:
+            return f"{self.value:.9g} (converged after {self.num_terms} terms)"
+        seen = f"{self.partial_sum:.6g} after {self.num_terms} terms"
         if self.diverges:
-            return f"diverges: {self.partial_sum:.6g} after {self.num_terms} terms, which do not shrink"
-        end = "converged" if self.converged else "not converged"
-        return f"{self.value:.9g} ({end} after {self.num_terms} terms)"
+            return f"diverges: {seen}, which do not shrink fast enough for a sum"
+        return f"not settled: {seen}, which tell neither a sum nor that there is none"
 
 
 class CountableLottery(Frozen):
@@ -90,33 +98,47 @@ class CountableLottery(Frozen):
         return Lottery({**listed, rest: listed.get(rest, 0.0) + left})
 
     def expected_utility(self, utility: UtilityLike, tolerance: float = 1e-12, max_terms: int = 10_000) -> SeriesValue:
-        """Σ π(o_n) U(o_n), until the terms vanish or run out.
+        """Σ π(o_n) U(o_n), until what is left does not matter or the terms run out.
 
-        The tail is judged by the ratio r of successive terms, as |term| r / (1 - r). If at the end 64 terms in a row do
-        not shrink, or 1000 shrink no faster than 1/n, the sum is told to diverge: a utility that is bounded, if only
-        far out, converges where its bound is reached before.
+        With the ratio r of successive terms the tail is about |term| g / (1 - g'), where g = r / (1 - r) and g' is its
+        change from term to term: 0 for geometric series, 1/k for n⁻ᵏ. Where terms end before it is small, as at what is
+        beyond floats, it is estimated from the last ones, and the sum diverges if these do not shrink or no faster than
+        1/n. Where neither can be told, that is what is told.
 
         Parameters
         ----------
         utility
             A mapping from outcomes, or a function of them.
         tolerance
-            The tail that may be left, relative to the sum.
+            By how much the sum may be wrong, relative to itself.
         max_terms
             Where to give up.
+
+        Examples
+        --------
+        >>> def squares():
+        ...     return ((n, 6 / (math.pi * n) ** 2) for n in range(1, 10_000))
+        >>> print(CountableLottery(squares).expected_utility(lambda n: n))
+        diverges: 5.95009 after 9999 terms, which do not shrink fast enough for a sum
+        >>> print(CountableLottery(squares).expected_utility(lambda n: n**0.5))
+        not settled: 1.57597 after 9999 terms, which tell neither a sum nor that there is none
         """
-        value, taken, left = read_utility(utility), _Sum(), 1.0
+        value, taken = read_utility(utility), _Sum(tolerance)
         for outcome, probability in islice(self.terms(), max_terms):
-            if not 0 <= probability <= left + ROUNDING:
-                raise InvalidArgument(f"The outcome {outcome!r} has probability {probability}; {left:.6g} is left.")
-            left = max(0.0, left - probability)
-            # An outcome of probability zero (2**-n below the smallest float) adds nothing, whatever its utility.
-            taken.add(probability * utility_of(value, outcome) if probability else 0.0, tolerance)
+            if not 0 <= probability <= taken.left + ROUNDING:
+                raise InvalidArgument(
+                    f"The outcome {outcome!r} has probability {probability}; {taken.left:.6g} is left."
+                )
+            # Below the smallest normal float a probability has lost its digits.
+            if probability < sys.float_info.min:
+                continue
+            try:
+                taken.add(probability, utility_of(value, outcome))
+            except OverflowError:
+                return taken.judged()
             if taken.num_small >= _STEADY:
-                return taken.outcome(left, converged=True)
-            if not math.isfinite(taken.total):
-                break
-        return taken.outcome(left, converged=left <= ROUNDING)
+                return taken.converged_to(math.fsum(taken.terms))
+        return taken.converged_to(math.fsum(taken.terms)) if taken.is_complete else taken.judged()
 
     def __str__(self) -> str:
         shown = list(islice(self.terms(), _NUM_SHOWN + 1))
@@ -128,36 +150,43 @@ class CountableLottery(Frozen):
 
 
 class _Sum:
-    """A running sum that watches how its terms shrink."""
+    """Terms so far, and how they shrink."""
 
-    def __init__(self) -> None:
-        self.total, self.num, self.num_small = 0.0, 0, 0
-        self._last, self._before, self._growing, self._slow = math.nan, math.nan, 0, 0
+    def __init__(self, tolerance: float) -> None:
+        self.tolerance, self.terms, self.left, self.num_small = tolerance, list[float](), 1.0, 0
+        self._total, self._last_probability, self._last_multiple = 0.0, 0.0, math.inf
 
-    def add(self, term: float, tolerance: float) -> None:
+    def add(self, probability: float, utility: float) -> None:
         """Take one more term."""
-        self.total, self.num = self.total + term, self.num + 1
-        ratio = abs(term / self._last) if self._last else math.inf
-        # Terms of 1/n have the ratio 1 - 1/n: the sum of anything that shrinks as slowly diverges.
-        is_slow = term != 0 and ratio >= 1.0 - (1.0 + 1e-9) / self.num
-        self._growing = self._growing + 1 if is_slow and ratio >= 1.0 - 1e-12 else 0
-        self._slow = self._slow + 1 if is_slow else 0
-        tail = abs(term) * ratio / (1.0 - ratio) if 0 < ratio < 1 else math.inf
-        self.num_small = self.num_small + 1 if tail <= tolerance * abs(self.total) else 0
-        self._before, self._last = self._last, term
+        self.left, self._last_probability = max(0.0, self.left - probability), probability
+        term, before = probability * utility, self.terms[-1] if self.terms else 0.0
+        self.terms.append(term)
+        self._total += term
+        shrunk = abs(before) - abs(term)
+        multiple = abs(term) / shrunk if term and shrunk > 0 else math.inf
+        growth = max(0.0, multiple - self._last_multiple) if math.isfinite(multiple) else 1.0
+        tail = abs(term) * multiple / (1.0 - growth) if growth < 1 else math.inf
+        self.num_small = self.num_small + 1 if tail <= self.tolerance * abs(self._total) else 0
+        self._last_multiple = multiple
 
     @property
-    def diverges(self) -> bool:
-        """Whether the terms have not shrunk fast enough for long."""
-        return self._growing >= _PATIENCE or self._slow >= _LONG_PATIENCE or not math.isfinite(self.total)
+    def is_complete(self) -> bool:
+        """Whether the outcomes are all there are: next to nothing is left beside the last of them."""
+        last = self._last_probability
+        return last > sys.float_info.epsilon and self.left <= min(ROUNDING, 1e-6 * last)
 
-    def outcome(self, left: float, *, converged: bool) -> SeriesValue:
-        """The record of what was found."""
-        if self.diverges:
-            has_limit = self._last * self._before > 0
-            limit = math.copysign(math.inf, self._last) if has_limit else math.nan
-            return SeriesValue(limit, self.total, self.num, False, True, left)
-        return SeriesValue(self.total, self.total, self.num, converged, False, left)
+    def converged_to(self, value: float) -> SeriesValue:
+        """The record of a sum that is known."""
+        return SeriesValue(value, math.fsum(self.terms), len(self.terms), True, False, self.left)
+
+    def judged(self) -> SeriesValue:
+        """The record of what the terms tell that were seen."""
+        tail, seen = judged_tail(self.terms), math.fsum(self.terms)
+        if tail.diverges:
+            return SeriesValue(tail.value, seen, len(self.terms), False, True, self.left)
+        if tail.error <= self.tolerance * abs(seen + tail.value):
+            return self.converged_to(seen + tail.value)
+        return SeriesValue(math.nan, seen, len(self.terms), False, False, self.left)
 
 
 def saint_petersburg(first_payoff: float = 2.0, factor: float = 2.0) -> CountableLottery:
@@ -170,7 +199,7 @@ def saint_petersburg(first_payoff: float = 2.0, factor: float = 2.0) -> Countabl
     --------
     >>> import math
     >>> print(saint_petersburg().expected_utility(lambda amount: amount))
-    diverges: 1023 after 1023 terms, which do not shrink
+    diverges: 1022 after 1022 terms, which do not shrink fast enough for a sum
     >>> round(saint_petersburg().expected_utility(math.log2).value, 9)
     2.0
 
@@ -184,6 +213,6 @@ def saint_petersburg(first_payoff: float = 2.0, factor: float = 2.0) -> Countabl
 
 def _tosses(payoff: float, factor: float) -> Iterator[tuple[Hashable, float]]:
     probability = 0.5
-    while probability > 0 and math.isfinite(payoff):
+    while probability > 0 and abs(payoff) <= sys.float_info.max:
         yield payoff, probability
         payoff, probability = payoff * factor, probability / 2.0
