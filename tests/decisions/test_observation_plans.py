@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import plausible as pb
 from plausible.decisions import Decision, InfluenceDiagram, Utility
-from plausible.decisions.information import subsets
+from plausible.decisions.information import set_search, subsets
 from plausible.decisions.information.plan import count_plans
 from plausible.decisions.information.planning import myopic_plan, observation_plan
 from plausible.decisions.information.subsets import Limits, choose_observations
@@ -134,7 +134,7 @@ def test_limits_that_are_none_are_refused_with_the_form(limits):
 
 def test_large_sets_are_solved_one_by_one(monkeypatch):
     expected = choose_observations(pointer(), costs=1.0)
-    monkeypatch.setattr(subsets, "_MAX_TABLE", 1)
+    monkeypatch.setattr(set_search, "_MAX_TABLE", 1)
     found = choose_observations(pointer(), costs=1.0)
     assert found.best.variables == expected.best.variables
     assert found.best.value == pytest.approx(expected.best.value)
@@ -148,6 +148,9 @@ def test_a_budget_in_other_units_is_not_taken_off_the_value():
     assert free.best.variables == ("box0",)
     assert free.best.net_value == free.best.value == pytest.approx(2.5)
     assert len(free.by_size) == 3  # the sign and a box, but not two boxes
+    assert [found.cost for found in free.by_size] == [0, 20, 25]  # what is spent is told
+    assert "not taken off" in str(free)
+    assert "not taken off" not in str(charged)
 
 
 def test_limits_that_are_none_are_refused():
@@ -169,7 +172,7 @@ def test_the_plan_is_the_best_of_all_plans(seed, most):
     (decision,) = diagram.decisions
     diagram = diagram.with_information({decision: ()})
     names = [name for name in diagram.chance if name not in diagram.graph.descendants(decision)]
-    costs = dict(zip(names, rng.random(len(names)) - 0.1, strict=True))
+    costs = dict(zip(names, np.maximum(rng.random(len(names)) - 0.1, 0.0), strict=True))
     plan = observation_plan(diagram, costs=costs, max_number=most)
     phi, psi = _tables(diagram, names)
     expected = plan_value(phi, psi, list(costs.values()), most=99 if most is None else most)

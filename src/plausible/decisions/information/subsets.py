@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plausible.decisions.information.observing import observable, observing, read_costs, read_decision, read_variables
-from plausible.decisions.information.ranking import InformationValue
-from plausible.decisions.information.tables import seen_tables
-from plausible.decisions.information.value import gain
+from plausible.decisions.information.set_search import ObservationSet, SetSearch, worth_of_sets
 from plausible.decisions.rounding import utility_rounding
 from plausible.decisions.solving.options import Options
-from plausible.decisions.solving.solve import solve
-from plausible.errors import InvalidArgument, TooLarge, counted
+from plausible.errors import InvalidArgument, counted
 from plausible.factors.display import TextTable, format_number
 from plausible.inference.options import check_count, check_number
 from plausible.variables.evidence import EvidenceLike
@@ -29,21 +25,6 @@ __all__ = ["ChoiceState", "Limits", "ObservationChoice", "choose_observations", 
 
 #: Up to this many sets are all looked at.
 _MAX_SETS = 2**12
-#: Sets of variables with at most this many joint entries are kept in one table.
-_MAX_TABLE = 2**16
-
-
-class _Value(NamedTuple):
-    """What a diagram is worth, and whether that is proved to be the maximum."""
-
-    expected_utility: float
-    is_proved: bool
-
-
-#: What a diagram is worth where a set of variables is seen.
-_Worth: TypeAlias = Callable[[tuple[str, ...]], _Value]
-#: Takes the number of sets so far and the best of them; whether to stop.
-_Told: TypeAlias = Callable[[int, InformationValue], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +87,7 @@ class ChoiceState:
 
     num_sets: int
     most_sets: int
-    best: InformationValue
+    best: ObservationSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +115,8 @@ class ObservationChoice:
     """
 
     decision: str
-    best: InformationValue
-    by_size: tuple[InformationValue, ...]
+    best: ObservationSet
+    by_size: tuple[ObservationSet, ...]
     is_exact: bool
     is_greedy: bool
     num_sets: int
@@ -158,7 +139,10 @@ class ObservationChoice:
         how = "stopped early, the best of the first" if self.is_stopped else how
         doubt = "" if self.is_exact or self.is_greedy or self.is_stopped else ", some of them not solved to the end"
         number = counted(self.num_sets, "set")
-        return f"At {self.decision} observe {self.best} ({how} {number}{doubt}).\n{self.to_table()}"
+        lines = [f"At {self.decision} observe {self.best} ({how} {number}{doubt})."]
+        if not self.best.is_charged:
+            lines.append("Costs count for the budget alone; they are not taken off the value.")
+        return "\n".join([*lines, str(self.to_table())])
 
 
 def choose_observations(
@@ -210,6 +194,18 @@ def choose_observations(
     0    | nothing  |     0 |    0 |    0
     1    | A        |     0 |  0.1 | -0.1
     2    | A, B     |   0.5 |  0.2 |  0.3
+
+    Costs in other units than utility, such as minutes, count for the budget alone:
+
+    >>> diagram = InfluenceDiagram(coins, [Decision("guess", ["no", "yes"])], [agree])
+    >>> print(choose_observations(diagram, costs={"A": 10, "B": 3}, limits=Limits(budget=14, is_charged=False)))
+    At guess observe A, B: worth 0.5, net 0.5 (the best of all 4 sets).
+    Costs count for the budget alone; they are not taken off the value.
+    size | best set | value | cost | net
+    -----+----------+-------+------+----
+    0    | nothing  |     0 |    0 |   0
+    1    | A        |     0 |   10 |   0
+    2    | A, B     |   0.5 |   13 | 0.5
     """
     named = None if candidates is None else read_variables(diagram, candidates)
     first = read_decision(diagram, decision)
@@ -222,84 +218,12 @@ def choose_observations(
     is_greedy = total > _MAX_SETS
     ahead = 1 + sum(len(names) - size for size in range(most)) if is_greedy else total
 
-    def told(number: int, best: InformationValue) -> bool:
+    def told(number: int, best: ObservationSet) -> bool:
         return progress is not None and bool(progress(ChoiceState(number, ahead, best)))
 
-    worth = _worth(diagram, first, names, evidence, options)
-    search = _Search(worth, prices, bounds, utility_rounding(diagram), told)
+    worth = worth_of_sets(diagram, first, names, evidence, options)
+    search = SetSearch(worth, prices, (bounds.budget, bounds.is_charged), utility_rounding(diagram), told)
     by_size = tuple(search.greedy(most) if is_greedy else search.all_sets(most))
     is_exact = search.is_proved and not is_greedy and not search.is_stopped
-    best = max(by_size, key=_net)
+    best = max(by_size, key=lambda found: found.net_value)
     return ObservationChoice(first, best, by_size, is_exact, is_greedy, search.num_sets, search.is_stopped)
-
-
-class _Search:
-    """The sets within the limits, and what they are worth."""
-
-    def __init__(self, worth: _Worth, costs: Mapping[str, float], limits: Limits, rounding: float, told: _Told) -> None:
-        self.worth, self.told = worth, told
-        self.costs, self.limits, self.rounding = costs, limits, rounding
-        self.before, self.is_proved = worth(())
-        self.best = InformationValue((), 0.0, 0.0)
-        self.num_sets = 0
-        self.is_stopped = False
-
-    def found(self, names: tuple[str, ...]) -> InformationValue | None:
-        """The value of a set; none where it costs too much, or the search is stopped."""
-        cost = math.fsum(self.costs[name] for name in names)
-        if self.is_stopped or cost > self.limits.budget * (1 + 1e-12):
-            return None
-        self.num_sets += 1
-        charged = cost if self.limits.is_charged else 0.0
-        after, is_proved = self.worth(names)
-        self.is_proved = self.is_proved and is_proved
-        value = InformationValue(names, gain(after, self.before, self.rounding), charged)
-        self.best = max(self.best, value, key=_net)
-        self.is_stopped = self.told(self.num_sets, self.best)
-        return value
-
-    def all_sets(self, most: int) -> Iterator[InformationValue]:
-        """The best set of each size."""
-        for size in range(most + 1):
-            sets = [found for names in combinations(self.costs, size) if (found := self.found(names)) is not None]
-            if sets:
-                yield max(sets, key=_net)
-
-    def greedy(self, most: int) -> Iterator[InformationValue]:
-        """Sets that grow by the best variable at a time; past sets that are worse, as two may help together."""
-        chosen: InformationValue | None = self.found(())
-        while chosen is not None:
-            yield chosen
-            left = [name for name in self.costs if name not in chosen.variables and len(chosen.variables) < most]
-            grown = [found for name in left if (found := self.found((*chosen.variables, name))) is not None]
-            chosen = max(grown, key=_net, default=None)
-
-
-def _net(found: InformationValue) -> float:
-    return found.net_value
-
-
-def _worth(
-    diagram: InfluenceDiagram,
-    decision: str,
-    names: tuple[str, ...],
-    evidence: EvidenceLike | None,
-    options: Options | None,
-) -> _Worth:
-    """A function from what is seen to MEU."""
-    new = [name for name in names if name not in diagram.decisions[decision].sees]
-    size = math.prod(diagram.variables[name].num_states for name in (*new, *diagram.decisions[decision].sees))
-    if len(diagram.decisions) == 1 and size <= _MAX_TABLE and all(name in diagram.chance for name in new):
-        try:
-            (table,) = seen_tables(diagram, decision, [new], evidence, 64 * _MAX_TABLE)
-        except TooLarge:
-            pass
-        else:
-            place = {name: number for number, name in enumerate(new)}
-            return lambda seen: _Value(table.expected_utility({place[name] for name in seen if name in place}), True)
-
-    def solved(seen: tuple[str, ...]) -> _Value:
-        solution = solve(observing(diagram, seen, decision), "auto", evidence, options)
-        return _Value(solution.expected_utility, solution.is_optimal)
-
-    return solved
