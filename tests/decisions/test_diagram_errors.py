@@ -7,9 +7,18 @@ import pickle
 import numpy as np
 import pytest
 
+import plausible as pb
 from plausible.cpds import TableCPD
-from plausible.decisions import Decision, InfluenceDiagram, Utility
-from plausible.errors import CyclicGraph, InvalidArgument, InvalidFactor, InvalidModel, UnknownState, UnknownVariable
+from plausible.decisions import Decision, InfluenceDiagram, Utility, rank_observations
+from plausible.errors import (
+    CyclicGraph,
+    ImpossibleEvidence,
+    InvalidArgument,
+    InvalidFactor,
+    InvalidModel,
+    UnknownState,
+    UnknownVariable,
+)
 from plausible.factors import Factor
 from plausible.models import BayesianNetwork
 
@@ -37,7 +46,11 @@ def pay(values):
         ([[0, -70], [150]], InvalidModel, "rows of the same length, not [[0, -70], [150]]"),
         ([["a", 0], [0, 1]], InvalidModel, "needs numbers"),
         ([[0, -70], [0, np.nan]], InvalidModel, "is nan at oil=wet, drill=yes"),
-        ([[0, -np.inf], [0, 1]], InvalidModel, "is -inf at oil=dry, drill=yes: give a finite number. Actions that"),
+        (
+            [[0, -np.inf], [0, 1]],
+            InvalidModel,
+            "is -inf at oil=dry, drill=yes: give a number up to 1e+300. Act",
+        ),
         (dict.fromkeys([("dry", "no"), ("dry", "yes"), ("wet", "no"), ("wet", "yes")], np.nan), InvalidFactor, "'dry'"),
         (None, InvalidModel, "shape (2, 2)"),
         (lambda oil, drill: None, InvalidModel, "is nan at oil=dry, drill=no"),
@@ -125,3 +138,43 @@ def test_parts_of_the_wrong_kind_or_given_twice_are_named_with_their_place(make,
 @pytest.mark.parametrize("rules", ["yes", ["yes"]])
 def test_rules_are_a_mapping(rules):
     assert "decision -> rule" in refusal(InvalidArgument, lambda: DIAGRAM.expected_utility(rules))
+
+
+def _bet():
+    coin = pb.TableCPD("coin", [1.0, 0.0], states=["heads", "tails"])
+    return pb.InfluenceDiagram([coin], [pb.Decision("bet", 2)], [pb.Utility(["coin", "bet"], np.eye(2), name="gain")])
+
+
+@pytest.mark.parametrize(
+    ("question", "error", "words"),
+    [
+        (lambda d: d.value_of_information(3), InvalidArgument, "one variable or several, not 3"),
+        (lambda d: d.value_of_information("gain"), UnknownVariable, "'gain' is a utility of this diagram"),
+        (lambda d: d.solve(evidence={"gain": 3}), UnknownVariable, "'gain' is a utility of this diagram"),
+        (lambda d: d.with_information({"bet": None}), InvalidModel, "a list of names, not None"),
+        (lambda d: d.with_information(["bet"]), InvalidArgument, "decision -> names, not ['bet']"),
+        (lambda d: d.solve(progress=3), InvalidArgument, "progress=3 is no function"),
+        (lambda d: d.solve(evidence={"coin": "tails"}), ImpossibleEvidence, "coin='tails' has probability zero"),
+        (lambda d: d.expected_utility({"bet": 0}, {"coin": "tails"}), ImpossibleEvidence, "coin='tails'"),
+        (lambda d: d.utility_parts({"bet": 0}, {"coin": "tails"}), ImpossibleEvidence, "coin='tails'"),
+        (lambda d: d.optimal_rule("bet", {"bet": 0}, {"coin": "tails"}), ImpossibleEvidence, "coin='tails'"),
+        (lambda d: rank_observations(d, evidence={"coin": "tails"}), ImpossibleEvidence, "coin='tails'"),
+    ],
+)
+def test_questions_that_make_no_sense_are_refused_by_name(question, error, words):
+    assert words in refusal(error, lambda: question(_bet()))
+
+
+@pytest.mark.parametrize("method", ["auto", "local", "elimination", "arc-reversal", "network", "enumeration"])
+def test_every_method_names_the_finding_that_is_impossible(method):
+    said = refusal(ImpossibleEvidence, lambda: _bet().solve(method=method, evidence={"coin": "tails"}))
+    assert said == "The evidence coin='tails' has probability zero."
+
+
+def test_a_flat_list_of_utilities_and_numbers_too_large_to_add_are_told_what_to_do():
+    coin = pb.TableCPD("coin", [0.5, 0.5])
+    flat = pb.Utility(["coin", "bet"], [1, 2, 3, 4, 5, 6])
+    said = refusal(InvalidModel, lambda: pb.InfluenceDiagram([coin], [pb.Decision("bet", 3)], [flat]))
+    assert "states of 'bet' change fastest in the list, reshape it: .reshape(2, 3)" in said
+    huge = pb.Utility("bet", [0, 1.7e308])
+    assert "up to 1e+300" in refusal(InvalidModel, lambda: pb.InfluenceDiagram([], [pb.Decision("bet", 2)], [huge]))

@@ -14,8 +14,9 @@ from plausible.decisions import Decision, InfluenceDiagram, Utility
 from plausible.decisions.information.ranking import rank_observations
 from plausible.decisions.solving import spreading, together
 from plausible.decisions.solving.absorbing import absorbed
+from plausible.decisions.solving.findings import read_findings
 from plausible.decisions.solving.joint_tree import JointTree
-from plausible.decisions.solving.problem import read_findings, read_problem
+from plausible.decisions.solving.problem import read_problem
 from plausible.decisions.solving.rule_search import RuleSearch
 from plausible.decisions.solving.team import Team
 from plausible.decisions.structure.observation import with_optional_observation

@@ -11,8 +11,8 @@ import plausible as pb
 from plausible.decisions import Decision, InfluenceDiagram, Utility
 from plausible.decisions.solving import arc_reversal
 from plausible.decisions.solving.arc_reversal import reverse_arcs
+from plausible.decisions.solving.findings import read_findings
 from plausible.decisions.solving.network_queries import utility_network
-from plausible.decisions.solving.problem import read_findings
 from plausible.errors import ImpossibleEvidence, NotSupported
 from solving_oracle import all_strategy_values, num_strategies, placed, random_diagram, value_of
 

@@ -13,8 +13,9 @@ import plausible as pb
 from plausible.decisions import Decision, InfluenceDiagram, Utility
 from plausible.decisions.solving import bounding, together
 from plausible.decisions.solving.dominance import Domain, merged, undominated
+from plausible.decisions.solving.findings import read_findings
 from plausible.decisions.solving.options import Options, SolvingState, Watch
-from plausible.decisions.solving.problem import read_findings, read_problem
+from plausible.decisions.solving.problem import read_problem
 from plausible.decisions.solving.stages import read_stages
 from plausible.decisions.solving.structure import read_structure
 from plausible.decisions.structure.recall import temporal_order

@@ -273,7 +273,7 @@ def test_what_a_decision_influences_is_refused_with_the_path():
     )
     with pytest.raises(InvalidArgument, match="D -> X -> Y"):
         diagram.value_of_information("Y")
-    with pytest.raises(InvalidArgument, match="comes after"):
+    with pytest.raises(InvalidArgument, match="'D' can't be seen at 'D': it is the decision itself"):
         diagram.value_of_information("D")
     with pytest.raises(UnknownVariable):
         diagram.value_of_information("Z")

@@ -201,6 +201,7 @@ from plausible.decisions.solving.evaluating import LocalOptimality as LocalOptim
 from plausible.decisions.solving.evaluating import expected_utility as expected_utility
 from plausible.decisions.solving.evaluating import local_optimality_test as local_optimality_test
 from plausible.decisions.solving.evaluating import utility_parts as utility_parts
+from plausible.decisions.solving.options import Options as Options
 from plausible.decisions.solving.options import SolvingState as SolvingState
 from plausible.decisions.solving.plan import SolvingPlan as SolvingPlan
 from plausible.decisions.solving.single_rule import expected_utility_factor as expected_utility_factor
@@ -209,7 +210,9 @@ from plausible.decisions.solving.solution import Policy as Policy
 from plausible.decisions.solving.solution import Solution as Solution
 from plausible.decisions.solving.sum_max_sum import eliminate_joint as eliminate_joint
 from plausible.decisions.solving.sum_max_sum import joint_factors as joint_factors
+from plausible.decisions.solving.utility_gap import UtilityGap as UtilityGap
 from plausible.decisions.solving.utility_gap import share_of_gap as share_of_gap
+from plausible.decisions.solving.utility_gap import utility_gap as utility_gap
 from plausible.decisions.solving.utility_gap import with_negated_utilities as with_negated_utilities
 from plausible.decisions.strategy import Strategy as Strategy
 from plausible.decisions.structure.allowed_actions import with_allowed_actions as with_allowed_actions

@@ -28,6 +28,7 @@ from plausible.errors import (
     InvalidArgument,
     InvalidModel,
     UnknownVariable,
+    counted,
     suggestion,
 )
 from plausible.factors import Factor
@@ -268,6 +269,8 @@ class InfluenceDiagram(DiagramQuestions, Frozen):
         >>> diagram.with_information({"umbrella": []}).decision("umbrella").sees
         ()
         """
+        if not isinstance(sees, Mapping):
+            raise InvalidArgument(f"What decisions see is a mapping, decision -> names, not {sees!r}.")
         for name in sees:
             self.decision(name)
         decisions = [
@@ -369,5 +372,6 @@ class InfluenceDiagram(DiagramQuestions, Frozen):
 
     def __repr__(self) -> str:
         title = f" {self.notes.name!r}" if self.notes.name else ""
-        counts = f"{len(self._chance)} chance, {len(self._decisions)} decisions, {len(self._utilities)} utilities"
-        return f"<InfluenceDiagram{title}: {counts}>"
+        decisions, utilities = counted(len(self._decisions), "decision"), len(self._utilities)
+        worths = "1 utility" if utilities == 1 else f"{utilities} utilities"
+        return f"<InfluenceDiagram{title}: {len(self._chance)} chance, {decisions}, {worths}>"

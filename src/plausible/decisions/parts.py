@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 from typing import Any, TypeAlias
@@ -19,6 +20,9 @@ from plausible.variables import State, Variable
 from plausible.variables.frozen import Frozen
 
 __all__ = ["Decision", "Utility"]
+
+#: Larger utilities could not be added up.
+_LARGEST = 1e300
 
 #: An array over the states of the parents, a mapping from their states, or a function of them, named or in order.
 UtilityValues: TypeAlias = npt.ArrayLike | Mapping[Any, float] | Callable[..., float]
@@ -158,6 +162,8 @@ def _read_actions(variable: VariableLike, states: Iterable[State] | int | None) 
 
 
 def _read_names(names: VariableLike | Iterable[VariableLike], what: str) -> tuple[str, ...]:
+    if not isinstance(names, (str, Variable, Iterable)):
+        raise InvalidModel(f"What {what} is a list of names, not {names!r}.")
     listed = (names,) if isinstance(names, (str, Variable)) else tuple(names)
     for name in listed:
         if not isinstance(name, (str, Variable)):
@@ -203,21 +209,24 @@ def _check_shape(table: npt.NDArray[np.float64], scope: tuple[Variable, ...], wh
     shape = tuple(variable.num_states for variable in scope)
     if table.shape == shape:
         return
-    turned = table.shape == shape[::-1]
-    advice = f" Transpose it, or name the parents in the order {_listed(scope[::-1])}." if turned else ""
+    advice = ""
+    if table.shape == shape[::-1]:
+        advice = f" Transpose it, or name the parents in the order {_listed(scope[::-1])}."
+    elif table.ndim == 1 and table.size == math.prod(shape):
+        advice = f" If the states of {scope[-1].name!r} change fastest in the list, reshape it: .reshape{shape}."
     raise InvalidModel(
         f"{what} needs values of shape {shape}, the numbers of states of {_listed(scope)}, not {table.shape}.{advice}"
     )
 
 
 def _check_finite(table: npt.NDArray[np.float64], scope: tuple[Variable, ...], what: str) -> None:
-    wrong = np.flatnonzero(~np.isfinite(table))
+    wrong = np.flatnonzero(~(np.abs(table) <= _LARGEST))
     if not wrong.size:
         return
     where = seen_text(assignment_at(scope, int(wrong[0])))
     number = table.ravel()[wrong[0]]
     advice = "" if np.isnan(number) else " Actions that can't be taken are for with_allowed_actions."
-    raise InvalidModel(f"{what} is {number} at {where or 'all times'}: give a finite number.{advice}")
+    raise InvalidModel(f"{what} is {number} at {where or 'all times'}: give a number up to {_LARGEST:g}.{advice}")
 
 
 def _listed(scope: tuple[Variable, ...]) -> list[str]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from plausible.decisions.information.value import ValueOfInformation
     from plausible.decisions.lotteries.lottery import Lottery
     from plausible.decisions.solving.evaluating import LocalOptimality
-    from plausible.decisions.solving.options import Method, Seed, SolvingState
+    from plausible.decisions.solving.options import Method, Options, Seed, SolvingState
     from plausible.decisions.solving.plan import SolvingPlan
     from plausible.decisions.solving.solution import Solution
 
@@ -184,6 +184,7 @@ class DiagramQuestions:
         decision: str | None = None,
         cost: float = 0.0,
         evidence: EvidenceLike | None = None,
+        options: Options | None = None,
     ) -> ValueOfInformation:
         """What it is worth to see variables at a decision and all later ones, and which actions change.
 
@@ -199,7 +200,7 @@ class DiagramQuestions:
         """
         from plausible.decisions.information.value import value_of_information
 
-        return value_of_information(self._diagram, variables, decision, cost, evidence)
+        return value_of_information(self._diagram, variables, decision, cost, evidence, options)
 
     def value_of_control(
         self,
@@ -207,6 +208,7 @@ class DiagramQuestions:
         sees: Iterable[str] | None = None,
         cost: float = 0.0,
         evidence: EvidenceLike | None = None,
+        options: Options | None = None,
     ) -> ValueOfControl:
         """What it is worth to set a chance variable, knowing its parents or what `sees` says.
 
@@ -222,7 +224,7 @@ class DiagramQuestions:
         """
         from plausible.decisions.information.control import value_of_control
 
-        return value_of_control(self._diagram, variable, sees, cost, evidence)
+        return value_of_control(self._diagram, variable, sees, cost, evidence, options)
 
     @property
     def _diagram(self) -> InfluenceDiagram:

@@ -57,10 +57,11 @@ def observing(diagram: InfluenceDiagram, variables: Iterable[str], decision: str
     diagram.decision(decision)
     for name in names:
         if name == decision or name in diagram.graph.descendants(decision):
-            path = " -> ".join(map(str, next(diagram.graph.paths(decision, name)))) if name != decision else decision
+            path = " -> ".join(map(str, next(diagram.graph.paths(decision, name)))) if name != decision else ""
+            why = f"it comes after it, by {path}" if path else "it is the decision itself"
             raise InvalidArgument(
-                f"{name!r} can't be seen at {decision!r}: it comes after it, by {path}. Name a later decision, or a "
-                "variable that the decision does not influence."
+                f"{name!r} can't be seen at {decision!r}: {why}. Name a later decision, or a variable that the "
+                "decision does not influence."
             )
     informed = diagram.with_information({decision: _with(diagram.decisions[decision].sees, names)})
     order = temporal_order(informed)
@@ -115,8 +116,12 @@ def read_chance(diagram: InfluenceDiagram, variable: str) -> CPD:
 
 def read_variables(diagram: InfluenceDiagram, variables: str | Iterable[str]) -> tuple[str, ...]:
     """Names of variables of the diagram, each once."""
+    if not isinstance(variables, Iterable):
+        raise InvalidArgument(f"Name one variable or several, not {variables!r}.")
     names = (variables,) if isinstance(variables, str) else tuple(dict.fromkeys(variables))
     for name in names:
+        if name in diagram.utilities:
+            raise UnknownVariable(f"{name!r} is a utility of this diagram, and nothing that can be observed.")
         if name not in diagram.variables:
             raise UnknownVariable.named(name, diagram.variables, "this diagram")
     return names

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from plausible.decisions.solving.findings import impossible, read_findings
 from plausible.decisions.solving.joint_tree import JointTree
-from plausible.decisions.solving.problem import Floats, read_findings, read_problem
-from plausible.errors import ImpossibleEvidence
+from plausible.decisions.solving.problem import Floats, read_problem
 from plausible.factors.alignment import MAX_ENTRIES
 from plausible.graphs import DAG
 from plausible.variables import Variable
@@ -94,7 +94,7 @@ def seen_tables(
         phi, weighted = tree.open_table(clique, scope, ())
         total = phi[..., 0].sum()
         if total <= 0:
-            raise ImpossibleEvidence.outright()
+            raise impossible(diagram, evidence)
         candidates = tuple(diagram.variables[name] for name in names)
         tables.append(SeenTable(seen, candidates, own, phi[..., 0] / total, np.asarray(weighted / total)))
     return tables

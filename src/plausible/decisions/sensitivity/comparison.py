@@ -12,8 +12,8 @@ import numpy as np
 from plausible.decisions.information.observing import read_decision
 from plausible.decisions.information.value import gain
 from plausible.decisions.rounding import utility_rounding
+from plausible.decisions.solving.findings import impossible, read_findings
 from plausible.decisions.solving.options import Options
-from plausible.decisions.solving.problem import read_findings
 from plausible.decisions.solving.solve import solve
 from plausible.decisions.strategy import Strategy
 from plausible.decisions.wording import seen_text
@@ -233,7 +233,7 @@ def _reaching(
         rest = {other: state for other, state in needed.items() if other != name}
         needed = needed if network.log_probability({**evidence, **rest}) > -math.inf else rest
     if not needed:
-        raise ImpossibleEvidence.outright()
+        raise impossible(diagram, evidence)
     given = " given the evidence" if evidence else ""
     raise ImpossibleEvidence(
         f"{decision!r} never sees {seen_text(needed)}: that has probability zero{given}, whatever is decided."

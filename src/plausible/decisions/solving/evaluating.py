@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plausible.decisions.rules import read_rule
+from plausible.decisions.solving.findings import impossible, read_findings
 from plausible.decisions.solving.joint_table import Weighing, weighing
 from plausible.decisions.solving.joint_tree import JointTree
-from plausible.decisions.solving.problem import Floats, Problem, read_findings, read_problem
+from plausible.decisions.solving.problem import Floats, Problem, read_problem
 from plausible.decisions.solving.updating import Rules
 from plausible.decisions.wording import place_text
-from plausible.errors import ImpossibleEvidence, InvalidArgument
+from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at
 from plausible.factors.display import format_number
@@ -58,7 +59,7 @@ def expected_utility(
     problem, rules = read_strategy(diagram, strategy, evidence)
     total = weighing(problem, rules).total()
     if total.probability <= 0:
-        raise ImpossibleEvidence.outright()
+        raise impossible(diagram, evidence)
     return total.expected_utility
 
 
@@ -76,11 +77,11 @@ def utility_parts(
     problem, rules = read_strategy(diagram, strategy, evidence)
     scopes = [scope for scope, _ in problem.utilities]
     tree = JointTree(problem, rules, scopes)
+    if tree.total().probability <= 0:
+        raise impossible(diagram, evidence)
     found = {}
     for place, (name, (scope, table)) in enumerate(zip(diagram.utilities, problem.utilities, strict=True)):
         weights = tree.marginal(place, scope)
-        if weights.sum() <= 0:
-            raise ImpossibleEvidence.outright()
         found[name] = float((weights * table).sum() / weights.sum())
     return found
 
@@ -177,7 +178,7 @@ def local_optimality_test(
     tree = weighing(problem, rules)
     total = tree.total()
     if total.probability <= 0:
-        raise ImpossibleEvidence.outright()
+        raise impossible(diagram, evidence)
     better = [found for name in diagram.decisions for found in _better(problem, name, rules[name], tree)]
     return LocalOptimality(total.expected_utility, tuple(better))
 

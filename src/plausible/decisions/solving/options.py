@@ -46,7 +46,7 @@ class SolvingState:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How long to search, and from where.
+    """How long to search for a strategy, and from where: what `solve` takes, for functions that solve many diagrams.
 
     Attributes
     ----------
@@ -68,6 +68,8 @@ class Options:
     def __post_init__(self) -> None:
         check_count("restarts", self.restarts)
         check_seconds("time_limit", self.time_limit)
+        if self.progress is not None and not callable(self.progress):
+            raise InvalidArgument(f"progress={self.progress!r} is no function of a SolvingState.")
 
     def generator(self) -> np.random.Generator:
         """The source of random strategies."""

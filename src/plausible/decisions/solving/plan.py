@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from plausible.decisions.solving.findings import read_findings
 from plausible.decisions.solving.layout import lay_out
-from plausible.decisions.solving.problem import read_findings
 from plausible.decisions.solving.task import read_task
 from plausible.variables.evidence import EvidenceLike
 

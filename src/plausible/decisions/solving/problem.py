@@ -11,17 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.cpds import TableCPD
-from plausible.errors import InvalidEvidence, NotSupported
 from plausible.factors.alignment import check_size
 from plausible.factors.joint_factor import TIE
 from plausible.models.lowering import lower
-from plausible.variables import Evidence, Variable
-from plausible.variables.evidence import EvidenceLike
+from plausible.variables import Variable
 
 if TYPE_CHECKING:
     from plausible.decisions.diagram import InfluenceDiagram
 
-__all__ = ["Floats", "Ints", "Problem", "Tabled", "read_findings", "read_problem"]
+__all__ = ["Floats", "Ints", "Problem", "Tabled", "read_problem"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -136,27 +134,3 @@ def read_problem(
         is_conditioned=bool(findings),
         num_auxiliary=len(variables) - len(in_time),
     )
-
-
-def read_findings(diagram: InfluenceDiagram, evidence: EvidenceLike | None) -> dict[str, Floats]:
-    """Name -> weight of each state, for evidence that is there before any decision is made."""
-    if evidence is None:
-        return {}
-    found = Evidence.read(evidence, diagram.variables, "this diagram")
-    if found.jeffrey:
-        raise NotSupported(f"A diagram is solved given states or likelihoods, not jeffrey(): {sorted(found.jeffrey)}.")
-    for name in found.names:
-        if name in diagram.decisions:
-            raise InvalidEvidence(
-                f"{name!r} is a decision: no evidence is possible before it is made. To set it, solve "
-                f"diagram.with_rules({{{name!r}: action}})."
-            )
-        if causes := [decision for decision in diagram.decisions if name in diagram.graph.descendants(decision)]:
-            raise InvalidEvidence(
-                f"{name!r} depends on the decision {causes[0]!r}, so it can't be known before all decisions. Let the "
-                "decisions that come after it see it."
-            )
-    vectors = dict(found.soft)
-    for name, state in found.hard.items():
-        vectors[name] = np.eye(diagram.variables[name].num_states)[state]
-    return vectors

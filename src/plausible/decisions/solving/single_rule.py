@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plausible.decisions.solving.evaluating import read_strategy
+from plausible.decisions.solving.findings import impossible
 from plausible.decisions.solving.joint_table import weighing
 from plausible.decisions.solving.updating import best_rule, decided
-from plausible.errors import ImpossibleEvidence
 from plausible.factors import Factor
 from plausible.variables.evidence import EvidenceLike
 
@@ -61,7 +61,7 @@ def expected_utility_factor(
     probability, weighted = weighing(problem, rules).family(decision)
     total = probability[..., 0].sum()
     if total <= 0:
-        raise ImpossibleEvidence.outright()
+        raise impossible(diagram, evidence)
     return Factor(strategy[decision].scope, weighted / total)
 
 
@@ -94,6 +94,6 @@ def optimal_rule(
     problem, rules = read_strategy(diagram, strategy, evidence)
     probability, weighted = weighing(problem, rules).family(decision)
     if probability.max() <= 0:
-        raise ImpossibleEvidence.outright()
+        raise impossible(diagram, evidence)
     best = best_rule(probability, weighted, rules[decision], problem.rounding * probability)
     return Factor(strategy[decision].scope, np.array(decided({decision: best})[decision]))

@@ -13,11 +13,12 @@ from plausible.decisions.solving.backward_induction import settle_backward
 from plausible.decisions.solving.bounding import upper_bound
 from plausible.decisions.solving.climbing import climb
 from plausible.decisions.solving.enumeration import enumerate_rules
+from plausible.decisions.solving.findings import impossible, read_findings
 from plausible.decisions.solving.finishing import Found, finish
 from plausible.decisions.solving.joint_table import Weighing, fits, weighing
 from plausible.decisions.solving.network_queries import query_rules
 from plausible.decisions.solving.options import Method, Options, Watch, check_method
-from plausible.decisions.solving.problem import Floats, read_findings, read_problem
+from plausible.decisions.solving.problem import Floats, read_problem
 from plausible.decisions.solving.settling import settle
 from plausible.decisions.solving.solution import Solution
 from plausible.decisions.solving.structure import read_structure
@@ -93,8 +94,15 @@ def solve(
     yes  | take     |                7 |         0.3
     """
     check_method(method)
-    watch = Watch(options or Options())
     findings = read_findings(diagram, evidence)
+    try:
+        return _solution(diagram, method, findings, Watch(options or Options()))
+    except ImpossibleEvidence:
+        raise impossible(diagram, evidence) from None
+
+
+def _solution(diagram: InfluenceDiagram, method: Method, findings: Mapping[str, Floats], watch: Watch) -> Solution:
+    """By the method named; the simplest that will do where that is left open."""
     if method in ("elimination", "arc-reversal"):
         return _eliminated(diagram, findings, by_factors=method == "elimination")
     task = read_task(diagram, findings)

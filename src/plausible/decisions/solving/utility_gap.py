@@ -2,15 +2,94 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from plausible.decisions.parts import Utility
+from plausible.decisions.rules import RuleLike
+from plausible.decisions.solving.options import Options
+from plausible.decisions.solving.solve import solve
+from plausible.decisions.strategy import Strategy
 from plausible.errors import InvalidArgument
+from plausible.factors.display import format_number
+from plausible.variables.evidence import EvidenceLike
 
 if TYPE_CHECKING:
     from plausible.decisions.diagram import InfluenceDiagram
 
-__all__ = ["share_of_gap", "with_negated_utilities"]
+__all__ = ["UtilityGap", "share_of_gap", "utility_gap", "with_negated_utilities"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UtilityGap:
+    """What is at stake: from the worst strategy to the best.
+
+    Attributes
+    ----------
+    diagram, evidence
+        What was asked.
+    best, worst
+        The largest and the least expected utility.
+    best_strategy, worst_strategy
+        Strategies that reach them.
+    is_exact
+        Whether both are proved.
+    """
+
+    diagram: InfluenceDiagram
+    evidence: EvidenceLike | None
+    best: float
+    worst: float
+    best_strategy: Strategy
+    worst_strategy: Strategy
+    is_exact: bool
+
+    def share(self, strategy: Strategy | Mapping[str, RuleLike]) -> float:
+        """How much of the way from the worst to the best a strategy goes, from 0 to 1."""
+        return share_of_gap(self.diagram.expected_utility(strategy, self.evidence), self.worst, self.best)
+
+    def __str__(self) -> str:
+        told = "" if self.is_exact else ", not proved"
+        return f"Expected utility from {format_number(self.worst)} (worst) to {format_number(self.best)} (best){told}."
+
+
+def utility_gap(
+    diagram: InfluenceDiagram, evidence: EvidenceLike | None = None, options: Options | None = None
+) -> UtilityGap:
+    """The best and the worst strategy of a diagram, between which others can be placed.
+
+    Parameters
+    ----------
+    diagram
+        The influence diagram.
+    evidence, options
+        As of `solve`.
+
+    References
+    ----------
+    Norman et al. (1998), a decision-analytic system for prenatal testing; Koller & Friedman (2009), box 23.A.
+
+    Examples
+    --------
+    >>> import plausible as pb
+    >>> gap = utility_gap(pb.examples.load("oil"))
+    >>> print(gap)
+    Expected utility from -29.25 (worst) to 16.75 (best).
+    >>> round(gap.share({"test": "no", "drill": "no"}), 3)
+    0.636
+    """
+    best = solve(diagram, "auto", evidence, options)
+    worst = solve(with_negated_utilities(diagram), "auto", evidence, options)
+    return UtilityGap(
+        diagram,
+        evidence,
+        best.expected_utility,
+        -worst.expected_utility,
+        best.strategy,
+        worst.strategy,
+        best.is_optimal and worst.is_optimal,
+    )
 
 
 def share_of_gap(expected_utility: float, worst: float, best: float) -> float:
