@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from itertools import combinations
 from itertools import product as cartesian
 
 import numpy as np
@@ -259,3 +260,41 @@ def test_values_that_overflow_when_added_are_refused(values):
     """No sum or difference of the values of a team is beyond the largest number."""
     with pytest.raises(InvalidModel, match=r"the one over a reaches 1e\+308. Give all in a larger unit"):
         CoordinationGraph({"a": 2}, values)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-10, 1.0, 1e10, 1e150])
+@pytest.mark.parametrize("method", ["tables", "rules", MaxProduct()], ids=str)
+def test_what_is_proved_best_does_not_depend_on_the_unit(method, scale):
+    """Four agents who all meet, so that messages may fail: a claim of the best is true, and the bound holds."""
+    rng, states = np.random.default_rng(5), ["a", "b", "c"]
+    agents = {f"A{i}": states for i in range(4)}
+    claimed = 0
+    for _ in range(20):
+        tables = [
+            Factor([Variable(one, states), Variable(other, states)], rng.normal(size=(3, 3)) * scale)
+            for one, other in combinations(agents, 2)
+        ]
+        every = [gain(tables, dict(zip(agents, joint, strict=True))) for joint in cartesian(states, repeat=4)]
+        found = CoordinationGraph(agents, tables).best(method=method)
+        assert found.bound >= max(every) - 1e-12 * scale
+        assert found.is_exact <= (found.value >= max(every) - 1e-12 * scale)
+        claimed += found.is_exact
+    assert claimed == 20 if isinstance(method, str) else 5 <= claimed < 20
+
+
+def test_a_constant_far_above_all_differences_leaves_exact_methods_exact():
+    """Sums round by its last digits, which no action changes."""
+    rng, states = np.random.default_rng(6), ["a", "b", "c"]
+    tables = [
+        Factor([Variable(one, states), Variable(other, states)], 1e12 + rng.normal(size=(3, 3)))
+        for one, other in combinations("ABCD", 2)
+    ]
+    for method in ("tables", "rules"):
+        assert CoordinationGraph(dict.fromkeys("ABCD", states), tables).best(method=method).is_exact
+
+
+def test_a_misspelt_agent_is_told_from_a_state_of_the_world():
+    """Names that are no agent's are the state's: one that is nearly an agent's is likely meant to be that."""
+    team = CoordinationGraph({"one": ["a", "b"]}, [ValueRule({"oen": "a"}, 3)])
+    with pytest.raises(UnknownVariable, match=r"lacks 'oen'; it has \[\]\. Did you mean the agent 'one'\?"):
+        team.best()

@@ -13,7 +13,7 @@ import numpy as np
 from plausible.decisions.coordination.local_values import LocalValue, local_value
 from plausible.decisions.coordination.rule_elimination import best_by_rules
 from plausible.decisions.coordination.value_rules import ValueRule
-from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable
+from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable, close_match
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES
 from plausible.factors.display import format_number
@@ -27,8 +27,12 @@ from plausible.variables.frozen_mapping import FrozenMapping
 
 __all__ = ["CoordinationGraph", "JointAction"]
 
-#: The largest difference between exponents that messages are made of.
-_RANGE = 200.0
+#: The largest and the least difference between exponents that messages are made of.
+_RANGE, _LEAST_RANGE = 200.0, 1.0
+#: Bounds nearer than this to the value, relative to what the actions can change, are reached.
+_REACHED = 1e-9
+#: The rounding of sums, relative to all that is added.
+_ROUNDING = 16 * float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +46,8 @@ class JointAction:
     value
         What the team gains.
     bound
-        No joint action gains more than this; infinite where nothing is known.
+        No joint action gains more than this; infinite where nothing is known, and the value itself where the two
+        differ by no more than rounding.
     method
         How it was found.
     """
@@ -55,7 +60,7 @@ class JointAction:
     @property
     def is_exact(self) -> bool:
         """Whether this is proved to be a best joint action."""
-        return self.bound - self.value <= 1e-9 * max(1.0, abs(self.value))
+        return self.bound <= self.value
 
     def __str__(self) -> str:
         width = max(map(len, self.actions), default=0)
@@ -151,7 +156,8 @@ class CoordinationGraph(Frozen):
         known = dict(state)
         for name in self.state_variables:
             if name not in known:
-                raise UnknownVariable(f"The state of the world lacks {name!r}; it has {list(known)}.")
+                close = close_match(name, self._agents).replace("mean", "mean the agent", 1)
+                raise UnknownVariable(f"The state of the world lacks {name!r}; it has {list(known)}.{close}")
         for name in known:
             if name in self._agents:
                 raise InvalidArgument(f"{name!r} is an agent: the state of the world can't set it. See with_roles.")
@@ -234,10 +240,10 @@ class CoordinationGraph(Frozen):
         return team._judged(actions, run.log_value, "max-sum elimination")
 
     def _by_messages(self, engine: Optimizer) -> JointAction:
-        """Exponentials of the values, in a unit that keeps them in range: no maximum moves."""
+        """Exponentials of the values, in a unit that keeps their differences in range: no maximum moves."""
         tables = self._tables()
         spread = max((float(np.ptp(table.values)) for table in tables), default=0.0)
-        unit = max(1.0, spread / _RANGE)
+        unit = spread / min(max(spread, _LEAST_RANGE), _RANGE) if spread > 0 else 1.0
         weights = [Factor(table.scope, np.exp((table.values - table.values.max()) / unit)) for table in tables]
         found = engine.best(weights, Evidence.read({}, self._agents))
         actions = {name: found[name] for name in self._agents}
@@ -248,7 +254,14 @@ class CoordinationGraph(Frozen):
     def _judged(self, actions: Mapping[str, State], bound: float, method: str) -> JointAction:
         ordered = {name: actions[name] for name in self._agents}
         value = self.value(ordered)
-        return JointAction(Assignment(ordered), value, max(bound, value), method)
+        return JointAction(Assignment(ordered), value, bound if bound - value > self._tolerance else value, method)
+
+    @property
+    def _tolerance(self) -> float:
+        """Joint actions whose values differ by less are equally good, as far as sums of floats can tell."""
+        spread = math.fsum(value.spread for value in self._values)
+        size = math.fsum(value.largest for value in self._values)
+        return _REACHED * spread + _ROUNDING * size
 
     def _tables(self) -> list[Factor]:
         """All values as factors over actions, each agent in one at least."""

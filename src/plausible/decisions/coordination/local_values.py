@@ -36,6 +36,10 @@ class LocalValue(Protocol):
     def largest(self) -> float:
         """The largest magnitude that it has."""
 
+    @property
+    def spread(self) -> float:
+        """By how much its greatest value exceeds its least."""
+
     def check(self, agents: Mapping[str, Variable]) -> None:
         """Refuse actions that these agents do not have, and numbers that are not finite."""
 
@@ -82,6 +86,10 @@ class TableValue:
     @property
     def largest(self) -> float:
         return float(np.abs(self.part.flat).max())
+
+    @property
+    def spread(self) -> float:
+        return float(np.ptp(self.part.flat))
 
     def check(self, agents: Mapping[str, Variable]) -> None:
         for variable in self.part.scope:
@@ -132,6 +140,10 @@ class RuleValue:
 
     @property
     def largest(self) -> float:
+        return abs(self.part.value)
+
+    @property
+    def spread(self) -> float:
         return abs(self.part.value)
 
     def check(self, agents: Mapping[str, Variable]) -> None:
