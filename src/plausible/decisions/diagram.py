@@ -252,9 +252,14 @@ class InfluenceDiagram(DiagramQuestions, Frozen):
         """The number of deterministic strategies: see `plausible.decisions.structure.counting`."""
         return count_strategies(self, allowed, only_possible)
 
-    def decision_tree(self, allowed: Mapping[str, AllowedActions] | None = None) -> DecisionTree:
+    def decision_tree(
+        self,
+        allowed: Mapping[str, AllowedActions] | None = None,
+        show_hidden: bool = False,
+        max_outcomes: int = 100_000,
+    ) -> DecisionTree:
         """The decision tree of this diagram, if it has perfect recall: see `plausible.decisions.trees.unrolling`."""
-        return decision_tree(self, allowed)
+        return decision_tree(self, allowed, show_hidden, max_outcomes)
 
     def to_dot(self, hide_recall: bool = False) -> str:
         """This diagram as Graphviz text: see `plausible.decisions.drawing`."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
+from plausible.decisions.information.observing import read_decision
 from plausible.decisions.sensitivity.comparison import read_seen
 from plausible.decisions.sensitivity.numbers import Asked, ProbabilityEntry, UtilityEntry
 from plausible.decisions.sensitivity.reading import NumberLike, read_numbers
@@ -165,7 +166,7 @@ def utility_tornado(
 
 def lead_tornado(
     diagram: InfluenceDiagram,
-    decision: str,
+    decision: str | None = None,
     seen: Mapping[str, State] | None = None,
     amount: float = 0.1,
     numbers: Iterable[NumberLike] | None = None,
@@ -183,7 +184,7 @@ def lead_tornado(
     diagram
         The influence diagram.
     decision
-        The decision, with two actions or more.
+        The decision, with two actions or more; not needed where there is only one.
     seen
         What it sees; at least all that the best rule depends on.
     amount, numbers, evidence, options, progress
@@ -208,19 +209,20 @@ def lead_tornado(
     P(rain=yes)                       | 0.18 | 0.42 | 1.31549 | 0.0779661 | 1.23753 |
     comfort(rain=yes, umbrella=leave) |   -4 |    4 |     0.2 |   1.30769 | 1.10769 |
     """
+    name = read_decision(diagram, decision)
     if isinstance(seen, int | float):
-        raise InvalidArgument(f"seen={seen!r} is a number: what {decision!r} sees comes first, then amount={seen!r}.")
+        raise InvalidArgument(f"seen={seen!r} is a number: what {name!r} sees comes first, then amount={seen!r}.")
     asked = Asked(diagram, evidence, options)
-    given = read_seen(diagram, diagram.decision(decision).name, seen)
+    given = read_seen(diagram, name, seen)
     variation = _Variation(amount, read_numbers(numbers, diagram), progress)
     solution = asked.solved()
-    policy = solution.policies[decision]
+    policy = solution.policies[name]
     if policy.decision.num_states < 2:
-        raise InvalidArgument(f"{decision!r} has a single action, which leads no other.")
+        raise InvalidArgument(f"{name!r} has a single action, which leads no other.")
     if missing := [variable.name for variable in policy.uses if variable.name not in given]:
-        raise InvalidArgument(f"The rule of {decision!r} depends on {missing}: say what was seen there.")
+        raise InvalidArgument(f"The rule of {name!r} depends on {missing}: say what was seen there.")
     action = int(policy.actions[_row(policy, given)])
-    return _tornado(asked, variation, solution, _Lead(decision, given, action))
+    return _tornado(asked, variation, solution, _Lead(name, given, action))
 
 
 class _Variation(NamedTuple):
