@@ -14,6 +14,7 @@ from plausible.decisions import Decision, InfluenceDiagram, Utility
 from plausible.decisions.information import set_search, subsets
 from plausible.decisions.information.plan import count_plans
 from plausible.decisions.information.planning import myopic_plan, observation_plan
+from plausible.decisions.information.samples import value_of_sample
 from plausible.decisions.information.subsets import Limits, choose_observations
 from plausible.decisions.solving.options import Options
 from plausible.decisions.structure.observation import with_optional_observation
@@ -235,11 +236,33 @@ def test_plans_that_can_not_be_made_are_refused_with_what_to_do():
     many = InfluenceDiagram([pb.TableCPD(f"X{i}", [0.5, 0.5]) for i in range(20)], [Decision("D", 2)], [])
     with pytest.raises(TooLarge, match="rank_observations"):
         observation_plan(many)
+    seen = InfluenceDiagram(
+        [pb.TableCPD(f"X{i}", [0.5, 0.5]) for i in range(1100)],
+        [Decision("D", 2, sees=[f"X{i}" for i in range(1100)])],
+        [],
+    )
+    with pytest.raises(TooLarge, match=r"'D' sees anyway: 1100 variables.*with_information\(\{'D': ") as raised:
+        observation_plan(seen)
+    assert "candidates" not in str(raised.value)  # there are none
     two = InfluenceDiagram([], [Decision("D", 2), Decision("E", 2)], [])
     with pytest.raises(NotSupported, match="with_optional_observation"):
         observation_plan(two, "D")
     with pytest.raises(NotSupported, match="anyway"):
         observation_plan(pointer().with_information({"guess": ["sign"]}), candidates=["sign"])
+
+
+@pytest.mark.parametrize("cost", ["a", np.nan])
+@pytest.mark.parametrize("ask", [observation_plan, myopic_plan, choose_observations])
+def test_costs_that_are_no_numbers_are_refused(ask, cost):
+    for costs in (cost, {"sign": cost}):
+        with pytest.raises(InvalidArgument, match="cost"):
+            ask(pointer(), costs=costs)
+
+
+@pytest.mark.parametrize("cost", [-1, "a", None, np.nan])
+def test_a_study_costs_nothing_or_more(cost):
+    with pytest.raises(InvalidArgument, match=r"cost=.* must be a number of at least 0"):
+        value_of_sample(pointer(), "sign", 2, cost=cost)
 
 
 def test_the_number_of_plans_grows_doubly_exponentially():

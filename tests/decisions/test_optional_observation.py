@@ -69,17 +69,27 @@ def test_observation_reaches_the_named_decision_and_later_ones():
     assert offered.variables["X observed"].states == (0, 1, "?")
 
 
+def test_the_only_decision_need_not_be_named():
+    """As for the value of information; what comes of that decision can't be offered to it."""
+    diagram = InfluenceDiagram([MARKET, SURVEY], [Decision("F", ["f0", "f1"])], [PROFIT])
+    assert with_optional_observation(diagram, "S", 1.0) == with_optional_observation(diagram, "S", 1.0, "F")
+    later = diagram.with_chance(TableCPD("result", [[1, 0], [0, 1]], parents=["F"]))
+    with pytest.raises(CyclicGraph):
+        with_optional_observation(later, "result")
+
+
 def test_observations_that_can_not_be_are_refused():
     """Unknown or unseen variables, a taken state, an infinite cost, what the decision itself brings about."""
     diagram = InfluenceDiagram([MARKET, SURVEY], [Decision("F", 2)], [Utility("F", [0, 1])])
     with pytest.raises(UnknownVariable, match="'F' is not a variable of the chance"):
         with_optional_observation(diagram, "F")
-    with pytest.raises(InvalidArgument, match="No decision sees 'S'"):
-        with_optional_observation(diagram, "S")
+    with pytest.raises(InvalidArgument, match=r"No decision sees 'S'.*one of \['F', 'G'\]"):
+        with_optional_observation(diagram.with_decision(Decision("G", 2)), "S")
     with pytest.raises(InvalidArgument, match="'s0' is a state of 'S' already"):
         with_optional_observation(diagram, "S", decision="F", unseen="s0")
-    with pytest.raises(InvalidArgument, match="finite"):
-        with_optional_observation(diagram, "S", cost=np.inf, decision="F")
+    for cost in (np.inf, -1, "a", None):
+        with pytest.raises(InvalidArgument, match=r"cost=.* must be a number of at least 0"):
+            with_optional_observation(diagram, "S", cost=cost, decision="F")
     later = diagram.with_chance(TableCPD("result", [[1, 0], [0, 1]], parents=["F"]))
     with pytest.raises(CyclicGraph):
         with_optional_observation(later, "result", decision="F")

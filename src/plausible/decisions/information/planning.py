@@ -13,7 +13,7 @@ from plausible.decisions.information.plan import Act, Look, ObservationPlan, Pla
 from plausible.decisions.information.tables import SeenTable, seen_tables
 from plausible.decisions.rounding import utility_rounding
 from plausible.decisions.solving.problem import Floats, Ints
-from plausible.errors import NotSupported, TooLarge
+from plausible.errors import NotSupported, TooLarge, counted
 from plausible.factors.alignment import assignment_at
 from plausible.inference.options import check_count
 from plausible.variables.evidence import EvidenceLike
@@ -179,13 +179,22 @@ def _planned(
 
 
 def _check_room(diagram: InfluenceDiagram, decision: str, names: tuple[str, ...]) -> None:
-    fixed = math.prod(diagram.variables[name].num_states for name in (*diagram.decisions[decision].sees, decision))
+    seen = diagram.decisions[decision].sees
+    fixed = math.prod(diagram.variables[name].num_states for name in (*seen, decision))
     entries = fixed * math.prod(diagram.variables[name].num_states + 1 for name in names)
-    if entries > _MAX_ENTRIES:
+    if entries <= _MAX_ENTRIES:
+        return
+    size = f"tables of about 10**{math.log10(entries):.0f} entries, beyond the limit of {_MAX_ENTRIES}"
+    if fixed > _MAX_ENTRIES:
         raise TooLarge(
-            f"A plan for {len(names)} variables needs tables of {entries} entries, beyond the limit of {_MAX_ENTRIES}. "
-            "Name fewer candidates=, or take one step at a time with rank_observations and what was seen as evidence=."
+            f"A plan has a start for each thing that {decision!r} sees anyway: {counted(len(seen), 'variable')} make "
+            f"{size}. Let it see less, by diagram.with_information({{{decision!r}: [...]}}), and give what is known "
+            "already as evidence=."
         )
+    raise TooLarge(
+        f"A plan for {counted(len(names), 'variable')} needs {size}. Name fewer candidates=, or take one step at a "
+        "time with rank_observations and what was seen as evidence=."
+    )
 
 
 class _Tables:

@@ -163,7 +163,7 @@ def value_of_sample(
     cpd = read_chance(diagram, variable)
     name = read_decision(diagram, decision)
     check_count("size", size)
-    check_number("cost", cost)
+    check_number("cost", cost, least=0)
     chosen = options or SampleOptions()
     observing(diagram, [variable, *cpd.parent_names], name)
     if len(diagram.decisions) > 1:

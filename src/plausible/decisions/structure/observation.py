@@ -11,6 +11,7 @@ from plausible.cpds import TableCPD
 from plausible.decisions.parts import Decision, Utility
 from plausible.decisions.structure.recall import temporal_order
 from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.inference.options import check_number
 from plausible.variables import Variable
 
 if TYPE_CHECKING:
@@ -41,9 +42,10 @@ def with_optional_observation(
     variable
         The chance variable X that may be looked at.
     cost
-        What it costs to look, in units of utility.
+        What it costs to look, in units of utility: zero or more.
     decision
-        The first decision that may use the observation; it and all later ones get it. By default all that see X now.
+        The first decision that may use the observation; it and all later ones get it. By default all that see X now, or
+        the only decision that there is.
     sees
         What is known when one decides whether to look.
     unseen
@@ -59,7 +61,7 @@ def with_optional_observation(
     >>> plain = InfluenceDiagram(
     ...     [TableCPD("rain", [0.7, 0.3])], [Decision("umbrella", 2)], [Utility(["rain", "umbrella"], np.eye(2), "dry")]
     ... )
-    >>> with_optional_observation(plain, "rain", cost=0.1, decision="umbrella").decisions["umbrella"].sees
+    >>> with_optional_observation(plain, "rain", cost=0.1).decisions["umbrella"].sees
     ('observe rain', 'rain observed')
     """
     if variable not in diagram.chance:
@@ -69,8 +71,7 @@ def with_optional_observation(
             f"Observing {variable!r} is optional already: see the decision 'observe {variable}'. To change what it "
             f"costs, replace the utility 'cost of {variable}'."
         )
-    if not np.isfinite(cost):
-        raise InvalidArgument(f"The cost of observing {variable!r} is a finite number, not {cost!r}.")
+    check_number("cost", cost, least=0)
     users = _users(diagram, variable, decision)
     look = Decision(f"observe {variable}", ["no", "yes"], sees=sees)
     copy = _copy(diagram.variables[variable], look.variable, unseen)
@@ -84,15 +85,16 @@ def with_optional_observation(
 
 def _users(diagram: InfluenceDiagram, variable: str, decision: str | None) -> list[str]:
     """The decisions that get the observation."""
-    if decision is not None:
-        sees = diagram.decision(decision).sees
-        informed = diagram.with_information({decision: (*sees, *({variable} - set(sees)))})
-        order = temporal_order(informed)  # what leads to the variable comes before whoever sees it
-        return list(order[order.index(decision) :])
     users = [name for name, user in diagram.decisions.items() if variable in user.sees]
-    if not users:
-        raise InvalidArgument(f"No decision sees {variable!r}: say with decision= which one may use it.")
-    return users
+    if decision is None and users:
+        return users
+    if decision is None and len(diagram.decisions) != 1:
+        known = f"one of {list(diagram.decisions)}" if diagram.decisions else "but this diagram has none"
+        raise InvalidArgument(f"No decision sees {variable!r}: say with decision= which one may use it, {known}.")
+    first = diagram.decision(next(iter(diagram.decisions)) if decision is None else decision)
+    informed = diagram.with_information({first.name: (*first.sees, *({variable} - set(first.sees)))})
+    order = temporal_order(informed)  # what leads to the variable comes before whoever sees it
+    return list(order[order.index(first.name) :])
 
 
 def _copy(variable: Variable, look: Variable, unseen: State) -> TableCPD:
