@@ -238,21 +238,21 @@ def test_choices_that_can_not_be_read_are_refused():
     """One option taken in each situation; probabilities that sum to one; a value for each row."""
     columns = {"A": [0, 1], "B": [0, 0]}
     with pytest.raises(errors.InvalidArgument, match="situation 7 not exactly one"):
-        fit_choices(ObservedChoices(columns, [7, 7], [True, True]), SCOPES, STATES)
+        ObservedChoices(columns, [7, 7], [True, True])
+    with pytest.raises(errors.InvalidArgument, match="situation 7 not exactly one option is chosen, but 0"):
+        ObservedChoices(columns, [7, 7], [False, False])
     with pytest.raises(errors.InvalidArgument, match="sum to one"):
-        fit_choices(ObservedChoices(columns, [7, 7], [True, False], probability=[0.5, 1]), SCOPES, STATES)
-    mixed = ObservedChoices(columns, [7, 7], [True, False], option=[1, 1], probability=[0.5, 0.5])
+        ObservedChoices(columns, [7, 7], [True, False], probability=[0.5, 1])
     with pytest.raises(errors.InvalidArgument, match="situation 7 some rows"):
-        fit_choices(mixed, SCOPES, STATES)
-    negative = ObservedChoices(columns, [7, 7], [True, True], option=[1, 1], probability=[1.5, -0.5])
+        ObservedChoices(columns, [7, 7], [True, False], option=[1, 1], probability=[0.5, 0.5])
     with pytest.raises(errors.InvalidArgument, match=r"situation 7 .* the least being -0\.5"):
-        fit_choices(negative, SCOPES, STATES)
+        ObservedChoices(columns, [7, 7], [True, True], option=[1, 1], probability=[1.5, -0.5])
     with pytest.raises(errors.InvalidArgument, match="2 rows"):
-        fit_choices(ObservedChoices(columns, [7], [True, False]), SCOPES, STATES)
+        ObservedChoices(columns, [7], [True, False])
     with pytest.raises(errors.InvalidArgument, match="positive"):
         fit_choices(ObservedChoices(columns, [7, 7], [True, False]), SCOPES, STATES, prior=0.0)
     with pytest.raises(errors.InvalidArgument, match="probability=: expected"):
-        fit_choices(ObservedChoices(columns, [7, 7], [True, False], probability=["a", "b"]), SCOPES, STATES)
+        ObservedChoices(columns, [7, 7], [True, False], probability=["a", "b"])
     nothing = ObservedChoices({"A": [], "B": []}, [], [])
     with pytest.raises(errors.InvalidArgument, match="no choice to learn from"):
         fit_choices(nothing, SCOPES, STATES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ from plausible.data.columns import encode_columns
 from plausible.decisions.attributes.additive_utility import AdditiveUtility
 from plausible.decisions.attributes.outcome_tables import Floats, Names, read_numbers
 from plausible.decisions.attributes.scope_sets import UtilityBasis, sum_text, utility_basis
-from plausible.errors import InvalidArgument
+from plausible.errors import InvalidArgument, close_match, shortened
 from plausible.factors.alignment import read_scope
 from plausible.variables import State, Variable
 
@@ -24,8 +24,8 @@ __all__ = ["Attributes", "Outcomes", "UtilityFit", "fit_additive_utility", "outc
 
 #: Variables, or a mapping from names to states.
 Attributes: TypeAlias = Iterable[Variable] | Mapping[str, Iterable[State] | int]
-#: A frame, or a mapping from names to columns: a row for each outcome, a column for each attribute.
-Outcomes: TypeAlias = "IntoDataFrame | Mapping[str, Sequence[Any]]"
+#: A frame, a mapping from names to columns, or a list of outcomes, each a mapping from attributes to states.
+Outcomes: TypeAlias = "IntoDataFrame | Mapping[str, Sequence[Any]] | Sequence[Mapping[str, State]]"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,7 +82,7 @@ def fit_additive_utility(
     Parameters
     ----------
     outcomes
-        A row for each answer, a column for each attribute.
+        A row for each answer, a column for each attribute; or a list of outcomes, each a mapping.
     values
         The answers.
     scopes
@@ -103,7 +103,8 @@ def fit_additive_utility(
     >>> fit = fit_additive_utility(asked, [0.0, 6.0, 1.0, 8.0], ["pay", "place"], states)
     >>> fit.residuals.round(9)
     array([ 0.25, -0.25, -0.25,  0.25])
-    >>> few = fit_additive_utility({name: asked[name][:2] for name in asked}, [0.0, 6.0], ["pay", "place"], states)
+    >>> listed = [{"pay": "low", "place": "here"}, {"pay": "high", "place": "here"}]
+    >>> few = fit_additive_utility(listed, [0.0, 6.0], ["pay", "place"], states)
     >>> few.num_identified, few.is_determined({"pay": "high", "place": "there"})
     (2, False)
     """
@@ -120,8 +121,24 @@ def fit_additive_utility(
 
 def outcome_rows(basis: UtilityBasis, outcomes: Outcomes) -> Floats:
     """For each row of a frame of outcomes the vector b with U(outcome) = b · θ."""
-    columns = encode_columns(outcomes, {variable.name: variable for variable in basis.variables})
+    variables = {variable.name: variable for variable in basis.variables}
+    columns = encode_columns(_columns(outcomes, variables), variables)
     return basis.rows(columns, len(next(iter(columns.values()), ())))
+
+
+def _columns(outcomes: Outcomes, names: Iterable[str]) -> IntoDataFrame | Mapping[str, Sequence[Any]]:
+    """Outcomes as columns; a list of mappings is turned, and its gaps are named."""
+    if not isinstance(outcomes, (list, tuple)):
+        return cast("IntoDataFrame | Mapping[str, Sequence[Any]]", outcomes)
+    for number, outcome in enumerate(outcomes):
+        if not isinstance(outcome, Mapping):
+            raise InvalidArgument(
+                f"Outcome {number} is {shortened(outcome)}: give a mapping from attributes to states."
+            )
+        if missing := [name for name in names if name not in outcome]:
+            close = close_match(missing[0], outcome)
+            raise InvalidArgument(f"Outcome {number}, {shortened(dict(outcome))}, has no {missing[0]!r}.{close}")
+    return {name: [outcome[name] for outcome in outcomes] for name in names}
 
 
 def _utility(basis: UtilityBasis, coordinates: Floats) -> AdditiveUtility:

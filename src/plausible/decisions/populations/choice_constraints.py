@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -35,12 +36,13 @@ class RationalizedChoices:
         The answer.
     margin
         By how much the chosen option can be better than any other in all situations, coordinates being within ±1:
-        relative to the greatest difference of the two in a coordinate. Zero where inconsistent.
+        relative to the greatest difference of the two in a coordinate. Zero where inconsistent, infinite where no
+        situation has options that differ, so that any utility will do.
     utility
         Where consistent, the utility with that margin; else the one with the least sum of violations.
     contradiction
-        Situations whose choices no utility of this form explains together: a positive combination of what they say is
-        zero. Empty where consistent.
+        Situations whose choices no utility of this form explains together, though one does without any one of them: a
+        positive combination of what they say is zero. Empty where consistent.
     violated
         Situations in which `utility` finds another option as good or better.
     """
@@ -52,6 +54,8 @@ class RationalizedChoices:
     violated: tuple[Any, ...]
 
     def __str__(self) -> str:
+        if math.isinf(self.margin):
+            return "any utility explains all choices: no situation has options that differ"
         if self.is_consistent:
             return f"some utility explains all choices, with the margin {self.margin:.4g}"
         return f"no utility of this form explains the choices in {', '.join(map(str, self.contradiction))} together"
@@ -63,10 +67,11 @@ def rationalize_choices(
     """A utility Σ_i U_i(Z_i) under which each chosen option beats all others by most, or why there is none.
 
     The linear programme max t with (b_chosen - b_other) · θ ≥ t and |θ| ≤ 1, each difference being scaled to a
-    greatest entry of one. If t = 0, its multipliers combine the differences to zero (Farkas), which names the
-    contradictory choices; a second programme then finds the utility with the least sum of violations of a unit margin.
-    Both answers are checked: the utility at every choice, the multipliers by the combination that they give. Options
-    that differ by no more than 1e-12 in any coordinate count as the same.
+    greatest entry of one. If t = 0, its multipliers combine the differences to zero (Farkas), which names contradictory
+    choices; each is left out in turn where the others contradict each other without it. A second programme then finds
+    the utility with the least sum of violations of a unit margin. Both answers are checked: the utility at every
+    choice, the multipliers by the combination that they give. Options that differ by no more than 1e-12 in any
+    coordinate count as the same.
 
     Parameters
     ----------
@@ -97,7 +102,7 @@ def rationalize_choices(
     is_consistent = found.margin > _LEAST_MARGIN
     coordinates = found.coordinates if is_consistent else _least_violated(gaps)
     utility = AdditiveUtility(data.basis.parts(coordinates), variables=data.basis.variables)
-    used = gaps.situation[:0] if is_consistent else _contradiction(gaps, found.multipliers)
+    used = [] if is_consistent else _minimal(gaps, _contradiction(gaps, found.multipliers))
     needed = (_LEAST_MARGIN + gaps.rounding) * np.abs(coordinates).max(initial=0.0)
     violated = np.unique(gaps.situation[gaps.rows @ coordinates <= needed])
     return RationalizedChoices(
@@ -126,6 +131,11 @@ class _Gaps(NamedTuple):
     rounding: Floats
     situation: NDArray[np.int64]
 
+    def of(self, situations: list[int]) -> _Gaps:
+        """Those of some situations."""
+        chosen = np.isin(self.situation, situations)
+        return _Gaps(self.rows[chosen], self.rounding[chosen], self.situation[chosen])
+
 
 def _gaps(data: ChoiceFeatures) -> _Gaps:
     group = data.situation_of
@@ -151,7 +161,7 @@ def _widest(gaps: _Gaps) -> _Widest:
 
     number, size = gaps.rows.shape
     if not number:
-        return _Widest(np.zeros(size), 1.0, np.zeros(0))
+        return _Widest(np.zeros(size), math.inf, np.zeros(0))
     answer = linprog(
         np.r_[np.zeros(size), -1.0],
         np.hstack([-gaps.rows, np.ones((number, 1))]),
@@ -165,7 +175,7 @@ def _widest(gaps: _Gaps) -> _Widest:
     return _Widest(coordinates, margin, np.maximum(0.0, -np.asarray(answer.ineqlin.marginals)))
 
 
-def _contradiction(gaps: _Gaps, multipliers: Floats) -> NDArray[np.int64]:
+def _contradiction(gaps: _Gaps, multipliers: Floats) -> list[int]:
     """Situations whose weighted gaps cancel: no |θ| ≤ 1 has a margin above |Σ λ b|₁ for weights λ that sum to one."""
     weights = np.where(multipliers > 1e-9 * multipliers.max(), multipliers, 0.0)
     weights = weights / weights.sum()
@@ -175,7 +185,16 @@ def _contradiction(gaps: _Gaps, multipliers: Floats) -> NDArray[np.int64]:
             f"Whether a utility explains these choices is too close to tell: the best margin lies between "
             f"{_LEAST_MARGIN:.0e} and {bound:.1e} of the differences between options."
         )
-    return np.unique(gaps.situation[weights > 0])
+    return sorted(set(gaps.situation[weights > 0].tolist()))
+
+
+def _minimal(gaps: _Gaps, situations: list[int]) -> list[int]:
+    """Situations that contradict each other, none of which can be left out: each in turn is, where the others do."""
+    for one in tuple(situations):
+        others = [other for other in situations if other != one]
+        if _widest(gaps.of(others)).margin <= _LEAST_MARGIN:
+            situations = others
+    return situations
 
 
 def _least_violated(gaps: _Gaps) -> Floats:

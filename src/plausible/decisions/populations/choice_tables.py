@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -27,7 +27,7 @@ class ObservedChoices:
     Parameters
     ----------
     outcomes
-        A frame, or a mapping from names to columns: a column for each attribute.
+        A frame or a mapping from names to columns, a column for each attribute; or a list of mappings.
     situation
         For each row the situation of choice that it belongs to: any labels.
     chosen
@@ -52,6 +52,9 @@ class ObservedChoices:
     option: npt.ArrayLike | None = None
     probability: npt.ArrayLike | None = None
     background: npt.ArrayLike | None = None
+
+    def __post_init__(self) -> None:
+        _check(_read_rows(self, _num_rows(self.outcomes)))
 
     def __repr__(self) -> str:
         return f"<ObservedChoices: {len(np.asarray(self.situation))} rows>"
@@ -100,17 +103,20 @@ class _Rows(NamedTuple):
     chance: Floats
     background: Floats
 
+    def options(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """The different options with their situations, the first row of each, and the option of each row."""
+        pairs, first, number = np.unique(
+            np.column_stack([self.situation, self.option]), axis=0, return_index=True, return_inverse=True
+        )
+        return pairs, first, number.reshape(-1)
+
 
 def choice_features(choices: ObservedChoices, scopes: Iterable[Names], attributes: Attributes) -> ChoiceFeatures:
     """The options of observed choices in the coordinates of a decomposition."""
     basis = utility_basis(read_scope(attributes), scopes)
     outcomes = outcome_rows(basis, choices.outcomes)
     rows = _read_rows(choices, len(outcomes))
-    pairs, first, number = np.unique(
-        np.column_stack([rows.situation, rows.option]), axis=0, return_index=True, return_inverse=True
-    )
-    number = number.reshape(-1)
-    _check(pairs[:, 0], number, rows)
+    pairs, first, number = rows.options()
     # Probabilities written with few digits sum to almost one: the rest must not speak for or against an option.
     chance = rows.chance / np.bincount(number, rows.chance)[number]
     features = np.zeros((len(pairs), basis.size))
@@ -118,6 +124,10 @@ def choice_features(choices: ObservedChoices, scopes: Iterable[Names], attribute
     starts = np.searchsorted(pairs[:, 0], np.arange(len(rows.labels)))
     taken = np.flatnonzero(rows.chosen[first])
     return ChoiceFeatures(basis, features, rows.background[first], starts, taken, rows.labels)
+
+
+def _num_rows(outcomes: Any) -> int:
+    return len(next(iter(outcomes.values()), ())) if isinstance(outcomes, Mapping) else len(outcomes)
 
 
 def _read_rows(choices: ObservedChoices, length: int) -> _Rows:
@@ -134,19 +144,11 @@ def _read_rows(choices: ObservedChoices, length: int) -> _Rows:
     )
 
 
-def _check(situation_of: NDArray[np.int64], number: NDArray[np.int64], rows: _Rows) -> None:
-    """Refuse options whose probabilities do not sum to one, or situations in which not one option is chosen.
-
-    `situation_of` has the situation of each option, `number` the option of each row.
-    """
-    totals = np.bincount(number, rows.chance)
-    if (rows.chance < 0).any() or not np.allclose(totals, 1.0, atol=1e-6):
-        worst = int(number[rows.chance.argmin()] if (rows.chance < 0).any() else np.abs(totals - 1.0).argmax())
-        raise InvalidArgument(
-            f"The probabilities of an option in the situation {rows.labels[situation_of[worst]]} are to be from 0 to 1 "
-            f"and sum to one; they sum to {totals[worst]:.6g}, the least being "
-            f"{rows.chance[number == worst].min():.6g}."
-        )
+def _check(rows: _Rows) -> None:
+    """Refuse options whose probabilities do not sum to one, or situations in which not one option is chosen."""
+    pairs, _, number = rows.options()
+    situation_of = pairs[:, 0]
+    _check_chances(situation_of, number, rows)
     shares = np.bincount(number, rows.chosen) / np.bincount(number)
     if not np.isin(shares, (0.0, 1.0)).all():
         where = rows.labels[situation_of[int(np.isin(shares, (0.0, 1.0)).argmin())]]
@@ -159,6 +161,18 @@ def _check(situation_of: NDArray[np.int64], number: NDArray[np.int64], rows: _Ro
         raise InvalidArgument(
             f"In the situation {rows.labels[worst]} not exactly one option is chosen, but {taken[worst]:.0f}: "
             f"set chosen= for one of them."
+        )
+
+
+def _check_chances(situation_of: NDArray[np.int64], number: NDArray[np.int64], rows: _Rows) -> None:
+    """`situation_of` has the situation of each option, `number` the option of each row."""
+    totals = np.bincount(number, rows.chance)
+    if (rows.chance < 0).any() or not np.allclose(totals, 1.0, atol=1e-6):
+        worst = int(number[rows.chance.argmin()] if (rows.chance < 0).any() else np.abs(totals - 1.0).argmax())
+        raise InvalidArgument(
+            f"The probabilities of an option in the situation {rows.labels[situation_of[worst]]} are to be from 0 to 1 "
+            f"and sum to one; they sum to {totals[worst]:.6g}, the least being "
+            f"{rows.chance[number == worst].min():.6g}."
         )
 
 
