@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.cpds import TableCPD
+from plausible.cpds import CPD, TableCPD
+from plausible.factors import Factor
 from plausible.factors.alignment import check_size
 from plausible.factors.joint_factor import TIE
 from plausible.models.lowering import lower
@@ -107,17 +108,18 @@ def read_problem(
     ((((0,), array([0.75, 0.25])),), {'umbrella': (0, 1)})
     """
     cpds = {name: cpd for name, cpd in diagram.chance.items() if relevant is None or name in relevant}
-    compact = [cpd for cpd in cpds.values() if not isinstance(cpd, TableCPD)]  # to be taken apart
-    factors = lower(compact, (*diagram.variables, *diagram.utilities), {}).factors if compact else ()
     in_time = [str(node) for node in diagram.graph.topological_order if node in cpds or node in diagram.decisions]
+    factors = _compact_factors(diagram, cpds.values())
     variables = {name: diagram.variables[name] for name in in_time}
-    for factor in factors:
-        variables.update((variable.name, variable) for variable in factor.scope if variable.name not in variables)
+    variables |= {v.name: v for factor in factors for v in factor.scope if v.name not in variables}
     number = {name: place for place, name in enumerate(variables)}
 
     def numbered(names: Iterable[str]) -> tuple[int, ...]:
         return tuple([number[name] for name in names])
 
+    known = (
+        {name: decision.sees for name, decision in diagram.decisions.items()} if information is None else information
+    )
     tables = [cpd for cpd in cpds.values() if isinstance(cpd, TableCPD)]
     return Problem(
         variables=tuple(variables.values()),
@@ -127,10 +129,13 @@ def read_problem(
             *((numbered(factor.names), factor.values) for factor in factors),
         ),
         utilities=tuple((numbered(factor.names), factor.values) for factor in diagram.utility_factors.values()),
-        families={
-            name: numbered((*(decision.sees if information is None else information[name]), name))
-            for name, decision in diagram.decisions.items()
-        },
+        families={name: numbered((*known[name], name)) for name in diagram.decisions},
         is_conditioned=bool(findings),
         num_auxiliary=len(variables) - len(in_time),
     )
+
+
+def _compact_factors(diagram: InfluenceDiagram, cpds: Iterable[CPD]) -> Sequence[Factor]:
+    """The distributions that are no tables, taken apart."""
+    compact = [cpd for cpd in cpds if not isinstance(cpd, TableCPD)]
+    return lower(compact, (*diagram.variables, *diagram.utilities), {}).factors if compact else ()
