@@ -20,6 +20,7 @@ from diagram_oracle import (
     rule_array,
     rule_shape,
 )
+from plausible.cpds import TableCPD
 from plausible.decisions import Decision, InfluenceDiagram, Utility
 from plausible.decisions.solving.utility_gap import share_of_gap, with_negated_utilities
 from plausible.decisions.structure.allowed_actions import allowed_mask, with_allowed_actions
@@ -181,8 +182,34 @@ def test_limits_that_make_no_sense_are_refused():
         allowed_mask(diagram, "C", ["c0"])
     with pytest.raises(InvalidModel, match=r"open actions of 'C' is a function of the states of \[\]"):
         allowed_mask(diagram, "C", lambda seen: ["c0"])
+    with pytest.raises(InvalidArgument, match="are a list, not None"):
+        allowed_mask(diagram, "C", lambda: None)
     with pytest.raises(UnknownVariable, match="'Q'"):
         count_strategies(diagram, {"Q": {}})
+    with pytest.raises(UnknownVariable, match="'Q'"):
+        with_allowed_actions(diagram, {"Q": {}})
+    for limit in (with_allowed_actions, decision_tree):
+        with pytest.raises(InvalidArgument, match=r"allowed= maps decisions to their open actions.*\['C'\]"):
+            limit(diagram, ["C"])
+
+
+def test_decisions_that_are_not_limited_are_passed_over():
+    """At once, however much they see: nothing as large as their rule is made."""
+    names = [f"X{i}" for i in range(200)]
+    coins = [TableCPD(name, [0.5, 0.5]) for name in names]
+    diagram = InfluenceDiagram(coins, [Decision("D", 2, sees=names), Decision("E", 2, sees=names[:2])])
+    assert with_allowed_actions(diagram, {"D": {}, "E": lambda a, b: [1, 0]}) == diagram
+    with pytest.raises(TooLarge, match="The open actions of 'D' over 201 variables"):
+        with_allowed_actions(diagram, {"D": {(0,) * 200: [0]}})
+
+
+def test_a_mapping_closes_what_its_keys_say_in_a_large_rule():
+    """One entry of 2**21."""
+    names = [f"X{i}" for i in range(20)]
+    diagram = InfluenceDiagram([TableCPD(name, [0.5, 0.5]) for name in names], [Decision("D", 2, sees=names)])
+    mask = allowed_mask(diagram, "D", {(0,) * 20: [1]})
+    assert mask.size - mask.sum() == 1
+    assert not mask[(0,) * 21]
 
 
 # --- the gap ---

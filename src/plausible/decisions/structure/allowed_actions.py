@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
+from itertools import product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -11,12 +13,13 @@ import numpy.typing as npt
 from plausible.decisions.parts import Utility
 from plausible.decisions.state_functions import check_arguments
 from plausible.errors import InvalidArgument, UnknownState
+from plausible.factors.alignment import check_size
 
 if TYPE_CHECKING:
     from plausible.decisions.diagram import InfluenceDiagram
     from plausible.variables import State, Variable
 
-__all__ = ["AllowedActions", "allowed_mask", "with_allowed_actions"]
+__all__ = ["AllowedActions", "allowed_mask", "check_allowed", "with_allowed_actions"]
 
 #: The actions that are open, by what is seen: a mapping from it (a state, or a tuple of them) to actions, where all are
 #: open for what is not listed; or a function of it.
@@ -37,12 +40,13 @@ def with_allowed_actions(diagram: InfluenceDiagram, allowed: Mapping[str, Allowe
         The influence diagram.
     allowed
         For each limited decision the open actions: a mapping from what it sees (a state, or a tuple of several) to
-        actions, where all are open for what is not listed; or a function of the states seen.
+        actions, where all are open for what is not listed; or a function of the states seen. A decision that this does
+        not limit gets no utility.
 
     Notes
     -----
-    The new utility is as large as the rule of its decision. Limit all decisions in one call: a second one takes the low
-    numbers of the first for utilities, and goes lower still.
+    The new utility is as large as the rule of its decision; a function is called for each of its rows. Limit all
+    decisions in one call: a second one takes the low numbers of the first for utilities, and goes lower still.
 
     Examples
     --------
@@ -60,25 +64,50 @@ def with_allowed_actions(diagram: InfluenceDiagram, allowed: Mapping[str, Allowe
     closed |           0 |        -3
     open   |           0 |         0
     """
+    check_allowed(allowed)
     span = sum(float(factor.max() - factor.min()) for factor in diagram.utility_factors.values())
     for name, limits in allowed.items():
-        values = np.where(allowed_mask(diagram, name, limits), 0.0, -(2.0 * span + 1.0))
-        scope = (*diagram.information(name), diagram.variables[name])
-        diagram = diagram.with_utility(Utility(scope, values, name=f"closed actions of {name}"))
+        scope = (*diagram.information(diagram.decision(name).name), diagram.variables[name])
+        if isinstance(limits, Mapping) and not limits:
+            continue
+        mask = allowed_mask(diagram, name, limits)
+        if not mask.all():
+            values = np.where(mask, 0.0, -(2.0 * span + 1.0))
+            diagram = diagram.with_utility(Utility(scope, values, name=f"closed actions of {name}"))
     return diagram
+
+
+def check_allowed(allowed: object) -> None:
+    """Refuse what is no mapping from decisions.
+
+    >>> check_allowed(["D"])
+    Traceback (most recent call last):
+        ...
+    plausible.errors.InvalidArgument: allowed= maps decisions to their open actions, as {'D': {'seen': ['action']}}; ...
+    """
+    if not isinstance(allowed, Mapping):
+        raise InvalidArgument(
+            f"allowed= maps decisions to their open actions, as {{'D': {{'seen': ['action']}}}}; not {allowed!r}."
+        )
 
 
 def allowed_mask(diagram: InfluenceDiagram, decision: str, allowed: AllowedActions) -> npt.NDArray[np.bool_]:
     """Which actions are open: an array over the states of what is seen, in order, and the actions."""
     variable, seen = diagram.decision(decision).variable, diagram.information(decision)
     _check_form(allowed, variable, seen)
-    mask = np.zeros([item.num_states for item in (*seen, variable)], dtype=bool)
-    for place in np.ndindex(*mask.shape[:-1]):
-        states = tuple(item.states[position] for item, position in zip(seen, place, strict=True))
-        actions = _actions(variable, states, allowed)
-        if not actions:
-            raise InvalidArgument(f"No action of {decision!r} is open after {states!r}: leave at least one.")
-        mask[(*place, actions)] = True
+    check_size((*seen, variable), f"The open actions of {decision!r}")
+    shape = tuple(item.num_states for item in (*seen, variable))
+    if callable(allowed):
+        mask = np.zeros((math.prod(shape[:-1]), shape[-1]), dtype=bool)
+        for row, states in enumerate(product(*(item.states for item in seen))):
+            mask[row, _positions(variable, states, allowed(*states))] = True
+        return mask.reshape(shape)
+    mask = np.ones(shape, dtype=bool)
+    for key, actions in allowed.items():
+        states = (key,) if len(seen) == 1 else key
+        row = mask[tuple(item.index(state) for item, state in zip(seen, states, strict=True))]
+        row[:] = False
+        row[_positions(variable, states, actions)] = True
     return mask
 
 
@@ -101,17 +130,15 @@ def _check_form(allowed: object, variable: Variable, seen: tuple[Variable, ...])
                 raise UnknownState(f"{what}, at the key {key!r}: {item.unknown_state(state)}")
 
 
-def _actions(variable: Variable, states: tuple[State, ...], allowed: AllowedActions) -> list[int]:
-    """The positions of the open actions after some states were seen."""
-    if callable(allowed):
-        actions = allowed(*states)
-    else:
-        actions = allowed.get(states[0] if len(states) == 1 else states, variable.states)
-    if isinstance(actions, str):
+def _positions(variable: Variable, states: tuple[State, ...], actions: Iterable[State]) -> list[int]:
+    """The positions of the open actions after some states were seen; there is at least one."""
+    if isinstance(actions, str) or not isinstance(actions, Iterable):
         raise InvalidArgument(f"The open actions of {variable.name!r} after {states!r} are a list, not {actions!r}.")
     positions = []
     for action in actions:
         if not variable.has_state(action):
             raise UnknownState(f"The open actions of {variable.name!r}: {variable.unknown_state(action)}")
         positions.append(variable.index(action))
+    if not positions:
+        raise InvalidArgument(f"No action of {variable.name!r} is open after {states!r}: leave at least one.")
     return positions

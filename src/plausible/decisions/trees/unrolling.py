@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.decisions.strategy import Strategy
-from plausible.decisions.structure.allowed_actions import AllowedActions, allowed_mask
+from plausible.decisions.structure.allowed_actions import AllowedActions, allowed_mask, check_allowed
 from plausible.decisions.structure.recall import new_information, require_recall
 from plausible.decisions.trees.nodes import Chance, Choice, Outcome, TreeNode
 from plausible.decisions.trees.tree import DecisionTree, TreeSolution
@@ -79,6 +79,7 @@ def decision_tree(
             f"The decision tree over {[variable.name for variable in order]} has up to {leaves} outcomes, more than "
             f"max_outcomes={max_outcomes}: solve() the diagram itself, or raise the limit."
         )
+    check_allowed({} if allowed is None else allowed)
     limits = {name: allowed_mask(diagram, name, open_actions) for name, open_actions in (allowed or {}).items()}
     weights, worth = path_tables(diagram, order)
     return DecisionTree(_Unrolling(diagram, order, _marginals(weights), worth, limits).node(()))
