@@ -7,11 +7,11 @@ from typing import final
 
 import numpy as np
 import numpy.typing as npt
-from numpy.typing import NDArray
 
-from plausible.decisions.lotteries.curves import Floats
+from plausible.decisions.lotteries.curve_base import Floats
+from plausible.decisions.lotteries.power_curve import PowerCurve
+from plausible.decisions.lotteries.remainders import exponential_remainder, logarithm_remainder
 from plausible.decisions.lotteries.scaled_curve import ScaledCurve
-from plausible.errors import InvalidArgument
 
 __all__ = ["ExponentialCurve", "LinearCurve", "LogarithmicCurve", "PowerCurve"]
 
@@ -45,13 +45,22 @@ class LinearCurve(ScaledCurve):
         """Zero."""
         return 0.0
 
-    def bends(self, knots: Floats, tolerance: float) -> NDArray[np.int64]:
+    @property
+    def bend(self) -> int:
         """Straight everywhere."""
-        return np.full(knots.size - 2, 0, dtype=np.int64)
+        return 0
 
     def inverse(self, utility: float) -> float:
         """The amount of this utility."""
         return self._unscaled(utility)
+
+    def sure_amount(self, amounts: Floats, probabilities: Floats) -> float:
+        """The mean."""
+        return math.fsum(amounts * probabilities)
+
+    def premium(self, amounts: Floats, deviations: Floats, probabilities: Floats) -> float:
+        """Zero."""
+        return 0.0
 
     def __repr__(self) -> str:
         return f"LinearCurve(scale={self.scale:.6g}, shift={self.shift:.6g})"
@@ -116,13 +125,36 @@ class LogarithmicCurve(ScaledCurve):
         """x / (x + wealth)."""
         return self._inside(amount) / (amount + self.wealth)
 
-    def bends(self, knots: Floats, tolerance: float) -> NDArray[np.int64]:
+    @property
+    def bend(self) -> int:
         """Down everywhere."""
-        return np.full(knots.size - 2, -1, dtype=np.int64)
+        return -1
 
     def inverse(self, utility: float) -> float:
         """The amount of this utility."""
         return math.exp(self._unscaled(utility)) - self.wealth
+
+    def sure_amount(self, amounts: Floats, probabilities: Floats) -> float:
+        """The geometric mean of what is owned, less the wealth."""
+        mean = math.fsum(amounts * probabilities)
+        log_share = self._log_share(amounts, amounts - mean, probabilities)
+        # Near to the mean the wealth would cancel, far from it the mean.
+        if log_share > -1:
+            return mean + (mean + self.wealth) * math.expm1(log_share)
+        return (mean + self.wealth) * math.exp(log_share) - self.wealth
+
+    def premium(self, amounts: Floats, deviations: Floats, probabilities: Floats) -> float:
+        """What the geometric mean of all that is owned falls short of its mean."""
+        owned = math.fsum(amounts * probabilities) + self.wealth
+        return -owned * math.expm1(self._log_share(amounts, deviations, probabilities))
+
+    def _log_share(self, amounts: Floats, deviations: Floats, probabilities: Floats) -> float:
+        """Σ p ln(1 + z) for shares z of the mean, as Σ p (ln(1 + z) - z) with all digits: Σ p z = 0."""
+        owned = np.array([self._inside(x) for x in amounts]) + self.wealth
+        mean = math.fsum(owned * probabilities)
+        shares = deviations / mean
+        far = np.log(owned) - math.log(mean) - shares
+        return math.fsum(probabilities * np.where(shares > -0.5, logarithm_remainder(np.maximum(shares, -0.5)), far))
 
     def __repr__(self) -> str:
         return f"LogarithmicCurve(wealth={self.wealth:.6g}, scale={self.scale:.6g}, shift={self.shift:.6g})"
@@ -174,9 +206,10 @@ class ExponentialCurve(ScaledCurve):
         """a."""
         return self.aversion
 
-    def bends(self, knots: Floats, tolerance: float) -> NDArray[np.int64]:
+    @property
+    def bend(self) -> int:
         """Down everywhere for a positive aversion, up for a negative one."""
-        return np.full(knots.size - 2, -int(np.sign(self.aversion)), dtype=np.int64)
+        return -int(np.sign(self.aversion))
 
     def inverse(self, utility: float) -> float:
         """The amount of this utility."""
@@ -189,106 +222,18 @@ class ExponentialCurve(ScaledCurve):
 
     def sure_amount(self, amounts: Floats, probabilities: Floats) -> float:
         """-ln(Σ p exp(-a x)) / a, which moves with the amounts: utilities far from 0 would lose all digits."""
+        mean = math.fsum(amounts * probabilities)
+        return mean - self.premium(amounts, amounts - mean, probabilities)
+
+    def premium(self, amounts: Floats, deviations: Floats, probabilities: Floats) -> float:
+        """ln(Σ p exp(-a d)) / a for deviations d from the mean: to all digits for small ones, as Σ p d = 0."""
         if self.aversion == 0:
-            return float(probabilities @ amounts)
-        exponents = -self.aversion * amounts
-        highest = exponents.max()
-        return float(-(highest + math.log(probabilities @ np.exp(exponents - highest))) / self.aversion)
+            return 0.0
+        exponents = -self.aversion * deviations
+        highest = float(exponents.max())
+        if max(highest, -float(exponents.min())) < 1:
+            return math.log1p(math.fsum(probabilities * exponential_remainder(exponents))) / self.aversion
+        return (highest + math.log(math.fsum(probabilities * np.exp(exponents - highest)))) / self.aversion
 
     def __repr__(self) -> str:
         return f"ExponentialCurve({self.aversion:.6g}, scale={self.scale:.6g}, shift={self.shift:.6g})"
-
-
-@final
-class PowerCurve(ScaledCurve):
-    """U(x) = shift + scale · xʳ / r for positive amounts: constant relative aversion 1 - r.
-
-    Parameters
-    ----------
-    exponent
-        r: below 1 for averse to risk, above for seeking it; not 0, where `LogarithmicCurve` takes over.
-    scale, shift
-        The units.
-
-    Examples
-    --------
-    >>> PowerCurve(0.5)(9.0), PowerCurve(0.5).inverse(6.0)
-    (6.0, 9.0)
-    """
-
-    __slots__ = ("exponent",)
-
-    exponent: float
-
-    def __init__(self, exponent: float, scale: float = 1.0, shift: float = 0.0) -> None:
-        if exponent == 0 or not math.isfinite(exponent):
-            raise InvalidArgument(f"exponent={exponent!r} makes no curve; the limit at 0 is LogarithmicCurve().")
-        self.exponent = float(exponent)
-        self._set_units(scale, shift)
-
-    @property
-    def domain(self) -> tuple[float, float]:
-        """From 0 (which belongs to it for a positive exponent)."""
-        return (0.0 if self.exponent > 0 else math.nextafter(0.0, 1.0)), math.inf
-
-    def _limits_told(self, amount: float) -> str:
-        begin = "from 0 up" if self.exponent > 0 else "above 0"
-        return f"a power takes amounts {begin}; for losses use SShapedCurve, or count from what is owned"
-
-    def values(self, amounts: npt.ArrayLike) -> Floats:
-        """The utility of each amount; infinite where that is beyond floats."""
-        listed = np.asarray(amounts, dtype=float)
-        inside = listed >= self.domain[0]
-        with np.errstate(over="ignore"):
-            powers = np.power(listed, self.exponent, out=np.full(listed.shape, np.nan), where=inside)
-            return np.asarray(self.shift + self.scale * powers / self.exponent)
-
-    def slope(self, amount: float) -> float:
-        """scale · xʳ⁻¹."""
-        return self.scale * _power(self._inside(amount), self.exponent - 1)
-
-    def curvature(self, amount: float) -> float:
-        """scale · (r - 1) xʳ⁻²."""
-        if self.exponent == 1:
-            return 0.0
-        return self.scale * (self.exponent - 1) * _power(self._inside(amount), self.exponent - 2)
-
-    def absolute_aversion(self, amount: float) -> float:
-        """(1 - r) / x, which is infinite at 0."""
-        return (1 - self.exponent) * _power(self._inside(amount), -1.0) if self.exponent != 1 else 0.0
-
-    def relative_aversion(self, amount: float) -> float:
-        """1 - r."""
-        self._inside(amount)
-        return 1 - self.exponent
-
-    def bends(self, knots: Floats, tolerance: float) -> NDArray[np.int64]:
-        """Down everywhere for an exponent below 1, up above."""
-        return np.full(knots.size - 2, int(np.sign(self.exponent - 1)), dtype=np.int64)
-
-    def inverse(self, utility: float) -> float:
-        """The amount of this utility."""
-        power = self._unscaled(utility) * self.exponent
-        if power < 0 or (power == 0 and self.exponent < 0):
-            raise self._unreachable(utility)
-        return float(power ** (1 / self.exponent))
-
-    def sure_amount(self, amounts: Floats, probabilities: Floats) -> float:
-        """(Σ p xʳ)^(1/r), relative to the amount that weighs most: its power alone may be beyond floats."""
-        owned = np.array([self._inside(x) for x in amounts[probabilities > 0]])
-        leading = float(owned.max() if self.exponent > 0 else owned.min())
-        if leading == 0:
-            return 0.0
-        with np.errstate(divide="ignore"):
-            powers = np.expm1(self.exponent * (np.log(owned) - math.log(leading)))
-        mean = float(probabilities[probabilities > 0] @ powers) / float(probabilities.sum())
-        return leading * math.exp(math.log1p(mean) / self.exponent)
-
-    def __repr__(self) -> str:
-        return f"PowerCurve({self.exponent:.6g}, scale={self.scale:.6g}, shift={self.shift:.6g})"
-
-
-def _power(base: float, exponent: float) -> float:
-    """base ** exponent, infinite where that is beyond floats."""
-    with np.errstate(over="ignore", divide="ignore"):
-        return float(np.power(base, exponent))

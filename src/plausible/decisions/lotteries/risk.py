@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plausible.decisions.lotteries.countable import CountableLottery
-from plausible.decisions.lotteries.curves import Floats, UtilityCurve
+from plausible.decisions.lotteries.curve_base import Floats, UtilityCurve
 from plausible.decisions.lotteries.lottery import ROUNDING, Lottery, LotteryLike, as_lottery
+from plausible.decisions.lotteries.risk_profile import ATTITUDES, Attitude, RiskInterval, RiskProfile, risk_attitude
 from plausible.errors import InvalidArgument
 
 __all__ = [
@@ -28,94 +27,6 @@ __all__ = [
     "risk_premium",
     "small_stakes_premium",
 ]
-
-Attitude: TypeAlias = Literal["averse", "neutral", "seeking", "mixed"]
-_ATTITUDES: tuple[Attitude, ...] = ("averse", "neutral", "seeking")
-
-
-@dataclass(frozen=True, slots=True)
-class RiskInterval:
-    """Amounts from low to high on which the attitude to risk is one.
-
-    >>> print(RiskInterval(0.0, 1000.0, "averse"))
-    averse from 0 to 1000
-    """
-
-    low: float
-    high: float
-    attitude: Attitude
-
-    def __str__(self) -> str:
-        return f"{self.attitude} from {self.low:.6g} to {self.high:.6g}"
-
-
-@dataclass(frozen=True, slots=True)
-class RiskProfile:
-    """The attitude to risk over a range.
-
-    Attributes
-    ----------
-    attitude
-        "averse", "neutral", "seeking", or "mixed" where it changes.
-    intervals
-        Where it is which, in order.
-
-    Examples
-    --------
-    >>> from plausible.decisions.lotteries.curve_families import PowerCurve
-    >>> risk_attitude(PowerCurve(0.5), 0, 100).attitude
-    'averse'
-    """
-
-    attitude: Attitude
-    intervals: tuple[RiskInterval, ...]
-
-    def __str__(self) -> str:
-        return "; ".join(map(str, self.intervals))
-
-
-def risk_attitude(curve: UtilityCurve, low: float, high: float, tolerance: float = 1e-9) -> RiskProfile:
-    """Whether a curve is concave (averse to risk), convex (seeking), linear (neutral), and where (section 22.2.2).
-
-    Families of one attitude know it. Else slopes of neighbouring chords are compared, at 257 amounts or at those of a
-    table, so a change is located to 1/256 of the range.
-
-    Parameters
-    ----------
-    curve
-        What amounts are worth.
-    low, high
-        The range to look at.
-    tolerance
-        Changes of slope up to this share of the steepest chord count as none.
-
-    Examples
-    --------
-    >>> from plausible.decisions.lotteries.s_shaped_curve import SShapedCurve
-    >>> print(risk_attitude(SShapedCurve(0.5, 0.5, 1.0), -100, 100))
-    seeking from -100 to 0; averse from 0 to 100
-    """
-    if not low < high:
-        raise InvalidArgument(f"low={low!r} must be less than high={high!r}.")
-    knots = curve.knots(curve._inside(low), curve._inside(high))
-    intervals = _intervals(knots, curve.bends(knots, tolerance))
-    kinds = {interval.attitude for interval in intervals}
-    return RiskProfile(intervals[0].attitude if len(kinds) == 1 else "mixed", intervals)
-
-
-def _intervals(knots: Floats, signs: NDArray[np.int64]) -> tuple[RiskInterval, ...]:
-    """Runs of the same bend, of which bend i is at the knot i + 1; each begins at the knot of its first bend."""
-    if signs.size == 0:
-        return (RiskInterval(float(knots[0]), float(knots[-1]), "neutral"),)
-    # A single straight knot between two opposite bends is a point of inflection, not a stretch of indifference to risk.
-    turns = np.flatnonzero((signs[1:-1] == 0) & (signs[:-2] * signs[2:] < 0)) + 1
-    signs[turns] = signs[turns + 1]
-    starts = [0, *(np.flatnonzero(np.diff(signs)) + 1).tolist()]
-    borders = [0, *(start + 1 for start in starts[1:]), knots.size - 1]
-    return tuple(
-        RiskInterval(float(knots[border]), float(knots[following]), _ATTITUDES[int(signs[start]) + 1])
-        for start, border, following in zip(starts, borders[:-1], borders[1:], strict=True)
-    )
 
 
 def absolute_risk_aversion(curve: UtilityCurve, amount: float) -> float:
@@ -138,20 +49,21 @@ def relative_risk_aversion(curve: UtilityCurve, amount: float) -> float:
     return curve.relative_aversion(amount)
 
 
-def _owned(lottery: LotteryLike, wealth: float) -> tuple[Floats, Floats]:
-    """What may be owned after, and how likely it is."""
+def _gains(lottery: LotteryLike) -> tuple[Floats, Floats]:
+    """What may be gained or lost, and how likely it is."""
     amounts: dict[float, float] = {}
-    for outcome, probability in as_lottery(lottery).flatten().items():
+    for outcome, probability in as_lottery(lottery).final_probabilities().items():
         if probability > 0:
-            amount = wealth + _number(outcome)
+            amount = _number(outcome)
             amounts[amount] = amounts.get(amount, 0.0) + probability
-    return np.array(list(amounts)), np.array(list(amounts.values()))
+    return np.array(list(amounts)), np.array(list(amounts.values())) / math.fsum(amounts.values())
 
 
 def _mean(lottery: LotteryLike) -> float:
     """The mean amount, which is infinite where the sum of an endless lottery has that limit."""
     if not isinstance(lottery, CountableLottery):
-        return as_lottery(lottery).expectation()
+        amounts, probabilities = _gains(lottery)
+        return math.fsum(amounts * probabilities)
     found = lottery.expected_utility(_number)
     if not found.converged and not math.isinf(found.value):
         raise InvalidArgument(f"The mean of {lottery} is not known: {found}.")
@@ -165,7 +77,8 @@ def _number(outcome: Hashable) -> float:
 def _expected_utility(curve: UtilityCurve, lottery: LotteryLike, wealth: float) -> float:
     """Of what is owned after; that of an endless lottery term by term, if it converges."""
     if not isinstance(lottery, CountableLottery):
-        return curve.mean_utility(*_owned(lottery, wealth))
+        amounts, probabilities = _gains(lottery)
+        return curve.mean_utility(wealth + amounts, probabilities)
     found = lottery.expected_utility(lambda outcome: curve(wealth + _number(outcome)))
     if not found.converged:
         raise InvalidArgument(
@@ -207,7 +120,11 @@ def certainty_equivalent(curve: UtilityCurve, lottery: LotteryLike, wealth: floa
         )
     if isinstance(lottery, CountableLottery):
         return curve.inverse(_expected_utility(curve, lottery, wealth)) - wealth
-    return curve.sure_amount(*_owned(lottery, wealth)) - wealth
+    mean, premium = _mean(lottery), risk_premium(curve, lottery, wealth)
+    # Where both are nearly the same their difference has lost its digits, as the wealth would make it too.
+    if wealth or abs(mean - premium) >= abs(mean) / 4:
+        return mean - premium
+    return curve.sure_amount(*_gains(lottery))
 
 
 def risk_premium(curve: UtilityCurve, lottery: LotteryLike, wealth: float = 0.0) -> float:
@@ -224,7 +141,11 @@ def risk_premium(curve: UtilityCurve, lottery: LotteryLike, wealth: float = 0.0)
     >>> round(risk_premium(ExponentialCurve(1 / 500), {1000: 0.5, 0: 0.5}), 1)
     216.9
     """
-    return _mean(lottery) - certainty_equivalent(curve, lottery, wealth)
+    if isinstance(lottery, CountableLottery):
+        return _mean(lottery) - certainty_equivalent(curve, lottery, wealth)
+    amounts, probabilities = _gains(lottery)
+    deviations = amounts - math.fsum(amounts * probabilities)
+    return curve.premium(wealth + amounts, deviations, probabilities)
 
 
 def small_stakes_premium(curve: UtilityCurve, wealth: float, variance: float) -> float:
@@ -307,9 +228,9 @@ def assess_risk(curve: UtilityCurve, lottery: LotteryLike, wealth: float = 0.0) 
     mean 500, as good as 400 for sure: risk premium 100 (averse)
     """
     mean, sure = _mean(lottery), certainty_equivalent(curve, lottery, wealth)
-    size = (
-        abs(sure) + abs(wealth) if isinstance(lottery, CountableLottery) else np.abs(_owned(lottery, wealth)[0]).max()
-    )
-    premium = mean - sure
-    attitude: Attitude = "neutral" if abs(premium) <= ROUNDING * size else ("averse" if premium > 0 else "seeking")
-    return RiskAssessment(mean, _expected_utility(curve, lottery, wealth), sure, premium, attitude)
+    premium = risk_premium(curve, lottery, wealth)
+    if isinstance(lottery, CountableLottery):
+        bend = 0 if abs(premium) <= ROUNDING * (abs(sure) + abs(wealth)) else -int(np.sign(premium))
+    else:
+        bend = curve.bend_towards(premium, wealth + _gains(lottery)[0])
+    return RiskAssessment(mean, _expected_utility(curve, lottery, wealth), sure, premium, ATTITUDES[bend + 1])

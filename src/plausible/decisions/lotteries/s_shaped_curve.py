@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from plausible.decisions.lotteries.curves import Floats
+from plausible.decisions.lotteries.curve_base import Floats
 from plausible.decisions.lotteries.scaled_curve import ScaledCurve
 from plausible.errors import InvalidArgument, NotSupported
 
@@ -74,12 +74,32 @@ class SShapedCurve(ScaledCurve):
         losses = np.maximum(-change, 0.0) ** self.loss_exponent
         return np.asarray(self.shift + self.scale * (gains - self.loss_weight * losses))
 
+    def slope(self, amount: float) -> float:
+        """r xʳ⁻¹ for gains and λ s |x|ˢ⁻¹ for losses."""
+        change = self._inside(amount) - self.reference
+        found = self._slope(abs(change), is_gain=change >= 0)
+        if change == 0 and (found != self._slope(0.0, is_gain=False) or math.isinf(found)):
+            raise self._kinked()
+        return found
+
+    def curvature(self, amount: float) -> float:
+        """r (r - 1) xʳ⁻² for gains and λ s (1 - s) |x|ˢ⁻² for losses; undefined at the reference."""
+        return -self.absolute_aversion(amount) * self.slope(amount)
+
     def absolute_aversion(self, amount: float) -> float:
         """(1 - r) / x for gains and (s - 1) / |x| for losses; undefined at the reference, where the curve is kinked."""
         change = self._inside(amount) - self.reference
         if change == 0:
-            raise NotSupported(f"{self} has a kink at its reference {amount:.6g}: ask for the aversion beside it.")
+            raise self._kinked()
         return (1 - self.gain_exponent) / change if change > 0 else (1 - self.loss_exponent) / change
+
+    def _slope(self, size: float, *, is_gain: bool) -> float:
+        weight, exponent = (1.0, self.gain_exponent) if is_gain else (self.loss_weight, self.loss_exponent)
+        with np.errstate(divide="ignore", over="ignore"):
+            return float(self.scale * weight * exponent * np.power(size, exponent - 1))
+
+    def _kinked(self) -> NotSupported:
+        return NotSupported(f"{self} has a kink at its reference {self.reference:.6g}: ask beside it.")
 
     def inverse(self, utility: float) -> float:
         """The amount of this utility."""
@@ -87,6 +107,10 @@ class SShapedCurve(ScaledCurve):
         if level >= 0:
             return float(self.reference + level ** (1 / self.gain_exponent))
         return float(self.reference - (-level / self.loss_weight) ** (1 / self.loss_exponent))
+
+    def sure_amount(self, amounts: Floats, probabilities: Floats) -> float:
+        """The amount whose utility is the expected one."""
+        return self.inverse(self.mean_utility(amounts, probabilities))
 
     def knots(self, low: float, high: float) -> Floats:
         """Amounts on both sides of the reference, and the reference itself, where the shape changes."""

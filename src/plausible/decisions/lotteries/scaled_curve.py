@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from plausible.decisions.lotteries.curves import Floats, UtilityCurve
+from plausible.decisions.lotteries.curve_base import Floats, UtilityCurve
 from plausible.errors import InvalidArgument
 
 __all__ = ["ScaledCurve"]
