@@ -26,7 +26,7 @@ from plausible.decisions.trees.nodes import Chance, Choice, Outcome
 from plausible.decisions.trees.text import draw_tree
 from plausible.decisions.trees.tree import DecisionTree
 from plausible.decisions.trees.unrolling import decision_tree, strategy_of_tree
-from plausible.errors import InvalidArgument, InvalidModel, NotSupported, TooLarge, UnknownState
+from plausible.errors import InvalidArgument, InvalidModel, NotSupported, RoundedProbabilities, TooLarge, UnknownState
 
 
 def random_node(rng, depth, name="n"):
@@ -136,6 +136,34 @@ def test_text_marks_the_best_branches():
     assert "▶" not in str(decision_tree(entrepreneur_with_survey()))
 
 
+@pytest.mark.parametrize("unit", [1e-300, 5e-13, 1.0, 1e12, 1e300])
+def test_what_is_a_tie_does_not_depend_on_the_unit(unit):
+    """Small payoffs are told apart as large ones are, and what floats lose of large ones is a tie."""
+    better = DecisionTree(Choice("D", {"a": 0.0, "b": unit})).solve()
+    assert (better.strategy, better.ties, better.expected_utility) == ({(): "b"}, {}, unit)
+    sum_of_tenths = sum([0.1] * 10)  # misses one by an ulp
+    equal = DecisionTree(Choice("D", {"a": sum_of_tenths * unit, "b": unit, "c": 0.999 * unit})).solve()
+    assert (equal.strategy, equal.ties) == ({(): "a"}, {(): ("a", "b")})
+
+
+@pytest.mark.parametrize("missed", [1e-7, -1e-7, 0.9e-3])
+def test_probabilities_that_miss_one_by_rounding_are_renormalised_with_a_warning(missed):
+    """As for tables: the warning says where and by how much, and comes once."""
+    with pytest.warns(RoundedProbabilities, match=f"'market' missed one by {abs(missed):.3g}") as caught:
+        chance = Chance("market", {"poor": (0.5 + missed, 0), "good": (0.5, 1)})
+    assert len(caught) == 1
+    assert sum(chance.probabilities) == pytest.approx(1, abs=1e-15)
+    assert chance.probabilities[1] == pytest.approx(0.5 / (1 + missed))
+    with pytest.warns(RoundedProbabilities, match="outcomes of 'risk'") as caught:
+        DecisionTree.from_lotteries({"risk": {4: 0.8 + missed, 0: 0.2}}, {0: 0, 4: 1})
+    assert len(caught) == 1
+
+
+def test_a_single_branch_may_miss_one_by_rounding_too():
+    with pytest.warns(RoundedProbabilities):
+        assert Chance("X", {"a": (1 + 1e-7, 1)}).probabilities == (1.0,)
+
+
 def test_text_shows_no_rounding():
     """A mean that is zero but for rounding, and a negative zero, are printed as zero."""
     tree = DecisionTree(Chance("X", {"a": (0.5, 0.1 + 0.2), "b": (0.5, -0.3), "c": (0.0, -0.0)}))
@@ -149,6 +177,7 @@ def test_text_shows_no_rounding():
         (lambda: Choice("D", {}), "at least one action"),
         (lambda: Chance("X", {}), "at least one branch"),
         (lambda: Chance("X", {"a": (0.5, 1), "b": (0.4, 1)}), "sum to 0.9"),
+        (lambda: Chance("X", {"a": (0.5, 1), "b": (0.5011, 1)}), "sum to 1.0011"),
         (lambda: Chance("X", {"a": (-0.5, 1), "b": (1.5, 1)}), "from 0 to 1"),
         (lambda: Chance("X", {"a": 1}), "pair"),
         (lambda: Choice("D", {"a": "rich"}), "not 'rich'"),

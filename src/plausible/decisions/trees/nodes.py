@@ -9,10 +9,13 @@ from numbers import Real
 from typing import Any, TypeAlias
 
 from plausible.cpds.rows import MAX_ROUNDING
-from plausible.errors import InvalidModel
+from plausible.errors import InvalidModel, RoundedProbabilities, warn_caller
 from plausible.variables import State
 
 __all__ = ["Chance", "Choice", "Outcome", "TreeNode", "read_distribution"]
+
+#: What the summation of binary fractions may miss; such probabilities are left as they are.
+_EXACT = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,8 @@ class Chance:
     name
         What comes out.
     branches
-        State -> (probability, what follows): a node, or a number for the utility of an outcome.
+        State -> (probability, what follows): a node, or a number for the utility of an outcome. Probabilities that miss
+        one by rounding (at most 1e-3) are renormalised, with a warning.
     """
 
     name: str
@@ -109,13 +113,28 @@ def _is_number(value: object) -> bool:
 
 
 def read_distribution(name: str, probabilities: Iterable[Any]) -> tuple[float, ...]:
-    """Probabilities as floats that sum to one; what they miss by rounding is made up for in proportion."""
+    """Probabilities as floats that sum to one.
+
+    A sum that misses one by rounding is made up for in proportion, with a warning that says where and by how much, as
+    for the rows of a table (`plausible.cpds.rows`); one that misses it by more than 1e-3 is an error.
+
+    >>> read_distribution("rain", [0.25, 0.75])
+    (0.25, 0.75)
+    >>> read_distribution("rain", [0.25, 0.7])
+    Traceback (most recent call last):
+        ...
+    plausible.errors.InvalidModel: The probabilities of 'rain' sum to 0.95, not to one.
+    """
     listed = tuple(probabilities)
     if not listed:
         raise InvalidModel(f"The chance {name!r} needs at least one branch.")
-    if not all(_is_number(p) and 0 <= p <= 1 for p in listed):
+    if not all(_is_number(p) and 0 <= p <= 1 + MAX_ROUNDING for p in listed):
         raise InvalidModel(f"The probabilities of {name!r} are numbers from 0 to 1, not {list(listed)}.")
     total = math.fsum(listed)
-    if abs(total - 1.0) > MAX_ROUNDING:
+    missed = abs(total - 1.0)
+    if missed > MAX_ROUNDING:
         raise InvalidModel(f"The probabilities of {name!r} sum to {total:.6g}, not to one.")
-    return tuple(float(p) if abs(total - 1.0) < 1e-12 else float(p / total) for p in listed)
+    if missed <= _EXACT:
+        return tuple(float(p) for p in listed)
+    warn_caller(f"The probabilities of {name!r} missed one by {missed:.3g}; renormalised.", RoundedProbabilities)
+    return tuple(float(p / total) for p in listed)

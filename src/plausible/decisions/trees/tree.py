@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from plausible.decisions.trees.nodes import Chance, Choice, Outcome, TreeNode, read_distribution
 from plausible.errors import InvalidArgument, InvalidModel, UnknownState
+from plausible.factors.joint_factor import TIE
 from plausible.variables import State
 
 __all__ = ["DecisionTree", "Path", "TreeSolution"]
@@ -157,18 +158,16 @@ class DecisionTree:
         """The best strategy by backward induction (expectimax); linear in the size of the tree.
 
         An outcome is worth its utility, a chance the mean of its branches, a choice the best of them (Koller & Friedman
-        2009, algorithm 23.1). Of several actions as good the first is taken; `ties` lists them.
+        2009, algorithm 23.1). Of several actions as good the first is taken; `ties` lists them. As good is what differs
+        by no more than floats lose, 1e-13 of the largest utility of the tree, whatever its units.
         """
         strategy: dict[Path, State] = {}
         ties: dict[Path, tuple[State, ...]] = {}
+        rounding = TIE * max(abs(node.utility) for _, node in self.nodes() if isinstance(node, Outcome))
 
         def best(path: Path, node: Choice, values: list[float]) -> float:
             top = max(values)
-            equal = tuple(
-                action
-                for action, value in zip(node.actions, values, strict=True)
-                if math.isclose(value, top, rel_tol=1e-12, abs_tol=1e-12)
-            )
+            equal = tuple(action for action, value in zip(node.actions, values, strict=True) if top - value <= rounding)
             strategy[path] = equal[0]
             if len(equal) > 1:
                 ties[path] = equal
