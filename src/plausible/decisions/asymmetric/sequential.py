@@ -53,6 +53,11 @@ class SequentialDiagram(Frozen):
     allowed
         For some decisions a function of all that was met that tells which actions are open; by default all are.
 
+    Notes
+    -----
+    The functions are kept as they are: a diagram can be pickled, and so sent to another process, only if they can, which
+    those defined in a module can and lambdas can't.
+
     References
     ----------
     Covaliu & Oliver (1995), Representation and solution of decision problems using sequential decision diagrams.
