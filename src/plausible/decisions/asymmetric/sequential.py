@@ -55,8 +55,8 @@ class SequentialDiagram(Frozen):
 
     Notes
     -----
-    The functions are kept as they are: a diagram can be pickled, and so sent to another process, only if they can, which
-    those defined in a module can and lambdas can't.
+    The functions are kept as they are: a diagram can be pickled, and so sent to another process, only if they can.
+    Those that are defined in a module can, lambdas can't.
 
     References
     ----------
