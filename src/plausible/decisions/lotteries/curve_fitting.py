@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from plausible.decisions.lotteries.curve_families import (
-    ExponentialCurve,
-    LinearCurve,
-    LogarithmicCurve,
-    PowerCurve,
-)
 from plausible.decisions.lotteries.curves import Floats, TabulatedCurve, UtilityCurve
-from plausible.decisions.lotteries.s_shaped_curve import SShapedCurve
+from plausible.decisions.lotteries.shaped_families import FAMILIES, Family
 from plausible.errors import InvalidArgument, suggestion
 
 __all__ = ["CurveFamily", "CurveFit", "fit_curve"]
 
 CurveFamily: TypeAlias = Literal["linear", "logarithmic", "exponential", "power", "s-shaped", "tabulated"]
-#: Exponents nearer to 0 make a logarithm.
-_LOGARITHMIC = 1e-9
+#: How many shapes are tried before the best are refined, for one and for two numbers in a shape, and how many are.
+_NUM_TRIED, _NUM_REFINED = {1: 241, 2: 25}, 5
+#: Scales below this share of the range of utilities make a flat curve.
+_FLAT = 1e-12
 #: The share of the range of utilities that a curve may miss of its own fit, by rounding of its scale and shift.
 _MOST_LOST = 1e-6
 
@@ -65,111 +59,12 @@ class CurveFit:
         return f"{self.curve!r} misses {self.residuals.size} points by {self.root_mean_square:.4g} on average"
 
 
-@dataclass(frozen=True, slots=True)
-class _Family:
-    """A family as a linear model once its shape is fixed: utility = columns(x, shape) @ coefficients.
-
-    Attributes
-    ----------
-    columns
-        Finite for every shape within the limits.
-    make
-        The curve of a shape and its coefficients at the amounts that were told.
-    starts
-        Shapes from which to search.
-    limits
-        The least and the greatest of each number in a shape, for the amounts.
-    """
-
-    columns: Callable[[Floats, Floats], Floats]
-    make: Callable[[Floats, Floats, Floats], UtilityCurve]
-    starts: tuple[tuple[float, ...], ...] = ()
-    limits: Callable[[Floats], tuple[float, float]] = lambda _: (-20.0, 20.0)
-    num_coefficients: int = 2
-
-
-def _beside_one(column: Floats) -> Floats:
-    return np.stack([np.ones_like(column), column], axis=1)
-
-
-def _linear_curve(x: Floats, shape: Floats, c: Floats) -> UtilityCurve:
-    return LinearCurve(float(c[1]), float(c[0]))
-
-
-def _logarithmic_columns(x: Floats, shape: Floats) -> Floats:
-    """The logarithm whose pole is e^shape spreads below the least amount."""
-    return _beside_one(np.log(x - x.min() + np.ptp(x) * math.exp(shape[0])))
-
-
-def _logarithmic_curve(x: Floats, shape: Floats, c: Floats) -> UtilityCurve:
-    return LogarithmicCurve(float(np.ptp(x) * math.exp(shape[0]) - x.min()), float(c[1]), float(c[0]))
-
-
-def _exponential_columns(x: Floats, shape: Floats) -> Floats:
-    """From the least amount on, with the aversion per spread."""
-    return _beside_one(ExponentialCurve(float(shape[0] / np.ptp(x))).values(x - x.min()))
-
-
-def _exponential_curve(x: Floats, shape: Floats, c: Floats) -> UtilityCurve:
-    aversion, least = float(shape[0] / np.ptp(x)), float(x.min())
-    slope = float(c[1]) * math.exp(aversion * least)
-    return ExponentialCurve(aversion, slope, float(c[0]) - ExponentialCurve(aversion, slope)(least))
-
-
-def _middle(x: Floats) -> float:
-    """The geometric mean."""
-    return math.exp(float(np.log(x).mean()))
-
-
-def _power_columns(x: Floats, shape: Floats) -> Floats:
-    """((x / m)ʳ - 1) / r, which is continuous in r through the logarithm at 0."""
-    logs = np.log(x / _middle(x))
-    return _beside_one(logs if abs(shape[0]) < _LOGARITHMIC else np.expm1(shape[0] * logs) / shape[0])
-
-
-def _power_curve(x: Floats, shape: Floats, c: Floats) -> UtilityCurve:
-    exponent, middle = float(shape[0]), _middle(x)
-    if abs(exponent) < _LOGARITHMIC:
-        return LogarithmicCurve(0.0, float(c[1]), float(c[0] - c[1] * math.log(middle)))
-    return PowerCurve(exponent, float(c[1]) * middle**-exponent, float(c[0] - c[1] / exponent))
-
-
-def _power_limits(x: Floats) -> tuple[float, float]:
-    greatest = 500.0 / float(np.abs(np.log(x / _middle(x))).max())
-    return -greatest, greatest
-
-
-def _s_columns(x: Floats, shape: Floats) -> Floats:
-    gain, loss = np.exp(shape)
-    share = x / np.abs(x).max()
-    return np.stack([np.ones_like(x), np.maximum(share, 0) ** gain, -(np.maximum(-share, 0) ** loss)], axis=1)
-
-
-def _s_curve(x: Floats, shape: Floats, c: Floats) -> UtilityCurve:
-    gain, loss = np.exp(shape).tolist()
-    unit = float(np.abs(x).max())
-    weight = float(c[2] / c[1]) * unit ** (gain - loss)
-    return SShapedCurve(gain, loss, weight, scale=float(c[1]) * unit**-gain, shift=float(c[0]))
-
-
-_FAMILIES: Mapping[str, _Family] = MappingProxyType(
-    {
-        "linear": _Family(lambda x, _: _beside_one(x), _linear_curve),
-        "logarithmic": _Family(_logarithmic_columns, _logarithmic_curve, ((-6.0,), (-2.0,), (0.0,), (3.0,))),
-        "exponential": _Family(
-            _exponential_columns, _exponential_curve, ((-3.0,), (-0.1,), (0.1,), (3.0,)), lambda _: (-500.0, 500.0)
-        ),
-        "power": _Family(_power_columns, _power_curve, ((-1.0,), (0.3,), (1.0,), (2.0,)), _power_limits),
-        "s-shaped": _Family(_s_columns, _s_curve, ((0.0, 0.0), (-0.7, -0.7)), lambda _: (-5.0, 3.0), 3),
-    }
-)
-
-
 def fit_curve(family: CurveFamily, amounts: npt.ArrayLike, utilities: npt.ArrayLike) -> CurveFit:
     """The curve of a family nearest to points (amount, utility), by least squares.
 
     Utility is linear in shift and scale once the shape (exponent, aversion, wealth) is fixed; the shape alone is
-    searched, from several starts (variable projection, Golub & Pereyra 1973).
+    searched (variable projection, Golub & Pereyra 1973): over a grid of all its range, on which the best places whose
+    curve rises are refined, as there are often several local minima.
 
     Parameters
     ----------
@@ -191,19 +86,20 @@ def fit_curve(family: CurveFamily, amounts: npt.ArrayLike, utilities: npt.ArrayL
     if family == "tabulated":
         table = TabulatedCurve(x, y)
         return CurveFit(table, family, y - table.values(x), x.size)
-    if family not in _FAMILIES:
+    if family not in FAMILIES:
         raise InvalidArgument(
-            f"family={family!r} is no family of curves.{suggestion(family, [*_FAMILIES, 'tabulated'])}"
+            f"family={family!r} is no family of curves.{suggestion(family, [*FAMILIES, 'tabulated'])}"
         )
-    model = _FAMILIES[family]
-    num = model.num_coefficients + (len(model.starts[0]) if model.starts else 0)
+    model = FAMILIES[family]
+    num = model.num_coefficients + model.num_shapes
     _check_points(family, x, num)
-    low, spread = float(y.min()), float(np.ptp(y)) or 1.0
+    low, spread = float(y.min()), float(np.ptp(y))
+    if spread == 0:
+        raise InvalidArgument(f"The utilities are all {low:.6g}: a flat curve, and more must be better.")
     shape = _best_shape(model, x, (y - low) / spread)
     coefficients = spread * _coefficients(model, x, (y - low) / spread, shape)
     coefficients[0] += low
-    if not (coefficients[1:] > 0).all():
-        raise InvalidArgument(f"The nearest {family} curve falls: the utilities do not rise with the amounts.")
+    _check_rises(family, model.columns(x, shape), coefficients / spread)
     curve = _drawn(model, x, shape, coefficients)
     if curve is None:
         raise InvalidArgument(
@@ -213,7 +109,7 @@ def fit_curve(family: CurveFamily, amounts: npt.ArrayLike, utilities: npt.ArrayL
     return CurveFit(curve, family, y - curve.values(x), num)
 
 
-def _drawn(model: _Family, x: Floats, shape: Floats, coefficients: Floats) -> UtilityCurve | None:
+def _drawn(model: Family, x: Floats, shape: Floats, coefficients: Floats) -> UtilityCurve | None:
     """The curve of a fit, unless floats can't hold its scale and shift well enough to give the same utilities."""
     fitted = model.columns(x, shape) @ coefficients
     try:
@@ -235,26 +131,66 @@ def _check_points(family: str, x: Floats, num: int) -> None:
         raise InvalidArgument("An s-shaped curve needs points on both sides of 0; try 'power' for gains alone.")
 
 
-def _coefficients(model: _Family, x: Floats, y: Floats, shape: Floats) -> Floats:
+def _coefficients(model: Family, x: Floats, y: Floats, shape: Floats) -> Floats:
     columns = model.columns(x, shape)
     scale = np.abs(columns).max(axis=0)
     return np.asarray(np.linalg.lstsq(columns / scale, y, rcond=None)[0] / scale)
 
 
-def _best_shape(model: _Family, x: Floats, y: Floats) -> Floats:
-    """The shape with the least residual, from all starts, for utilities from 0 to 1."""
+def _check_rises(family: str, columns: Floats, coefficients: Floats) -> None:
+    """Refuse a curve for utilities from 0 to 1 that does not rise, on each side of its reference."""
+    risen = (coefficients * np.ptp(columns, axis=0))[1:]
+    if (risen > _FLAT).all():
+        return
+    how = "is flat" if (np.abs(risen) <= _FLAT).any() else "falls"
+    raise InvalidArgument(
+        f"The nearest {family} curve {how}: the utilities do not rise with the amounts. Look at the points, or try "
+        f"another family."
+    )
+
+
+def _best_shape(model: Family, x: Floats, y: Floats) -> Floats:
+    """The shape of a rising curve with the least residual, for utilities from 0 to 1; of any curve, if none rises."""
     from scipy.optimize import least_squares
 
     def residual(shape: Floats) -> Floats:
         return np.asarray(y - model.columns(x, shape) @ _coefficients(model, x, y, shape))
 
-    if not model.starts:
+    if not model.num_shapes:
         return np.zeros(0)
-    low, high = model.limits(x)
-    found = [
-        least_squares(
-            residual, np.clip(start, low / 2, high / 2), bounds=(low, high), xtol=1e-14, ftol=1e-14, gtol=1e-14
-        )
-        for start in model.starts
-    ]
-    return np.asarray(min(found, key=lambda each: each.cost).x)
+    axis = _axis(*model.limits(x), _NUM_TRIED[model.num_shapes])
+    shapes = np.stack(np.meshgrid(*[axis] * model.num_shapes, indexing="ij"), axis=-1)
+    costs = np.apply_along_axis(lambda shape: _cost(model, x, y, shape), -1, shapes)
+    found = []
+    for place in _valleys(costs):
+        found.append(shapes[place])
+        # Within the cells around it, so that the valley is not left; then from there, as valleys may be long.
+        beside = np.clip([np.array(place) - 1, np.array(place) + 1], 0, axis.size - 1)
+        for low, high in (axis[beside], axis[[0, -1]]):
+            start = np.clip(found[-1], low + 1e-3 * (high - low), high - 1e-3 * (high - low))
+            found.append(least_squares(residual, start, bounds=(low, high), xtol=1e-14, ftol=1e-14, gtol=1e-14).x)
+    return np.asarray(min(found, key=lambda shape: _cost(model, x, y, shape)))
+
+
+def _axis(low: float, high: float, num: int) -> Floats:
+    """Numbers from low to high, evenly spaced near 0 and by a factor far from it."""
+    return np.asarray(np.clip(np.sinh(np.linspace(math.asinh(low), math.asinh(high), num)), low, high))
+
+
+def _cost(model: Family, x: Floats, y: Floats, shape: Floats) -> float:
+    """The squared residual of the best curve of a shape; more than that of any curve that rises, if it does not."""
+    columns, coefficients = model.columns(x, shape), _coefficients(model, x, y, shape)
+    cost = float(((y - columns @ coefficients) ** 2).sum())
+    return cost if (coefficients[1:] > 0).all() else y.size + cost
+
+
+def _valleys(costs: Floats) -> list[tuple[int, ...]]:
+    """The lowest places of a grid, of those than which no neighbour is lower."""
+    padded = np.pad(costs, 1, constant_values=np.inf)
+    inner = tuple(slice(1, -1) for _ in costs.shape)
+    is_low = np.ones(costs.shape, dtype=bool)
+    for axis in range(costs.ndim):
+        for step in (-1, 1):
+            is_low &= costs <= np.roll(padded, step, axis)[inner]
+    places = [tuple(map(int, place)) for place in np.argwhere(is_low)]
+    return sorted(places, key=lambda place: float(costs[place]))[:_NUM_REFINED]
