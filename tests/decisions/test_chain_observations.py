@@ -343,7 +343,7 @@ def diamond():
         (
             {"scope": ChainScope(chain=["B", "A"]), "costs": {"A": -1}, "limits": Limits(budget=1.0)},
             InvalidArgument,
-            "must not be negative",
+            "must be a number of at least 0",
         ),
         (
             {"scope": ChainScope(chain=["B", "A"]), "costs": {"A": 1e-7, "B": 1}, "limits": Limits(budget=1.0)},

@@ -360,7 +360,7 @@ def test_the_search_finds_the_decomposition_that_made_the_answers(truth):
 
 
 @pytest.mark.parametrize("shrinkage", [0.0, 1.0])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_class_that_nobody_is_left_in_does_no_harm(seed, shrinkage):
     """Its share may fall to the smallest of all numbers: parameters stay finite, and the trace rises."""
     rng = np.random.default_rng(seed)

@@ -122,7 +122,7 @@ def value_of_control(
     (18.0, 'good')
     """
     cpd = read_chance(diagram, variable)
-    check_number("cost", cost)
+    check_number("cost", cost, least=0)
     seen = cpd.parent_names if sees is None else read_variables(diagram, sees)
     for name in seen:
         if name == variable or name in diagram.graph.descendants(variable):

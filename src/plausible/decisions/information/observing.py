@@ -131,12 +131,12 @@ def read_costs(costs: float | Mapping[str, float] | None, variables: Iterable[st
     """Variable -> what it costs to see it; one number stands for all, what is not named is free."""
     names = tuple(variables)
     if not isinstance(costs, Mapping):
-        check_number("costs", 0.0 if costs is None else costs)
+        check_number("costs", 0.0 if costs is None else costs, least=0)
         return dict.fromkeys(names, float(costs or 0.0))
     for name, cost in costs.items():
         if name not in names:
             raise UnknownVariable.named(name, names, "what could be observed")
-        check_number(f"costs[{name!r}]", cost)
+        check_number(f"costs[{name!r}]", cost, least=0)
     return {name: float(costs.get(name, 0.0)) for name in names}
 
 

@@ -196,7 +196,7 @@ def value_of_information(
     """
     names = read_variables(diagram, variables)
     first = read_decision(diagram, decision)
-    check_number("cost", cost)
+    check_number("cost", cost, least=0)
     informed = observing(diagram, names, first)
     before = solve(diagram, "auto", evidence, options)
     after = solve(informed, "auto", evidence, options)

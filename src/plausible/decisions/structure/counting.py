@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from plausible.decisions.solving.joint_table import weighing
 from plausible.decisions.solving.problem import read_problem
-from plausible.decisions.structure.allowed_actions import AllowedActions, allowed_mask
+from plausible.decisions.structure.allowed_actions import AllowedActions, allowed_mask, check_allowed
 from plausible.errors import TooLarge, counted
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at, num_entries
@@ -111,7 +111,8 @@ def count_strategies(
     >>> count_strategies(diagram, {"treat": {0: [0]}}).total
     3
     """
-    limits = allowed or {}
+    limits = {} if allowed is None else allowed
+    check_allowed(limits)
     for name in limits:
         diagram.decision(name)
     possible = information_probabilities(diagram) if only_possible else {}

@@ -58,9 +58,6 @@ def read_resource(costs: Mapping[str, float], limits: Limits) -> Resource:
         return Resource(dict.fromkeys(costs, 1), min(limits.number, len(costs)), 1.0)
     if limits.budget == math.inf:
         return Resource(dict.fromkeys(costs, 0), 0, 1.0)
-    for name, cost in costs.items():
-        if cost < 0:
-            raise InvalidArgument(f"costs[{name!r}]={cost:g} must not be negative where there is a budget.")
     exact = {name: Fraction(repr(float(cost))) for name, cost in costs.items()}
     denominator = math.lcm(*(cost.denominator for cost in exact.values()))
     whole = {name: int(cost * denominator) for name, cost in exact.items()}
