@@ -179,7 +179,9 @@ def check_axioms(
         raise InvalidArgument("There is nothing to ask about: list outcomes or lotteries with items=[...].")
     checks = _Checks(relation, max_witnesses)
     signs = _ordered(checks, listed)
-    for cycle in preference_cycles(signs, len(listed)):
+    # Differences that are not felt may add up to a preference that is, but to no clear one.
+    clear = {(i, j): relation.is_clear(listed[i], listed[j]) if sign > 0 else sign for (i, j), sign in signs.items()}
+    for cycle in preference_cycles(clear, len(listed)):
         lotteries = [listed[place] for place in cycle]
         links = [_SIGNS[signs[pair]] for pair in pairwise((*cycle, cycle[0]))]
         told = "".join(f"{lottery} {sign} " for lottery, sign in zip(lotteries, links, strict=True)) + str(lotteries[0])
@@ -245,8 +247,9 @@ def _mixtures(
         if sign == 0 and first < second:
             _substitutable(checks, better, "~", other, items)
         if sign == 1:
-            _monotone(checks, better, other)
-            _substitutable(checks, better, ">", other, items)
+            wanted: Wanted = ">" if checks.relation.is_clear(better, other) else ">="
+            _monotone(checks, better, wanted, other)
+            _substitutable(checks, better, wanted, other, items)
         if first < second:
             _decomposable(checks, better, other, items)
     for found in indifferences:
@@ -256,11 +259,11 @@ def _mixtures(
             checks.expect("decomposability", item, "~", item.flatten(), "a nested lottery is as good as its flat form")
 
 
-def _monotone(checks: _Checks, better: Lottery, other: Lottery) -> None:
+def _monotone(checks: _Checks, better: Lottery, wanted: Wanted, other: Lottery) -> None:
     told = f"{better} > {other}"
     for low, high in pairwise(_GRID):
         first, second = (Lottery.gamble(better, other, chance).flatten() for chance in (high, low))
-        checks.expect("monotonicity", first, ">", second, told)
+        checks.expect("monotonicity", first, wanted, second, told)
     middle = Lottery.gamble(better, other, 0.5).flatten()
     checks.expect("monotonicity", middle, "~", middle, "the chances are the same")
 

@@ -37,6 +37,10 @@ StatementLike: TypeAlias = "Statement | tuple[LotteryLike, Sign, LotteryLike]"
 #: Preferences as people write them: a relation, statements, or an oracle.
 PreferenceLike: TypeAlias = "PreferenceRelation | Iterable[StatementLike] | Oracle"
 
+#: Who adds up chances times utilities feels this much missing from a chance of one as this share of the utility.
+_MISSING = 2.0**-31
+#: A preference is clear if it is so many times what is not felt: also a tenth of it is felt then.
+_CLEAR = 32
 _FLIPPED: Mapping[str, Sign] = MappingProxyType({"<": ">", "<=": ">="})
 
 
@@ -89,8 +93,9 @@ class PreferenceRelation(Frozen):
         A function of two lotteries: above 0 if the first is preferred, below 0 if the second, 0 if neither, `None` if
         they can't be compared.
     tolerance
-        Answers that are no whole numbers count as differences, and as none up to this share of the greatest difference
-        between the outcomes of the two lotteries, which the oracle is asked for. With 0 every answer counts.
+        Answers that are no whole numbers count as differences of utility, and as none up to this share of the greatest
+        difference between the outcomes of the two lotteries and of the level of their utilities, since floats lose a
+        share of that. The oracle is asked for both. With 0 every answer counts.
 
     Examples
     --------
@@ -108,7 +113,7 @@ class PreferenceRelation(Frozen):
     items: tuple[Lottery, ...]
     #: Whether it knows only what was stated.
     is_finite: bool
-    #: The share of the greatest difference that is not felt.
+    #: The share of the greatest difference, and of the level, that is not felt.
     tolerance: float
 
     def __init__(self, oracle: Oracle, tolerance: float = 1e-13) -> None:
@@ -159,12 +164,19 @@ class PreferenceRelation(Frozen):
 
     def compare(self, first: LotteryLike, second: LotteryLike) -> int | None:
         """1 if the first is preferred, -1 if the second, 0 if neither, `None` if that is not known."""
-        one, other = as_lottery(first), as_lottery(second)
-        answer = self._answer(one, other)
+        return self._sign(as_lottery(first), as_lottery(second), 1)
+
+    def is_clear(self, first: LotteryLike, second: LotteryLike) -> bool:
+        """Whether one is preferred by so much that a tenth of it would be felt too."""
+        return bool(self._sign(as_lottery(first), as_lottery(second), _CLEAR))
+
+    def _sign(self, first: Lottery, second: Lottery, times: float) -> int | None:
+        """Of the answer, if it is more than so many times what is not felt."""
+        answer = self._answer(first, second)
         if answer is None:
             return None
-        if self.tolerance and not isinstance(answer, int):
-            answer = 0.0 if abs(answer) <= self.tolerance * self._greatest_difference(one, other) else answer
+        if answer and self.tolerance and not isinstance(answer, int):
+            answer = 0.0 if abs(answer) <= times * self._not_felt(first, second) else answer
         return (answer > 0) - (answer < 0)
 
     def _answer(self, first: Lottery, second: Lottery) -> float | None:
@@ -183,11 +195,17 @@ class PreferenceRelation(Frozen):
             )
         return number
 
-    def _greatest_difference(self, first: Lottery, second: Lottery) -> float:
-        """How far outcomes of the lotteries, each for sure, are from one of them."""
-        final = [*first.final_probabilities(), *second.final_probabilities()]
-        start, *others = [Lottery.certain(outcome) for outcome in dict.fromkeys(final)]
-        return max((abs(self._answer(start, other) or 0.0) for other in others), default=0.0)
+    def _not_felt(self, first: Lottery, second: Lottery) -> float:
+        """The share of the range of the outcomes' utilities and of their greatest level.
+
+        Differences do not tell the level. But a chance of one of which a share is missing, less than lotteries are
+        checked for, is felt as this share of the utility by whoever adds up chances times utilities.
+        """
+        outcomes = [*first.final_probabilities(), *second.final_probabilities()]
+        sure = [Lottery.certain(outcome) for outcome in dict.fromkeys(outcomes)]
+        above = [self._answer(one, sure[0]) or 0.0 for one in sure[1:]]
+        short = [self._answer(one, Lottery(dict.fromkeys(one, 1.0 - _MISSING))) or 0.0 for one in sure]
+        return self.tolerance * (max([0.0, *above]) - min([0.0, *above]) + max(map(abs, short)) / _MISSING)
 
     def __repr__(self) -> str:
         kind = f"{len(self.items)} lotteries" if self.is_finite else "an oracle"
