@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from plausible.decisions.elicitation.weighting import rank_dependent_utility
 from plausible.decisions.lotteries.consistency import choice_consistency
 from plausible.decisions.lotteries.countable import CountableLottery, saint_petersburg
-from plausible.decisions.lotteries.curve_families import ExponentialCurve, LinearCurve, LogarithmicCurve, PowerCurve
+from plausible.decisions.lotteries.curve_families import ExponentialCurve, LinearCurve, LogarithmicCurve
 from plausible.decisions.lotteries.dominance import stochastic_dominance
 from plausible.decisions.lotteries.lottery import Lottery, as_lottery
 from plausible.decisions.lotteries.outcome_utilities import AffineMap, affine_map, rescaled_utility
+from plausible.decisions.lotteries.power_curve import PowerCurve
 from plausible.decisions.lotteries.preferences import PreferenceRelation
 from plausible.decisions.lotteries.risk import assess_risk, certainty_equivalent, risk_premium
 from plausible.decisions.lotteries.situation import DecisionSituation

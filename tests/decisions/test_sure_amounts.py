@@ -8,15 +8,11 @@ from decimal import Decimal, localcontext
 import numpy as np
 import pytest
 
-from plausible.decisions.lotteries.curve_families import ExponentialCurve, LinearCurve, LogarithmicCurve, PowerCurve
+from plausible.decisions.lotteries.attitudes import risk_attitude
+from plausible.decisions.lotteries.curve_families import ExponentialCurve, LinearCurve, LogarithmicCurve
 from plausible.decisions.lotteries.curves import FunctionCurve, TabulatedCurve
-from plausible.decisions.lotteries.risk import (
-    absolute_risk_aversion,
-    assess_risk,
-    certainty_equivalent,
-    risk_attitude,
-    risk_premium,
-)
+from plausible.decisions.lotteries.power_curve import PowerCurve
+from plausible.decisions.lotteries.risk import absolute_risk_aversion, assess_risk, certainty_equivalent, risk_premium
 from plausible.decisions.lotteries.s_shaped_curve import SShapedCurve
 from plausible.errors import InvalidArgument, NotSupported
 

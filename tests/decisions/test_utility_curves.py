@@ -9,22 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plausible.decisions.lotteries.curve_families import (
-    ExponentialCurve,
-    LinearCurve,
-    LogarithmicCurve,
-    PowerCurve,
-)
+from plausible.decisions.lotteries.attitudes import risk_attitude
+from plausible.decisions.lotteries.curve_families import ExponentialCurve, LinearCurve, LogarithmicCurve
 from plausible.decisions.lotteries.curve_fitting import fit_curve
 from plausible.decisions.lotteries.curves import FunctionCurve, TabulatedCurve
 from plausible.decisions.lotteries.dominance import stochastic_dominance
 from plausible.decisions.lotteries.lottery import Lottery
+from plausible.decisions.lotteries.power_curve import PowerCurve
 from plausible.decisions.lotteries.risk import (
     absolute_risk_aversion,
     assess_risk,
     certainty_equivalent,
     relative_risk_aversion,
-    risk_attitude,
     risk_premium,
     small_stakes_premium,
 )

@@ -10,7 +10,7 @@ import numpy as np
 from plausible.cpds import CPD, TableCPD
 from plausible.decisions.drawing import diagram_dot
 from plausible.decisions.given_parts import check_kind, collected, explained_cycle, listed, named, warn_of_twins
-from plausible.decisions.lotteries.curves import UtilityCurve
+from plausible.decisions.lotteries.curve_base import UtilityCurve
 from plausible.decisions.parts import Decision, Utility
 from plausible.decisions.questions import DiagramQuestions
 from plausible.decisions.rules import MAX_RULE, RuleLike, read_rule

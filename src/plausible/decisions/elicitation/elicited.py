@@ -7,8 +7,8 @@ from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
+from plausible.decisions.lotteries.curve_base import UtilityCurve
 from plausible.decisions.lotteries.curve_fitting import CurveFamily, fit_curve
-from plausible.decisions.lotteries.curves import UtilityCurve
 from plausible.errors import InvalidArgument, shortened, suggestion
 from plausible.factors.display import TextTable
 

@@ -9,11 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.decisions.lotteries.curve_base import Floats
-from plausible.decisions.lotteries.power_curve import PowerCurve
 from plausible.decisions.lotteries.remainders import exponential_remainder, logarithm_remainder
 from plausible.decisions.lotteries.scaled_curve import ScaledCurve
 
-__all__ = ["ExponentialCurve", "LinearCurve", "LogarithmicCurve", "PowerCurve"]
+__all__ = ["ExponentialCurve", "LinearCurve", "LogarithmicCurve"]
 
 
 @final

@@ -9,7 +9,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from plausible.decisions.lotteries.curves import Floats, TabulatedCurve, UtilityCurve
+from plausible.decisions.lotteries.curve_base import Floats, UtilityCurve
+from plausible.decisions.lotteries.curves import TabulatedCurve
 from plausible.decisions.lotteries.shaped_families import FAMILIES, Family
 from plausible.errors import InvalidArgument, suggestion
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from plausible.decisions.lotteries.curve_base import Floats, UtilityCurve
 from plausible.errors import InvalidArgument
 
-__all__ = ["Floats", "FunctionCurve", "TabulatedCurve", "UtilityCurve"]
+__all__ = ["FunctionCurve", "TabulatedCurve"]
 
 
 @final

@@ -1,4 +1,4 @@
-"""Attitudes to risk: classification, the Arrow-Pratt measure, certainty equivalents and premiums."""
+"""What risk costs: the Arrow-Pratt measure, certainty equivalents and premiums."""
 
 from __future__ import annotations
 
@@ -8,22 +8,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from plausible.decisions.lotteries.attitudes import ATTITUDES, Attitude
 from plausible.decisions.lotteries.countable import CountableLottery
 from plausible.decisions.lotteries.curve_base import Floats, UtilityCurve
 from plausible.decisions.lotteries.lottery import ROUNDING, Lottery, LotteryLike, as_lottery
-from plausible.decisions.lotteries.risk_profile import ATTITUDES, Attitude, RiskInterval, RiskProfile, risk_attitude
 from plausible.errors import InvalidArgument
 
 __all__ = [
-    "Attitude",
     "RiskAssessment",
-    "RiskInterval",
-    "RiskProfile",
     "absolute_risk_aversion",
     "assess_risk",
     "certainty_equivalent",
     "relative_risk_aversion",
-    "risk_attitude",
     "risk_premium",
     "small_stakes_premium",
 ]
@@ -195,7 +191,7 @@ class RiskAssessment:
 
     Examples
     --------
-    >>> from plausible.decisions.lotteries.curve_families import PowerCurve
+    >>> from plausible.decisions.lotteries.power_curve import PowerCurve
     >>> assess_risk(PowerCurve(2.0), {100: 0.5, 0: 0.5}).attitude
     'seeking'
     """

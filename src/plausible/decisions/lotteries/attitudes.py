@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from plausible.decisions.lotteries.curve_base import Floats, UtilityCurve
 from plausible.errors import InvalidArgument
 
-__all__ = ["ATTITUDES", "Attitude", "RiskInterval", "RiskProfile", "risk_attitude"]
+__all__ = ["ATTITUDES", "Attitude", "RiskAttitude", "RiskInterval", "risk_attitude"]
 
 Attitude: TypeAlias = Literal["averse", "neutral", "seeking", "mixed"]
 #: Of a bend of -1, 0 and 1.
@@ -44,7 +44,7 @@ class RiskInterval:
 
 
 @dataclass(frozen=True, slots=True)
-class RiskProfile:
+class RiskAttitude:
     """The attitude to risk over a range.
 
     Attributes
@@ -56,7 +56,7 @@ class RiskProfile:
 
     Examples
     --------
-    >>> from plausible.decisions.lotteries.curve_families import PowerCurve
+    >>> from plausible.decisions.lotteries.power_curve import PowerCurve
     >>> risk_attitude(PowerCurve(0.5), 0, 100).attitude
     'averse'
     """
@@ -68,7 +68,7 @@ class RiskProfile:
         return "; ".join(map(str, self.intervals))
 
 
-def risk_attitude(curve: UtilityCurve, low: float, high: float, tolerance: float = 1e-9) -> RiskProfile:
+def risk_attitude(curve: UtilityCurve, low: float, high: float, tolerance: float = 1e-9) -> RiskAttitude:
     """Whether a curve is concave (averse to risk), convex (seeking), linear (neutral), and where (section 22.2.2).
 
     Families of one attitude know it. Else slopes of neighbouring chords are compared, at 257 amounts or at those of a
@@ -96,7 +96,7 @@ def risk_attitude(curve: UtilityCurve, low: float, high: float, tolerance: float
     knots = curve.knots(curve._inside(low), curve._inside(high))
     intervals = _intervals(curve, knots, curve.bends(knots, tolerance))
     kinds = {interval.attitude for interval in intervals}
-    return RiskProfile(intervals[0].attitude if len(kinds) == 1 else "mixed", intervals)
+    return RiskAttitude(intervals[0].attitude if len(kinds) == 1 else "mixed", intervals)
 
 
 def _intervals(curve: UtilityCurve, knots: Floats, signs: NDArray[np.int64]) -> tuple[RiskInterval, ...]:
