@@ -29,7 +29,6 @@ from plausible.decisions.information.control import ValueOfControl, value_of_con
 from plausible.decisions.information.plan import Act, ObservationPlan, PlanNode
 from plausible.decisions.information.planning import myopic_plan, observation_plan
 from plausible.decisions.information.ranking import InformationValue, ObservationRanking, rank_observations
-from plausible.decisions.information.set_search import ObservationSet
 from plausible.decisions.information.subsets import ChoiceState, Limits, ObservationChoice, choose_observations
 from plausible.decisions.information.value import AlreadySeen, ValueOfInformation, value_of_information
 from plausible.errors import InvalidArgument, close_match
@@ -204,7 +203,7 @@ def _change(change: ActionChange) -> dict[str, Any]:
     }
 
 
-def _value(found: InformationValue | ObservationSet) -> dict[str, Any]:
+def _value(found: InformationValue) -> dict[str, Any]:
     return {"variables": list(found.variables), "value": found.value, "cost": found.cost, "net_value": found.net_value}
 
 

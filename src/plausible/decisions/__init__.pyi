@@ -109,7 +109,6 @@ from plausible.decisions.information.ranking import ObservationRanking as Observ
 from plausible.decisions.information.ranking import rank_observations as rank_observations
 from plausible.decisions.information.samples import ValueOfSample as ValueOfSample
 from plausible.decisions.information.samples import value_of_sample as value_of_sample
-from plausible.decisions.information.set_search import ObservationSet as ObservationSet
 from plausible.decisions.information.subsets import ChoiceState as ChoiceState
 from plausible.decisions.information.subsets import Limits as Limits
 from plausible.decisions.information.subsets import ObservationChoice as ObservationChoice

@@ -37,17 +37,20 @@ class InformationValue:
     value
         MEU with them less MEU without.
     cost
-        What it costs to see them all.
+        What it costs to see them all, in units of utility or of a budget.
+    is_charged
+        Whether the cost is taken off the value.
     """
 
     variables: tuple[str, ...]
     value: float
     cost: float
+    is_charged: bool = True
 
     @property
     def net_value(self) -> float:
-        """The value less the cost."""
-        return self.value - self.cost
+        """The value less the cost; the value itself where that counts for a budget alone."""
+        return self.value - self.cost if self.is_charged else self.value
 
     def __str__(self) -> str:
         what = ", ".join(self.variables) or "nothing"

@@ -4,57 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from plausible.decisions.information.observing import observing
+from plausible.decisions.information.ranking import InformationValue
 from plausible.decisions.information.tables import seen_tables
 from plausible.decisions.information.value import gain
 from plausible.decisions.solving.options import Options
 from plausible.decisions.solving.solve import solve
 from plausible.errors import TooLarge
-from plausible.factors.display import format_number
 from plausible.variables.evidence import EvidenceLike
 
 if TYPE_CHECKING:
     from plausible.decisions.diagram import InfluenceDiagram
 
-__all__ = ["ObservationSet", "SetSearch", "Told", "Value", "Worth", "worth_of_sets"]
+__all__ = ["SetSearch", "Told", "Value", "Worth", "worth_of_sets"]
 
 #: Sets of variables with at most this many joint entries are kept in one table.
 _MAX_TABLE = 2**16
-
-
-@dataclass(frozen=True, slots=True)
-class ObservationSet:
-    """Variables to see together, what that is worth, and what it costs.
-
-    Attributes
-    ----------
-    variables
-        What is seen.
-    value
-        MEU with them less MEU without.
-    cost
-        What it costs to see them all, in units of utility or of the budget.
-    is_charged
-        Whether the cost is taken off the value.
-    """
-
-    variables: tuple[str, ...]
-    value: float
-    cost: float
-    is_charged: bool = True
-
-    @property
-    def net_value(self) -> float:
-        """The value less the cost; the value itself where that counts for the budget alone."""
-        return self.value - self.cost if self.is_charged else self.value
-
-    def __str__(self) -> str:
-        what = ", ".join(self.variables) or "nothing"
-        return f"{what}: worth {format_number(self.value)}, net {format_number(self.net_value)}"
 
 
 class Value(NamedTuple):
@@ -67,7 +35,7 @@ class Value(NamedTuple):
 #: What a diagram is worth where a set of variables is seen.
 Worth: TypeAlias = Callable[[tuple[str, ...]], Value]
 #: Takes the number of sets so far and the best of them; whether to stop.
-Told: TypeAlias = Callable[[int, ObservationSet], bool]
+Told: TypeAlias = Callable[[int, InformationValue], bool]
 
 
 class SetSearch:
@@ -80,11 +48,11 @@ class SetSearch:
         self.costs, self.rounding = costs, rounding
         self.budget, self.is_charged = limits
         self.before, self.is_proved = worth(())
-        self.best = ObservationSet((), 0.0, 0.0, self.is_charged)
+        self.best = InformationValue((), 0.0, 0.0, self.is_charged)
         self.num_sets = 0
         self.is_stopped = False
 
-    def found(self, names: tuple[str, ...]) -> ObservationSet | None:
+    def found(self, names: tuple[str, ...]) -> InformationValue | None:
         """The value of a set; none where it costs too much, or the search is stopped."""
         cost = math.fsum(self.costs[name] for name in names)
         if self.is_stopped or cost > self.budget * (1 + 1e-12):
@@ -92,21 +60,21 @@ class SetSearch:
         self.num_sets += 1
         after, is_proved = self.worth(names)
         self.is_proved = self.is_proved and is_proved
-        value = ObservationSet(names, gain(after, self.before, self.rounding), cost, self.is_charged)
+        value = InformationValue(names, gain(after, self.before, self.rounding), cost, self.is_charged)
         self.best = max(self.best, value, key=_net)
         self.is_stopped = self.told(self.num_sets, self.best)
         return value
 
-    def all_sets(self, most: int) -> Iterator[ObservationSet]:
+    def all_sets(self, most: int) -> Iterator[InformationValue]:
         """The best set of each size."""
         for size in range(most + 1):
             sets = [found for names in combinations(self.costs, size) if (found := self.found(names)) is not None]
             if sets:
                 yield max(sets, key=_net)
 
-    def greedy(self, most: int) -> Iterator[ObservationSet]:
+    def greedy(self, most: int) -> Iterator[InformationValue]:
         """Sets that grow by the best variable at a time; past sets that are worse, as two may help together."""
-        chosen: ObservationSet | None = self.found(())
+        chosen: InformationValue | None = self.found(())
         while chosen is not None:
             yield chosen
             left = [name for name in self.costs if name not in chosen.variables and len(chosen.variables) < most]
@@ -114,7 +82,7 @@ class SetSearch:
             chosen = max(grown, key=_net, default=None)
 
 
-def _net(found: ObservationSet) -> float:
+def _net(found: InformationValue) -> float:
     return found.net_value
 
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plausible.decisions.information.observing import observable, observing, read_costs, read_decision, read_variables
-from plausible.decisions.information.set_search import ObservationSet, SetSearch, worth_of_sets
+from plausible.decisions.information.ranking import InformationValue
+from plausible.decisions.information.set_search import SetSearch, worth_of_sets
 from plausible.decisions.rounding import utility_rounding
 from plausible.decisions.solving.options import Options
 from plausible.errors import InvalidArgument, counted
@@ -87,7 +88,7 @@ class ChoiceState:
 
     num_sets: int
     most_sets: int
-    best: ObservationSet
+    best: InformationValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +116,8 @@ class ObservationChoice:
     """
 
     decision: str
-    best: ObservationSet
-    by_size: tuple[ObservationSet, ...]
+    best: InformationValue
+    by_size: tuple[InformationValue, ...]
     is_exact: bool
     is_greedy: bool
     num_sets: int
@@ -218,7 +219,7 @@ def choose_observations(
     is_greedy = total > _MAX_SETS
     ahead = 1 + sum(len(names) - size for size in range(most)) if is_greedy else total
 
-    def told(number: int, best: ObservationSet) -> bool:
+    def told(number: int, best: InformationValue) -> bool:
         return progress is not None and bool(progress(ChoiceState(number, ahead, best)))
 
     worth = worth_of_sets(diagram, first, names, evidence, options)
