@@ -9,11 +9,12 @@ import pytest
 
 import plausible as pb
 from plausible.cpds import TableCPD
-from plausible.decisions import Decision, InfluenceDiagram, Utility, rank_observations
+from plausible.decisions import Decision, InfluenceDiagram, Utility, rank_observations, utility_tornado
 from plausible.errors import (
     CyclicGraph,
     ImpossibleEvidence,
     InvalidArgument,
+    InvalidEvidence,
     InvalidFactor,
     InvalidModel,
     UnknownState,
@@ -178,3 +179,21 @@ def test_a_flat_list_of_utilities_and_numbers_too_large_to_add_are_told_what_to_
     assert "states of 'bet' change fastest in the list, reshape it: .reshape(2, 3)" in said
     huge = pb.Utility("bet", [0, 1.7e308])
     assert "up to 1e+300" in refusal(InvalidModel, lambda: pb.InfluenceDiagram([], [pb.Decision("bet", 2)], [huge]))
+
+
+@pytest.mark.parametrize(
+    ("question", "error", "words"),
+    [
+        (lambda d: d.with_curve(np.exp), InvalidArgument, "wrap a function in FunctionCurve"),
+        (lambda d: utility_tornado(d, 20), InvalidArgument, "amount=20"),
+        (lambda d: pb.InfluenceDiagram(d.chance), InvalidModel, "a mapping of ['coin']: give its values()"),
+        (lambda d: pb.InfluenceDiagram(d.chance["coin"]), InvalidModel, "alone: put it in a list"),
+        (
+            lambda d: d.with_chance(pb.TableCPD("luck", np.eye(2), ["bet"])).solve(evidence={"luck": 1}),
+            InvalidEvidence,
+            "diagram.with_rules({'bet': action})",
+        ),
+    ],
+)
+def test_slips_of_every_day_are_told_the_way(question, error, words):
+    assert words in refusal(error, lambda: question(_bet()))

@@ -273,7 +273,7 @@ def test_answers_and_weights_must_fit_the_outcomes():
         fit_additive_utility(frame, [1.0], ["A"], states)
     with pytest.raises(errors.InvalidArgument, match="weight"):
         fit_additive_utility(frame, [1.0, 2.0], ["A"], states, weights=[1.0, -1.0])
-    with pytest.raises(errors.InvalidArgument, match="not finite"):
+    with pytest.raises(errors.InvalidArgument, match="The answer of outcome 1 is nan"):
         fit_additive_utility(frame, [1.0, np.nan], ["A"], states)
 
 

@@ -346,3 +346,11 @@ def test_no_sure_amount_is_as_good_as_what_diverges():
     swings = CountableLottery(lambda: ((-((-2.0) ** n), 2.0**-n) for n in range(1, 900)))
     with pytest.raises(InvalidArgument, match=r"mean of .* is not known"):
         risk_premium(ExponentialCurve(0.3), swings)
+
+
+def test_chances_and_quantiles_of_amounts():
+    """Of what is flat and of what is nested; the ends of the scale included."""
+    lottery = Lottery({-70: 0.5, Lottery({50: 0.6, 200: 0.4}): 0.5})
+    assert lottery.probability_of(lambda amount: amount > 0) == pytest.approx(0.5)
+    assert [lottery.quantile(level) for level in (0, 0.5, 0.5001, 0.8, 0.81, 1)] == [-70, -70, 50, 50, 200, 200]
+    assert str(Lottery({54.599999999999994: 1.0})) == "[54.6: 1]"

@@ -101,7 +101,7 @@ def test_what_does_not_happen_is_shown_while_it_is_little_and_what_cannot_happen
     seen = Utility(["X", "C", "D"], np.arange(52).reshape(13, 2, 2))
     policy = two.with_utility(seen).solve().policies["D"]
     assert len(policy.unreachable) == 13
-    assert str(policy).endswith("\n(13 more do not happen under this strategy)")
+    assert str(policy).endswith("\n(13 more do not happen under this strategy: to_table() has them)")
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -323,3 +323,13 @@ def test_an_unknown_variable_is_told_before_a_decision_that_is_missing():
     for asked in (value_of_information, lambda d, name: rank_observations(d, candidates=[name])):
         with pytest.raises(UnknownVariable, match="'zzz'"):
             asked(oil, "zzz")
+
+
+def test_a_cost_of_what_is_seen_anyway_is_set_against_what_that_is_worth():
+    """The survey is worth 1.25 gross: at 1 it pays, at 2 it does not."""
+    market = pb.TableCPD("M", [0.5, 0.3, 0.2])
+    survey = pb.TableCPD("S", [[0.6, 0.3, 0.1], [0.3, 0.4, 0.3], [0.1, 0.4, 0.5]], ["M"])
+    profit = pb.Utility(["M", "F"], [[0, -7], [0, 5], [0, 20]])
+    diagram = pb.InfluenceDiagram([market, survey], [pb.Decision("F", 2, sees=["S"])], [profit])
+    assert "At a cost of 1 it pays: net 0.25." in str(diagram.value_of_information("S", cost=1))
+    assert "At a cost of 2 it does not pay: net -0.75." in str(diagram.value_of_information("S", cost=2))

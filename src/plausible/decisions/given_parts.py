@@ -50,6 +50,10 @@ def _described(thing: object) -> str:
         return f"a Factor over {list(thing.names)}: see Utility.from_factor and TableCPD"
     if isinstance(thing, BayesianNetwork):
         return "a BayesianNetwork: give its cpds.values()"
+    if isinstance(thing, Mapping):
+        return f"a mapping of {list(thing)}: give its values()"
+    if isinstance(thing, (CPD, Decision, Utility)):
+        return f"{thing!r} alone: put it in a list"
     return repr(thing)
 
 

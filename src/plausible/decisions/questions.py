@@ -113,7 +113,7 @@ class DiagramQuestions:
         >>> bet = InfluenceDiagram([TableCPD("coin", [0.5, 0.5])], [Decision("bet", 2)],
         ...                        [Utility(["coin", "bet"], [[0, 3], [0, -1]])])
         >>> print(bet.risk_profile({"bet": 1}), bet.risk_profile({"bet": 0}))
-        [-1.0: 0.5; 3.0: 0.5] [0.0: 1]
+        [-1: 0.5; 3: 0.5] [0: 1]
         """
         from plausible.decisions.totals import risk_profile
 

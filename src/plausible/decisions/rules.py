@@ -94,7 +94,8 @@ def _listed(rule: Mapping[Any, State], scope: tuple[Variable, ...]) -> list[Stat
     keys: list[Any] = list(_seen(scope) if len(seen) > 1 else scope[0].states)
     known = set(keys)
     if (strange := next((key for key in rule if key not in known), None)) is not None:
-        meant = suggestion(strange, keys) if len(seen) == 1 else f" Keys are states of ({', '.join(seen)})."
+        form = f" Keys are states of ({', '.join(seen)}), such as {keys[0]!r}."
+        meant = suggestion(strange, keys) if len(seen) == 1 else form
         raise InvalidArgument(f"The rule of {decision!r} has {strange!r}, which {', '.join(seen)} can't be.{meant}")
     if missing := [key for key in keys if key not in rule]:
         raise InvalidArgument(f"The rule of {decision!r} says nothing for {missing[0]!r}: add it to the mapping.")

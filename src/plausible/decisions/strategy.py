@@ -69,7 +69,12 @@ class Strategy(Frozen, Mapping[str, Factor]):
 
     def action(self, name: str, seen: Mapping[str, State] | None = None) -> State:
         """The action that a rule takes most likely, given what is seen; the first of several as likely."""
-        told = seen or {}
+        told = {} if seen is None else seen
+        if not isinstance(told, Mapping):
+            raise InvalidArgument(
+                f"What {name!r} sees is a mapping, name -> state, not a {type(told).__name__}; for rows of a table see "
+                f"solution.policies[{name!r}].decide(rows)."
+            )
         rule = self[name].reduce(told)
         if left := [variable.name for variable in rule.scope if variable.name != name]:
             strange = next((given for given in told if given not in self[name].names), None)

@@ -50,7 +50,9 @@ def with_curve(diagram: InfluenceDiagram, curve: UtilityCurve, name: str = "util
     """The diagram in which amounts are worth what a curve says: one utility, the curve of the sum of all.
 
     Risk is about the total. A curve applied to each utility by itself would be wrong wherever there are several.
-    `curve.inverse` of the expected utility is the amount for sure that is as good, the certainty equivalent.
+    `curve.inverse` of the expected utility is the amount for sure that is as good, the certainty equivalent. Costs that
+    are told afterwards, as those of observations, count in units of utility: add what costs amounts before, for
+    instance by `with_optional_observation`.
 
     Parameters
     ----------
@@ -70,6 +72,8 @@ def with_curve(diagram: InfluenceDiagram, curve: UtilityCurve, name: str = "util
     >>> round(oil.solve().expected_utility, 4), round(careful.inverse(solution.expected_utility), 4)
     (16.75, 0.0)
     """
+    if not isinstance(curve, UtilityCurve):
+        raise InvalidArgument(f"{curve!r} is no utility curve: wrap a function in FunctionCurve.")
     total = total_utility(diagram)
     low, high = curve.domain
     if (outside := np.flatnonzero((total.values < low) | (total.values > high))).size:
@@ -99,7 +103,7 @@ def risk_profile(diagram: InfluenceDiagram, strategy: Strategy, evidence: Eviden
     >>> import plausible as pb
     >>> oil = pb.examples.load("oil")
     >>> print(risk_profile(oil, oil.solve().strategy))
-    [-92.0: 0.22; -12.0: 0.435; 48.0: 0.21; 238.0: 0.135]
+    [-92: 0.22; -12: 0.435; 48: 0.21; 238: 0.135]
     """
     total = total_utility(diagram)
     if not total.scope:

@@ -149,6 +149,7 @@ def _numbers(values: npt.ArrayLike, length: int, what: str) -> Floats:
     array = read_numbers(values, f"The {what}s")
     if array.shape != (length,):
         raise InvalidArgument(f"Each of the {length} outcomes needs one {what}; there are {array.shape}.")
-    if not np.isfinite(array).all() or (what == "weight" and (array < 0).any()):
-        raise InvalidArgument(f"One {what} is not finite, or is a negative weight: leave that outcome out.")
+    wrong = np.flatnonzero(~np.isfinite(array) | ((what == "weight") & (array < 0)))
+    if wrong.size:
+        raise InvalidArgument(f"The {what} of outcome {wrong[0]} is {array[wrong[0]]:g}: leave that outcome out.")
     return array

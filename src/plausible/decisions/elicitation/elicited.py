@@ -52,6 +52,9 @@ class ElicitedUtility:
 class ElicitationResult(Mapping[Hashable, float]):
     """The utilities that somebody told: a mapping from outcomes to numbers, the anchors with 0 and 1 among them.
 
+    Outcomes that nothing was asked about yet are not in it. Brackets are what the answers imply: of somebody who is not
+    sure they say nothing of how sure; ask again, and `compare_elicitations`.
+
     Attributes
     ----------
     method
@@ -79,7 +82,9 @@ class ElicitationResult(Mapping[Hashable, float]):
     items_told: tuple[ElicitedUtility, ...]
 
     def _table(self) -> dict[Hashable, float]:
-        return {self.worst: 0.0, self.best: 1.0, **{told.item: told.value for told in self.items_told}}
+        """What was asked about, and the anchors."""
+        asked = {told.item: told.value for told in self.items_told if told.num_questions}
+        return {self.worst: 0.0, self.best: 1.0, **asked}
 
     def __getitem__(self, outcome: Hashable) -> float:
         table = self._table()
@@ -143,7 +148,13 @@ class ElicitationResult(Mapping[Hashable, float]):
 
     def __str__(self) -> str:
         rows = tuple(
-            (str(told.item), f"{told.value:.4g}", f"{told.low:.4g}", f"{told.high:.4g}", str(told.num_questions))
+            (
+                str(told.item),
+                f"{told.value:.4g}" if told.num_questions else "-",
+                f"{told.low:.4g}",
+                f"{told.high:.4g}",
+                str(told.num_questions),
+            )
             for told in self.items_told
         )
         return "\n".join([str(TextTable(("item", "utility", "low", "high", "questions"), rows, 1)), *self._warnings()])

@@ -101,8 +101,9 @@ class ValueOfInformation:
     def __str__(self) -> str:
         lines = [*self._told_already, self._told_value]
         if self.cost:
-            verdict = "it pays" if self.is_worthwhile else "it does not pay"
-            lines.append(f"At a cost of {format_number(self.cost)} {verdict}: net {format_number(self.net_value)}.")
+            value = self.already_seen.value if self._is_nothing_new and self.already_seen else self.value
+            verdict = "it pays" if value > self.cost else "it does not pay"
+            lines.append(f"At a cost of {format_number(self.cost)} {verdict}: net {format_number(value - self.cost)}.")
         if not self.is_exact:
             lines.append(NOT_PROVED)
         nothing = [] if self._is_nothing_new else ["No action changes."]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from itertools import accumulate
 from typing import Any, TypeAlias
 
 from plausible.decisions.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
 from plausible.errors import InvalidArgument, shortened
 from plausible.factors import Factor
+from plausible.factors.display import format_number
+from plausible.inference.options import check_number
 from plausible.variables.frozen import Frozen
 from plausible.variables.frozen_mapping import FrozenMapping
 
@@ -149,6 +152,25 @@ class Lottery(Frozen, Mapping[Hashable, float]):
         """The mean outcome, where outcomes are numbers."""
         return self.expected_utility(_as_number)
 
+    def probability_of(self, event: Callable[[Any], bool]) -> float:
+        """How likely the outcome is one of which something holds.
+
+        >>> Lottery({-70: 0.5, 50: 0.3, 200: 0.2}).probability_of(lambda amount: amount < 100)
+        0.8
+        """
+        return math.fsum(probability for outcome, probability in self.final_probabilities().items() if event(outcome))
+
+    def quantile(self, level: float) -> float:
+        """The least outcome that is not exceeded with at least this probability, where outcomes are numbers.
+
+        >>> Lottery({-70: 0.5, 50: 0.3, 200: 0.2}).quantile(0.75)
+        50.0
+        """
+        check_number("level", level, least=0, most=1)
+        chances = sorted((_as_number(outcome), p) for outcome, p in self.final_probabilities().items() if p > 0)
+        place = next(i for i, sure in enumerate(accumulate(p for _, p in chances)) if sure >= level - 2 * ROUNDING)
+        return chances[place][0]
+
     def is_close(self, other: LotteryLike, tolerance: float = ROUNDING) -> bool:
         """Whether both give each final outcome the same probability, to within the tolerance."""
         first, second = self.final_probabilities(), as_lottery(other).final_probabilities()
@@ -183,11 +205,15 @@ class Lottery(Frozen, Mapping[Hashable, float]):
     def _told(self, num_stages: int) -> str:
         if not num_stages:
             return "[...]"
-        parts = ((o._told(num_stages - 1) if isinstance(o, Lottery) else o, p) for o, p in self.items())
+        parts = ((o._told(num_stages - 1) if isinstance(o, Lottery) else _outcome_text(o), p) for o, p in self.items())
         return "[" + "; ".join(f"{outcome}: {probability:.6g}" for outcome, probability in parts) + "]"
 
     def __repr__(self) -> str:
         return f"Lottery({dict(self._probabilities)!r})"
+
+
+def _outcome_text(outcome: Hashable) -> str:
+    return format_number(outcome) if isinstance(outcome, float) else str(outcome)
 
 
 def as_lottery(given: LotteryLike) -> Lottery:

@@ -122,6 +122,9 @@ class ActionComparison:
         for word, chosen in (("for", [u for u in gaps if gaps[u] > 0]), ("against", [u for u in gaps if gaps[u] < 0])):
             if chosen:
                 lines.append(f"{word} it: {', '.join(f'{u} ({format_number(gaps[u])})' for u in chosen)}")
+        same = {u: part for u, part in self.actions[0].parts.items() if self._spread(u) <= self.rounding and part}
+        if same:
+            lines.append(f"whatever is done: {', '.join(f'{u} ({format_number(part)})' for u, part in same.items())}")
         if not self.is_reached:
             lines.append("The strategy never gets there: the decisions before count as set, whatever they saw.")
         return "\n".join(lines)

@@ -275,7 +275,7 @@ class _Lead(NamedTuple):
 
 
 def _tornado(asked: Asked, variation: _Variation, solution: Solution, measure: _Measure) -> DecisionTornado:
-    check_number("amount", variation.amount, above=0)
+    check_number("amount", variation.amount, above=0, most=1)  # a share: 0.2 for 20 %
 
     def bar(number: UtilityEntry | ProbabilityEntry) -> TornadoBar:
         ends = number.varied(asked, variation.amount)

@@ -51,8 +51,8 @@ def read_findings(diagram: InfluenceDiagram, evidence: EvidenceLike | None) -> d
             )
         if causes := [decision for decision in diagram.decisions if name in diagram.graph.descendants(decision)]:
             raise InvalidEvidence(
-                f"{name!r} depends on the decision {causes[0]!r}, so it can't be known before all decisions. Let the "
-                "decisions that come after it see it."
+                f"{name!r} depends on the decision {causes[0]!r}, so it can't be known before all decisions. If "
+                f"{causes[0]!r} is made, set it: diagram.with_rules({{{causes[0]!r}: action}})."
             )
     vectors = dict(found.soft)
     for name, state in found.hard.items():

@@ -17,6 +17,7 @@ from plausible.decisions.solving.solution import Policy, Solution
 from plausible.decisions.solving.task import Task
 from plausible.decisions.solving.updating import Rules, decided
 from plausible.decisions.strategy import Strategy
+from plausible.decisions.structure.recall import temporal_order
 from plausible.factors import Factor
 from plausible.factors.alignment import align, num_entries, table_shape
 
@@ -37,7 +38,7 @@ class Found(NamedTuple):
 
 
 class Policies(Mapping[str, Policy]):
-    """Decision -> what to do there; each is worked out when it is first looked at, and then kept."""
+    """Decision -> what to do there, in time; each is worked out when it is first looked at, and then kept."""
 
     __slots__ = ("_diagram", "_known", "_problem", "_rounding", "_rules", "_strategy", "_tree")
 
@@ -57,7 +58,7 @@ class Policies(Mapping[str, Policy]):
         return self._known[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._diagram.decisions)
+        return iter(temporal_order(self._diagram))
 
     def __len__(self) -> int:
         return len(self._diagram.decisions)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from plausible.variables import Assignment, State, Variable
 
 if TYPE_CHECKING:
     import pandas as pd
+    from narwhals.typing import IntoDataFrame
 
     from plausible.decisions.solving.finishing import Policies
 
@@ -89,13 +90,30 @@ class Policy:
             row = row * variable.num_states + variable.index(given[variable.name])
         return tuple(self.decision.states[action] for action in np.flatnonzero(self.is_best[row]))
 
+    def decide(self, rows: IntoDataFrame | Mapping[str, Sequence[Any]]) -> pd.DataFrame:
+        """The best action in each row of a table and its expected utility, also where cells are missing.
+
+        See `plausible.decisions.solving.row_decisions.decide_rows`.
+
+        >>> import plausible as pb
+        >>> policy = pb.examples.load("oil").solve().policies["drill"]
+        >>> print(policy.decide({"seismic": ["open", None, "diffuse"], "test": ["yes", "yes", "yes"]}))
+          drill  expected_utility
+        0   yes          3.909091
+        1   yes         -0.500000
+        2    no        -12.000000
+        """
+        from plausible.decisions.solving.row_decisions import decide_rows
+
+        return decide_rows(self, rows)
+
     def to_frame(self) -> pd.DataFrame:
-        """A row for each information state: what is seen, the action, its expected utility, and the probability.
+        """A row for each information state: what is seen, the action, its expected utility, the probability, a note.
 
         >>> import plausible as pb
         >>> solution = pb.examples.load("oil").solve()
         >>> print(solution.policies["test"].to_frame().to_string(index=False))
-        test  expected_utility  probability
+        test  expected_utility  probability note
          yes             16.75          1.0
         """
         import pandas as pd
@@ -108,6 +126,7 @@ class Policy:
                 self.decision.name: [self.decision.states[action] for action in self.actions],
                 "expected_utility": taken,
                 "probability": self.probability,
+                "note": [self._note(row, int(action)) for row, action in enumerate(self.actions)],
             }
         )
 
@@ -149,7 +168,7 @@ class Policy:
         shown = self.probability > 0 if idle.sum() > _MAX_IDLE else ~self._is_impossible
         lines = [f"{self.decision.name}{ignores}:", str(self._table(np.flatnonzero(shown).tolist()))]
         if idle.sum() > _MAX_IDLE:
-            lines.append(f"({idle.sum()} more do not happen under this strategy)")
+            lines.append(f"({idle.sum()} more do not happen under this strategy: to_table() has them)")
         if self._is_impossible.any():
             lines.append(f"({self._is_impossible.sum()} more can't happen)")
         return "\n".join(lines)

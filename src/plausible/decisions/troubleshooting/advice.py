@@ -31,7 +31,8 @@ class Alternative:
         What all will cost from now on, if it is taken and then what seems best: an estimate, one test ahead, as if
         there were a single fault; `exact_plan` has what following the advice costs exactly.
     chance
-        The chance that this component is what has to be repaired; `None` for tests and calls.
+        The chance that this component is what has to be repaired, as if there were a single fault: the chances of all
+        sum to that of a fault that can be repaired. `None` for tests and calls.
 
     Examples
     --------
@@ -107,7 +108,7 @@ class Advice:
             return f"it costs {format_number(best.step.cost)} and saves {format_number(saved)} in repairs"
         if best.step.kind == "call":
             return "trying parts costs more than it saves"
-        return f"the chance that {best.step.name} is what has to be repaired is {format_number(best.chance or 0.0)}"
+        return f"were there one fault, {best.step.name} is it with probability {format_number(best.chance or 0.0)}"
 
     def __str__(self) -> str:
         rows = tuple(
@@ -119,7 +120,7 @@ class Advice:
             )
             for one in self.alternatives
         )
-        table = f"{TextTable(('step', 'costs now', 'chance', 'estimated cost'), rows, 1)}\n" if rows else ""
+        table = f"{TextTable(('step', 'costs now', 'to blame', 'estimated cost'), rows, 1)}\n" if rows else ""
         return f"{table}{self.reason}"
 
 

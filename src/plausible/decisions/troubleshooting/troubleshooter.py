@@ -64,7 +64,7 @@ class Troubleshooter(Frozen):
     >>> mechanic = Troubleshooter(car, {"battery": "ok", "starter": "ok"}, works={"stalls": False}, costs=costs)
     >>> session = mechanic.start()
     >>> print(session.advice)
-    step            | costs now |   chance | estimated cost
+    step            | costs now | to blame | estimated cost
     ----------------+-----------+----------+---------------
     test lights     |         1 |          |       140.122
     observe battery |        20 | 0.697785 |       143.244
