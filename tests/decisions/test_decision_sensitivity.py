@@ -481,3 +481,17 @@ def test_certainties_are_varied_where_they_are_named_only():
     assert len(utility_tornado(diagram, 0.2).bars) == uncertain + entries
     certain = ("seismic", {"oil": "dry", "test": "no"}, "none")
     assert stable_interval(diagram, certain).current == 1.0
+
+
+@pytest.mark.parametrize("rare", [1e-3, 1e-9, 1e-11, 1e-14])
+def test_evidence_may_be_rare(rare):
+    """P(A=0 | E=1) is 1/3 where P(E=1 | A=0) is half of P(E=1 | A=1): there action 1 takes over."""
+    cause, sign = (
+        pb.TableCPD("A", [0.5, 0.5]),
+        pb.TableCPD("E", [[1 - rare / 100, rare / 100], [1 - rare, rare]], ["A"]),
+    )
+    worth = pb.Utility(["A", "D"], [[0, 6, 10], [10, 7, 0]], name="U")
+    diagram = pb.InfluenceDiagram([cause, sign], [pb.Decision("D", 3)], [worth])
+    found = stable_interval(diagram, ("E", {"A": 0}, 1), evidence={"E": 1})
+    assert found.high == pytest.approx(rare / 2, rel=1e-4)
+    assert [change.after for change in found.above] == [1]

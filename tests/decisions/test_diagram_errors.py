@@ -184,6 +184,9 @@ def test_a_flat_list_of_utilities_and_numbers_too_large_to_add_are_told_what_to_
 @pytest.mark.parametrize(
     ("question", "error", "words"),
     [
+        (lambda d: d.with_rules("yes"), InvalidArgument, "decision -> rule, not 'yes'"),
+        (lambda d: d.network("yes"), InvalidArgument, "decision -> rule, not 'yes'"),
+        (lambda d: d.risk_profile(pb.Strategy({})), InvalidArgument, "no rule for ['bet']"),
         (lambda d: d.with_curve(np.exp), InvalidArgument, "wrap a function in FunctionCurve"),
         (lambda d: utility_tornado(d, 20), InvalidArgument, "amount=20"),
         (lambda d: pb.InfluenceDiagram(d.chance), InvalidModel, "a mapping of ['coin']: give its values()"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import plausible as pb
 from plausible.cpds import TableCPD
 from plausible.decisions.troubleshooting.costs import Costs
 from plausible.decisions.troubleshooting.plans import exact_plan, optimal_plan
@@ -121,3 +122,24 @@ def test_a_plan_that_is_too_large_tells_what_to_do_instead(plan, told):
     """The advice and its cost in place of the best plan; fewer steps in place of a whole one."""
     with pytest.raises(TooLarge, match=f"Raise max_states=, .*{told}"):
         plan(two_kinds(), max_states=1)
+
+
+def test_a_repair_that_another_would_undo_is_still_tried():
+    """The device works where a is mended and b is bad: mending both breaks it, mending a alone may help."""
+    parts = [pb.TableCPD(name, [0.5, 0.5], states=["ok", "bad"]) for name in ("a", "b")]
+    goal = pb.TableCPD("goal", [[[0, 1], [1, 0]], [[0, 1], [0, 1]]], ["a", "b"], states=["works", "broken"])
+    costs = Costs(repair={"a": 1, "b": 1})
+    session = Troubleshooter(
+        pb.BayesianNetwork([*parts, goal]), {"a": "ok", "b": "ok"}, works={"goal": "works"}, costs=costs
+    ).start()
+    assert not session.is_over
+    assert session.outcomes(session.step("repair a"))[True] == pytest.approx(1 / 3)
+    assert optimal_plan(session).expected_cost >= 1
+
+
+def test_a_damaged_finding_in_a_record_is_named():
+    helper = pb.examples.printer_troubleshooter()
+    record = helper.start({"panel": "clear"}).to_dict()
+    record["evidence"]["panel"] = {}
+    with pytest.raises(pb.errors.FormatError, match="finding on 'panel'"):
+        helper.resume(record)

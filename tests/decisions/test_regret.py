@@ -185,3 +185,11 @@ def test_a_constant_added_to_utilities_changes_no_tie(unit, level):
     assert even.undominated == (0, 1)
     better = regret_preferences(level + unit * np.array([[1.0, 2, 3], [3.0, 1, 2.1]]), [1 / 3] * 3, weight=abs)
     assert better.undominated == (1,)
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e-9, 1.0, 1e12])
+def test_mixtures_do_not_hang_on_the_unit(unit):
+    """Regrets (0, 1) and (3, 0): the first with probability 3/4 makes both 3/4."""
+    found = minimax_regret({"a": {"s": 3 * unit, "t": 0}, "b": {"s": 0, "t": unit}}, may_mix=True)
+    assert found.mixed_regret == pytest.approx(0.75 * unit)
+    assert dict(found.weights) == pytest.approx({"a": 0.75, "b": 0.25})

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from plausible.decisions.lotteries.attitudes import risk_attitude
+from plausible.decisions.lotteries.countable import saint_petersburg
 from plausible.decisions.lotteries.curve_families import ExponentialCurve, LinearCurve, LogarithmicCurve
 from plausible.decisions.lotteries.curves import FunctionCurve, TabulatedCurve
 from plausible.decisions.lotteries.power_curve import PowerCurve
@@ -187,3 +188,13 @@ def test_a_table_has_bends_and_no_kinks():
     profile = risk_attitude(TabulatedCurve([0, 1, 2, 3, 4, 5], [0, 1, 2, 2.5, 3, 3.5]), 0, 5)
     assert not any(part.is_kink for part in profile.intervals)
     assert np.all(np.diff([part.low for part in profile.intervals]) > 0)
+
+
+@pytest.mark.parametrize("aversion", [0.01, 1.0, 10.0, 15.0, 20.0, 100.0])
+@pytest.mark.parametrize(("first", "factor"), [(2.0, 2.0), (2.0, 1.5), (1e6, 1.5)])
+def test_an_endless_lottery_is_worth_no_less_than_its_least_amount(aversion, first, factor):
+    """-log Σ p exp(-a x) / a, the exponents about the least amount, which alone counts to the very averse."""
+    found = certainty_equivalent(ExponentialCurve(aversion), saint_petersburg(first, factor))
+    terms = [2.0**-n * math.exp(-aversion * first * (factor ** (n - 1) - 1)) for n in range(1, 200)]
+    assert found == pytest.approx(first - math.log(math.fsum(terms)) / aversion, rel=1e-9)
+    assert found >= first

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from plausible.decisions import utility_gap
+from plausible.decisions import share_of_gap, utility_gap
 from plausible.errors import InvalidArgument
 from solving_oracle import all_strategy_values, num_strategies, random_diagram
 
@@ -30,3 +30,10 @@ def test_a_strategy_of_another_diagram_has_no_place_in_the_gap():
     one, other = (random_diagram(np.random.default_rng(seed), 3, 2, 2) for seed in (0, 1))
     with pytest.raises(InvalidArgument):
         utility_gap(one).share(other.uniform_strategy())
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1.0, 1e12])
+def test_what_lies_beyond_the_best_is_refused_in_any_unit(unit):
+    assert share_of_gap(0.5 * unit, 0.0, unit) == pytest.approx(0.5)
+    with pytest.raises(InvalidArgument, match="not between"):
+        share_of_gap(5 * unit, 0.0, unit)

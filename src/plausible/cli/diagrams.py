@@ -150,17 +150,17 @@ def read_costs(texts: Iterable[str] | None) -> float | dict[str, float]:
 def policy_rows(policy: Policy) -> list[dict[str, Any]]:
     """What to do at a decision as JSON holds it: a row for each thing that may be seen.
 
-    What can't happen has no expected utility (null in JSON).
+    What can't happen has no action and no expected utility (null in JSON).
 
     >>> import plausible as pb
     >>> policy_rows(pb.examples.load("oil").with_rules({"test": "no"}).solve().policies["drill"])[0]
-    {'seen': {'seismic': 'closed', 'test': 'no'}, 'action': 'no', 'expected_utility': None, 'probability': 0.0}
+    {'seen': {'seismic': 'closed', 'test': 'no'}, 'action': None, 'expected_utility': None, 'probability': 0.0}
     """
     rows = zip(policy.actions, policy.expected_utility, policy.probability, strict=True)
     return [
         {
             "seen": dict(assignment_at(policy.uses, row)),
-            "action": policy.decision.states[action],
+            "action": None if math.isnan(worth[action]) else policy.decision.states[action],
             "expected_utility": None if math.isnan(worth[action]) else float(worth[action]),
             "probability": float(probability),
         }

@@ -219,12 +219,14 @@ class InfluenceDiagram(DiagramQuestions, Frozen):
         >>> diagram.network(diagram.strategy({"umbrella": {0: 0, 1: 1}})).query("umbrella").values
         array([0.7, 0.3])
         """
-        cpds = self._followed(strategy or {})
+        cpds = self._followed({} if strategy is None else strategy)
         inputs = [self._variables[name] for name in self._decisions if name not in cpds]
         return BayesianNetwork([*self._chance.values(), *cpds.values()], inputs=inputs, notes=self.notes)
 
     def _followed(self, rules: Mapping[str, RuleLike]) -> dict[str, TableCPD]:
         """Decision -> its rule as a distribution."""
+        if not isinstance(rules, Mapping):
+            raise InvalidArgument(f"The rules are a mapping, decision -> rule, not {rules!r}.")
         read = {name: read_rule(rule, self.information(name), self._variables[name]) for name, rule in rules.items()}
         return {name: TableCPD(self._variables[name], rule.values, rule.scope[:-1]) for name, rule in read.items()}
 

@@ -106,9 +106,10 @@ def risk_profile(diagram: InfluenceDiagram, strategy: Strategy, evidence: Eviden
     [-92: 0.22; -12: 0.435; 48: 0.21; 238: 0.135]
     """
     total = total_utility(diagram)
+    complete = diagram.strategy(strategy)
     if not total.scope:
         return Lottery.certain(float(total.values))
-    joint = diagram.network(strategy).query(list(total.names), evidence=evidence).reorder(total.names)
+    joint = diagram.network(complete).query(list(total.names), evidence=evidence).reorder(total.names)
     return Lottery(_merged(total.values.ravel(), joint.values.ravel(), utility_rounding(diagram)))
 
 

@@ -156,10 +156,11 @@ def _mixture(regrets: Floats) -> tuple[Floats, float]:
     """Chances of the actions that make the greatest expected regret least."""
     from scipy.optimize import linprog
 
+    unit = float(regrets.max()) or 1.0  # the program has tolerances of its own
     num_actions, num_states = regrets.shape
     found = linprog(
         np.concatenate([np.zeros(num_actions), [1.0]]),
-        A_ub=np.column_stack([regrets.T, -np.ones(num_states)]),
+        A_ub=np.column_stack([regrets.T / unit, -np.ones(num_states)]),
         b_ub=np.zeros(num_states),
         A_eq=np.concatenate([np.ones(num_actions), [0.0]])[None, :],
         b_eq=[1.0],
@@ -168,7 +169,7 @@ def _mixture(regrets: Floats) -> tuple[Floats, float]:
     )
     if found.x is None:
         raise NotSupported(f"The linear program of the regrets ended without an answer: {found.message}")
-    return np.asarray(found.x[:-1]), float(found.x[-1])
+    return np.asarray(found.x[:-1]), unit * float(found.x[-1])
 
 
 @dataclass(frozen=True, slots=True)

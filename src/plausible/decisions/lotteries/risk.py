@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
 from plausible.decisions.lotteries.attitudes import ATTITUDES, Attitude
-from plausible.decisions.lotteries.countable import CountableLottery
+from plausible.decisions.lotteries.countable import CountableLottery, SeriesValue
 from plausible.decisions.lotteries.curve_base import Floats, UtilityCurve
 from plausible.decisions.lotteries.lottery import ROUNDING, Lottery, LotteryLike, as_lottery
 from plausible.errors import InvalidArgument
@@ -23,6 +24,9 @@ __all__ = [
     "risk_premium",
     "small_stakes_premium",
 ]
+
+#: Outcomes of an endless lottery that are together no likelier than this count as the last one before them.
+_NEXT_TO_NOTHING = 1e-11
 
 
 def absolute_risk_aversion(curve: UtilityCurve, amount: float) -> float:
@@ -75,13 +79,18 @@ def _expected_utility(curve: UtilityCurve, lottery: LotteryLike, wealth: float) 
     if not isinstance(lottery, CountableLottery):
         amounts, probabilities = _gains(lottery)
         return curve.mean_utility(wealth + amounts, probabilities)
+    return _endless_utility(curve, lottery, wealth).value
+
+
+def _endless_utility(curve: UtilityCurve, lottery: CountableLottery, wealth: float) -> SeriesValue:
+    """The sum of an endless lottery, if it converges."""
     found = lottery.expected_utility(lambda outcome: curve(wealth + _number(outcome)))
     if not found.converged:
         raise InvalidArgument(
             f"No sure amount is found to be as good as {lottery}: under {curve} its expected utility is not known "
             f"({found}). Give an end to it by lottery.truncated(num_terms, rest), or take a curve with a bound."
         )
-    return found.value
+    return found
 
 
 def certainty_equivalent(curve: UtilityCurve, lottery: LotteryLike, wealth: float = 0.0) -> float:
@@ -115,12 +124,22 @@ def certainty_equivalent(curve: UtilityCurve, lottery: LotteryLike, wealth: floa
             "A function becomes one with FunctionCurve(function, domain=(low, high))."
         )
     if isinstance(lottery, CountableLottery):
-        return curve.inverse(_expected_utility(curve, lottery, wealth)) - wealth
+        return _endless_equivalent(curve, lottery, wealth)
     mean, premium = _mean(lottery), risk_premium(curve, lottery, wealth)
     # Where both are nearly the same their difference has lost its digits, as the wealth would make it too.
     if wealth or abs(mean - premium) >= abs(mean) / 4:
         return mean - premium
     return curve.sure_amount(*_gains(lottery))
+
+
+def _endless_equivalent(curve: UtilityCurve, lottery: CountableLottery, wealth: float) -> float:
+    """Of the terms added up, where next to nothing is left: a bounded utility has lost what its inverse needs."""
+    found = _endless_utility(curve, lottery, wealth)
+    if found.left_over > _NEXT_TO_NOTHING:
+        return curve.inverse(found.value) - wealth
+    *_, last = islice(lottery.terms(), found.num_terms)
+    amounts, probabilities = _gains(lottery.truncated(found.num_terms, last[0]))
+    return curve.sure_amount(wealth + amounts, probabilities) - wealth
 
 
 def risk_premium(curve: UtilityCurve, lottery: LotteryLike, wealth: float = 0.0) -> float:

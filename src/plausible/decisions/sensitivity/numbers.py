@@ -72,6 +72,9 @@ class DiagramNumber(Protocol):
     def weighted_utility(self, diagram: InfluenceDiagram, strategy: Strategy, evidence: EvidenceLike | None) -> Line:
         """P(evidence) EU(strategy) as a function of the number, up to a factor that is the same for all strategies."""
 
+    def evidence_line(self, diagram: InfluenceDiagram, evidence: EvidenceLike | None) -> Line:
+        """P(evidence) as a function of the number, up to the factor of `weighted_utility`."""
+
     @property
     def limits(self) -> Range:
         """The least and the largest value that it can have."""
@@ -127,6 +130,10 @@ class UtilityEntry:
         """EU(strategy): its slope is the probability that this entry counts."""
         slope = expected_utility(self.indicator(diagram), strategy, evidence)
         return Line(expected_utility(self.changed(diagram, 0.0), strategy, evidence), slope)
+
+    def evidence_line(self, diagram: InfluenceDiagram, evidence: EvidenceLike | None) -> Line:
+        """No utility changes it."""
+        return Line(1.0, 0.0)
 
     @property
     def limits(self) -> Range:
@@ -196,6 +203,11 @@ class ProbabilityEntry:
         logs = [self.changed(blind, end).network(rules).log_probability(evidence) for end in (0.0, 1.0)]
         peak = max(logs)
         return math.exp(logs[0] - peak), math.exp(logs[1] - peak)
+
+    def evidence_line(self, diagram: InfluenceDiagram, evidence: EvidenceLike | None) -> Line:
+        """P(evidence), from its values at 0 and at 1."""
+        zero, one = self.evidence_weights(diagram, evidence)
+        return Line(zero, one - zero)
 
     @property
     def limits(self) -> Range:

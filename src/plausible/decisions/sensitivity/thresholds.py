@@ -249,12 +249,14 @@ class _Walk:
     number: DiagramNumber
     current: float
     present: Line
+    evidence: Line  # P(evidence) as a function of the number, in the units of the lines
     rounding: float
 
     @classmethod
     def of(cls, asked: Asked, number: DiagramNumber, solution: Solution) -> _Walk:
         present = number.weighted_utility(asked.diagram, solution.strategy, asked.evidence)
-        return cls(asked, number, number.current(asked.diagram), present, proof_rounding(asked.diagram))
+        evidence = number.evidence_line(asked.diagram, asked.evidence)
+        return cls(asked, number, number.current(asked.diagram), present, evidence, proof_rounding(asked.diagram))
 
     def end(self, limit: float) -> _End:
         """Newton's method on a convex piecewise linear function."""
@@ -288,7 +290,7 @@ class _Walk:
         """Whether a line is above the present one at a value; at infinity the steeper one is."""
         if math.isinf(value):
             return abs(line.slope - self.present.slope) > _ROUNDING
-        return line(value) - self.present(value) > self.rounding
+        return line(value) - self.present(value) > self.rounding * self.evidence(value)
 
     def _meeting(self, line: Line, value: float) -> float:
         """Where a line meets the present one, between a value and the current one."""

@@ -214,5 +214,8 @@ def read_strategy(
             raise InvalidArgument(f"The strategy has no rule for {name!r}; make one with diagram.strategy({{...}}).")
         rules[name] = read_rule(strategy[name], diagram.information(name), diagram.variables[name])
     information = {name: rule.names[:-1] for name, rule in rules.items()}
-    problem = read_problem(diagram, read_findings(diagram, evidence), information)
+    findings = read_findings(diagram, evidence)
+    asked = {*diagram.utilities, *findings, *diagram.decisions}
+    relevant = asked.union(map(str, diagram.graph.ancestors(asked)))
+    problem = read_problem(diagram, findings, information, relevant)
     return problem, {name: np.array(rule.values) for name, rule in rules.items()}

@@ -209,7 +209,7 @@ class Solution:
         """A deterministic rule for each decision, over all that it sees.
 
         Where that table would have more than 4096 entries it is over what the decision uses. In information states that
-        cannot occur it takes the first action.
+        cannot occur its action means nothing.
         """
         return self.policies.strategy
 

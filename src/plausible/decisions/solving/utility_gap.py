@@ -113,7 +113,7 @@ def share_of_gap(expected_utility: float, worst: float, best: float) -> float:
     >>> round(share_of_gap(94.915, worst=87.85, best=98.77), 3)
     0.647
     """
-    slack = 1e-9 * max(1.0, abs(worst), abs(best))
+    slack = 1e-9 * max(abs(worst), abs(best))
     if not worst - slack <= expected_utility <= best + slack:
         raise InvalidArgument(
             f"An expected utility of {expected_utility:g} is not between the worst, {worst:g}, and the best, {best:g}."
@@ -129,6 +129,5 @@ def with_negated_utilities(diagram: InfluenceDiagram) -> InfluenceDiagram:
     >>> with_negated_utilities(diagram).utility_factors["V"].values
     array([-1., -3.])
     """
-    for name, factor in diagram.utility_factors.items():
-        diagram = diagram.with_utility(Utility.from_factor(-factor, name))
-    return diagram
+    utilities = [Utility.from_factor(-factor, name) for name, factor in diagram.utility_factors.items()]
+    return type(diagram)(diagram.chance.values(), diagram.decisions.values(), utilities, diagram.notes)

@@ -159,7 +159,7 @@ def advise(knowledge: Knowledge, costs: Costs) -> Advice:
 
 def is_worth_going_on(beliefs: Beliefs, costs: Costs) -> bool:
     """Whether some repair, or a call, can still make the device work."""
-    return costs.service is not None or (bool(beliefs.components) and beliefs.fixable > SURE)
+    return costs.service is not None or (bool(beliefs.components) and beliefs.is_fixable)
 
 
 def possible_steps(beliefs: Beliefs, costs: Costs) -> Iterator[Step]:

@@ -96,6 +96,11 @@ class Beliefs:
     fixable: float
 
     @property
+    def is_fixable(self) -> bool:
+        """Whether a repair can help: of all components, or of one alone where others would undo it."""
+        return bool(max(self.fixable, self.fixes.max(initial=0.0)) > SURE)
+
+    @property
     def shares(self) -> Floats:
         """The chance that each component is what has to be repaired; they sum to `fixable`.
 

@@ -80,6 +80,15 @@ def _plain(value: Any, variable: Variable) -> Any:
     return list(value) if isinstance(value, tuple) and value not in variable.states else value
 
 
+def _weights(name: str, value: Mapping[str, Any]) -> Likelihood | Jeffrey:
+    """A finding that weighs states."""
+    if list(value) == ["likelihood"]:
+        return likelihood(value["likelihood"])
+    if list(value) == ["jeffrey"]:
+        return jeffrey(value["jeffrey"])
+    raise FormatError(f"The finding on {name!r} has {list(value)}, where 'likelihood' or 'jeffrey' stands.")
+
+
 def _evidence(record: Mapping[str, Any], device: Device) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in record.items():
@@ -87,7 +96,7 @@ def _evidence(record: Mapping[str, Any], device: Device) -> dict[str, Any]:
             raise FormatError(f"The session was saved of another device: {name!r} is no variable of this one.")
         variable = device.model.variables[name]
         if isinstance(value, Mapping):
-            found[name] = likelihood(value["likelihood"]) if "likelihood" in value else jeffrey(value["jeffrey"])
+            found[name] = _weights(name, value)
         elif isinstance(value, list):
             found[name] = tuple(_state(one, variable) for one in value)
         else:
