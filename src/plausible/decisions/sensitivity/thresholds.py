@@ -15,6 +15,7 @@ from plausible.decisions.sensitivity.reading import NumberLike, read_number, rea
 from plausible.decisions.sensitivity.variation import VariationState, one_by_one
 from plausible.decisions.solving.options import Options
 from plausible.decisions.solving.solution import Solution
+from plausible.decisions.strategy import Strategy
 from plausible.decisions.wording import place_text
 from plausible.errors import counted
 from plausible.factors.display import TextTable, format_number
@@ -248,6 +249,7 @@ class _Walk:
     asked: Asked
     number: DiagramNumber
     current: float
+    strategy: Strategy
     present: Line
     evidence: Line  # P(evidence) as a function of the number, in the units of the lines
     rounding: float
@@ -256,7 +258,8 @@ class _Walk:
     def of(cls, asked: Asked, number: DiagramNumber, solution: Solution) -> _Walk:
         present = number.weighted_utility(asked.diagram, solution.strategy, asked.evidence)
         evidence = number.evidence_line(asked.diagram, asked.evidence)
-        return cls(asked, number, number.current(asked.diagram), present, evidence, proof_rounding(asked.diagram))
+        current, rounding = number.current(asked.diagram), proof_rounding(asked.diagram)
+        return cls(asked, number, current, solution.strategy, present, evidence, rounding)
 
     def end(self, limit: float) -> _End:
         """Newton's method on a convex piecewise linear function."""
@@ -266,6 +269,8 @@ class _Walk:
             if found is None:
                 break
             end = end._replace(is_exact=end.is_exact and found.is_optimal)
+            if found.strategy == self.strategy:
+                break
             line = self.number.weighted_utility(self.asked.diagram, found.strategy, self.asked.evidence)
             if not self._overtakes(line, end.value):
                 break
