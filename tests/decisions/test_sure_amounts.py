@@ -198,3 +198,23 @@ def test_an_endless_lottery_is_worth_no_less_than_its_least_amount(aversion, fir
     terms = [2.0**-n * math.exp(-aversion * first * (factor ** (n - 1) - 1)) for n in range(1, 200)]
     assert found == pytest.approx(first - math.log(math.fsum(terms)) / aversion, rel=1e-9)
     assert found >= first
+
+
+@pytest.mark.parametrize(
+    "curve", [PowerCurve(0.5), PowerCurve(-0.5), ExponentialCurve(1.0), ExponentialCurve(1e-6)], ids=repr
+)
+@pytest.mark.parametrize("num_terms", [5, 40, 60, 82])
+def test_amounts_may_be_far_apart(curve, num_terms):
+    """Doubling amounts with halving chances, in exact arithmetic: what is unlikely and huge takes no digits away."""
+    lottery = saint_petersburg().truncated(num_terms, 2.0**num_terms)
+    with localcontext() as context:
+        context.prec = 60
+        terms = [(Decimal(x), Decimal(p)) for x, p in lottery.items()]
+        total = sum(p for _, p in terms)
+        if isinstance(curve, PowerCurve):
+            r = Decimal(curve.exponent)
+            sure = (sum(p * x**r for x, p in terms) / total) ** (1 / r)
+        else:
+            a = Decimal(curve.aversion)
+            sure = -(sum(p * (-a * x).exp() for x, p in terms) / total).ln() / a
+    assert certainty_equivalent(curve, lottery) == pytest.approx(float(sure), rel=1e-10)

@@ -222,7 +222,12 @@ class ExponentialCurve(ScaledCurve):
     def sure_amount(self, amounts: Floats, probabilities: Floats) -> float:
         """-ln(Σ p exp(-a x)) / a, which moves with the amounts: utilities far from 0 would lose all digits."""
         mean = math.fsum(amounts * probabilities)
-        return mean - self.premium(amounts, amounts - mean, probabilities)
+        exponents = -self.aversion * (amounts - mean)
+        if float(np.abs(exponents).max()) < 1:
+            return mean - self.premium(amounts, amounts - mean, probabilities)
+        leading = float(amounts[exponents.argmax()])  # what counts most; the mean may be far beyond it
+        weights = np.exp(-self.aversion * (amounts - leading))
+        return leading - math.log(math.fsum(probabilities * weights)) / self.aversion
 
     def premium(self, amounts: Floats, deviations: Floats, probabilities: Floats) -> float:
         """ln(Σ p exp(-a d)) / a for deviations d from the mean: to all digits for small ones, as Σ p d = 0."""

@@ -98,9 +98,12 @@ class PowerCurve(ScaledCurve):
         if leading == 0:
             return 0.0
         with np.errstate(divide="ignore"):
-            powers = np.expm1(self.exponent * (np.log(owned) - math.log(leading)))
-        mean = float(probabilities[probabilities > 0] @ powers) / float(probabilities.sum())
-        return leading * math.exp(math.log1p(mean) / self.exponent)
+            exponents = self.exponent * (np.log(owned) - math.log(leading))
+        chances = probabilities[probabilities > 0] / float(probabilities.sum())
+        beyond = float(chances @ np.expm1(exponents))
+        # Near to the leading amount powers less one keep the digits, far from it the powers do.
+        log_mean = math.log1p(beyond) if beyond > -0.5 else math.log(float(chances @ np.exp(exponents)))
+        return leading * math.exp(log_mean / self.exponent)
 
     def premium(self, amounts: Floats, deviations: Floats, probabilities: Floats) -> float:
         """m (1 - (Σ p (1 + d/m)ʳ)^(1/r)) for deviations d from the mean m; small ones keep all digits, as Σ p d = 0."""

@@ -25,8 +25,8 @@ __all__ = [
     "small_stakes_premium",
 ]
 
-#: Outcomes of an endless lottery that are together no likelier than this count as the last one before them.
-_NEXT_TO_NOTHING = 1e-11
+#: The rest of an endless lottery adds nothing if it is no greater a part of its utility.
+_NEXT_TO_NOTHING = 1e-12
 
 
 def absolute_risk_aversion(curve: UtilityCurve, amount: float) -> float:
@@ -133,12 +133,13 @@ def certainty_equivalent(curve: UtilityCurve, lottery: LotteryLike, wealth: floa
 
 
 def _endless_equivalent(curve: UtilityCurve, lottery: CountableLottery, wealth: float) -> float:
-    """Of the terms added up, where next to nothing is left: a bounded utility has lost what its inverse needs."""
+    """From the terms added up, where the rest adds nothing: a bounded utility has lost what its inverse needs."""
     found = _endless_utility(curve, lottery, wealth)
-    if found.left_over > _NEXT_TO_NOTHING:
-        return curve.inverse(found.value) - wealth
     *_, last = islice(lottery.terms(), found.num_terms)
     amounts, probabilities = _gains(lottery.truncated(found.num_terms, last[0]))
+    rest = curve.mean_utility(wealth + amounts, probabilities) - found.value
+    if abs(rest) > _NEXT_TO_NOTHING * abs(found.value):
+        return curve.inverse(found.value) - wealth
     return curve.sure_amount(wealth + amounts, probabilities) - wealth
 
 
