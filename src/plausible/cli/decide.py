@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated
 
 import typer
 
 from plausible.cli.diagrams import (
+    Answer,
     DecisionsMade,
     DiagramSource,
     WithRecall,
@@ -104,14 +105,6 @@ def run(
         print_line("\n\n".join([*(answer.text for answer in answers), *hints, *_memory_hint(model)]))
 
 
-class _Answer(NamedTuple):
-    """An answer as text and as JSON holds it, and what else could be asked for."""
-
-    text: str
-    document: dict[str, Any]
-    hints: tuple[str, ...] = ()
-
-
 def _memory_hint(model: InfluenceDiagram) -> Iterator[str]:
     """What decisions forget, and how they would not."""
     recall = model.recall()
@@ -120,7 +113,7 @@ def _memory_hint(model: InfluenceDiagram) -> Iterator[str]:
         yield f"By the diagram {'; '.join(forgetful)}. With perfect recall: --recall."
 
 
-def _solution(found: Solution) -> _Answer:
+def _solution(found: Solution) -> Answer:
     document = {
         "expected_utility": found.expected_utility,
         "upper_bound": _finite(found.upper_bound),
@@ -129,10 +122,10 @@ def _solution(found: Solution) -> _Answer:
         "policies": {name: policy_rows(policy) for name, policy in found.policies.items()},
         "strategy": {name: factor_document(rule) for name, rule in found.strategy.items()},
     }
-    return _Answer(str(found), document)
+    return Answer(str(found), document)
 
 
-def _comparison(found: ActionComparison) -> _Answer:
+def _comparison(found: ActionComparison) -> Answer:
     actions = {
         str(worth.action): {"expected_utility": worth.expected_utility, "parts": dict(worth.parts)}
         for worth in found.actions
@@ -140,19 +133,19 @@ def _comparison(found: ActionComparison) -> _Answer:
     told = {"decision": found.decision, "seen": dict(found.seen), "averaged": list(found.averaged)}
     document = {"comparison": {**told, "reached": found.is_reached, "actions": actions}}
     if not found.averaged:
-        return _Answer(str(found), document)
+        return Answer(str(found), document)
     unsaid = ",".join(f"{name}=..." for name in found.averaged)
     hint = f"{found.decision} also sees {', '.join(found.averaged)}: say what was seen by --seen {unsaid}"
-    return _Answer(str(found), document, (hint,))
+    return Answer(str(found), document, (hint,))
 
 
-def _stability(found: StrategyStability) -> _Answer:
+def _stability(found: StrategyStability) -> Answer:
     rows = [(str(f.number), _finite(f.low), f.current, _finite(f.high), f.relative_slack) for f in found.fragile]
     named = [dict(zip(("number", "low", "now", "high", "slack"), row, strict=True)) for row in rows]
-    return _Answer(str(found), {"stability": named})
+    return Answer(str(found), {"stability": named})
 
 
-def _tornado(found: DecisionTornado, list_all: bool) -> _Answer:
+def _tornado(found: DecisionTornado, list_all: bool) -> Answer:
     """The longest bars, or all of them."""
     bars = [
         {
@@ -169,7 +162,7 @@ def _tornado(found: DecisionTornado, list_all: bool) -> _Answer:
     short, whole = str(found.to_table()), str(found.to_table(len(found.bars)))
     text = str(found).replace(short, whole) if list_all else str(found)
     hints = () if list_all or short == whole else ("All rows of the table: --all.",)
-    return _Answer(text, {"tornado": bars}, hints)
+    return Answer(text, {"tornado": bars}, hints)
 
 
 def _finite(number: float) -> float | None:

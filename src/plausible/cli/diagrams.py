@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -19,6 +19,7 @@ from plausible.errors import InvalidArgument, InvalidEvidence, TooLarge
 from plausible.factors.alignment import assignment_at
 
 __all__ = [
+    "Answer",
     "DecisionOption",
     "DecisionsMade",
     "DiagramSource",
@@ -145,6 +146,14 @@ def read_costs(texts: Iterable[str] | None) -> float | dict[str, float]:
                 return cost
             costs[plain(name[0])] = cost
     return costs
+
+
+class Answer(NamedTuple):
+    """An answer as text and as JSON holds it, and what else could be asked for."""
+
+    text: str
+    document: dict[str, Any]
+    hints: tuple[str, ...] = ()
 
 
 def policy_rows(policy: Policy) -> list[dict[str, Any]]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 
 from plausible.cli.diagrams import (
+    Answer,
     DecisionOption,
     DecisionsMade,
     DiagramSource,
@@ -121,16 +122,9 @@ def _total(costs: float | dict[str, float], names: list[str]) -> float:
     return sum(costs.values())
 
 
-class _Answer(NamedTuple):
-    """An answer as text, and as JSON holds it."""
-
-    text: str
-    document: dict[str, Any]
-
-
 def _chosen(
     choose: str, model: InfluenceDiagram, number: int | None, asked: dict[str, Any], advance: Callable[..., None]
-) -> _Answer:
+) -> Answer:
     if choose == "rank":
         return _ranked(rank_observations(model, **asked))
     if choose == "set":
@@ -144,37 +138,37 @@ def _chosen(
     raise InvalidArgument(f"--choose {choose!r} is none of {', '.join(_CHOICES)}.{close_match(choose, _CHOICES)}")
 
 
-def _seen(found: ValueOfInformation) -> _Answer:
+def _seen(found: ValueOfInformation) -> Answer:
     already = {} if found.already_seen is None else {"already_seen": _already(found.already_seen)}
     changes = [_change(change) for change in found.changes]
     told = {"decision": found.decision, "variables": list(found.variables), **_worth(found)}
-    return _Answer(str(found), {**told, "exact": found.is_exact, **already, "changes": changes})
+    return Answer(str(found), {**told, "exact": found.is_exact, **already, "changes": changes})
 
 
-def _controlled(found: ValueOfControl) -> _Answer:
+def _controlled(found: ValueOfControl) -> Answer:
     told = {"variable": found.variable, "sees": list(found.sees), **_worth(found)}
-    return _Answer(str(found), {**told, "settings": policy_rows(found.settings)})
+    return Answer(str(found), {**told, "settings": policy_rows(found.settings)})
 
 
-def _ranked(found: ObservationRanking) -> _Answer:
+def _ranked(found: ObservationRanking) -> Answer:
     values = [_value(value) for value in found.values]
     told = {"decision": found.decision, "expected_utility": found.expected_utility, "exact": found.is_exact}
-    return _Answer(str(found), {**told, "values": values})
+    return Answer(str(found), {**told, "values": values})
 
 
-def _best_set(found: ObservationChoice) -> _Answer:
+def _best_set(found: ObservationChoice) -> Answer:
     by_size = [_value(value) for value in found.by_size]
     told = {"decision": found.decision, "best": _value(found.best), "by_size": by_size}
-    return _Answer(str(found), {**told, "exact": found.is_exact, "greedy": found.is_greedy, "sets": found.num_sets})
+    return Answer(str(found), {**told, "exact": found.is_exact, "greedy": found.is_greedy, "sets": found.num_sets})
 
 
-def _planned(found: ObservationPlan) -> _Answer:
+def _planned(found: ObservationPlan) -> Answer:
     plans = [
         {"seen": dict(start.seen), "probability": start.probability, "plan": _plan(start.node)}
         for start in found.starts
     ]
     told = {"decision": found.decision, "expected_utility": found.expected_utility, "without": found.without}
-    return _Answer(str(found), {**told, "exact": found.is_exact, "plans": plans})
+    return Answer(str(found), {**told, "exact": found.is_exact, "plans": plans})
 
 
 def _worth(found: ValueOfInformation | ValueOfControl) -> dict[str, float]:

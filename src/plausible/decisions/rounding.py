@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from plausible.factors.joint_factor import TIE
 
 if TYPE_CHECKING:
     from plausible.decisions.diagram import InfluenceDiagram
 
-__all__ = ["proof_rounding", "utility_rounding"]
+__all__ = ["proof_rounding", "rounding_of", "utility_rounding"]
 
 #: The part of the range of what decisions can change up to which searches and crossings of lines are exact.
 _PROOF = 1e-10
@@ -28,7 +32,16 @@ def utility_rounding(diagram: InfluenceDiagram) -> float:
     >>> f"{utility_rounding(InfluenceDiagram([], [Decision('D', 2)], [Utility('D', [0.0, 2.0])])):.4g}"
     '2e-13'
     """
-    return TIE * sum(max(abs(table.max()), abs(table.min())) for table in diagram.utility_factors.values())
+    return rounding_of(table.values for table in diagram.utility_factors.values())
+
+
+def rounding_of(utilities: Iterable[NDArray[np.float64]]) -> float:
+    """The same for tables of utilities.
+
+    >>> rounding_of([np.array([0.0, 2.0])])
+    2e-13
+    """
+    return TIE * sum(float(np.abs(table).max(initial=0.0)) for table in utilities)
 
 
 def proof_rounding(diagram: InfluenceDiagram) -> float:

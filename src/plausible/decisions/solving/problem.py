@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.cpds import CPD, TableCPD
+from plausible.decisions.rounding import rounding_of
 from plausible.factors import Factor
 from plausible.factors.alignment import check_size
-from plausible.factors.joint_factor import TIE
 from plausible.models.lowering import lower
 from plausible.variables import Variable
 
@@ -61,7 +61,7 @@ class Problem:
     @property
     def rounding(self) -> float:
         """What floats lose of expected utilities: see `plausible.decisions.rounding`."""
-        return TIE * sum(float(np.abs(table).max(initial=0.0)) for _, table in self.utilities)
+        return rounding_of(table for _, table in self.utilities)
 
     def family_shape(self, decision: str) -> tuple[int, ...]:
         """The shape of the rule of a decision."""
