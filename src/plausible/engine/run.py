@@ -320,7 +320,7 @@ class _Answering:
         layout = self.program.layout
         first, last = (int(layout.cliques[name][clique]) for name in ("first", "column_sums"))
         operands = layout.operands[first : last + 1]
-        return int(operands["size"][layout.strides[operands["strides"]] == 0].sum())
+        return int(operands["length"][layout.strides[operands["first_stride"]] == 0].sum())
 
     def finish(self, piece: Piece) -> None:
         """Add up, part by part, what the parts of a split clique have put aside."""

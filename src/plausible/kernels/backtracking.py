@@ -30,7 +30,7 @@ def _is_possible(sizes: Ints, scopes: Ints, first: int, last: int, table: Floats
     return False
 
 
-@kernel
+@kernel(steps=lambda *arguments: 10 * min(arguments[-2], 10 * arguments[4].size))
 def find_possible(
     sizes: Ints,
     scope_starts: Ints,

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.kernels.jit import inlined_kernel
+from plausible.kernels.vectors import scaled, shifted
 from plausible.kernels.views import add, fill, multiply
 
 __all__ = [
@@ -159,7 +160,7 @@ def seek(layout: Layout, buffers: Buffers, c: int, block: int) -> None:
         operand = layout.operands[k]
         offset = operand.start
         for axis in range(clique.num_outer):
-            offset += buffers.counters[axis] * layout.strides[operand.strides + axis]
+            offset += buffers.counters[axis] * layout.strides[operand.first_stride + axis]
         buffers.offsets[k - clique.first] = offset
 
 
@@ -172,7 +173,7 @@ def next_block(layout: Layout, offsets: Ints, counters: Ints, c: int) -> None:
         size = layout.outer_sizes[clique.outer_start + axis]
         wraps = counters[axis] == size
         for k in range(clique.first, clique.last + 2):
-            stride = layout.strides[layout.operands[k].strides + axis]
+            stride = layout.strides[layout.operands[k].first_stride + axis]
             offsets[k - clique.first] += stride - size * stride if wraps else stride
         if not wraps:
             return
@@ -195,11 +196,9 @@ def make_block(
     first = 0
     if has_base:
         if logs:
-            for i in range(block.size):
-                block[i] = buffers.base[i] + scale
+            shifted(block, buffers.base, scale)
         else:
-            for i in range(block.size):
-                block[i] = buffers.base[i] * scale
+            scaled(block, buffers.base, scale)
     elif num_mixed and scale == (0.0 if logs else 1.0):
         k = buffers.mixed[0]
         fill(block, buffers.store, buffers.offsets[k - clique.first], view_of(layout, k), scratch)

@@ -19,7 +19,7 @@ Ints = NDArray[np.int64]
 _LARGE = 1e100
 
 
-@kernel
+@kernel(steps=lambda starts, _targets, _rates, _leaks, _upper_starts, upper, *_: 20 * upper.size)
 def censor(
     starts: Ints,
     targets: Ints,
@@ -60,7 +60,7 @@ def censor(
             row[upper[place]] = 0.0
 
 
-@kernel
+@kernel(steps=lambda _starts, upper, *rest: 5 * upper.size * rest[-1].shape[1])
 def solve_censored(
     upper_starts: Ints,
     upper: Ints,
@@ -86,7 +86,7 @@ def solve_censored(
             sides[i, column] /= totals[i]
 
 
-@kernel
+@kernel(steps=lambda _starts, lower, *_: 5 * lower.size)
 def passed_back(lower_starts: Ints, lower: Ints, shares: Floats, last: int, weights: Floats) -> None:
     """Stationary weights, from that of the last state back to those before; scaled down where they get large."""
     weights[:] = 0.0

@@ -119,7 +119,7 @@ def add_row(rows: RowArrays, base: BaseArrays, clusters: ClusterArrays, row: int
             _move_block(base, clusters, slot, block, rows.numbers[row], sign)
 
 
-@kernel
+@kernel(steps=lambda rows, base, clusters, labels: 100 * labels.size)
 def fill_slots(rows: RowArrays, base: BaseArrays, clusters: ClusterArrays, labels: Ints) -> float:
     """Put all rows where their labels say; log P(rows | partition), the sum of what each said before it entered."""
     total = 0.0
@@ -131,7 +131,7 @@ def fill_slots(rows: RowArrays, base: BaseArrays, clusters: ClusterArrays, label
     return total
 
 
-@kernel
+@kernel(steps=lambda rows, base, clusters, answer: 50 * answer.size)
 def log_predictives(rows: RowArrays, base: BaseArrays, clusters: ClusterArrays, answer: Floats) -> None:
     """log Q(x | cluster) of each row for each slot, (rows, slots)."""
     for row in range(answer.shape[0]):

@@ -106,7 +106,7 @@ def _move(
             totals[families.row_starts[family] + place // families.sizes[family]] += step
 
 
-@kernel
+@kernel(steps=lambda *arguments: 30 * arguments[-1].size)
 def gibbs_cells(
     families: FamilyArrays,
     tables: Floats,

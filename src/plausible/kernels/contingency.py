@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.kernels.jit import kernel
+from plausible.kernels.jit import kernel, twin_of
 
 __all__ = ["measure_dependence"]
 
@@ -60,3 +60,18 @@ def measure_dependence(counts: Floats, shapes: Ints, is_pearson: bool, statistic
             statistic, used = _measure(table, stratum, rows, columns, is_pearson)
             statistics[place] += statistic
             degrees[place] += used
+
+
+@twin_of(measure_dependence)
+def _measure_dependence(counts: Floats, shapes: Ints, is_pearson: bool, statistics: Floats, degrees: Ints) -> None:
+    ends = np.cumsum(shapes.prod(axis=1)).tolist()
+    for place, (shape, end) in enumerate(zip(shapes.tolist(), ends, strict=True)):
+        table = counts[end - shape[0] * shape[1] * shape[2] : end].reshape(shape)
+        rows, columns = table.sum(axis=2, keepdims=True), table.sum(axis=0, keepdims=True)
+        used_rows, used_columns = (rows > 0).sum(axis=0)[:, 0], (columns > 0).sum(axis=2)[0]
+        is_used = (used_rows > 1) & (used_columns > 1)
+        expected = rows * columns / rows.sum(axis=0, keepdims=True)
+        terms = (table - expected) ** 2 / expected if is_pearson else 2.0 * table * np.log(table / expected)
+        has_term = (expected > 0 if is_pearson else table > 0) & is_used[:, None]
+        statistics[place] += terms.sum(where=has_term)
+        degrees[place] += ((used_rows - 1) * (used_columns - 1))[is_used].sum()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from plausible.kernels.jit import kernel
+from plausible.kernels.jit import kernel, twin_of
 
 __all__ = ["count_by_sets", "count_extensions", "count_rows", "weigh_extensions", "weigh_rows"]
 
@@ -27,21 +26,20 @@ _ROOM = 2**14
 _BLOCK = 1024
 
 
-@intrinsic
-def _ones(_context: Any, _word: Any) -> Any:
-    """How many bits of a word are set; the processor's own instruction."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return builder.ctpop(arguments[0])
-
-    return types.uint64(types.uint64), generate
+@kernel
+def _ones(word: np.uint64) -> np.uint64:
+    """How many bits of a word are set, in steps that the compiler knows to be one instruction of the processor."""
+    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
 
 
 @kernel
 def _count_both(left: Bits, right: Bits) -> int:
     total = np.uint64(0)
     for word in range(left.size):
-        total += _ones(left[word] & right[word])  # type: ignore[call-arg]  # the compiler gives the context
+        total += _ones(left[word] & right[word])
     return int(total)
 
 
@@ -158,3 +156,64 @@ def weigh_extensions(
             column, first = codes[candidates[place], start:end], starts[place]
             for row in range(end - start):
                 counts[first + column[row] * num_cells + cells[row]] += weights[start + row]
+
+
+# --- the same in NumPy ---
+
+#: Numbers at work at a time.
+_MANY = 2**18
+
+
+def _pieces_of_cells(bits: Bits, firsts: Ints, sizes: Ints, rows: Bits) -> Iterator[tuple[slice, Bits]]:
+    """Piece after piece of the words, the sets of rows in each joint state of some variables."""
+    width = max(1, _MANY // int(sizes.prod()))
+    for start in range(0, rows.size, width):
+        words = slice(start, start + width)
+        cells = rows[None, words]
+        for first, size in zip(firsts.tolist(), sizes.tolist(), strict=True):
+            cells = (cells[:, None] & bits[first : first + size, words]).reshape(-1, cells.shape[1])
+        yield words, cells
+
+
+@twin_of(count_by_sets)
+def _count_by_sets(bits: Bits, firsts: Ints, sizes: Ints, rows: Bits, counts: Counts) -> None:
+    for _, cells in _pieces_of_cells(bits, firsts, sizes, rows):
+        counts += np.bitwise_count(cells).sum(axis=1, dtype=np.int64)
+
+
+@twin_of(count_extensions)
+def _count_extensions(bits: Bits, firsts: Ints, sizes: Ints, rows: Bits, candidates: Ints, counts: Counts) -> None:
+    for words, cells in _pieces_of_cells(bits, firsts, sizes, rows):
+        for line, candidate in zip(counts, candidates.tolist(), strict=True):
+            line += np.bitwise_count(cells & bits[candidate, words]).sum(axis=1, dtype=np.int64)
+
+
+def _pieces_of_rows(codes: Codes, columns: Ints, strides: Ints) -> Iterator[tuple[slice, Ints]]:
+    """Piece after piece of the rows, the cell of the joint state of each."""
+    for start in range(0, codes.shape[1], _MANY):
+        rows = slice(start, min(codes.shape[1], start + _MANY))
+        cells = np.zeros(rows.stop - start, dtype=np.int64)
+        for column, stride in zip(columns.tolist(), strides.tolist(), strict=True):
+            cells += codes[column, rows].astype(np.int64) * stride
+        yield rows, cells
+
+
+@twin_of(count_rows)
+def _count_rows(codes: Codes, columns: Ints, strides: Ints, rows: NDArray[np.bool_], counts: Counts) -> None:
+    for part, cells in _pieces_of_rows(codes, columns, strides):
+        counts += np.bincount(cells[rows[part]] if rows.size else cells, minlength=counts.size)
+
+
+@twin_of(weigh_rows)
+def _weigh_rows(codes: Codes, columns: Ints, strides: Ints, weights: Floats, counts: Floats) -> None:
+    for part, cells in _pieces_of_rows(codes, columns, strides):
+        np.add.at(counts, cells, weights[part])
+
+
+@twin_of(weigh_extensions)
+def _weigh_extensions(
+    codes: Codes, columns: Ints, strides: Ints, weights: Codes, candidates: Ints, starts: Ints, counts: Codes
+) -> None:
+    for part, cells in _pieces_of_rows(codes, columns, strides[1:]):
+        for candidate, first in zip(candidates.tolist(), starts.tolist(), strict=True):
+            np.add.at(counts, first + codes[candidate, part] * strides[0] + cells, weights[part])

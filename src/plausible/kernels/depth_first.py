@@ -70,7 +70,7 @@ def _open(tables: BoundingTables, path: Path, depth: int, bound: float) -> None:
                 bounds[depth, s] += _entry(tables, tables.added[k], states)
 
 
-@kernel
+@kernel(steps=lambda tables, path, depth, value, num_nodes: 20 * num_nodes)
 def depth_first(tables: BoundingTables, path: Path, depth: int, value: float, num_nodes: int) -> tuple[int, float, int]:
     """Go on from a depth, with the value of the best assignment, for some nodes: the depth, value and nodes then.
 

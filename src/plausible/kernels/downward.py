@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.kernels.blocks import SUM, Buffers, Layout, combine, make_block, next_block, seek, sort_operands, view_of
-from plausible.kernels.jit import inlined_kernel, kernel
+from plausible.kernels.jit import inlined_kernel, kernel, twin_of
 from plausible.kernels.upward import collect, log_total, observe
-from plausible.kernels.views import accumulate, total_of
+from plausible.kernels.vectors import add_scaled, log_quotients, quotients, total_of
+from plausible.kernels.views import accumulate
 
 __all__ = [
     "all_marginals",
@@ -26,7 +27,7 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.uint8]
 
 
-@inlined_kernel
+@inlined_kernel(steps=lambda layout, buffers, wanted, c, first, last, *_: 200 * (last - first))
 def answer_blocks(
     layout: Layout,
     buffers: Buffers,
@@ -67,9 +68,7 @@ def answer_blocks(
                 block[:] = np.exp(block)
             _add_up(layout, buffers, wanted, c, block, scratch, aside)
             if table.size:
-                part = table[b * clique.block : (b + 1) * clique.block]
-                for i in range(part.size):
-                    part[i] += weight * block[i]
+                add_scaled(table[b * clique.block : (b + 1) * clique.block], block, weight)
         if b + 1 < last:
             next_block(layout, buffers.offsets, buffers.counters, c)
 
@@ -90,11 +89,11 @@ def _add_up(
         place = buffers.offsets[k - clique.first]
         if operand.is_flat and total < 0.0:
             total = total_of(block)
-        if aside.size and layout.strides[operand.strides] == 0:
+        if aside.size and layout.strides[operand.first_stride] == 0:
             _add_block(block, total, aside, base + place - operand.start, operand.is_flat, view_of(layout, k), scratch)
-            base += operand.size
+            base += operand.length
         else:
-            place += operand.size if is_answer else 0
+            place += operand.length if is_answer else 0
             _add_block(block, total, buffers.store, place, operand.is_flat, view_of(layout, k), scratch)
 
 
@@ -114,11 +113,10 @@ def close_answers(layout: Layout, buffers: Buffers, wanted: Flags, c: int, aside
     for k in range(clique.first, clique.last + 2):
         operand = layout.operands[k]
         is_answer = operand.child >= 0 and wanted[operand.child]
-        if (is_answer or k == clique.column_sums) and layout.strides[operand.strides] == 0:
-            start = operand.start + operand.size if is_answer else operand.start
-            for i in range(operand.size):
-                buffers.store[start + i] += aside[base + i]
-            base += operand.size
+        if (is_answer or k == clique.column_sums) and layout.strides[operand.first_stride] == 0:
+            start = operand.start + operand.length if is_answer else operand.start
+            add_scaled(buffers.store[start : start + operand.length], aside[base : base + operand.length], 1.0)
+            base += operand.length
 
 
 @inlined_kernel
@@ -127,18 +125,14 @@ def open_answer(layout: Layout, buffers: Buffers, wanted: Flags, c: int, semirin
     clique = layout.cliques[c]
     store = buffers.store
     ratio = store[clique.ratio : clique.ratio + clique.rows]
+    totals = store[clique.message : clique.message + clique.rows]
     scale = buffers.log_scales[c]
     if clique.parent < 0:
         ratio[0] = -scale if semiring != SUM else np.exp(-scale)
     elif semiring == SUM:
-        peak = np.exp(scale)
-        for i in range(clique.rows):
-            total = store[clique.message + i]
-            ratio[i] = ratio[i] / (total * peak) if total != 0.0 else 0.0
+        quotients(ratio, totals, np.exp(scale))
     else:
-        for i in range(clique.rows):
-            total = store[clique.message + i]
-            ratio[i] = np.log(ratio[i]) - total - scale if total > -np.inf else -np.inf
+        log_quotients(ratio, totals, scale)
     store[clique.marginal : clique.marginal + clique.columns] = 0.0
     for k in range(clique.first, clique.last):
         child = layout.operands[k].child
@@ -155,7 +149,7 @@ def flag_above(layout: Layout, wanted: Flags) -> None:
             wanted[layout.cliques[c].parent] = 1
 
 
-@inlined_kernel
+@inlined_kernel(steps=lambda layout, buffers, *_: 200 * buffers.live.size)
 def distribute(
     layout: Layout,
     buffers: Buffers,
@@ -182,6 +176,22 @@ def distribute(
             answer_blocks(layout, buffers, wanted, c, 0, clique.num_blocks, semiring, table, weight, nothing)
 
 
+@kernel
+def _sum_around(values: Floats, after: int, sums: Floats) -> None:
+    """Sums over all axes of a table but one, `after` being the entries of those behind it."""
+    size = sums.size
+    for state in range(size):
+        total = 0.0
+        for begin in range(state * after, values.size, size * after):
+            total += total_of(values[begin : begin + after])
+        sums[state] = total
+
+
+@twin_of(_sum_around)
+def _sum_around_in_numpy(values: Floats, after: int, sums: Floats) -> None:
+    sums[:] = values.reshape(-1, sums.size, after).sum(axis=(0, 2))
+
+
 @inlined_kernel
 def read_marginals(layout: Layout, buffers: Buffers, variables: Ints, marginals: Floats) -> None:
     """After `distribute`: the marginals of some variables, one after the other."""
@@ -190,16 +200,11 @@ def read_marginals(layout: Layout, buffers: Buffers, variables: Ints, marginals:
         c, before, after = layout.readings[v]
         start = layout.cliques[c].marginal
         size = layout.sizes[v]
-        for state in range(size):
-            total = 0.0
-            for i in range(before):
-                begin = start + (i * size + state) * after
-                total += total_of(buffers.store[begin : begin + after])
-            marginals[place] = total
-            place += 1
+        _sum_around(buffers.store[start : start + before * size * after], after, marginals[place : place + size])
+        place += size
 
 
-@kernel
+@kernel(steps=lambda layout, buffers, *_: 200 * buffers.live.size)
 def all_marginals(
     layout: Layout,
     buffers: Buffers,

@@ -31,7 +31,7 @@ Ints = NDArray[np.int64]
 _LEVEL_WORK = 7
 
 
-@kernel
+@kernel(steps=lambda scopes, *_: 50 * scopes.size)
 def eliminate(
     scopes: Ints, scope_starts: Ints, sizes: Ints, heuristic: int, order: Ints, seed: int, limit: float
 ) -> tuple[Ints, Ints, Ints, float, int]:
@@ -54,7 +54,7 @@ def eliminate(
     return _run(lists, state, heap, sizes, heuristic, order, limit)
 
 
-@kernel
+@kernel(steps=lambda scopes, *_: 50 * scopes.size)
 def greedy_order(scopes: Ints, scope_starts: Ints, sizes: Ints, heuristic: int, ties: Ints, candidates: Ints) -> Ints:
     """The order in which a heuristic eliminates some variables; of equals, the one that has the smallest of `ties`."""
     lists = neighbors(scopes, scope_starts, sizes.size)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from plausible.kernels.blocks import Buffers, Layout, make_block, next_block, seek, sort_operands, view_of
 from plausible.kernels.jit import kernel
+from plausible.kernels.vectors import multiply_by, quotients
 from plausible.kernels.views import accumulate, add
 
 __all__ = ["expect"]
@@ -20,7 +21,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-@kernel
+@kernel(steps=lambda layout, buffers, *_: 150 * buffers.live.size)
 def expect(
     layout: Layout,
     buffers: Buffers,
@@ -59,16 +60,13 @@ def expect(
                     for axis in range(clique.num_outer):
                         place += buffers.counters[axis] * strides[first + axis]
                     add(worth, numbers, place, views[look:end], scratch)
-                for i in range(block.size):
-                    block[i] *= worth[i]
+                multiply_by(block, worth)
                 offset = buffers.offsets[clique.separator - clique.first]
                 accumulate(block, expected, offset, view_of(layout, clique.separator), scratch)
             if b + 1 < clique.num_blocks:
                 next_block(layout, buffers.offsets, buffers.counters, c)
-        peak = np.exp(buffers.log_scales[c])
-        for i in range(message.size):
-            weight = buffers.store[clique.message + i] * peak
-            message[i] = message[i] / weight if weight > 0.0 else 0.0
+        weights = buffers.store[clique.message : clique.message + clique.rows]
+        quotients(message, weights, np.exp(buffers.log_scales[c]))
         if clique.parent < 0:
             total += message[0]
     return total

@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-@kernel
+@kernel(steps=lambda parts, *_: 20 * parts.chances.size)
 def sum_pairs(parts: Any, first_cells: Ints, heads: Ints, pairs: Floats) -> None:
     """Add the chances of a part's completions by the states of each two of its cells, those of one on the diagonal.
 
@@ -104,7 +104,7 @@ def _alike(parts: Any, case: int, columns: Ints, place: int, chosen: Ints) -> in
     return num
 
 
-@kernel
+@kernel(steps=lambda codes, weights, parts, columns, *_: 20 * weights.size * columns.size)
 def weigh_parts(
     codes: Codes, weights: Floats, parts: Any, columns: Ints, strides: Ints, sizes: Ints, counts: Floats
 ) -> None:

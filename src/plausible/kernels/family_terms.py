@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.kernels.jit import kernel
+from plausible.kernels.jit import kernel, twin_of
 
 __all__ = ["sum_family_terms"]
 
@@ -26,3 +26,8 @@ def sum_family_terms(counts: NDArray[np.int64], cell_terms: Floats, row_terms: F
                 total += cell_terms[count]
             total -= row_terms[in_row]
         sums[family] = total
+
+
+@twin_of(sum_family_terms)
+def _sum_family_terms(counts: NDArray[np.int64], cell_terms: Floats, row_terms: Floats, sums: Floats) -> None:
+    sums[:] = cell_terms[counts].sum(axis=(1, 2)) - row_terms[counts.sum(axis=2)].sum(axis=1)

@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-@kernel
+@kernel(steps=lambda order, cliques, *_: 10 * cliques.size)
 def join_cliques(order: Ints, cliques: Ints, clique_starts: Ints, sizes: Ints) -> tuple[Ints, Ints, Ints]:
     """The maximal cliques of an elimination run as a forest, children before parents: (members, starts, parents).
 

@@ -93,7 +93,7 @@ def _log_ratio(log_tables: Floats, links: BlockLinks, block: int, code: int, new
     return total
 
 
-@kernel
+@kernel(steps=lambda num_sweeps, tables, links, chains, weights: 15 * num_sweeps * chains.codes.size)
 def gibbs_sweeps(num_sweeps: int, tables: Floats, links: BlockLinks, chains: ChainArrays, weights: Floats) -> None:
     """Redraw every block of every chain from its distribution given the rest, `num_sweeps` times.
 
@@ -125,7 +125,7 @@ def gibbs_sweeps(num_sweeps: int, tables: Floats, links: BlockLinks, chains: Cha
                 chains.draws[chain, sweep, place] = codes[chains.watched[place]]
 
 
-@kernel
+@kernel(steps=lambda num_sweeps, tables, links, chains: 15 * num_sweeps * chains.codes.size)
 def metropolis_sweeps(num_sweeps: int, log_tables: Floats, links: BlockLinks, chains: ChainArrays) -> None:
     """As `gibbs_sweeps`, with as many proposals as blocks in a sweep: a random block takes another code at random.
 
@@ -156,7 +156,7 @@ def metropolis_sweeps(num_sweeps: int, log_tables: Floats, links: BlockLinks, ch
                 chains.draws[chain, sweep, place] = codes[chains.watched[place]]
 
 
-@kernel
+@kernel(steps=lambda log_weights, *_: log_weights.size)
 def accept_in_turn(log_weights: Floats, levels: Floats, places: Ints) -> None:
     """Metropolis' rule for proposals that don't depend on where the chain is; see `accepted_places`."""
     for chain in range(levels.shape[0]):

@@ -5,13 +5,24 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.kernels.jit import kernel
+from plausible.kernels.jit import kernel, twin_of
 
 __all__ = ["best_additions", "edge_gains", "find_descendants"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+
+
+@kernel
+def _unite(some: Mask, others: Mask) -> None:
+    for place in range(some.size):
+        some[place] |= others[place]
+
+
+@twin_of(_unite)
+def _unite_in_numpy(some: Mask, others: Mask) -> None:
+    some |= others
 
 
 @kernel
@@ -31,8 +42,7 @@ def find_descendants(parents: Ints, num_parents: Ints, reaches: Mask) -> None:
         node = ready[turn]
         for place in range(num_parents[node]):
             parent = parents[node, place]
-            for other in range(num):
-                reaches[parent, other] |= reaches[node, other]
+            _unite(reaches[parent], reaches[node])
             reaches[parent, node] = True
             waiting[parent] -= 1
             if waiting[parent] == 0:
@@ -50,6 +60,12 @@ def best_additions(additions: Floats, reaches: Mask, num_parents: Ints, max_pare
                 if additions[child, parent] > top and not reaches[child, parent]:
                     top = additions[child, parent]
         best[child] = top
+
+
+@twin_of(best_additions)
+def _best_additions(additions: Floats, reaches: Mask, num_parents: Ints, max_parents: int, best: Floats) -> None:
+    is_open = ~reaches & (num_parents < max_parents)[:, None]
+    best[:] = np.where(is_open, additions, -np.inf).max(axis=1, initial=-np.inf)
 
 
 @kernel

@@ -1,35 +1,300 @@
-"""The one place that owns the options of compiled code."""
+"""How kernels run: the one place that knows Numba.
+
+A kernel is a loop over plain arrays, written in Python that Numba can compile. The same source runs in two ways, its
+*tiers*: interpreted, at once, or as machine code, which is far faster and takes seconds to make. Machine code is kept
+on disk (`plausible.kernels.machine_code`) and used from the first call on where it is found. Where not, a kernel is
+interpreted until that has taken as long as compiling would, and then compiled by a process in the background
+(`plausible.kernels.background`); a call that is foreseen to take longer than compiling compiles first.
+
+Innermost loops over numbers have a *twin*, the same in NumPy, which the interpreted tier calls in their place.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
+import functools
+import logging
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import RLock
+from time import thread_time
+from types import FunctionType
+from typing import Any, Literal, TypeVar, cast, get_args, overload
 
-import numba
+import numpy as np
 
-__all__ = ["inlined_kernel", "kernel", "reordering_kernel"]
+from plausible.errors import InvalidArgument
+from plausible.kernels import background, machine_code
+
+__all__ = [
+    "Kernel",
+    "Tier",
+    "inlined_kernel",
+    "kernel",
+    "reordering_kernel",
+    "runs_as_machine_code",
+    "steady",
+    "tier",
+    "twin_of",
+    "use_tier",
+]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Tier = Literal["auto", "interpreted", "compiled"]
+
+#: What it takes to compile a kernel, in seconds: between 2 and 20.
+COMPILE_SECONDS = 8.0
+#: What the interpreter takes for one of a kernel's steps.
+_STEP_SECONDS = 1e-6
+
+_VARIABLE = "PLAUSIBLE_KERNELS"
+_LOG = logging.getLogger("plausible")
+_LOCK = RLock()
+#: Threads that interpret take turns: together they would only take the interpreter from one another.
+_ONE_AT_A_TIME = RLock()
+#: All kernels, by module and name.
+_KERNELS: dict[tuple[str, str], Kernel] = {}
+#: What the interpreted tier of each module sees under the names that the module defines or imports.
+_NAMESPACES: dict[str, dict[str, Any]] = {}
 
 
-def kernel(function: Function) -> Function:
-    """Compile a loop over plain arrays; the machine code is kept on disk, so that only a first run pays for it.
+class Kernel:
+    """A loop over plain arrays; called alike from Python and from other kernels, in either tier.
 
-    A kernel checks nothing and raises nothing, hence NumPy's rules for division by zero. It runs without the
-    interpreter lock, so callers may use threads. Sums stay in the written order (no fast-math): infinities and NaN
-    carry meaning here.
+    A kernel checks nothing and raises nothing, hence NumPy's rules for division by zero. Machine code runs without the
+    interpreter lock, so callers may use threads.
+
+    Attributes
+    ----------
+    py_func, targetoptions
+        The function, and Numba's options for it; Numba looks for these names where it inlines.
+    twin
+        What the interpreted tier calls in its place, if not the function itself.
+    spent
+        Seconds that it has been interpreted for.
     """
-    return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+
+    def __init__(self, function: Callable[..., Any], steps: Callable[..., float] | None, options: dict[str, Any]):
+        functools.update_wrapper(self, function)
+        self.py_func, self.targetoptions = function, options
+        self.spent = 0.0
+        self.twin: Callable[..., Any] | None = None
+        self._steps, self._hold = steps, 0
+        self._interpreted: Callable[..., Any] | None = None
+        self._dispatcher: Any = None
+        _KERNELS[function.__module__, function.__name__] = self
+        self.reset()
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._run(*arguments)
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.name}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _named, (self.py_func.__module__, self.py_func.__name__)
+
+    @property
+    def name(self) -> str:
+        """The file and the name, as machine code on disk is called."""
+        return f"{self.py_func.__module__.rpartition('.')[2]}.{self.py_func.__name__}"
+
+    def reset(self) -> None:
+        """Decide anew how to run."""
+        ways = {"auto": self._choose, "interpreted": self._interpret, "compiled": self._compile}
+        self._run: Callable[..., Any] = ways[tier()]
+
+    # --- interpreted ---
+
+    @property
+    def interpreted(self) -> Callable[..., Any]:
+        """The twin, or the function with the interpreted tier of every kernel that it calls."""
+        if self._interpreted is None:
+            namespace = _namespace(self.py_func)
+            self._interpreted = self.twin or FunctionType(self.py_func.__code__, namespace, self.py_func.__name__)
+        return self._interpreted
+
+    def _interpret(self, *arguments: Any) -> Any:
+        background.record(self, arguments)
+        with _ONE_AT_A_TIME, np.errstate(all="ignore"):
+            began = thread_time()
+            answer = self.interpreted(*arguments)
+            self.spent += thread_time() - began
+        self._hold = _Hold.number
+        return answer
+
+    # --- machine code ---
+
+    @property
+    def dispatcher(self) -> Any:
+        """What Numba makes of the function; it compiles for the types of the arguments when it is called."""
+        with _LOCK:
+            if self._dispatcher is None:
+                self._dispatcher = _numba().njit(nogil=True, error_model="numpy", **self.targetoptions)(self.py_func)
+                self._dispatcher._cache = machine_code.cache_of(self.py_func)
+            return self._dispatcher
+
+    def _compile(self, *arguments: Any) -> Any:
+        self._run = self.dispatcher
+        return self._run(*arguments)
+
+    def _choose(self, *arguments: Any) -> Any:
+        """Run as machine code from now on if there is some, or if it pays to make it."""
+        return self._compile(*arguments) if self._pays(arguments) else self._interpret(*arguments)
+
+    def _pays(self, arguments: tuple[Any, ...]) -> bool:
+        if self._hold == _Hold.number > 0:  # interpreted before, in a run that has one tier
+            return False
+        if background.is_compiled(self):
+            return True
+        steps = 0.0 if self._steps is None else self._steps(*arguments) * _Hold.num_calls
+        if steps * _STEP_SECONDS > COMPILE_SECONDS or (
+            self.spent > COMPILE_SECONDS and not background.compile_soon(self, arguments)
+        ):
+            _LOG.info("Compiling %s, once for this installation; `plausible compile` compiles all.", self.name)
+            return True
+        return False
 
 
-def reordering_kernel(function: Function) -> Function:
+def runs_as_machine_code(function: Callable[..., Any]) -> bool:
+    """Whether a kernel would run as machine code if it were called."""
+    return tier() == "compiled" or (tier() == "auto" and background.is_compiled(cast(Kernel, function)))
+
+
+def _named(module: str, name: str) -> Kernel:
+    """A kernel, when it is unpickled."""
+    from importlib import import_module
+
+    return cast(Kernel, getattr(import_module(module), name))
+
+
+def _namespace(function: Callable[..., Any]) -> dict[str, Any]:
+    """The names that a function sees, kernels interpreted."""
+    module = function.__module__
+    if module not in _NAMESPACES:
+        names = _NAMESPACES[module] = dict(function.__globals__)  # before the kernels: they may call one another
+        names.update({name: value.interpreted for name, value in names.items() if isinstance(value, Kernel)})
+    return _NAMESPACES[module]
+
+
+@functools.cache
+def _numba() -> Any:
+    """Numba, which knows a kernel in the source of another one by its dispatcher."""
+    import numba
+    from numba.extending import typeof_impl
+
+    @typeof_impl.register(Kernel)
+    def _type_of_kernel(value: Kernel, _context: Any) -> Any:
+        return numba.typeof(value.dispatcher)
+
+    return numba
+
+
+# --- how kernels are made ---
+
+
+@overload
+def kernel(function: Function) -> Function: ...
+@overload
+def kernel(*, steps: Callable[..., float]) -> Callable[[Function], Function]: ...
+def kernel(function: Any = None, *, steps: Any = None) -> Any:
+    """Make a kernel of a function. Its sums stay in the written order: infinities and NaN carry meaning here.
+
+    Parameters
+    ----------
+    steps
+        About how many steps of its inner loops a call makes, told from its arguments: for kernels that may be called
+        when nothing is compiled, with a task that would keep the interpreter busy for long.
+    """
+    return _made({}, function, steps)
+
+
+@overload
+def reordering_kernel(function: Function) -> Function: ...
+@overload
+def reordering_kernel(*, steps: Callable[..., float]) -> Callable[[Function], Function]: ...
+def reordering_kernel(function: Any = None, *, steps: Any = None) -> Any:
     """A kernel whose sums the compiler may reorder, so that it adds several numbers at once.
 
     For plain sums only. The order depends on the length alone, so the same numbers give the same bits.
     """
-    return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc"})(function))
+    return _made({"fastmath": {"reassoc"}}, function, steps)
 
 
-def inlined_kernel(function: Function) -> Function:
+@overload
+def inlined_kernel(function: Function) -> Function: ...
+@overload
+def inlined_kernel(*, steps: Callable[..., float]) -> Callable[[Function], Function]: ...
+def inlined_kernel(function: Any = None, *, steps: Any = None) -> Any:
     """A kernel that becomes part of its callers, because passing it two dozen arrays would take as long as its work."""
-    return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")(function))
+    return _made({"inline": "always"}, function, steps)
+
+
+def twin_of(original: Function) -> Callable[[Function], Function]:
+    """Decorate the twin of a kernel: what the interpreted tier calls in its place, the same in NumPy."""
+
+    def decorate(twin: Function) -> Function:
+        cast(Kernel, original).twin = twin
+        return twin
+
+    return decorate
+
+
+def _made(options: dict[str, Any], function: Any, steps: Any) -> Any:
+    return Kernel(function, steps, options) if function else functools.partial(Kernel, steps=steps, options=options)
+
+
+# --- which tier ---
+
+
+class _Tiers:
+    forced: Tier | None = None
+
+
+def tier() -> Tier:
+    """How kernels run: as `use_tier` or the environment variable PLAUSIBLE_KERNELS says, else "auto"."""
+    name = _Tiers.forced or os.environ.get(_VARIABLE) or "auto"
+    if name not in get_args(Tier):
+        raise InvalidArgument(f"{_VARIABLE} is {name!r}: it can be {', '.join(get_args(Tier))}, or not set.")
+    return cast(Tier, name)
+
+
+@contextmanager
+def use_tier(name: Tier) -> Iterator[None]:
+    """Run kernels in one tier inside of the block."""
+    before, _Tiers.forced = _Tiers.forced, name
+    try:
+        for one in _KERNELS.values():
+            one.reset()
+        yield
+    finally:
+        _Tiers.forced = before
+        for one in _KERNELS.values():
+            one.reset()
+
+
+class _Hold:
+    """The innermost `steady` block: its number, 0 for none, and the calls of a kernel that are to come in it."""
+
+    number, num_calls, last = 0, 1, 0
+
+
+@contextmanager
+def steady(num_calls: int = 1) -> Iterator[None]:
+    """Inside of the block, a kernel that was interpreted once stays interpreted.
+
+    For runs in which the last digits must not depend on when machine code is ready: those of several threads, say.
+
+    Parameters
+    ----------
+    num_calls
+        About how often each kernel will be called with as much work as the first time.
+    """
+    outer = _Hold.number, _Hold.num_calls
+    if not outer[0]:
+        _Hold.last += 1
+        _Hold.number, _Hold.num_calls = _Hold.last, max(1, num_calls)
+    try:
+        yield
+    finally:
+        _Hold.number, _Hold.num_calls = outer

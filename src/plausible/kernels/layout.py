@@ -2,9 +2,10 @@
 
 No clique has a stored table. Its table is thought of as a product of *operands*: factors, messages of its children,
 weights of observed states. All their numbers lie in one array, the *store*. The table's axes begin with those of the
-separator from the parent, so that it is `rows x columns`; its trailing axes, up to `BLOCK` entries, form a block, and
-the other ones, the outer axes, count the blocks. How an operand lies on the table is said by its strides along the
-outer axes and by a *view* of a block: the sizes of the inner axes, adjacent ones merged, then the operand's strides.
+separator from the parent, so that it is `rows x columns`; its trailing axes, up to some number of entries, form a
+block, and the other ones, the outer axes, count the blocks. How an operand lies on the table is said by its strides
+along the outer axes and by a *view* of a block: the sizes of the inner axes, adjacent ones merged, then the operand's
+strides.
 """
 
 from __future__ import annotations
@@ -18,13 +19,16 @@ from plausible.kernels.groups import holders_of, products
 from plausible.kernels.homes import axis_orders, homes_of, smallest_holders
 from plausible.kernels.jit import kernel
 from plausible.kernels.operands import make_shelf, put_factors, put_findings, put_messages, put_results
+from plausible.kernels.records import record_dtype
 
-__all__ = ["BLOCK", "CLIQUE", "Extent", "lay_out"]
+__all__ = ["BLOCK", "CLIQUE", "WIDE_BLOCK", "Extent", "lay_out"]
 
 Ints = NDArray[np.int64]
 Records = NDArray[Any]
 
-BLOCK = 1024
+#: The most entries of a block: such that it stays in the cache nearest to the processor, and for the interpreter, which
+#: takes as long for a call as for many entries.
+BLOCK, WIDE_BLOCK = 2**10, 2**14
 
 _CLIQUE_FIELDS = [
     "parent",  # its position; -1 for a root
@@ -48,7 +52,13 @@ _CLIQUE_FIELDS = [
     "num_axes",
     "num_separator_axes",
 ]
-CLIQUE = np.dtype([(name, np.int64) for name in _CLIQUE_FIELDS])
+
+
+class Clique(np.void):
+    """The record of a clique."""
+
+
+CLIQUE = record_dtype(Clique, _CLIQUE_FIELDS)
 
 
 class Extent(NamedTuple):
@@ -73,11 +83,13 @@ class Extent(NamedTuple):
     axes: int
 
 
-@kernel
+@kernel(steps=lambda members, starts, parents, sizes, scopes, *_: 40 * (members.size + scopes.size))
 def lay_out(
-    members: Ints, starts: Ints, parents: Ints, sizes: Ints, scopes: Ints, scope_starts: Ints
+    members: Ints, starts: Ints, parents: Ints, sizes: Ints, scopes: Ints, scope_starts: Ints, most: int
 ) -> tuple[Records, Records, Ints, Ints, Ints, Ints, Ints, Ints, Ints, Extent]:
     """The layout of a forest of cliques, with the factors' numbers at the beginning of the store.
+
+    Blocks have at most so many entries.
 
     Returns
     -------
@@ -89,7 +101,7 @@ def lay_out(
     lengths = products(scopes, scope_starts, sizes).astype(np.int64)
     weight_starts = _weight_starts(sizes, lengths.sum())
     axes, num_separator_axes = axis_orders(members, starts, parents, sizes.size)
-    cliques, outer_sizes, store = _shape_all(axes, starts, parents, num_separator_axes, sizes, weight_starts[-1])
+    cliques, outer_sizes, store = _shape_all(axes, starts, parents, num_separator_axes, sizes, weight_starts[-1], most)
     entries = cliques["rows"] * cliques["columns"]
     holder_starts, holders = holders_of(members, starts, sizes.size)
     homes = homes_of(scopes, scope_starts, members, starts, entries, holder_starts, holders)
@@ -139,7 +151,7 @@ def _weight_starts(sizes: Ints, store: int) -> Ints:
 
 @kernel
 def _shape_all(
-    axes: Ints, starts: Ints, parents: Ints, num_separator_axes: Ints, sizes: Ints, store: int
+    axes: Ints, starts: Ints, parents: Ints, num_separator_axes: Ints, sizes: Ints, store: int, most: int
 ) -> tuple[Records, Ints, int]:
     """The cliques, but for their operands, the sizes of their outer axes, and where in the store their messages end."""
     cliques = np.zeros(parents.size, dtype=CLIQUE)
@@ -148,7 +160,7 @@ def _shape_all(
     for c in range(parents.size):
         clique = cliques[c]
         clique.parent, clique.holds, clique.num_separator_axes = parents[c], starts[c], num_separator_axes[c]
-        _shape(clique, axes[starts[c] : starts[c + 1]], sizes)
+        _shape(clique, axes[starts[c] : starts[c + 1]], sizes, most)
         clique.outer_start, clique.table, clique.live = num_outer_sizes, table, live
         clique.message, clique.ratio, clique.marginal = store, store + clique.rows, store + 2 * clique.rows
         for k in range(starts[c], starts[c] + clique.num_outer):
@@ -161,11 +173,11 @@ def _shape_all(
 
 
 @kernel
-def _shape(clique: Any, axes: Ints, sizes: Ints) -> None:
+def _shape(clique: Any, axes: Ints, sizes: Ints, most: int) -> None:
     """The rows, columns and blocks of a clique."""
     clique.rows, clique.columns, clique.block, clique.num_blocks = 1, 1, 1, 1
     inner = axes.size
-    while inner > 0 and (clique.block * sizes[axes[inner - 1]] <= BLOCK or clique.block == 1):
+    while inner > 0 and (clique.block * sizes[axes[inner - 1]] <= most or clique.block == 1):
         inner -= 1
         clique.block *= sizes[axes[inner]]
     clique.num_axes, clique.num_outer = axes.size, inner

@@ -109,7 +109,7 @@ class Attempts(NamedTuple):
     seed: NDArray[np.uint64]
 
 
-@kernel
+@kernel(steps=lambda layout, fields: 5 * fields.sums.size)
 def fill(layout: FlipLayout, fields: FlipFields) -> None:
     """Set all but the states; `cells` has the first entry of each table when called."""
     starts, scopes, strides, states = layout.starts, layout.scopes, layout.strides, fields.states
@@ -245,7 +245,7 @@ def _reason(gain: float, score: float, idle: int, tabu: Tabu) -> int:
     return RUNNING if tabu.ring.size > 0 or _improves(gain, score) else MAXIMUM
 
 
-@kernel
+@kernel(steps=lambda layout, fields, tabu, num_flips, *_: 150 * num_flips)
 def climb(
     layout: FlipLayout, fields: FlipFields, tabu: Tabu, num_flips: int, tally: Tally, best: Ints
 ) -> tuple[int, Tally]:
@@ -300,7 +300,7 @@ def _is_made(gain: float, temperature: float, score: float, seed: NDArray[np.uin
     return _improves(gain, score)
 
 
-@kernel
+@kernel(steps=lambda layout, fields, attempts, *_: 25 * attempts.temperatures.size)
 def wander(layout: FlipLayout, fields: FlipFields, attempts: Attempts, tally: Tally, best: Ints) -> tuple[int, Tally]:
     """A random flip at each temperature, made with probability min(1, exp(gain / τ)); how many were made.
 

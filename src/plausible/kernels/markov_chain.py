@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-@kernel
+@kernel(steps=lambda starts, targets, weights, levels, paths: 8 * levels.size)
 def walk(starts: Ints, targets: Ints, weights: Floats, levels: Floats, paths: Ints) -> None:
     """Go on from `paths[:, 0]` by inverting distribution functions, with one uniform number for each step.
 

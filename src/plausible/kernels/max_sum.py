@@ -50,7 +50,7 @@ class SumLayout(NamedTuple):
 # --- messages ---
 
 
-@kernel
+@kernel(steps=lambda layout, *_: 2 * layout.logs.size)
 def shift_all(layout: SumLayout, backward: bool, beliefs: Floats, messages: Floats) -> None:
     """One sweep of MPLP updates over all factors, in `beliefs` and `messages`, the sums of a variable's messages.
 
@@ -104,7 +104,7 @@ def _max_along(table: Floats, size: int, numbers: Floats, stride: int) -> None:
 # --- coordinate ascent ---
 
 
-@kernel
+@kernel(steps=lambda layout, states: 20 * layout.scopes.size)
 def ascend(layout: SumLayout, states: Ints) -> float:
     """Change one state after the other, in `states`, while that makes the sum larger; return the sum."""
     cells = layout.table_starts[:-1].copy()

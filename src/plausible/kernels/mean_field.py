@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-@kernel
+@kernel(steps=lambda *arguments: 2 * arguments[-1].size)
 def lay_out_places(sizes: Ints, scope_starts: Ints, scopes: Ints, slots: Ints, links: Ints, places: Ints) -> None:
     """Fill in `places`; slots[s] = (part, stride in it, where the beliefs of the part begin) for each axis s."""
     for f in range(len(links)):
@@ -61,7 +61,7 @@ def _add_expected(links: Ints, places: Ints, logs: Floats, q: Floats, f: int, pa
             out[places[at + part]] += weight * logs[start + entry]
 
 
-@kernel
+@kernel(steps=lambda *arguments: arguments[6].size)
 def gather(
     first: int,
     last: int,
@@ -80,7 +80,7 @@ def gather(
         _add_expected(links, places, logs, q, uses[u, 0], uses[u, 1], out)
 
 
-@kernel
+@kernel(steps=lambda *arguments: arguments[5].size)
 def update_singles(
     num_singles: int,
     starts: Ints,
@@ -113,7 +113,7 @@ def update_singles(
     return residual
 
 
-@kernel
+@kernel(steps=lambda links, places, *_: places.size)
 def expected_log(links: Ints, places: Ints, logs: Floats, q: Floats) -> float:
     """Σ E[log φ] over all factors that have parts."""
     total = 0.0

@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-@kernel
+@kernel(steps=lambda graph, *_: 30 * graph.edges.size)
 def decode(graph: MessageGraph, messages: Messages, sequence: Ints, space: Workspace, states: Ints) -> None:
     """Choose a state for each variable in sequence, given those chosen before; spoils the outgoing messages.
 
@@ -26,20 +26,20 @@ def decode(graph: MessageGraph, messages: Messages, sequence: Ints, space: Works
     message, sums = space.per_state[0], space.per_state[1]
     for number in sequence:
         variable = graph.variables[number]
-        for x in range(variable.size):
+        for x in range(variable.num_states):
             sums[x] = graph.fields[variable.start + x]
         for edge in range(variable.first, variable.last):
             send(graph, messages, edge, True, space)
-            for x in range(variable.size):
+            for x in range(variable.num_states):
                 sums[x] += graph.edges[edge].weight * message[x]
-        best = states[number] = _top(sums, variable.size, 0)
+        best = states[number] = _top(sums, variable.num_states, 0)
         for edge in range(variable.first, variable.last):
             start = graph.edges[edge].start
-            for x in range(variable.size):
+            for x in range(variable.num_states):
                 messages.outgoing[start + x] = 0.0 if x == best else -np.inf
 
 
-@kernel
+@kernel(steps=lambda graph, *_: 30 * graph.edges.size)
 def improve(graph: MessageGraph, states: Ints, space: Workspace) -> None:
     """Change one state after the other, in `states`, while that makes the product larger."""
     sums = space.per_state[1]
@@ -47,11 +47,11 @@ def improve(graph: MessageGraph, states: Ints, space: Workspace) -> None:
         num_changes = 0
         for number in range(states.size):
             variable = graph.variables[number]
-            for x in range(variable.size):
+            for x in range(variable.num_states):
                 sums[x] = graph.fields[variable.start + x]
             for edge in range(variable.first, variable.last):
-                _add_slice(graph, edge, states, variable.size, sums)
-            best = _top(sums, variable.size, states[number])
+                _add_slice(graph, edge, states, variable.num_states, sums)
+            best = _top(sums, variable.num_states, states[number])
             num_changes += best != states[number]
             states[number] = best
         if num_changes == 0:

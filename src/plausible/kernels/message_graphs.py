@@ -20,7 +20,7 @@ Ints = NDArray[np.int64]
 # --- factors within others ---
 
 
-@kernel
+@kernel(steps=lambda scope_starts, scopes, *_: 10 * scopes.size)
 def find_hosts(scope_starts: Ints, scopes: Ints, owner_starts: Ints, owners: Ints, hosts: Ints) -> None:
     """For each factor one that has all its variables and is in no other: itself, as `hosts` begins, or a larger one.
 
@@ -55,7 +55,7 @@ def _contains(scope_starts: Ints, scopes: Ints, large: int, small: int) -> bool:
     return True
 
 
-@kernel
+@kernel(steps=lambda *arguments: 3 * arguments[-1].size)
 def merge_tables(sizes: Ints, scope_starts: Ints, scopes: Ints, table_starts: Ints, hosts: Ints, logs: Floats) -> None:
     """Add the logarithms of each factor that has a host to those of the host."""
     for f in range(hosts.size):
@@ -75,7 +75,7 @@ def merge_tables(sizes: Ints, scope_starts: Ints, scopes: Ints, table_starts: In
 # --- walks and cycles ---
 
 
-@kernel
+@kernel(steps=lambda scope_starts, scopes, *_: 5 * scopes.size)
 def walk(scope_starts: Ints, scopes: Ints, owner_starts: Ints, owners: Ints, seen: Ints, order: Ints) -> None:
     """The variables of each component, nearest first; `seen` has a zero for each variable, then one for each factor."""
     count, begin = 0, 0
@@ -98,7 +98,7 @@ def walk(scope_starts: Ints, scopes: Ints, owner_starts: Ints, owners: Ints, see
                         count += 1
 
 
-@kernel
+@kernel(steps=lambda scope_starts, scopes, *_: 10 * scopes.size)
 def acyclic(scope_starts: Ints, scopes: Ints, sequence: Ints, roots: Ints, stamps: Ints, counts: Ints) -> None:
     """Count up each factor that, taken in this sequence, closes no cycle of the factor graph with those taken before.
 

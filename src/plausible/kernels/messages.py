@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.kernels.jit import inlined_kernel, kernel
+from plausible.kernels.records import record_dtype
 
 __all__ = [
     "CONTRADICTION",
@@ -36,12 +37,22 @@ CONTRADICTION = -1.0
 #: Sums above this have lost nothing that counts to numbers too small for a float.
 _SAFE_SUM = 1e-200
 
-VARIABLE = np.dtype([(name, np.int64) for name in ("size", "start", "first", "last")])
-FACTOR = np.dtype([(name, np.int64) for name in ("table", "first", "last")] + [("weight", np.float64)])
-EDGE = np.dtype(
-    [(name, np.int64) for name in ("variable", "factor", "start", "table", "step", "mate", "width")]
-    + [("weight", np.float64)]
-)
+
+class VariableRecord(np.void):
+    """The record of a variable."""
+
+
+class FactorRecord(np.void):
+    """The record of a factor."""
+
+
+class EdgeRecord(np.void):
+    """The record of an edge."""
+
+
+VARIABLE = record_dtype(VariableRecord, ["num_states", "start", "first", "last"])
+FACTOR = record_dtype(FactorRecord, ["table", "first", "last"], ["weight"])
+EDGE = record_dtype(EdgeRecord, ["variable", "factor", "start", "table", "step", "mate", "width"], ["weight"])
 
 
 class MessageGraph(NamedTuple):
@@ -119,7 +130,7 @@ def send(graph: MessageGraph, messages: Messages, number: int, is_max: bool, spa
     edge, peak = graph.edges[number], -np.inf
     if edge.mate < 0:
         return _send_wide(graph, messages, number, is_max, space)
-    size, mate, step = graph.variables[edge.variable].size, edge.mate, edge.step
+    size, mate, step = graph.variables[edge.variable].num_states, edge.mate, edge.step
     mate_step = size if step == 1 else 1
     for x in range(size):
         cell, total, value = edge.table + x * step, 0.0, -np.inf
@@ -143,7 +154,7 @@ def _send_wide(graph: MessageGraph, messages: Messages, number: int, is_max: boo
     """The same for a factor of three variables or more."""
     edge, peak = graph.edges[number], -np.inf
     count = _spread(graph, messages, number, space)
-    size, step = graph.variables[edge.variable].size, edge.step
+    size, step = graph.variables[edge.variable].num_states, edge.step
     for x in range(size):
         total, cell = 0.0, edge.table + x * step
         for i in range(0, 0 if is_max else count, step):
@@ -168,7 +179,7 @@ def _spread(graph: MessageGraph, messages: Messages, number: int, space: Workspa
         other = graph.members[k]
         if other == number:
             continue
-        width, start = graph.variables[graph.edges[other].variable].size, graph.edges[other].start
+        width, start = graph.variables[graph.edges[other].variable].num_states, graph.edges[other].start
         for i in range(count - 1, -1, -1):  # from the end, so that nothing is overwritten before it is read
             value, log = space.others[i], space.log_others[i]
             for y in range(width):
@@ -218,7 +229,7 @@ def pull(graph: MessageGraph, messages: Messages, number: int, rule: Rule, chang
         space.peaks[edge] = peak
         if peak == -np.inf:
             return CONTRADICTION
-        for x in range(variable.size):
+        for x in range(variable.num_states):
             new, old = space.per_state[0, x] - peak, messages.incoming[start + x]
             change = _larger(change, new, old, rule.in_logs)
             new = new if rule.damping == 0.0 else (1.0 - rule.damping) * new + rule.damping * old
@@ -233,7 +244,7 @@ def push(graph: MessageGraph, messages: Messages, number: int, rule: Rule, space
     Returns whether any state is left.
     """
     variable, per_state, num_open = graph.variables[number], space.per_state, 0
-    for x in range(variable.size):
+    for x in range(variable.num_states):
         total, num_zeros = 0.0, 0
         for k in range(variable.first - 1, variable.last):
             is_field = k < variable.first
@@ -258,7 +269,7 @@ def _release(graph: MessageGraph, messages: Messages, number: int, rule: Rule, p
     come undone.
     """
     edge, peak, change = graph.edges[number], -np.inf, 0.0
-    size = graph.variables[edge.variable].size
+    size = graph.variables[edge.variable].num_states
     for x in range(size):
         own, value = messages.incoming[edge.start + x], -np.inf
         if per_state[2, x] == 0.0:
@@ -282,7 +293,7 @@ def _release(graph: MessageGraph, messages: Messages, number: int, rule: Rule, p
 # --- all variables ---
 
 
-@kernel
+@kernel(steps=lambda graph, *_: 2 * graph.tables.size)
 def pull_all(graph: MessageGraph, messages: Messages, rule: Rule, space: Workspace) -> float:
     """Renew the messages into all variables; the largest change."""
     largest = 0.0
@@ -293,7 +304,7 @@ def pull_all(graph: MessageGraph, messages: Messages, rule: Rule, space: Workspa
     return largest
 
 
-@kernel
+@kernel(steps=lambda graph, *_: 30 * graph.edges.size)
 def push_all(graph: MessageGraph, messages: Messages, rule: Rule, space: Workspace) -> bool:
     """Renew the messages out of all variables; whether each has a state left."""
     num_closed = 0
@@ -302,7 +313,7 @@ def push_all(graph: MessageGraph, messages: Messages, rule: Rule, space: Workspa
     return num_closed == 0
 
 
-@kernel
+@kernel(steps=lambda graph, *_: 30 * graph.edges.size + 2 * graph.tables.size)
 def sweep(graph: MessageGraph, messages: Messages, sequence: Ints, rule: Rule, space: Workspace) -> float:
     """Renew the messages of the variables in a sequence, one after the other; the largest change."""
     largest = 0.0

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.kernels.jit import kernel
+from plausible.kernels.records import record_dtype
 
 __all__ = ["OPERAND", "Shelf", "make_shelf", "put_factors", "put_findings", "put_messages", "put_results"]
 
@@ -16,16 +17,22 @@ Records = NDArray[Any]
 
 _OPERAND_FIELDS = [
     "start",  # where it lies in the store
-    "size",
+    "length",  # how many numbers it has
     "look",  # where its view of a block begins
     "num_inner",  # how many axes that has
-    "strides",  # where its strides along the outer axes begin
+    "first_stride",  # where its strides along the outer axes begin
     "variable",  # whose observed states these are the weights of; -1 for none
     "child",  # whose message this is; -1 for none
     "is_fixed",  # the same in all blocks
     "is_flat",  # constant in a block
 ]
-OPERAND = np.dtype([(name, np.int64) for name in _OPERAND_FIELDS])
+
+
+class Operand(np.void):
+    """The record of an operand."""
+
+
+OPERAND = record_dtype(Operand, _OPERAND_FIELDS)
 
 
 class Shelf(NamedTuple):
@@ -81,7 +88,7 @@ def make_shelf(sizes: Ints, axes: Ints, cliques: Records, homes: Ints, finding_h
 def put_factors(shelf: Shelf, homes: Ints, scopes: Ints, scope_starts: Ints, lengths: Ints) -> None:
     """The factors, which lie in the store one after the other; the largest first on each clique."""
     starts = np.cumsum(lengths) - lengths
-    for scope in np.argsort(-lengths):
+    for scope in np.argsort(-lengths, kind="mergesort"):
         variables = scopes[scope_starts[scope] : scope_starts[scope + 1]]
         _put(shelf, homes[scope], starts[scope], lengths[scope], variables)
 
@@ -128,8 +135,8 @@ def _put(shelf: Shelf, home: int, start: int, size: int, variables: Ints) -> int
     position = shelf.places[home]
     shelf.places[home] += 1
     clique, operand = shelf.cliques[home], shelf.operands[position]
-    operand.start, operand.size, operand.variable, operand.child = start, size, -1, -1
-    operand.strides, operand.look = used[0], used[1]
+    operand.start, operand.length, operand.variable, operand.child = start, size, -1, -1
+    operand.first_stride, operand.look = used[0], used[1]
     stride = 1
     for k in range(variables.size - 1, -1, -1):
         steps[variables[k]] = stride

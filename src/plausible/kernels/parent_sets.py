@@ -14,7 +14,7 @@ Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
 
-@kernel
+@kernel(steps=lambda masks, firsts, children, *_: children.size * max(1.0, masks.size / firsts.size))
 def find_fitting(masks: Words, firsts: Ints, children: Ints, allowed: Words, found: Ints) -> None:
     """For each query the first set of a child within what is allowed; -1 for none.
 
@@ -32,7 +32,7 @@ def find_fitting(masks: Words, firsts: Ints, children: Ints, allowed: Words, fou
                 break
 
 
-@kernel
+@kernel(steps=lambda masks, scores, firsts, values, start, end: 5 * (end - start) * firsts.size)
 def best_of_subsets(masks: Ints, scores: Floats, firsts: Ints, values: Floats, start: int, end: int) -> None:
     """The score of the best graph on each set of variables, which is the number of its place in `values`.
 

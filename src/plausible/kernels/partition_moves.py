@@ -46,7 +46,7 @@ def _draw(weights: np.ndarray, size: int, level: float) -> int:
     return chosen
 
 
-@kernel
+@kernel(steps=lambda rows, base, clusters, moves, *_: 50 * moves.labels.size * clusters.sizes.size)
 def gibbs_rows(
     rows: RowArrays,
     base: BaseArrays,
@@ -154,7 +154,7 @@ def _line_up(moves: MoveArrays, m: int, l: int) -> int:  # noqa: E741
     return size
 
 
-@kernel
+@kernel(steps=lambda rows, base, clusters, moves, *_: 150 * moves.labels.size)
 def merge_split(
     rows: RowArrays,
     base: BaseArrays,

@@ -17,7 +17,7 @@ Ints = NDArray[np.int32]
 Flags = NDArray[np.uint8]
 
 
-@kernel
+@kernel(steps=lambda parent_offsets, parents, *_: 5 * (parent_offsets.size + parents.size))
 def bayes_ball(
     parent_offsets: Ints,
     parents: Ints,

@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-@kernel
+@kernel(steps=lambda graph, *_: 60 * graph.edges.size + 4 * graph.tables.size)
 def chase(
     graph: MessageGraph, messages: Messages, urgencies: Floats, rule: Rule, target: float, space: Workspace
 ) -> float:

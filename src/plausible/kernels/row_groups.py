@@ -38,7 +38,7 @@ def is_cut(plan: RowPlan, rows: Codes, p: int, r: int) -> bool:
     return True
 
 
-@kernel
+@kernel(steps=lambda plan, rows: 8 * rows.shape[0] * plan.parents.size)
 def group_rows(plan: RowPlan, rows: Codes) -> tuple[Codes, Ints, Codes]:
     """The group of each row at each clique; where each clique's groups begin among all; the first row of each group."""
     num_rows, num = rows.shape[0], plan.parents.size

@@ -98,7 +98,7 @@ class _Nodes(NamedTuple):
     marks: Ints
 
 
-@kernel
+@kernel(steps=lambda layout, *_: 200 * layout.cliques.size)
 def plan_rows(layout: Layout, target: int, observed: Floats) -> RowPlan:
     """The plan with a clique of the target, if that is not negative, as the root of its tree.
 

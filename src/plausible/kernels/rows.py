@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from plausible.kernels.jit import inlined_kernel, kernel
 from plausible.kernels.row_groups import is_cut
 from plausible.kernels.row_plan import RowPlan
-from plausible.kernels.views import largest_of, total_of
+from plausible.kernels.vectors import largest_of, total_of
 
 __all__ = ["RowRun", "collect_rows", "distribute_rows", "read_rows"]
 
@@ -238,7 +238,7 @@ def _scale(plan: RowPlan, run: RowRun, p: int, g: int, loss: float, num_entries:
     run.scales[g], run.log_scales[g], run.losses[g] = scale, log_scale, loss + loss_by_scaling
 
 
-@kernel
+@kernel(steps=lambda plan, run: 40 * run.firsts.size + 5 * run.messages.size)
 def collect_rows(plan: RowPlan, run: RowRun) -> None:
     """The messages of all groups, children before parents."""
     odometer = _odometer(plan)
@@ -247,7 +247,7 @@ def collect_rows(plan: RowPlan, run: RowRun) -> None:
             _send(plan, run, odometer, p, g)
 
 
-@kernel
+@kernel(steps=lambda plan, run, *_: 5 * run.groups.size)
 def read_rows(plan: RowPlan, run: RowRun, log_totals: Floats, risky: Flags, marginals: Floats) -> None:
     """After `collect_rows`, for each row: the logarithm of its total, whether that is risky, the target's marginal.
 
@@ -303,7 +303,7 @@ def _answer(plan: RowPlan, run: RowRun, odometer: _Odometer, answers: Floats, p:
         goes_on = _step(odometer, width, num_outer)
 
 
-@kernel
+@kernel(steps=lambda plan, run, *_: 80 * run.firsts.size + 10 * run.messages.size)
 def distribute_rows(plan: RowPlan, run: RowRun, weights: Floats, totals: Floats) -> None:
     """After `collect_rows`: add the beliefs of all cliques, summed over rows by their weights, to `totals`.
 

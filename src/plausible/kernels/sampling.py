@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.kernels.jit import kernel
+from plausible.kernels.jit import kernel, twin_of
 from plausible.kernels.splitmix import STEP, hashed_uniform
 
 __all__ = ["BLOCK", "Lookups", "draw_block", "sum_samples"]
@@ -56,6 +56,13 @@ def _find(lookups: Lookups, t: int, states: Columns, count: int, places: Columns
             places[s] += stride * column[s]
 
 
+@twin_of(_find)
+def _find_in_numpy(lookups: Lookups, t: int, states: Columns, count: int, places: Columns) -> None:
+    places[:count] = 0
+    for i in range(lookups.starts[t], lookups.starts[t + 1]):
+        places[:count] += np.int32(lookups.strides[i]) * states[lookups.variables[i], :count]
+
+
 @kernel
 def _draw_column(thresholds: Floats, width: int, start: np.uint64, rows: Columns, column: Columns, count: int) -> None:
     """Invert the cumulative distribution in each sample's row: state k where the number lies in [F(k - 1), F(k))."""
@@ -65,6 +72,27 @@ def _draw_column(thresholds: Floats, width: int, start: np.uint64, rows: Columns
         for k in range(rows[s], rows[s] + width):
             state += uniform >= thresholds[k]
         column[s] = state
+
+
+@twin_of(_draw_column)
+def _draw_column_in_numpy(
+    thresholds: Floats, width: int, start: np.uint64, rows: Columns, column: Columns, count: int
+) -> None:
+    uniforms = hashed_uniform(start + np.arange(count, dtype=np.uint64) * STEP)  # which takes arrays as well
+    column[:count] = 0
+    for k in range(width):
+        column[:count] += uniforms >= thresholds[rows[:count] + k]
+
+
+@kernel
+def _add_entries(table: Floats, places: Columns, sums: Floats, count: int) -> None:
+    for s in range(count):
+        sums[s] += table[places[s]]
+
+
+@twin_of(_add_entries)
+def _add_entries_in_numpy(table: Floats, places: Columns, sums: Floats, count: int) -> None:
+    sums[:count] += table[places[:count]]
 
 
 @kernel
@@ -91,9 +119,7 @@ def draw_block(
     log_weights[:count] = 0.0
     for t in range(weights.starts.size - 1):
         _find(weights, t, states, count, places)
-        logs = weights.tables[weights.table_starts[t] :]
-        for s in range(count):
-            log_weights[s] += logs[places[s]]
+        _add_entries(weights.tables[weights.table_starts[t] :], places, log_weights, count)
 
 
 @kernel
@@ -106,6 +132,32 @@ def _add(groups: Lookups, states: Columns, count: int, weights: Floats, places: 
             weight = weights[s]
             cells[places[s]] += weight
             cells[places[s] + 1] += weight * weight
+
+
+@twin_of(_add)
+def _add_in_numpy(groups: Lookups, states: Columns, count: int, weights: Floats, places: Columns) -> None:
+    for t in range(groups.starts.size - 1):
+        _find_in_numpy(groups, t, states, count, places)
+        cells = groups.tables[groups.table_starts[t] :]
+        np.add.at(cells, places[:count], weights[:count])
+        np.add.at(cells, places[:count] + 1, weights[:count] ** 2)
+
+
+@kernel
+def _exponentiate(logs: Floats, peak: float) -> tuple[float, float]:
+    """Replace logarithms by multiples of the largest number; their sum, and that of their squares."""
+    total, squares = 0.0, 0.0
+    for s in range(logs.size):
+        logs[s] = np.exp(logs[s] - peak)
+        total += logs[s]
+        squares += logs[s] * logs[s]
+    return total, squares
+
+
+@twin_of(_exponentiate)
+def _exponentiate_in_numpy(logs: Floats, peak: float) -> tuple[float, float]:
+    logs[:] = np.exp(logs - peak)
+    return float(logs.sum()), float(np.square(logs).sum())
 
 
 @kernel
@@ -131,9 +183,7 @@ def sum_samples(
             total, squares, peak = total * shrink, squares * shrink * shrink, highest
             groups.tables[0::2] *= shrink
             groups.tables[1::2] *= shrink * shrink
-        for s in range(count):
-            scaled[s] = np.exp(scaled[s] - peak)
-            total += scaled[s]
-            squares += scaled[s] * scaled[s]
+        more, more_squares = _exponentiate(scaled[:count], peak)
+        total, squares = total + more, squares + more_squares
         _add(groups, states, count, scaled, places)
     return peak, total, squares

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from plausible.kernels.blocks import Buffers, Layout, make_block, next_block, seek, sort_operands
 from plausible.kernels.jit import kernel
 from plausible.kernels.upward import SAFE_LOG
-from plausible.kernels.views import total_of
+from plausible.kernels.vectors import total_of
 
 __all__ = ["best_states", "draw", "load"]
 
@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-@kernel
+@kernel(steps=lambda layout, buffers, tables, floors: 100 * buffers.live.size)
 def load(layout: Layout, buffers: Buffers, tables: Floats, floors: Floats) -> None:
     """The product of the factors alone in each clique's table, and a lower bound on the logarithms of its numbers.
 
@@ -83,7 +83,7 @@ def _draw(row: Floats, level: float) -> int:
     return chosen
 
 
-@kernel
+@kernel(steps=lambda layout, tables, levels, states: 10 * levels.size)
 def draw(layout: Layout, tables: Floats, levels: Floats, states: Ints) -> None:
     """Assignments drawn from the beliefs of all cliques in `tables`, one for each row of `levels` in [0, 1)."""
     for r in range(levels.shape[0]):

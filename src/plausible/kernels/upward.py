@@ -23,7 +23,17 @@ from plausible.kernels.blocks import (
     view_of,
 )
 from plausible.kernels.jit import inlined_kernel, kernel
-from plausible.kernels.views import accumulate, accumulate_max, largest_of, total_of
+from plausible.kernels.vectors import (
+    divide,
+    largest_log,
+    largest_of,
+    logs_less,
+    negate,
+    smallest_log,
+    subtract,
+    total_of,
+)
+from plausible.kernels.views import accumulate, accumulate_max
 
 __all__ = [
     "SAFE_LOG",
@@ -83,30 +93,14 @@ def _add_blocks(
             next_block(layout, buffers.offsets, buffers.counters, c)
 
 
-@inlined_kernel
-def _smallest_log(values: Floats) -> float:
-    """The logarithm of the smallest positive number, at most zero."""
-    smallest = 1.0
-    for i in range(values.size):
-        if 0.0 < values[i] < smallest:
-            smallest = values[i]
-    return float(np.log(smallest))
-
-
-@inlined_kernel
-def _largest_log(values: Floats) -> float:
-    """The logarithm of the largest number, at least zero."""
-    return float(np.log(max(1.0, largest_of(values))))
-
-
 @kernel
 def bound_sources(layout: Layout, buffers: Buffers, num_sources: int) -> None:
     """The floors and ceilings of the operands that are factors."""
     for k in range(layout.operands.size):
         operand = layout.operands[k]
         if operand.start < num_sources:
-            values = buffers.store[operand.start : operand.start + operand.size]
-            buffers.floors[k], buffers.ceilings[k] = _smallest_log(values), _largest_log(values)
+            values = buffers.store[operand.start : operand.start + operand.length]
+            buffers.floors[k], buffers.ceilings[k] = smallest_log(values), largest_log(values)
 
 
 @inlined_kernel
@@ -124,8 +118,8 @@ def observe(
         buffers.observed[v] = i < num_observed
         clique, k = layout.finding_operands[v]
         buffers.stale[clique] = 1
-        buffers.floors[k] = _smallest_log(buffers.store[start : start + size])
-        buffers.ceilings[k] = _largest_log(buffers.store[start : start + size])
+        buffers.floors[k] = smallest_log(buffers.store[start : start + size])
+        buffers.ceilings[k] = largest_log(buffers.store[start : start + size])
 
 
 @inlined_kernel
@@ -137,18 +131,16 @@ def _scale(layout: Layout, buffers: Buffers, c: int, semiring: int) -> None:
     if semiring == SUM:
         buffers.log_scales[c] = np.log(peak)
         if peak > 0.0:
-            for i in range(message.size):
-                message[i] /= peak
+            divide(message, peak)
         floor = total_of(buffers.floors[clique.first : clique.last])
         ceiling = total_of(buffers.ceilings[clique.first : clique.last])
         buffers.risky[c] = floor - max(0.0, buffers.log_scales[c]) < -SAFE_LOG or ceiling > SAFE_LOG
         if clique.parent >= 0:
-            buffers.floors[clique.delivery] = _smallest_log(message)
+            buffers.floors[clique.delivery] = smallest_log(message)
     else:
         buffers.log_scales[c] = peak
         if peak > -np.inf:
-            for i in range(message.size):
-                message[i] -= peak
+            subtract(message, peak)
 
 
 @inlined_kernel
@@ -161,7 +153,7 @@ def open_message(layout: Layout, buffers: Buffers, c: int, semiring: int) -> Non
     buffers.store[clique.message : clique.message + clique.rows] = 0.0 if semiring == SUM else -np.inf
 
 
-@kernel
+@kernel(steps=lambda layout, buffers, c, first, last, semiring: 100 * (last - first))
 def send_blocks(layout: Layout, buffers: Buffers, c: int, first: int, last: int, semiring: int) -> None:
     """Add up some blocks of a clique in its message: sums or maxima, not sums of logarithms."""
     _add_blocks(layout, buffers, c, first, last, semiring, False)
@@ -173,7 +165,7 @@ def close_message(layout: Layout, buffers: Buffers, c: int, semiring: int) -> No
     _scale(layout, buffers, c, semiring)
 
 
-@inlined_kernel
+@inlined_kernel(steps=lambda layout, buffers, *_: 100 * buffers.live.size)
 def collect(layout: Layout, buffers: Buffers, chosen: Ints, semiring: int) -> None:
     """Bring the stale messages of some cliques up to date, children before parents."""
     for c in chosen:
@@ -187,12 +179,10 @@ def collect(layout: Layout, buffers: Buffers, chosen: Ints, semiring: int) -> No
         for number in range(passes):
             _add_blocks(layout, buffers, c, 0, clique.num_blocks, semiring, number == 1)
             if number + 1 < passes:  # the maxima are there; sums relative to them follow
-                for i in range(message.size):
-                    ratio[i] = -message[i] if message[i] > -np.inf else 0.0
-                    message[i] = 0.0
+                negate(ratio, message)
+                message[:] = 0.0
         if semiring == LOG_SUM:
-            for i in range(message.size):
-                message[i] = np.log(message[i]) - ratio[i]
+            logs_less(message, ratio)
         _scale(layout, buffers, c, semiring)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.kernels.jit import kernel, reordering_kernel
+from plausible.kernels.jit import kernel, reordering_kernel, twin_of
 
 __all__ = [
     "accumulate",
@@ -19,9 +19,7 @@ __all__ = [
     "advance",
     "fill",
     "inner_axes",
-    "largest_of",
     "multiply",
-    "total_of",
     "unsigned",
 ]
 
@@ -165,17 +163,52 @@ def accumulate_max(block: Floats, store: Floats, offset: int, view: Ints, counte
         start = advance(counters, view, start)
 
 
-@reordering_kernel
-def total_of(values: Floats) -> float:
-    total = 0.0
-    for i in range(values.size):
-        total += values[i]
-    return total
+# --- the same in NumPy ---
 
 
-@kernel
-def largest_of(values: Floats) -> float:
-    best = -np.inf
-    for i in range(values.size):
-        best = max(best, values[i])
-    return best
+def _laid_out(store: Floats, offset: int, view: Ints) -> tuple[list[int], Floats]:
+    """The shape of the block, and the operand as it lies on it."""
+    numbers = view.tolist()
+    shape = numbers[0::2]
+    return shape, np.ndarray(shape, np.float64, store, 8 * int(offset), [8 * stride for stride in numbers[1::2]])
+
+
+def _folded(store: Floats, offset: int, view: Ints) -> tuple[list[int], tuple[int, ...], Floats]:
+    """The shape of the block, the axes that the target does not have, and the target with size one along these."""
+    numbers = view.tolist()
+    sizes, strides = numbers[0::2], numbers[1::2]
+    shape = [size if stride else 1 for size, stride in zip(sizes, strides, strict=True)]
+    target: Floats = np.ndarray(shape, np.float64, store, 8 * int(offset), [8 * stride for stride in strides])
+    return sizes, tuple(axis for axis, stride in enumerate(strides) if not stride), target
+
+
+@twin_of(multiply)
+def _multiply(block: Floats, store: Floats, offset: int, view: Ints, _counters: Ints) -> None:
+    shape, operand = _laid_out(store, offset, view)
+    shaped = block.reshape(shape)
+    np.multiply(shaped, operand, out=shaped)
+
+
+@twin_of(add)
+def _add(block: Floats, store: Floats, offset: int, view: Ints, _counters: Ints) -> None:
+    shape, operand = _laid_out(store, offset, view)
+    shaped = block.reshape(shape)
+    np.add(shaped, operand, out=shaped)
+
+
+@twin_of(fill)
+def _fill(block: Floats, store: Floats, offset: int, view: Ints, _counters: Ints) -> None:
+    shape, operand = _laid_out(store, offset, view)
+    block.reshape(shape)[...] = operand
+
+
+@twin_of(accumulate)
+def _accumulate(block: Floats, store: Floats, offset: int, view: Ints, _counters: Ints) -> None:
+    shape, axes, target = _folded(store, offset, view)
+    np.add(target, np.add.reduce(block.reshape(shape), axis=axes, keepdims=True), out=target)
+
+
+@twin_of(accumulate_max)
+def _accumulate_max(block: Floats, store: Floats, offset: int, view: Ints, _counters: Ints) -> None:
+    shape, axes, target = _folded(store, offset, view)
+    np.maximum(target, np.maximum.reduce(block.reshape(shape), axis=axes, keepdims=True), out=target)

@@ -43,7 +43,7 @@ def variable_beliefs(state: MessageState) -> list[Floats]:
     """The normalised product of the field of each variable and the messages into it."""
     if not state.order.size:
         return []
-    sizes, starts = state.graph.variables["size"], state.graph.variables["start"]
+    sizes, starts = state.graph.variables["num_states"], state.graph.variables["start"]
     sums = _sums(state, _spread(state))
     totals = _log_totals(sums, starts, sizes, is_max=False)
     return np.split(np.exp(sums - np.repeat(totals, sizes)), starts[1:])
@@ -59,7 +59,7 @@ def reparametrise(state: MessageState, *, is_max: bool) -> Reparametrisation:
         return Reparametrisation(0.0, 0.0, 0.0, 0.0)
     graph, spread = state.graph, _spread(state)
     sums = _sums(state, spread)
-    totals = _log_totals(sums, graph.variables["start"], graph.variables["size"], is_max=is_max)
+    totals = _log_totals(sums, graph.variables["start"], graph.variables["num_states"], is_max=is_max)
     shares = 1.0 - np.bincount(graph.edges["variable"], graph.edges["weight"], totals.size)
     if not graph.edges.size:
         return Reparametrisation(float(totals.sum()), 0.0, 0.0, _rounding(totals))
@@ -107,7 +107,7 @@ class _Spread(NamedTuple):
 def _spread(state: MessageState) -> _Spread:
     graph = state.graph
     edges, variables = graph.edges, graph.variables
-    widths = variables["size"][edges["variable"]]
+    widths = variables["num_states"][edges["variable"]]
     shift = variables["start"][edges["variable"]] - edges["start"]
     places = np.repeat(shift, widths) + np.arange(state.messages.incoming.size)
     return _Spread(widths, places, np.repeat(edges["weight"], widths))

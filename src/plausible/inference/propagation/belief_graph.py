@@ -123,7 +123,7 @@ def message_graph(clusters: Clusters, weights: Floats) -> MessageGraph:
     members[around] = np.arange(around.size)
     variables = np.empty(sizes.size, dtype=VARIABLE)
     ends = np.cumsum(np.bincount(scopes, minlength=sizes.size))
-    variables["size"], variables["start"] = sizes, _starts(sizes)[:-1]
+    variables["num_states"], variables["start"] = sizes, _starts(sizes)[:-1]
     variables["first"], variables["last"] = ends - np.bincount(scopes, minlength=sizes.size), ends
     factors = np.empty(clusters.num_factors, dtype=FACTOR)
     factors["table"], factors["weight"] = clusters.table_starts[:-1], weights

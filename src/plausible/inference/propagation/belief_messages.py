@@ -210,6 +210,6 @@ def workspace(graph: MessageGraph) -> Workspace:
     from plausible.kernels.messages import Workspace
 
     largest = np.diff(graph.factors["table"], append=graph.logs.size).max(initial=1)
-    per_state = np.empty((3, graph.variables["size"].max(initial=1)))
+    per_state = np.empty((3, graph.variables["num_states"].max(initial=1)))
     per_edge = np.empty((2, graph.edges.size))
     return Workspace(np.empty(largest), np.empty(largest), per_state, per_edge[0], per_edge[1])

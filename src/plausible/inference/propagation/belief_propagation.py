@@ -214,7 +214,7 @@ def _joint(problem: Problem, state: MessageState, group: tuple[int, ...]) -> Flo
     """The marginal of a factor's belief, the smallest factor that holds the group."""
     graph, factor = state.graph, _holder(problem, state, group)
     edges = graph.edges[graph.members[factor["first"] : factor["last"]]]
-    scope, shape = edges["variable"].tolist(), graph.variables["size"][edges["variable"]].tolist()
+    scope, shape = edges["variable"].tolist(), graph.variables["num_states"][edges["variable"]].tolist()
     belief = graph.logs[factor["table"] :][: math.prod(shape)].reshape(shape)
     for axis, edge in enumerate(edges):
         message = state.messages.outgoing[edge["start"] :][: shape[axis]]
@@ -234,7 +234,7 @@ def _holder(problem: Problem, state: MessageState, group: tuple[int, ...]) -> An
     smallest, holder = math.inf, None
     for factor in graph.factors[graph.edges["factor"][rarest["first"] : rarest["last"]]]:
         scope = graph.edges["variable"][graph.members[factor["first"] : factor["last"]]]
-        entries = math.prod(graph.variables["size"][scope].tolist())
+        entries = math.prod(graph.variables["num_states"][scope].tolist())
         if set(group) <= set(scope.tolist()) and entries < smallest:
             smallest, holder = entries, factor
     if holder is None:
