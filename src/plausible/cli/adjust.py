@@ -50,11 +50,12 @@ def run(
     list_all: Annotated[bool, typer.Option("--all", help="List all sets, however many.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List the minimal sets to adjust for, or say whether a set is right and which trail it leaves open.
+    """List what to adjust for to estimate an effect.
 
-    The graph may stand for a class, as CPDAGs and PAGs do: sets are right in all of it. Where there is no set,
-    mediators for the front door and instruments are listed, and the exit code is 1; so it is if a set to --check is not
-    right. What causes the outcome in no graph of the class has no effect, which is said with exit code 0.
+    All minimal sets are listed; of a set to --check it is said whether it is right, and which trail it leaves open. The
+    graph may stand for a class, as CPDAGs and PAGs do: sets are right in all of it. Where there is no set, mediators
+    for the front door and instruments are listed, and the exit code is 1; so it is if a set to --check is not right.
+    What causes the outcome in no graph of the class has no effect, which is said with exit code 0.
     """
     sides, found = read_effect(effect).names(has_given=False), read_causal_source(graph, ANY_CLASS).graph
     rule = _criterion(criterion)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
 from typing import Annotated, Any, NoReturn
@@ -13,10 +14,12 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from plausible import __version__
+from plausible.cli.commands import COMMANDS
+from plausible.cli.completion import COMPLETING, PASS_ALL, option_command, words_of
 from plausible.cli.output import print_line
 from plausible.errors import PlausibleError
 
-__all__ = ["COMMANDS", "main"]
+__all__ = ["main"]
 
 # ClickException, of the click that typer uses: its own copy or the package, by version.
 _USAGE_ERROR: Any = typer.BadParameter.__mro__[2]
@@ -24,31 +27,22 @@ _USAGE_ERROR: Any = typer.BadParameter.__mro__[2]
 #: What shells say of a program that Ctrl-C ended; typer may give it as the result.
 _INTERRUPTED = 130
 
-#: The commands, in the order of the help; each is the module of its name.
-COMMANDS = (
-    *("info", "show"),
-    *("query", "marginals", "moments", "mpe", "map", "explain", "sample", "predict", "counterfactual", "troubleshoot"),
-    *("learn", "score", "discretize", "impute", "cluster"),
-    *("identify", "adjust", "effect", "bounds", "discover"),
-    *("decide", "voi", "elicit"),
-    *("dsep", "independencies"),
-    *("compare", "convert", "demo", "pictures"),
-)
 
-
-def _app(names: Iterable[str]) -> typer.Typer:
-    """The program with the commands that are named, whose modules are loaded."""
+def _app(named: str | None) -> typer.Typer:
+    """The program; only the command that is named is loaded, the others are known by their summaries."""
     app = typer.Typer(
         name="plausible",
         callback=_root,
         invoke_without_command=True,
-        add_completion=False,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
     )
-    for name in names:
-        command = import_module(f"plausible.cli.{name}")
-        app.command(name=name, epilog=_epilog(command))(command.run)
+    for name, known in COMMANDS.items():
+        if name == named:
+            command = import_module(f"plausible.cli.{name}")
+            app.command(name=name, short_help=known.summary, epilog=_epilog(command))(command.run)
+        else:
+            app.command(name=name, short_help=known.summary, **PASS_ALL)(words_of(known))
     return app
 
 
@@ -76,34 +70,49 @@ def main(arguments: Sequence[str] | None = None) -> None:
         warnings.simplefilter("default")
         warnings.showwarning = _one_line
         try:
-            code = _app(_needed(given))(args=given, standalone_mode=False)
-            sys.stdout.flush()
-        except _USAGE_ERROR as error:
-            _fail(error.format_message())
+            sys.exit(_exit_code(given))
         except BrokenPipeError:
             _stop_writing()
-        except PlausibleError as error:
-            _fail(str(error))
-        except OSError as error:
-            _fail(f"{error.filename!r}: {error.strerror}." if error.filename and error.strerror else str(error))
-        except MemoryError:
-            _fail("The memory is not enough for this.")
-        except (typer.Abort, KeyboardInterrupt):
-            code = _INTERRUPTED
-        if code == _INTERRUPTED:
-            _fail("interrupted", code)
-        sys.exit(code if isinstance(code, int) else 0)
+        except SystemExit as stop:
+            if isinstance(stop.__context__, BrokenPipeError):  # typer has seen it first
+                _stop_writing()
+            raise
 
 
-def _needed(arguments: Sequence[str]) -> Iterable[str]:
-    """The commands to load: the one that is called, else all, for the help or to say which there are."""
-    if arguments and arguments[0] in COMMANDS:
-        return arguments[:1]
-    return () if list(arguments) == ["--version"] else COMMANDS
+def _exit_code(given: list[str]) -> int:
+    """Run a command and print what went wrong, if anything did."""
+    try:
+        code = _app(_named(given))(args=given, standalone_mode=False, prog_name="plausible")
+        sys.stdout.flush()
+    except _USAGE_ERROR as error:
+        return _told(error.format_message())
+    except BrokenPipeError:
+        raise
+    except PlausibleError as error:
+        return _told(str(error))
+    except OSError as error:
+        return _told(f"{error.filename!r}: {error.strerror}." if error.filename and error.strerror else str(error))
+    except MemoryError:
+        return _told("The memory is not enough for this.")
+    except (typer.Abort, KeyboardInterrupt):
+        code = _INTERRUPTED
+    if code == _INTERRUPTED:
+        return _told("interrupted", code)
+    return code if isinstance(code, int) else 0
+
+
+def _named(arguments: Sequence[str]) -> str | None:
+    """The command to load: the one that is called, or whose options are to be completed; `None` for the help."""
+    if COMPLETING in os.environ:
+        return option_command(os.environ)
+    return next((word for word in arguments if not word.startswith("-")), None)
 
 
 def _stop_writing() -> NoReturn:
-    """End without a word: whoever read the output, such as `head`, has enough of it."""
+    """End without a word, as `cat` does: whoever read the output, such as `head`, has enough of it."""
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGPIPE)
     # Python writes out what is left at its end, which would fail once more.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(1)
@@ -113,6 +122,7 @@ def _one_line(message: Warning | str, *_: object, **__: object) -> None:
     print_line(f"plausible: warning: {message}", error=True)
 
 
-def _fail(problem: str, code: int = 2) -> NoReturn:
+def _told(problem: str, code: int = 2) -> int:
+    """Print what went wrong, in one line; gives the exit code."""
     print_line("plausible: " + " ".join(problem.split()), error=True)
-    sys.exit(code)
+    return code

@@ -92,12 +92,13 @@ def run(
     na: MissingMarkers = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print the least and the greatest value that an effect can have, given the graph and what is observed.
+    """Print the least and the greatest value an effect can have.
 
-    'T=1 => O=1' is the probability of O=1 had T been set to 1, 'T=1 vs T=0 => O=1' the difference. Conditions after a
-    bar are about what really happened: 'T=0 => O=0 | T=1, O=1' asks of those with T=1 and O=1 how many would have had
-    O=0 under T=0. States of a column are ordered as numbers, or else by name. Where what is observed contradicts the
-    graph, by more than sampling noise explains, this is said and the exit code is 1.
+    They follow from the graph and what is observed. 'T=1 => O=1' is the probability of O=1 had T been set to 1, 'T=1 vs
+    T=0 => O=1' the difference. Conditions after a bar are about what really happened: 'T=0 => O=0 | T=1, O=1' asks of
+    those with T=1 and O=1 how many would have had O=0 under T=0. States of a column are ordered as numbers, or else by
+    name. Where what is observed contradicts the graph, by more than sampling noise explains, this is said and the exit
+    code is 1.
     """
     asked = read_effect(effect)
     causes, whole = _read(source, graph, observed, na)

@@ -60,10 +60,11 @@ def run(
     progress: ShowProgress = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find clusters of rows, whatever cells are missing, and tell what sets them apart.
+    """Find clusters of rows, and tell what sets them apart.
 
-    Columns of fractional numbers are Gaussian in each cluster; all others have the states that occur. Whole numbers are
-    states, unless cells are empty among more than 20 different ones; --continuous and --states say otherwise.
+    Cells may be missing. Columns of fractional numbers are Gaussian in each cluster; all others have the states that
+    occur. Whole numbers are states, unless cells are empty among more than 20 different ones; --continuous and --states
+    say otherwise.
     """
     if (clusters is None) == (choose is None):
         raise InvalidArgument("Say how many clusters with -k 3, or in which range to choose with --choose 1:10.")

@@ -17,7 +17,10 @@ EXAMPLES = ("plausible compare asia learned.bif", "plausible compare 'A -> B -> 
 
 
 def run(reference: GraphSource, estimate: GraphSource, as_json: AsJson = False) -> None:
-    """Compare two networks: missing, extra and reversed edges, distance, precision and recall, and parameters."""
+    """Compare two networks, edge by edge and by their numbers.
+
+    It lists missing, extra and reversed edges, their distance, precision and recall, and differences of parameters.
+    """
     meant, found = read_graph_or_network(reference), read_graph_or_network(estimate)
     first, second = (source.graph if isinstance(source, BayesianNetwork) else source for source in (meant, found))
     if not isinstance(first, DAG) or not isinstance(second, DAG):

@@ -24,7 +24,10 @@ def run(
     format: Annotated[str | None, typer.Option(help="The format to write, where the ending does not tell.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Convert a model to another file format, chosen by the ending of the target (also with .gz)."""
+    """Convert a model to another file format.
+
+    The format is chosen by the ending of the target, also with .gz after it.
+    """
     found = read_model(model)
     save(found, target, format=format)
     written = {"variables": len(found.variables)}

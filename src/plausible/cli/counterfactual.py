@@ -36,9 +36,10 @@ def run(
     ] = "independent",
     as_json: AsJson = False,
 ) -> None:
-    """Print P(targets, had --do been done | evidence): evidence is about what happened, targets about what would have.
+    """Print what would have been, had --do been done.
 
-    A network tells how often a variable has a state given its parents, not who would have it under other parents: many
+    That is P(targets, had --do been done | evidence): evidence is about what happened, targets about what would have. A
+    network tells how often a variable has a state given its parents, not who would have it under other parents: many
     functional models fit, and --coupling chooses one. Independent: a new draw for each state of the parents.
     Comonotone: one draw, the same quantile whatever the parents, so that a case changes as little as it can. Noisy-or
     variables have a mechanism of their own. Where the couplings differ, the network does not determine the answer.

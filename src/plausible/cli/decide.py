@@ -74,9 +74,10 @@ def run(
     progress: ShowProgress = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print the strategy with the largest expected utility: for each decision what to do after seeing what.
+    """Print the strategy with the largest expected utility.
 
-    Evidence is what is known before any decision is made; --do sets decisions, and the others are the best given that.
+    A strategy says for each decision what to do after seeing what. Evidence is what is known before any decision is
+    made; --do sets decisions, and the others are the best given that.
     """
     model = with_actions(read_diagram(diagram, recall=recall), do)
     given = known_before(evidence, model)

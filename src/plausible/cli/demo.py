@@ -28,7 +28,7 @@ _QUESTIONS: tuple[tuple[str, str, dict[str, str], dict[str, str]], ...] = (
 
 
 def run(as_json: AsJson = False) -> None:
-    """Load a bundled network, print its facts and answer a few questions."""
+    """Load a bundled network and answer a few questions."""
     network = examples.load("asia")
     assert isinstance(network, BayesianNetwork)
     answers = [_answer(network, *question) for question in _QUESTIONS]

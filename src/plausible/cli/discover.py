@@ -101,12 +101,13 @@ def run(
     progress: ShowProgress = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find the causal graphs that data do not contradict, as one graph in arrow text.
+    """Find the causal graphs that data do not contradict.
 
-    fci allows for hidden common causes: A -> B is a cause, A <-> B a hidden common one, a circle leaves open what is at
-    that end. The others take all common causes to be there as columns: A - B may be either direction; gies learns from
-    rows of experiments, too. --bootstrap tells in what share of the samples each edge was found, with any marks and
-    with those that it has. What is printed is a graph for --graph of other commands, with comments after #.
+    They are printed as one graph in arrow text. fci allows for hidden common causes: A -> B is a cause, A <-> B a
+    hidden common one, a circle leaves open what is at that end. The others take all common causes to be there as
+    columns: A - B may be either direction; gies learns from rows of experiments, too. --bootstrap tells in what share
+    of the samples each edge was found, with any marks and with those that it has. What is printed is a graph for
+    --graph of other commands, with comments after #.
     """
     search = _Search(method, alpha, score, Knowledge(required, forbidden), seed, missing, interventions)
     if output is not None and is_model(str(output)) and output.suffix.lower() != ".json":

@@ -48,9 +48,10 @@ def run(
     states: StateColumns = None,
     as_json: AsJson = False,
 ) -> None:
-    """Replace numbers by intervals with readable names, and tell where they were cut.
+    """Replace numbers by intervals with readable names.
 
-    Equal numbers stay in one interval, empty cells stay empty, and the outer intervals are not bounded.
+    It tells where they were cut. Equal numbers stay in one interval, empty cells stay empty, and the outer intervals
+    are not bounded.
     """
     check_ending(output)
     if data.exists() and output.exists() and output.samefile(data):

@@ -31,7 +31,7 @@ def run(
     given: Annotated[str, typer.Option(help="What is observed: names, separated by commas.")] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Tell whether X and Y are d-separated given what is observed, and which trails decide it.
+    """Tell whether X and Y are d-separated, and by which trails.
 
     With <-> for hidden common causes it is m-separation.
     """

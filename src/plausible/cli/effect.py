@@ -81,11 +81,12 @@ def run(
     states: StateColumns = None,
     as_json: AsJson = False,
 ) -> None:
-    """Estimate by how much a treatment changes the mean of an outcome, with an interval.
+    """Estimate the effect of a treatment, with an interval.
 
-    The graph says which method is right, and what it adjusts for. 'X => Y' compares the two states of X, or of numbers
-    their mean and one more; 'X=b vs X=a' names two, and 'Y=y' the state whose probability is the mean. Where no method
-    can be right, the reason is printed and the exit code is 1. What is no cause by the graph has the effect 0.
+    The effect is by how much the treatment changes the mean of the outcome. The graph says which method is right, and
+    what it adjusts for. 'X => Y' compares the two states of X, or of numbers their mean and one more; 'X=b vs X=a'
+    names two, and 'Y=y' the state whose probability is the mean. Where no method can be right, the reason is printed
+    and the exit code is 1. What is no cause by the graph has the effect 0.
     """
     if method is not None and method not in get_args(MethodName):
         raise InvalidArgument(f"--method {method!r} is no way to estimate.{method_suggestion(method)}")

@@ -16,9 +16,10 @@ EXAMPLES = (
 
 
 def _answer(question: Question) -> None:
-    """Print the plan of exact inference: width, table entries, memory, a rough time, the largest clique.
+    """Print what exact inference will cost, before it is done.
 
-    Without targets the plan is that of the posteriors of all variables.
+    The plan tells width, table entries, memory, a rough time and the largest clique. Without targets the plan is that
+    of the posteriors of all variables.
     """
     plan = question.model.explain(question.targets or None, **question.given)
     if question.as_json:

@@ -43,7 +43,7 @@ def run(
     derivation: Annotated[bool, typer.Option("--derivation", help="Print how it was found, too.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write the effect of an intervention in probabilities of what is observed.
+    """Write an effect in probabilities of what is observed.
 
     If there is no way, the reason (a hedge) is printed and the exit code is 1. With --network the estimand is also
     evaluated, asking the network for observed probabilities alone; states in --effect say for which treatments and

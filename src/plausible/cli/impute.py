@@ -59,10 +59,11 @@ def run(
     na: MissingMarkers = None,
     as_json: AsJson = False,
 ) -> None:
-    """Fill the empty cells of a table, and those with --na; all other cells, and the columns, stay as they are.
+    """Fill the empty cells of a table.
 
-    A table filled once looks surer than it is. Several copies from a network show how much missing cells leave open:
-    ask each, and pool the answers.
+    Cells that --na names are filled as well; all other cells, and the columns, stay as they are. A table filled once
+    looks surer than it is. Several copies from a network show how much missing cells leave open: ask each, and pool the
+    answers.
     """
     check_ending(output)
     files = [output] if copies == 1 else [output.with_stem(f"{output.stem}-{n}") for n in range(1, copies + 1)]

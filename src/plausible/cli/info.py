@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from plausible.cli.output import AsJson, facts, print_json
+from plausible.cli.facts import facts
+from plausible.cli.output import AsJson, print_json
 from plausible.cli.source import ModelSource, read_model
 from plausible.decisions import InfluenceDiagram
 from plausible.graphs import DAG, elimination_order, induced_width
@@ -18,7 +19,7 @@ EXAMPLES = ("plausible info asia",)
 
 
 def run(model: ModelSource, as_json: AsJson = False) -> None:
-    """Show the facts about a model: size, structure, parameters, width."""
+    """Show the size, structure, parameters and width of a model."""
     found = model_facts(read_model(model))
     if as_json:
         print_json(found)

@@ -153,13 +153,13 @@ def run(
     progress: ShowProgress = None,
     as_json: AsJson = False,
 ) -> None:
-    """Learn a network: its graph by a search, unless it is given, and its tables and densities.
+    """Learn a network from data: its graph, then its numbers.
 
-    Columns of fractional numbers are continuous; all others have the states that occur. Whole numbers are states,
-    unless cells are empty among more than 20 different ones; --continuous and --states say otherwise. --bootstrap tells
-    in what share of the samples each edge was found, in either direction and in the one it has. Empty cells are
-    missing: --missing says how a search counts them; tables are then learned by EM, unless rows with empty cells are
-    dropped.
+    The graph is found by a search, unless it is given; tables and densities follow. Columns of fractional numbers are
+    continuous; all others have the states that occur. Whole numbers are states, unless cells are empty among more than
+    20 different ones; --continuous and --states say otherwise. --bootstrap tells in what share of the samples each edge
+    was found, in either direction and in the one it has. Empty cells are missing: --missing says how a search counts
+    them; tables are then learned by EM, unless rows with empty cells are dropped.
     """
     deadline, believed = Deadline.after(time_limit), read_prior(prior)
     columns = read_columns(data, missing_values=na, continuous=continuous, states=states)

@@ -13,9 +13,10 @@ EXAMPLES = ("plausible map asia --targets lung,bronc --evidence dysp=yes",)
 
 
 def _answer(question: Question) -> None:
-    """Print the most probable states of some variables together, all others summed out (marginal MAP).
+    """Print the most probable states of some variables together.
 
-    The (natural) log-probability printed is that of these states and the evidence together.
+    All others are summed out (marginal MAP). The (natural) log-probability printed is that of these states and the
+    evidence together.
     """
     best = question.model.map(question.targets, **question.given)
     print_best(best, as_json=question.as_json, has_engine=question.has_engine)

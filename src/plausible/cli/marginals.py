@@ -22,7 +22,10 @@ EXAMPLES = (
 
 
 def _answer(question: Question) -> None:
-    """Print P(X | evidence, do) of every variable X, or of each target; mean and variance where X is continuous."""
+    """Print the distribution of each variable by itself.
+
+    That is P(X | evidence, do) of every variable X, or of each target; mean and variance where X is continuous.
+    """
     beliefs = _beliefs(question)
     if question.as_json:
         print_json({name: _document(belief, question.has_engine) for name, belief in beliefs.items()})

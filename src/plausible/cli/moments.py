@@ -18,9 +18,10 @@ EXAMPLES = (
 
 
 def _answer(question: Question) -> None:
-    """Print the mean and the covariance of continuous variables given the evidence, both exact.
+    """Print means and covariances of continuous variables.
 
-    Where discrete variables matter that are not observed, the distribution is a mixture that has these moments.
+    Both are exact, given the evidence. Where discrete variables matter that are not observed, the distribution is a
+    mixture that has these moments.
     """
     if not isinstance(question.model, BayesianNetwork):
         raise NotSupported("Moments are those of continuous variables, and a Markov network has none: see query.")

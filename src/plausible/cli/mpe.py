@@ -20,9 +20,9 @@ def run(
     engine: EngineOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print a most probable assignment to all variables given the evidence, and its log-probability.
+    """Print a most probable assignment to all variables.
 
-    The (natural) logarithm is that of the assignment and the evidence together.
+    The (natural) log-probability printed with it is that of the assignment and the evidence together.
     """
     found = read_network(model)
     best = found.mpe(**asked(evidence, do, found), **engine_argument(engine))

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from plausible.factors import Factor
-from plausible.variables import Assignment
+if TYPE_CHECKING:
+    from plausible.factors import Factor
+    from plausible.variables import Assignment
 
-__all__ = ["AsJson", "factor_document", "facts", "json_text", "print_assignment", "print_json", "print_line"]
+__all__ = ["AsJson", "factor_document", "json_text", "print_assignment", "print_json", "print_line"]
 
 #: The option that every command has.
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
@@ -62,21 +61,3 @@ def _told(best: Assignment) -> str:
         return f"log-probability {best.log_probability:.6g}"
     known = "" if best.log_product is None else f"; logarithm of the product of the factors {best.log_product:.6g}"
     return f"log-probability unknown{known}"
-
-
-def facts(title: str, rows: Iterable[tuple[str, object]]) -> None:
-    """A title and a list of facts in two columns, long ones wrapped."""
-    console = Console(highlight=False)
-    table = Table(show_header=False, box=None, pad_edge=False)
-    table.add_column(no_wrap=True)
-    table.add_column()
-    for label, value in rows:
-        table.add_row(label, _escaped(value))
-    with console.capture() as captured:
-        console.print(table)
-    print_line("\n".join([title, *(line.rstrip() for line in captured.get().splitlines())]))
-
-
-def _escaped(value: object) -> str:
-    """Text in which rich sees no markup."""
-    return str(value).replace("[", r"\[")

@@ -23,7 +23,10 @@ Names = Annotated[
 
 
 def run(folder: Folder, names: Names = None, as_json: AsJson = False) -> None:
-    """Denoise and segment pictures by several engines; write PNGs of truth, noise and results, and tell their worth."""
+    """Denoise and segment pictures by several engines.
+
+    It writes PNGs of truth, noise and results, and tells what the results are worth.
+    """
     for name in names or ():
         if name not in COMPARISONS:
             raise UnknownExample(f"{name!r} is no comparison of pictures.{suggestion(name, COMPARISONS)}")

@@ -40,10 +40,11 @@ def run(
     progress: ShowProgress = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write, for each row of evidence, the probabilities of the target's states and the most probable one.
+    """Predict a variable for each row of a file.
 
-    Columns of the input that are named as variables are evidence, and their empty cells are not observed; the target's
-    own is not looked at. What --evidence and --do say holds in every row, one state or number for a variable.
+    For each row of evidence, the probabilities of the target's states and the most probable one are written. Columns of
+    the input that are named as variables are evidence, and their empty cells are not observed; the target's own is not
+    looked at. What --evidence and --do say holds in every row, one state or number for a variable.
 
     The output has the columns of the input as they are, then `P(target=state)` for each state, then `predicted target`;
     or `mean(target)` and `variance(target)` where the target is continuous, with --no-proba the mean alone.

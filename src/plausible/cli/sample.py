@@ -50,10 +50,10 @@ def run(
     progress: ShowProgress = None,
     as_json: AsJson = False,
 ) -> None:
-    """Draw rows from the distribution given the evidence; as CSV, or into a file.
+    """Draw random rows from a model, given evidence.
 
-    They are independent, and exactly from it, unless --engine names another way to draw: how many independent rows
-    those are worth then stands on standard error.
+    They are printed as CSV, or written to a file. They are independent, and exactly from it, unless --engine names
+    another way to draw: how many independent rows those are worth then stands on standard error.
     """
     found = read_network(model)
     given = {**asked(evidence, do, found), **engine_argument(engine)}

@@ -8,7 +8,8 @@ import numpy as np
 import typer
 
 from plausible.cli.data import DataFile, MissingMarkers, read_data
-from plausible.cli.output import AsJson, facts, print_json
+from plausible.cli.facts import facts
+from plausible.cli.output import AsJson, print_json
 from plausible.cli.source import GraphSource, read_graph_or_network
 from plausible.cli.weights import WeightsColumn, weighted_by
 from plausible.data.table import Table
@@ -39,11 +40,12 @@ def run(
     na: MissingMarkers = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print the log-likelihood of data under a network, and scores of its graph; the higher, the better.
+    """Print how well a network or a graph explains data.
 
-    All logarithms are natural. The log-likelihood of cases with empty cells sums them out; scores need complete cases,
-    and take nothing from the network but its graph. Usually it is BIC of the kind that fits the data. Columns that the
-    network or graph does not have are left out, and named; 'A -> B; C' is a graph that has C.
+    That is the log-likelihood of data under a network, and scores of its graph; the higher, the better. All logarithms
+    are natural. The log-likelihood of cases with empty cells sums them out; scores need complete cases, and take
+    nothing from the network but its graph. Usually it is BIC of the kind that fits the data. Columns that the network
+    or graph does not have are left out, and named; 'A -> B; C' is a graph that has C.
     """
     found = read_graph_or_network(model)
     network = found if isinstance(found, BayesianNetwork) else None

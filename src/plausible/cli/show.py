@@ -36,7 +36,10 @@ def run(
     dot: Annotated[bool, typer.Option("--dot", help="Print the graph alone, for Graphviz: dot -Tsvg.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show the graph of a model and the distributions of its variables; or a graph that is written or was found."""
+    """Show a graph, and the distributions of a model's variables.
+
+    The graph may be that of a model, or one that is written as text or was found by discover.
+    """
     if dot and (variables or as_json):
         raise InvalidArgument("--dot is for the whole graph: leave names and --json out.")
     graph = read_written_graph(model, (*ANY_CLASS, UndirectedGraph))

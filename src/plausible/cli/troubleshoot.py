@@ -54,13 +54,14 @@ def run(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Print which step is best next for a device that does not work, what all others would cost, and why.
+    """Advise which test or repair of a device is best next.
 
-    In the file of costs, a row with both numbers is a component that can be looked at and repaired; with a repair cost
-    alone, one that can only be replaced; with an observation cost alone, a test. ok is the state in which a component
-    is no fault. The row "service call" is optional: it has under repair what it costs to have the device mended for
-    sure. Without it there is nobody to call: parts are tried as long as one may help, and a device that no repair
-    mends stays broken, at no further cost. Cells are separated by commas, semicolons or tabs; decimals have a point.
+    It says why, and what all other steps would cost. In the file of costs, a row with both numbers is a component that
+    can be looked at and repaired; with a repair cost alone, one that can only be replaced; with an observation cost
+    alone, a test. ok is the state in which a component is no fault. The row "service call" is optional: it has under
+    repair what it costs to have the device mended for sure. Without it there is nobody to call: parts are tried as long
+    as one may help, and a device that no repair mends stays broken, at no further cost. Cells are separated by commas,
+    semicolons or tabs; decimals have a point.
 
     Evidence is what was seen before any step. The costs of steps are estimates, one test ahead; what following the
     advice costs exactly, and the best plan of all, are told where they are found in a moment; --best goes by that plan.

@@ -76,10 +76,10 @@ def run(
     progress: ShowProgress = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print what it is worth to see variables at a decision and all later ones: the gain in expected utility.
+    """Print what it is worth to know something before deciding.
 
-    With variables and no --choose: the value of seeing them together, and which actions change. With --choose, they are
-    what is chosen from.
+    It is the gain in expected utility if variables are seen at a decision and all later ones. With variables and no
+    --choose: the value of seeing them together, and which actions change. With --choose, they are what is chosen from.
     """
     model = with_actions(read_diagram(diagram, recall=recall), do)
     names = names_in(variables)
