@@ -21,8 +21,10 @@ from plausible.cli.data import MissingMarkers, read_data
 from plausible.cli.effect_text import EFFECTS, EffectOption, EffectText, named_states, read_effect
 from plausible.cli.empty_cells import MissingRows, told_left_out, usable_rows
 from plausible.cli.output import AsJson, print_json, print_line
+from plausible.cli.piped_models import format_of
 from plausible.cli.quoting import names_in
 from plausible.cli.source import read_network
+from plausible.cli.streams import is_standard, piped_bytes
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, ModelContradicted, suggestion
 from plausible.graphs import DAG, CausalGraph
@@ -49,7 +51,7 @@ _ASSUMPTIONS = ("monotone", "decreasing", "no-direct-effect")
 def run(
     source: Annotated[
         str,
-        typer.Argument(help="What is observed: a CSV or Parquet file, a network's file, or an example's name."),
+        typer.Argument(help="What is observed: a CSV or Parquet file, a network's file, an example's name, or -."),
     ],
     effect: EffectOption,
     graph: Annotated[
@@ -165,7 +167,7 @@ def _variables(seen: Table | BayesianNetwork | ObservedModel) -> Mapping[str, Va
 
 def _observed(source: str, variables: Iterable[Variable], na: list[str] | None) -> Table | BayesianNetwork:
     path = Path(source)
-    if path.suffix.lower() in _TABLES:
+    if path.suffix.lower() in _TABLES or (is_standard(source) and format_of(piped_bytes()) is None):
         return read_data(path, variables, missing_values=na)
     model = read_network(source)
     if not isinstance(model, BayesianNetwork):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
+from plausible.cli.piped_models import format_of
 from plausible.cli.source import read_network
+from plausible.cli.streams import is_standard, piped_bytes
 from plausible.errors import InvalidGraph, NotSupported
 from plausible.graphs import DAG, MAG, PAG, PDAG, CausalGraph
 from plausible.graphs.graph_input import read_as
@@ -151,7 +152,7 @@ def _read_text(text: str, source: str, kinds: Iterable[type[Any]], place: str) -
 
 def _written(source: str) -> str | None:
     """The text of a graph: the source, or what a file or standard input holds; `None` where it names a model."""
-    if source == "-":
+    if is_standard(source):
         return _piped()
     path = Path(source)
     try:
@@ -172,14 +173,18 @@ def _written(source: str) -> str | None:
     return None
 
 
-def _piped() -> str:
+def _piped() -> str | None:
+    """The text of a graph on standard input; `None` where a model is there."""
+    data = piped_bytes()
+    if not data.strip():
+        raise InvalidGraph("- is standard input, which is empty: pipe a graph such as 'A -> B' into it.")
+    found = _document_text(data)
+    if found or format_of(data) is not None:
+        return found or None
     try:
-        text = sys.stdin.read()
+        return data.decode("utf-8")
     except UnicodeDecodeError:
         raise InvalidGraph("- is standard input, which holds no text, and so no graph such as 'A -> B'.") from None
-    if not text.strip():
-        raise InvalidGraph("- is standard input, which is empty: pipe a graph such as 'A -> B' into it.")
-    return _document_text(text) or text
 
 
 def _document_text(text: str | bytes) -> str:

@@ -45,8 +45,8 @@ class TableReader(Protocol):
         """Name -> what the column holds, in order."""
 
     @property
-    def fraction(self) -> float:
-        """How much of the table was read, from zero to one."""
+    def fraction(self) -> float | None:
+        """How much of the table was read, from zero to one; `None` if nobody knows."""
 
     def chunks(self) -> Iterator[Chunk]:
         """The rows, in order."""

@@ -15,10 +15,11 @@ from plausible.cli.data import (
     read_data,
 )
 from plausible.cli.output import AsJson, print_json, print_line
+from plausible.cli.piped_models import save_model
 from plausible.cli.progress import ShowProgress, progress_bar
-from plausible.cli.tables import check_ending, new_table
+from plausible.cli.streams import is_standard
+from plausible.cli.tables import TableFormat, check_ending, new_table
 from plausible.errors import InvalidArgument, counted
-from plausible.io import save
 from plausible.learn.mixtures.choice import ClusterChoice, choose_clusters
 from plausible.learn.mixtures.clustering import MixtureClustering
 from plausible.learn.mixtures.reports import cluster_profiles
@@ -46,14 +47,15 @@ def run(
     ] = "full",
     hard: Annotated[bool, typer.Option("--hard", help="Each row counts in one cluster only, as in k-means.")] = False,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A CSV or Parquet file for the cluster of each row.")
+        Path | None, typer.Option("--output", "-o", help="A CSV or Parquet file for the cluster of each row, or -.")
     ] = None,
     network: Annotated[
-        Path | None, typer.Option(help="Write the mixture as a network; the ending is the format.")
+        Path | None, typer.Option(help="Write the mixture as a network; the ending is the format, and - is JSON.")
     ] = None,
     restarts: Annotated[int, typer.Option(min=1, help="Runs from different starts.")] = 3,
     seed: Annotated[int, typer.Option(min=0, help="A whole number: the same one gives the same answer.")] = 0,
     top: Annotated[int, typer.Option(min=0, help="How many features are told of each cluster.")] = 5,
+    format: TableFormat = None,
     na: MissingMarkers = None,
     continuous: ContinuousColumns = None,
     states: StateColumns = None,
@@ -69,7 +71,9 @@ def run(
     if (clusters is None) == (choose is None):
         raise InvalidArgument("Say how many clusters with -k 3, or in which range to choose with --choose 1:10.")
     if output is not None:
-        check_ending(output)
+        check_ending(output, format)
+        if is_standard(output) and is_standard(network):
+            raise InvalidArgument("--output and --network are both -, standard output: name a file for one of them.")
         if data.exists() and output.exists() and output.samefile(data):
             raise InvalidArgument(
                 f"{output} is the file to read: name another one for the clusters, so that it is kept."
@@ -88,11 +92,11 @@ def run(
             found = choice.clustering
     if output is not None:
         shares = found.predict_proba(table).max(axis=1)
-        with new_table(output, {"cluster": int, "probability": float}) as writer:
+        with new_table(output, {"cluster": int, "probability": float}, format) as writer:
             writer.write({"cluster": found.labels_.tolist(), "probability": shares.tolist()})
     if network is not None:
-        save(found.to_network(), network)
-    _tell(found, choice, top, as_json=as_json)
+        save_model(found.to_network(), network)
+    _tell(found, choice, top, as_json=as_json, error=is_standard(output) or is_standard(network))
 
 
 def _range(text: str) -> range:
@@ -106,7 +110,7 @@ def _range(text: str) -> range:
     return numbers
 
 
-def _tell(found: MixtureClustering, choice: ClusterChoice | None, top: int, *, as_json: bool) -> None:
+def _tell(found: MixtureClustering, choice: ClusterChoice | None, top: int, *, as_json: bool, error: bool) -> None:
     profiles = cluster_profiles(found, top)
     if as_json:
         facts: dict[str, Any] = {
@@ -120,14 +124,14 @@ def _tell(found: MixtureClustering, choice: ClusterChoice | None, top: int, *, a
         if choice is not None:
             facts |= {"criterion": choice.criterion, "best": choice.best, "close": choice.close}
             facts["scores"] = [score._asdict() for score in choice.scores]
-        print_json(facts)
+        print_json(facts, error=error)
         return
     if choice is not None:
-        print_line(str(choice))
+        print_line(str(choice), error=error)
         if len(choice.close) > 1:
-            print_line(f"about as good: {', '.join(str(number) for number in choice.close)} clusters")
+            print_line(f"about as good: {', '.join(str(number) for number in choice.close)} clusters", error=error)
     ending = "converged" if found.converged_ else "not converged"
     size = f"{counted(found.n_clusters, 'cluster')} of {counted(len(found.labels_), 'row')}"
-    print_line(f"{size}, log-likelihood {found.log_likelihood_:.6g}, {ending}")
+    print_line(f"{size}, log-likelihood {found.log_likelihood_:.6g}, {ending}", error=error)
     for profile in profiles:
-        print_line(f"  {profile}")
+        print_line(f"  {profile}", error=error)

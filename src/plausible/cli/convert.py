@@ -7,29 +7,50 @@ from typing import Annotated
 import typer
 
 from plausible.cli.output import AsJson, print_json, print_line
+from plausible.cli.piped_models import save_model
 from plausible.cli.source import ModelSource, read_model
+from plausible.cli.streams import is_standard
 from plausible.decisions import InfluenceDiagram
-from plausible.io import save
+from plausible.errors import InvalidArgument
 
 __all__ = ["EXAMPLES", "run"]
 
-EXAMPLES = ("plausible convert asia asia.xdsl",)
+EXAMPLES = (
+    "plausible convert asia asia.xdsl",
+    "plausible convert asia.xdsl - --to bif",
+)
 
 
 def run(
     model: ModelSource,
     target: Annotated[
-        str, typer.Argument(help="The file to write; its ending chooses the format.", show_default=False)
+        str,
+        typer.Argument(
+            help="The file to write; its ending chooses the format. Or - for standard output.", show_default=False
+        ),
     ],
-    format: Annotated[str | None, typer.Option(help="The format to write, where the ending does not tell.")] = None,
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "--format", "--to", help="The format to write, where the ending does not tell.", show_default=False
+        ),
+    ] = None,
+    read_format: Annotated[
+        str | None,
+        typer.Option("--from", help="The format to read, where the file does not tell.", show_default=False),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Convert a model to another file format.
 
     The format is chosen by the ending of the target, also with .gz after it.
     """
-    found = read_model(model)
-    save(found, target, format=format)
+    if is_standard(target) and format is None:
+        raise InvalidArgument("- is standard output, which has no ending: name the format, as in --to bif.")
+    found = read_model(model, read_format)
+    save_model(found, target, format)
+    if is_standard(target):
+        return
     written = {"variables": len(found.variables)}
     written |= {"utilities": len(found.utilities)} if isinstance(found, InfluenceDiagram) else {}
     if as_json:

@@ -19,9 +19,8 @@ __all__ = ["CSVReader", "CSVWriter", "read_csv", "write_csv"]
 class CSVReader:
     """The rows of an open CSV file, whose first line names the columns."""
 
-    def __init__(self, path: Path, stream: TextIO) -> None:
-        self._path, self._stream = path, stream
-        self._num_bytes = os.fstat(stream.fileno()).st_size
+    def __init__(self, path: Path, stream: TextIO, num_bytes: int | None) -> None:
+        self._path, self._stream, self._num_bytes = path, stream, num_bytes
         self._rows = csv.reader(stream, strict=True)
         header = self._next_rows(1)
         if not header or not header[0][1]:
@@ -37,9 +36,9 @@ class CSVReader:
         return dict.fromkeys(self._names, str)
 
     @property
-    def fraction(self) -> float:
-        """By the bytes that were read."""
-        return self._stream.buffer.tell() / max(self._num_bytes, 1)
+    def fraction(self) -> float | None:
+        """By the bytes that were read; `None` of a pipe, whose length nobody knows."""
+        return None if self._num_bytes is None else self._stream.buffer.tell() / max(self._num_bytes, 1)
 
     def chunks(self) -> Iterator[Chunk]:
         """The rows, in order; a blank line is a row of empty cells."""
@@ -100,7 +99,7 @@ class CSVWriter:
 def read_csv(path: Path) -> Iterator[CSVReader]:
     """An open CSV file in UTF-8, with or without a byte-order mark."""
     with path.open(encoding="utf-8-sig", newline="") as stream:
-        yield CSVReader(path, stream)
+        yield CSVReader(path, stream, os.fstat(stream.fileno()).st_size)
 
 
 @contextmanager

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 
+from plausible.cli.streams import STANDARD_INPUT, is_standard, piped_bytes, piped_file
 from plausible.data.column_types import read_numbers
 from plausible.data.columns import has_values, with_values
 from plausible.data.sources import OpenColumns, open_columns
@@ -27,7 +28,10 @@ __all__ = [
     "read_data",
 ]
 
-DataFile = Annotated[Path, typer.Argument(help="A CSV or Parquet file with a row for each case.", show_default=False)]
+DataFile = Annotated[
+    Path,
+    typer.Argument(help="A CSV or Parquet file with a row for each case, or - for standard input.", show_default=False),
+]
 MissingMarkers = Annotated[
     list[str] | None,
     typer.Option(
@@ -42,6 +46,10 @@ StateColumns = Annotated[
     list[str] | None,
     typer.Option("--states", help="A column whose numbers are states; repeat it.", show_default=False),
 ]
+
+
+#: How files begin -> their ending; others are CSV files.
+_MARKS = {b"PAR1": ".parquet", b"\x1f\x8b": ".csv.gz", b"BZh": ".csv.bz2", b"\xfd7zXZ": ".csv.xz"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,13 +100,22 @@ def read_columns(
 ) -> DataColumns:
     """The columns of a file; variables that have no column in it are passed over."""
     known = {variable.name: variable for variable in (*variables, *map(Variable, continuous or ()))}
-    source = open_columns(path, known, missing_values)
+    source = _piped(known, missing_values) if is_standard(path) else open_columns(path, known, missing_values)
     for option, names in (("--continuous", continuous), ("--states", states)):
         for name in names or ():
             if name not in source.names:
                 raise UnknownVariable.named(name, source.names, f"the data, though {option} names it")
     known |= {name: _with_states(name, source.read([name])[name]) for name in states or ()}
     return DataColumns(source, {name: variable for name, variable in known.items() if name in source.names})
+
+
+def _piped(variables: Mapping[str, Variable], missing_values: list[str] | None) -> OpenColumns:
+    """The columns on standard input: of a Parquet file, or of a CSV file, which may be packed."""
+    data = piped_bytes()
+    ending = next((ending for mark, ending in _MARKS.items() if data.startswith(mark)), ".csv")
+    with piped_file(ending) as path:
+        found = open_columns(path, variables, missing_values)
+    return replace(found, file=Path(f"{STANDARD_INPUT}{ending}" if ending == ".parquet" else STANDARD_INPUT))
 
 
 def read_data(

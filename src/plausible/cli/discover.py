@@ -18,6 +18,7 @@ from plausible.cli.empty_cells import whole_rows
 from plausible.cli.graph_learning import Deadline, search_note
 from plausible.cli.output import AsJson, json_text, print_json, print_line
 from plausible.cli.progress import ShowProgress, progress_bar
+from plausible.cli.streams import is_standard
 from plausible.data.intervention_marks import are_targets
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, counted, suggestion
@@ -129,7 +130,7 @@ def run(
     whole = [sample.graph for sample in samples if not sample.stopped]
     edges = _described(found.graph, whole)
     document, text = _document(found, edges, whole, bootstrap), _text(found, edges, whole, bootstrap)
-    if output is not None:
+    if output is not None and not is_standard(output):
         is_document = output.suffix.lower() == ".json"
         output.write_text((json_text(document) if is_document else text) + "\n", encoding="utf-8")
     if as_json:

@@ -15,7 +15,8 @@ from plausible.cli.data import (
     read_data,
 )
 from plausible.cli.output import AsJson, print_json, print_line
-from plausible.cli.tables import check_ending, new_table
+from plausible.cli.streams import is_standard
+from plausible.cli.tables import TableFormat, check_ending, new_table
 from plausible.data.discretization import Discretizer
 from plausible.errors import InvalidArgument, counted
 
@@ -30,7 +31,7 @@ EXAMPLES = (
 
 def run(
     data: DataFile,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The CSV or Parquet file to write.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The CSV or Parquet file to write, or -.")],
     method: Annotated[
         str, typer.Option(help="equal-width, quantile, k-means, mdl (with --target), or hartemink.")
     ] = "quantile",
@@ -43,6 +44,7 @@ def run(
         Path | None, typer.Option(help="Take the cuts that were saved here before, instead of finding new ones.")
     ] = None,
     save_cuts: Annotated[Path | None, typer.Option(help="A JSON file to write the cuts to.")] = None,
+    format: TableFormat = None,
     na: MissingMarkers = None,
     continuous: ContinuousColumns = None,
     states: StateColumns = None,
@@ -53,7 +55,7 @@ def run(
     It tells where they were cut. Equal numbers stay in one interval, empty cells stay empty, and the outer intervals
     are not bounded.
     """
-    check_ending(output)
+    check_ending(output, format)
     if data.exists() and output.exists() and output.samefile(data):
         raise InvalidArgument(f"{output} is the file to read: name another one for the intervals, so that it is kept.")
     table = read_data(data, missing_values=na, continuous=continuous, states=states)
@@ -64,7 +66,7 @@ def run(
         found = Discretizer.from_json(cuts.read_text(encoding="utf-8"))
     frame = found.transform(table)
     kinds = {name: float if name in table.continuous and name not in found else str for name in table.variables}
-    with new_table(output, kinds) as writer:
+    with new_table(output, kinds, format) as writer:
         cells = {name: frame[name].astype(object).where(frame[name].notna(), None) for name in frame.columns}
         writer.write(
             {
@@ -76,8 +78,10 @@ def run(
         save_cuts.write_text(found.to_json(), encoding="utf-8")
     if as_json:
         described = {name: {"cuts": column.cuts, "states": column.variable.states} for name, column in found.items()}
-        print_json({"output": str(output), "rows": table.num_rows, "columns": described})
+        document = {"output": str(output), "rows": table.num_rows, "columns": described}
+        print_json(document, error=is_standard(output))
         return
-    print_line(f"{output}: {counted(table.num_rows, 'row')} written, {counted(len(found), 'column')} cut")
+    cut = f"{counted(table.num_rows, 'row')} written, {counted(len(found), 'column')} cut"
+    print_line(f"{output}: {cut}", error=is_standard(output))
     for name, column in found.items():
-        print_line(f"  {name}: {', '.join(map(str, column.variable.states))}")
+        print_line(f"  {name}: {', '.join(map(str, column.variable.states))}", error=is_standard(output))

@@ -13,7 +13,8 @@ from plausible.cli.chunks import ColumnKind
 from plausible.cli.data import DataFile, MissingMarkers, read_columns
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.source import read_network
-from plausible.cli.tables import check_ending, new_table, open_table
+from plausible.cli.streams import is_standard
+from plausible.cli.tables import TableFormat, check_ending, new_table, open_table
 from plausible.data.csv_columns import WHOLE_NUMBER
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, counted, suggestion
@@ -37,7 +38,8 @@ _BY_NETWORK = ("most-probable", "most-probable-completion", "draw")
 def run(
     data: DataFile,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="The CSV or Parquet file to write; with --copies, out-1.csv ...")
+        Path,
+        typer.Option("--output", "-o", help="The CSV or Parquet file to write, or -; with --copies, out-1.csv and on."),
     ],
     network: Annotated[
         str | None, typer.Option(help="A network of the columns: a file, or an example's name.", show_default=False)
@@ -56,6 +58,7 @@ def run(
         bool, typer.Option(help="Draw copies from the network as it is, not with parameters drawn anew from the data.")
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="A whole number: the same one gives the same cells.")] = 0,
+    format: TableFormat = None,
     na: MissingMarkers = None,
     as_json: AsJson = False,
 ) -> None:
@@ -65,7 +68,9 @@ def run(
     looks surer than it is. Several copies from a network show how much missing cells leave open: ask each, and pool the
     answers.
     """
-    check_ending(output)
+    check_ending(output, format)
+    if copies > 1 and is_standard(output):
+        raise InvalidArgument("--copies writes several files, so - will not do: name a file, as in -o out.csv.")
     files = [output] if copies == 1 else [output.with_stem(f"{output.stem}-{n}") for n in range(1, copies + 1)]
     if any(data.exists() and file.exists() and file.samefile(data) for file in files):
         raise InvalidArgument(f"{output} is the file to read: name another one, so that it is kept.")
@@ -80,19 +85,20 @@ def run(
     empty = {name: num_rows for name in columns.names if name not in table.variables}
     num_filled, left = 0, empty
     for file, filled in zip(files, _filled(table, model, chosen, (copies, keep_parameters, seed, value)), strict=True):
-        num_filled = _write(file, table, filled, kinds, cells)
+        num_filled = _write((file, format), table, filled, kinds, cells)
         still = {name: int(mask.sum()) for name, mask in table_cells(filled).items() if mask.any()} | empty
         left = {name: still[name] for name in columns.names if name in still}
     if as_json:
         names = [str(file) for file in files]
-        print_json({"output": names, "rows": num_rows, "filled": num_filled, "left": left, "method": chosen})
+        document = {"output": names, "rows": num_rows, "filled": num_filled, "left": left, "method": chosen}
+        print_json(document, error=is_standard(output))
         return
     for file in files:
         written, added = counted(num_rows, "row"), counted(num_filled, "cell")
-        print_line(f"{file}: {written} written, {added} filled ({chosen})")
+        print_line(f"{file}: {written} written, {added} filled ({chosen})", error=is_standard(output))
     if left:
-        unfilled = counted(sum(left.values()), "cell")
-        print_line(f"{unfilled} of {', '.join(left)} left empty: {chosen} says nothing of them.")
+        unfilled = f"{counted(sum(left.values()), 'cell')} of {', '.join(left)} left empty"
+        print_line(f"{unfilled}: {chosen} says nothing of them.", error=is_standard(output))
 
 
 def _network(source: str) -> BayesianNetwork:
@@ -140,7 +146,11 @@ def _as_written(path: Path) -> tuple[Mapping[str, ColumnKind], dict[str, list[An
 
 
 def _write(
-    file: Path, before: Table, filled: Table, kinds: Mapping[str, ColumnKind], cells: Mapping[str, Sequence[Any]]
+    output: tuple[Path, str | None],
+    before: Table,
+    filled: Table,
+    kinds: Mapping[str, ColumnKind],
+    cells: Mapping[str, Sequence[Any]],
 ) -> int:
     """Write the cells as they stood, and new ones where there were none; gives the number of these."""
     still, values = table_cells(filled), state_columns(filled)
@@ -152,7 +162,7 @@ def _write(
             new = [int(value) if isinstance(value, float) and value.is_integer() else value for value in new]
         for row, value in zip(np.flatnonzero(mask).tolist(), new, strict=True):
             written[name][row] = value
-    with new_table(file, kinds) as writer:
+    with new_table(output[0], kinds, output[1]) as writer:
         writer.write(written)
     return sum(int(mask.sum()) for mask in places.values())
 

@@ -23,8 +23,10 @@ from plausible.cli.data import (
 )
 from plausible.cli.graph_learning import Deadline, LearnedGraph, Search
 from plausible.cli.output import AsJson, print_json, print_line
+from plausible.cli.piped_models import save_model
 from plausible.cli.progress import ShowProgress, progress_bar
 from plausible.cli.source import read_graph
+from plausible.cli.streams import is_standard
 from plausible.cli.weights import WeightsColumn, weighted_by
 from plausible.data.table import Table
 from plausible.errors import (
@@ -37,7 +39,7 @@ from plausible.errors import (
     warn_caller,
 )
 from plausible.graphs import DAG
-from plausible.io import FORMATS, save
+from plausible.io import FORMATS
 from plausible.learn.estimation.fit import ParameterFit, UnidentifiedParameters, fit_parameters
 from plausible.learn.estimation.priors import read_prior
 from plausible.learn.incomplete.em import learn_em
@@ -95,7 +97,9 @@ _MANY = 10
 
 def run(
     data: DataFile,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The network to write; its ending is the format.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The network to write; its ending is the format. Or -.")
+    ],
     method: Method = None,
     score: ScoreName = None,
     prior: Annotated[str, typer.Option(help="Of the tables: bdeu:10, dirichlet:1, k2, or none.")] = "bdeu:1",
@@ -146,6 +150,10 @@ def run(
             help="A variable of --graph that the data lack, and how many states it has: H=2; repeat it.",
             show_default=False,
         ),
+    ] = None,
+    format: Annotated[
+        str | None,
+        typer.Option(help="The format to write, where the ending does not tell.", show_default="json for -"),
     ] = None,
     na: MissingMarkers = None,
     continuous: ContinuousColumns = None,
@@ -205,7 +213,7 @@ def run(
         fit = fit_parameters(found.graph, table, believed)
         _warn_of_open_rows(fit, has_prior=believed is not None)
         network, num_open = fit.network, fit.num_unidentified
-    save(network, output)
+    save_model(network, output, format)
     facts = {
         "output": str(output),
         "rows": table.num_rows,
@@ -320,19 +328,19 @@ def _tell(facts: dict[str, Any], found: LearnedGraph, num_asked: int, *, as_json
     edges = found.described_edges()
     if as_json:
         samples = {"bootstrap_samples": found.num_samples} if num_asked else {}
-        print_json({**facts, **samples, "variables": len(found.graph), "edges": edges})
+        document = {**facts, **samples, "variables": len(found.graph), "edges": edges}
+        print_json(document, error=is_standard(facts["output"]))
         return
     variables, rows = counted(len(found.graph), "variable"), counted(facts["rows"], "row")
-    print_line(f"{facts['output']}: {variables} written, learned from {rows}")
-    print_line(found.text)
-    if facts["missing"]:
-        print_line(facts["missing"])
+    lines = [f"{facts['output']}: {variables} written, learned from {rows}", found.text]
+    lines += [facts["missing"]] if facts["missing"] else []
     if num_asked:
         short = (
             "" if found.num_samples == num_asked else f" of {num_asked}; the time was up: raise --time-limit for more"
         )
-        print_line(f"bootstrap: {counted(found.num_samples, 'sample')}{short}")
+        lines.append(f"bootstrap: {counted(found.num_samples, 'sample')}{short}")
     for edge in edges:
         note = f"  {edge['strength']:.0%}, as directed {edge['as_directed']:.0%}" if "strength" in edge else ""
         either = "" if edge["directed"] else "  (the data fit either direction)"
-        print_line(f"  {edge['parent']} -> {edge['child']}{note}{either}")
+        lines.append(f"  {edge['parent']} -> {edge['child']}{note}{either}")
+    print_line("\n".join(lines), error=is_standard(facts["output"]))

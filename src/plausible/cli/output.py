@@ -24,9 +24,9 @@ def json_text(document: Mapping[str, Any]) -> str:
     return json.dumps(document, indent=2, default=str)
 
 
-def print_json(document: Mapping[str, Any]) -> None:
-    """The document on standard output."""
-    sys.stdout.write(json_text(document) + "\n")
+def print_json(document: Mapping[str, Any], *, error: bool = False) -> None:
+    """The document on standard output, or on standard error."""
+    (sys.stderr if error else sys.stdout).write(json_text(document) + "\n")
 
 
 def factor_document(factor: Factor) -> dict[str, Any]:

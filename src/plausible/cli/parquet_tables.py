@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from plausible.cli.chunks import Chunk, ColumnKind, rows_in_chunk
 from plausible.errors import InvalidArgument, MissingDependency
 
-__all__ = ["ParquetReader", "ParquetWriter", "read_parquet", "write_parquet"]
+__all__ = ["ParquetReader", "ParquetWriter", "parquet_reader", "parquet_rows", "read_parquet", "write_parquet"]
 
 
 class ParquetReader:
@@ -75,28 +75,39 @@ class ParquetWriter:
 @contextmanager
 def read_parquet(path: Path) -> Iterator[ParquetReader]:
     """An open Parquet file."""
+    with path.open("rb") as stream:
+        yield parquet_reader(path, stream)
+
+
+def parquet_reader(path: Path, stream: BinaryIO) -> ParquetReader:
+    """The rows of a Parquet file that is open, and has this name in messages."""
     _require_pyarrow()
     import pyarrow as pa
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-    with path.open("rb") as stream:
-        try:
-            file = pq.ParquetFile(stream)
-        except (pa.ArrowException, OSError) as error:
-            raise _unreadable(path, error) from error
-        yield ParquetReader(path, file)
+    try:
+        return ParquetReader(path, pq.ParquetFile(stream))
+    except (pa.ArrowException, OSError) as error:
+        raise _unreadable(path, error) from error
 
 
 @contextmanager
 def write_parquet(path: Path, kinds: Mapping[str, ColumnKind]) -> Iterator[ParquetWriter]:
     """A new Parquet file with columns of these kinds."""
+    with path.open("wb") as stream, parquet_rows(stream, kinds) as writer:
+        yield writer
+
+
+@contextmanager
+def parquet_rows(stream: BinaryIO, kinds: Mapping[str, ColumnKind]) -> Iterator[ParquetWriter]:
+    """A Parquet file that is written to an open stream."""
     _require_pyarrow()
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     types = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
     schema = pa.schema([(name, types.get(kind, kind)) for name, kind in kinds.items()])
-    with path.open("wb") as stream, pq.ParquetWriter(stream, schema) as file:
+    with pq.ParquetWriter(stream, schema) as file:
         yield ParquetWriter(file, schema)
 
 

@@ -13,7 +13,8 @@ from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.prediction import Prediction, check_columns, check_question
 from plausible.cli.progress import ShowProgress, progress_bar
 from plausible.cli.source import ModelSource, read_network
-from plausible.cli.tables import check_ending, new_table, open_table
+from plausible.cli.streams import is_standard
+from plausible.cli.tables import TableFormat, check_ending, new_table, open_table
 from plausible.errors import InvalidArgument, counted
 from plausible.io import Network
 
@@ -24,19 +25,25 @@ EXAMPLES = (
     "plausible predict asia rows.csv lung answers.csv",
     "plausible predict asia rows.csv lung answers.csv --no-proba -e asia=no --do smoke=no",
     "plausible predict gaussian-chain rows.csv X3 answers.csv",
+    "plausible predict asia rows.csv lung -",
 )
 
 
 def run(
     model: ModelSource,
-    data: Annotated[Path, typer.Argument(help="A CSV or Parquet file of evidence.", show_default=False)],
+    data: Annotated[
+        Path, typer.Argument(help="A CSV or Parquet file of evidence, or - for standard input.", show_default=False)
+    ],
     target: Annotated[str, typer.Argument(help="The variable to predict.", show_default=False)],
-    output: Annotated[Path, typer.Argument(help="The CSV or Parquet file to write.", show_default=False)],
+    output: Annotated[
+        Path, typer.Argument(help="The CSV or Parquet file to write, or - for standard output.", show_default=False)
+    ],
     proba: Annotated[
         bool, typer.Option("--proba/--no-proba", help="Write the probability of each state, or the best state alone.")
     ] = True,
     evidence: EvidenceTexts = None,
     do: Do = None,
+    format: TableFormat = None,
     progress: ShowProgress = None,
     as_json: AsJson = False,
 ) -> None:
@@ -55,18 +62,19 @@ def run(
     # A variable that was set is in that state with certainty, so it may be given as well.
     fixed = {**findings, **interventions}
     check_question(found, target, fixed)
-    check_ending(output)
+    check_ending(output, format)
     if data.exists() and output.exists() and output.samefile(data):
         raise InvalidArgument(f"{output} is the file to read: name another one for the answers, so that it is kept.")
     with open_table(data) as table:
         check_columns(found, fixed, table.columns, str(data))
         engine = intervened(found, interventions).compile()
         prediction = Prediction(engine, found.variables, found.variables[target], fixed, proba)
-        num_rows = _write(table, prediction, output, progress)
+        num_rows = _write(table, prediction, output, format, progress)
         others = [name for name in table.columns if name not in found.variables]
     if as_json:
-        print_json({"rows": num_rows, "target": target, "output": str(output), "not_variables": others})
-    else:
+        document = {"rows": num_rows, "target": target, "output": str(output), "not_variables": others}
+        print_json(document, error=is_standard(output))
+    elif not is_standard(output):
         note = f" (no variables, passed through: {', '.join(others)})" if others else ""
         print_line(f"{output}: {counted(num_rows, 'row')} written{note}")
 
@@ -80,14 +88,15 @@ def _given(evidence: list[str] | None, do: list[str] | None, model: Network) -> 
     return findings, interventions
 
 
-def _write(table: TableReader, prediction: Prediction, output: Path, progress: bool | None) -> int:
+def _write(table: TableReader, prediction: Prediction, output: Path, format: str | None, progress: bool | None) -> int:
     """The columns of the input, then those of the answer, chunk by chunk; gives the number of rows."""
     for name in prediction.kinds:
         if name in table.columns:
             raise InvalidArgument(f"The output would have two columns {name!r}; rename the one of the input.")
     kinds = {**table.columns, **prediction.kinds}
     num_rows = 0
-    with new_table(output, kinds) as writer, progress_bar(f"predicting {prediction.target}", progress) as advance:
+    title = f"predicting {prediction.target}"
+    with new_table(output, kinds, format) as writer, progress_bar(title, progress) as advance:
         for chunk in table.chunks():
             writer.write({**chunk.columns, **prediction.answers(chunk)})
             num_rows += chunk.num_rows

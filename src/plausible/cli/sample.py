@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,13 +10,13 @@ import numpy as np
 import typer
 
 from plausible.cli.chunks import ColumnKind, kind_of, rows_in_chunk
-from plausible.cli.csv_tables import CSVWriter
 from plausible.cli.engines import ENGINES, EngineOption, engine_argument, in_shell_words, print_quality
 from plausible.cli.evidence import SYNTAX, Do, EvidenceTexts, asked
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.progress import ShowProgress, progress_bar
 from plausible.cli.source import ModelSource, read_network
-from plausible.cli.tables import check_ending, new_table
+from plausible.cli.streams import is_standard
+from plausible.cli.tables import TableFormat, check_ending, new_table
 from plausible.errors import counted
 from plausible.io import Network
 
@@ -45,8 +44,14 @@ def run(
     engine: EngineOption = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="The CSV or Parquet file to write instead of standard output."),
+        typer.Option(
+            "--output",
+            "-o",
+            help="The CSV or Parquet file to write instead of standard output, which is -.",
+            show_default=False,
+        ),
     ] = None,
+    format: TableFormat = None,
     progress: ShowProgress = None,
     as_json: AsJson = False,
 ) -> None:
@@ -58,12 +63,15 @@ def run(
     found = read_network(model)
     given = {**asked(evidence, do, found), **engine_argument(engine)}
     samples = _samples(found, num_rows, seed, given)
-    if output is None:
-        _print(samples, found, as_json=as_json)
+    target = output or Path("-")
+    check_ending(target, format)
+    if is_standard(target) and as_json:
+        _print_json(samples)
         return
-    check_ending(output)
-    with progress_bar(f"sampling {model}", progress) as advance:
-        _write(samples, found, output, lambda done: advance(done / max(num_rows, 1)))
+    with progress_bar(f"sampling {model}", False if is_standard(target) else progress) as advance:
+        _write(samples, found, (target, format), lambda done: advance(done / max(num_rows, 1)))
+    if is_standard(target):
+        return
     if as_json:
         print_json({"rows": num_rows, "output": str(output)})
     else:
@@ -82,22 +90,18 @@ def _samples(model: Network, num_rows: int, seed: int | None, given: Mapping[str
         yield frame
 
 
-def _print(samples: Iterator[pd.DataFrame], model: Network, *, as_json: bool) -> None:
-    if as_json:
-        records = [record for frame in samples for record in frame.to_dict("records")]
-        print_json({"rows": len(records), "samples": records})
-        return
-    writer = None
-    for frame in samples:
-        kinds = _kinds(frame, model)
-        writer = writer or CSVWriter(sys.stdout, list(kinds))
-        writer.write(_columns(frame, kinds))
+def _print_json(samples: Iterator[pd.DataFrame]) -> None:
+    records = [record for frame in samples for record in frame.to_dict("records")]
+    print_json({"rows": len(records), "samples": records})
 
 
-def _write(samples: Iterator[pd.DataFrame], model: Network, output: Path, advance: Any) -> None:
+def _write(
+    samples: Iterator[pd.DataFrame], model: Network, output: tuple[Path, str | None], advance: Callable[[int], None]
+) -> None:
+    """Write the rows to a file, or to standard output, in a format."""
     first = next(samples)
     kinds = _kinds(first, model)
-    with new_table(output, kinds) as writer:
+    with new_table(output[0], kinds, output[1]) as writer:
         writer.write(_columns(first, kinds))
         advance(num_done := len(first))
         for frame in samples:

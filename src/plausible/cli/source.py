@@ -8,6 +8,8 @@ from typing import Annotated
 import typer
 
 from plausible import examples
+from plausible.cli.piped_models import format_of, piped_model
+from plausible.cli.streams import is_standard, piped_bytes
 from plausible.decisions import InfluenceDiagram
 from plausible.errors import NotSupported, PlausibleError, suggestion
 from plausible.graphs import DAG, UndirectedGraph
@@ -16,10 +18,15 @@ from plausible.models import BayesianNetwork
 
 __all__ = ["GraphSource", "ModelSource", "read_graph", "read_graph_or_network", "read_model", "read_network"]
 
-ModelSource = Annotated[str, typer.Argument(help="A file, or the name of an example such as asia.", show_default=False)]
+ModelSource = Annotated[
+    str,
+    typer.Argument(help="A file, the name of an example such as asia, or - for standard input.", show_default=False),
+]
 GraphSource = Annotated[
     str,
-    typer.Argument(help="A file, an example's name, or a graph such as 'A -> B <- C'.", show_default=False),
+    typer.Argument(
+        help="A file, an example's name, a graph such as 'A -> B <- C', or - for standard input.", show_default=False
+    ),
 ]
 
 
@@ -38,19 +45,23 @@ def read_network(source: str) -> Network:
     return model
 
 
-def read_model(source: str) -> Model:
-    """The model in a file, or the example of that name."""
+def read_model(source: str, format: str | None = None) -> Model:
+    """The model in a file or on standard input, or the example of that name."""
+    if is_standard(source):
+        return piped_model(format)
     if source in examples.names() and not Path(source).exists():
         return examples.load(source)
     if source and Path(source).is_dir():
         raise NoSuchModel(f"{source!r} is a folder, not the file of a model.")
-    if not source or not (Path(source).exists() or Path(source).suffix):
+    if not source or not (Path(source).exists() or Path(source).suffix or format):
         raise NoSuchModel(f"{source!r} is neither a file nor an example.{suggestion(source, examples.names())}")
-    return load(source)
+    return load(source, format=format)
 
 
 def read_graph_or_network(source: str) -> DAG | UndirectedGraph | BayesianNetwork:
     """The graph that arrow text spells, else a network; a model of another kind counts as its graph."""
+    if is_standard(source) and format_of(piped_bytes()) is None:
+        source = piped_bytes().decode("utf-8", errors="replace").strip()
     if "->" in source or "<-" in source:
         return DAG(source)
     if " - " in source or " -- " in source:

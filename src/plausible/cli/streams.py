@@ -1,0 +1,64 @@
+"""Standard input and output where a command takes a file, which is then `-`."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import BinaryIO
+
+from plausible.errors import FormatError, InvalidArgument
+
+__all__ = ["STANDARD_INPUT", "binary_output", "is_standard", "open_input", "piped_bytes", "piped_file"]
+
+#: What messages call it.
+STANDARD_INPUT = "standard input"
+
+
+def is_standard(path: Path | str | None) -> bool:
+    """Whether a file of this name is standard input or output.
+
+    >>> is_standard("-"), is_standard(Path("-")), is_standard("./-")
+    (True, True, False)
+    """
+    return path is not None and str(path) == "-"
+
+
+def open_input() -> io.BufferedReader:
+    """Standard input, to be read once; refused where nobody pipes anything into it."""
+    if sys.stdin is None or sys.stdin.isatty():
+        raise InvalidArgument("- is standard input, which is the terminal here: pipe a file into it, or name the file.")
+    stream: io.BufferedReader = sys.stdin.buffer  # type: ignore[assignment]
+    if not stream.peek(1):
+        raise InvalidArgument("- is standard input, which is empty: pipe a file into it, or name the file.")
+    return stream
+
+
+def piped_bytes() -> bytes:
+    """All of standard input, which is there again for another reader."""
+    data = open_input().read()
+    sys.stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(data)))  # type: ignore[arg-type]
+    return data
+
+
+@contextmanager
+def piped_file(ending: str) -> Iterator[Path]:
+    """Standard input as a file with an ending, for readers that need one; their errors name standard input."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / f"input{ending}"
+        path.write_bytes(piped_bytes())
+        try:
+            yield path
+        except FormatError as error:
+            raise error.in_file(STANDARD_INPUT) from None
+
+
+def binary_output(format: str) -> BinaryIO:
+    """Standard output for bytes, which a terminal can't show."""
+    if sys.stdout.isatty():
+        raise InvalidArgument(f"{format} is not text, so a terminal can't show it: pipe it on, or name a file.")
+    sys.stdout.flush()
+    return sys.stdout.buffer
