@@ -11,10 +11,10 @@ from plausible.cli import main
 
 @pytest.fixture
 def plausible(capsys, monkeypatch):
-    """Run the program with nothing to read from its input; gives exit code, standard output and standard error."""
-    monkeypatch.setattr("sys.stdin", io.StringIO())
+    """Run the program with nothing to read from its input, or with `piped`; gives exit code, output and errors."""
 
-    def run(*arguments: str) -> tuple[int, str, str]:
+    def run(*arguments: str, piped: bytes = b"") -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(piped))))
         with pytest.raises(SystemExit) as stop:
             main(arguments)
         captured = capsys.readouterr()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ import pandas as pd
 import pytest
 
 import plausible as pb
-from plausible.cli.app import COMMANDS as NAMES
+from plausible.cli.commands import COMMANDS as NAMES
 
 #: What `plausible troubleshoot asia` reads.
 COSTS = "component,observe,repair,ok\nbronc,4,10,no\nlung,20,90,no\ntub,,30,no\nxray,3,,\n"
@@ -44,6 +45,8 @@ COMMANDS = [
     ("explain", "alarm"),
     ("explain", "misconception"),
     ("explain", "asia", "-t", "lung", "-e", "xray=yes", "--do", "smoke=no"),
+    ("tornado", "asia", "lung=yes", "-e", "xray=yes"),
+    ("sensitivity", "asia", "lung=yes", "P(xray=yes | either=no)", "-e", "xray=yes", "--solve", "0.8"),
     ("dsep", "asia", "smoke", "tub", "--given", "xray"),
     ("dsep", "misconception", "A", "C", "--given", "B,D"),
     ("independencies", "asia"),
@@ -269,6 +272,26 @@ MISTAKES = {
     "a cycle": (("independencies", "A -> B -> A"), "directed cycle"),
     "option without effect": (("independencies", "asia", "--max-given", "1"), "goes with --kind all"),
     "different nodes": (("compare", "A -> B", "A -> C"), "lacks 'B'"),
+    "an event without its state": (("tornado", "asia", "lung"), "lung=yes or lung=no"),
+    "two events": (("tornado", "asia", "lung=yes,xray=no"), "not one event"),
+    "an event of an unknown variable": (("tornado", "asia", "lnug=yes"), "Did you mean 'lung'?"),
+    "a tornado of a Markov network": (("tornado", "misconception", "A=a0"), "is a Markov network"),
+    "a tornado of numbers": (("tornado", "gaussian-chain", "X1=1"), "not a state of a discrete variable"),
+    "an unknown variation": (("tornado", "asia", "lung=yes", "--vary", "twice"), "'absolute' or by 'odds'"),
+    "a parameter without its parent": (("sensitivity", "asia", "lung=yes", "P(xray=yes)"), "| either=...)"),
+    "a parameter of no parent": (("sensitivity", "asia", "lung=yes", "P(xray=yes | lung=no)"), "parents of 'xray'"),
+    "a parameter of two children": (("sensitivity", "asia", "lung=yes", "P(xray=yes, dysp=no)"), "'P(child=state |"),
+    "a probability of two": (("sensitivity", "asia", "lung=yes", "P(asia=yes)", "--solve", "2"), "'--solve'"),
+    "no model to read": (("query", "-", "lung"), "standard input, which is empty"),
+    "no data to read": (("learn", "-", "-o", "net.json"), "standard input, which is empty"),
+    "no rows to read": (("predict", "asia", "-", "lung", "-"), "standard input, which is empty"),
+    "no format to write": (("convert", "asia", "-"), "name the format, as in --to bif"),
+    "an unknown format of a table": (("sample", "asia", "--format", "xls"), "--format is csv or parquet"),
+    "copies on standard output": (("impute", "rows.csv", "-o", "-", "--copies", "2"), "so - will not do"),
+    "a mixture among its clusters": (
+        ("cluster", "rows.csv", "-k", "1", "-o", "-", "--network", "-"),
+        "both -, standard output",
+    ),
 }
 
 
@@ -318,6 +341,23 @@ def test_a_rounded_file_gives_one_line_of_warning(plausible, tmp_path):
     assert errors.count("\n") == 1
 
 
+def test_the_help_lists_all_commands_in_whole_lines(plausible):
+    """Name and summary stand in one line of 80 columns; nothing is cut with dots."""
+    lines = plausible("--help")[1].split("Commands:\n")[1].splitlines()
+    assert [line.split(maxsplit=1) for line in lines] == [[name, known.summary] for name, known in NAMES.items()]
+    assert all(len(line) <= 80 and line.endswith(".") and not line.endswith("...") for line in lines)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_help_of_a_command_begins_with_its_summary(plausible, name):
+    """One line, one sentence; and no line of the help is longer than 80 columns, but for examples."""
+    text = plausible(name, "--help")[1]
+    assert f"\n\n  {NAMES[name].summary}\n\n" in text
+    told, _ = text.split("For example:")
+    assert max(map(len, told.splitlines())) <= 80
+    assert "...\n" not in told.split("\n\n", 1)[1]
+
+
 def test_no_arguments_shows_help(plausible):
     """The commands are listed."""
     _, text, errors = plausible()
@@ -354,7 +394,7 @@ def test_help_tells_how_to_write_findings(plausible, name):
 
 
 def test_a_reader_who_leaves_early_is_no_error():
-    """As `plausible marginals asia | true`: nothing is said, and the exit code is not that of a mistake."""
+    """As `plausible marginals asia | true`: nothing is said, and the program ends as `cat` does."""
     command = [sys.executable, "-c", "from plausible.cli import main; main(['marginals', 'asia'])"]
     reading, writing = os.pipe()
     os.close(reading)
@@ -362,7 +402,7 @@ def test_a_reader_who_leaves_early_is_no_error():
         done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, check=False)
     finally:
         os.close(writing)
-    assert (done.returncode, done.stderr) == (1, b"")
+    assert (done.returncode, done.stderr) == (-signal.SIGPIPE, b"")
 
 
 def test_the_end_of_memory_is_one_line(plausible, monkeypatch):
@@ -378,7 +418,8 @@ def test_the_end_of_memory_is_one_line(plausible, monkeypatch):
 def test_what_the_guide_shows_runs_and_names_every_command(plausible, tmp_path, monkeypatch):
     """Line after line, in one folder."""
     guide = (Path(__file__).parents[2] / "docs" / "guide.md").read_text(encoding="utf-8")
-    lines = [shlex.split(line)[1:] for line in guide.splitlines() if line.startswith("    plausible ")]
+    shown = [line for line in guide.splitlines() if line.startswith("    plausible ")]
+    lines = [shlex.split(line)[1:] for line in shown if " | " not in line]
     assert {line[0] for line in lines} == set(NAMES)
     monkeypatch.chdir(tmp_path)
     Path("costs.csv").write_text(COSTS)
@@ -387,3 +428,15 @@ def test_what_the_guide_shows_runs_and_names_every_command(plausible, tmp_path, 
         code, text, errors = plausible(*line)
         assert (code, errors) == (0, ""), line
         assert text
+    for line in shown:
+        if " | " in line:
+            _run_in_bash(line)
+
+
+def _run_in_bash(line: str) -> None:
+    """Run a pipeline, which must succeed, with nothing on standard error that begins as a mistake does."""
+    setting = f'plausible() {{ {shlex.quote(sys.executable)} -m plausible "$@"; }}'
+    done = subprocess.run(["bash", "-c", f"{setting}\n{line}"], capture_output=True, check=False)
+    assert done.returncode == 0, line
+    assert b"plausible:" not in done.stderr
+    assert b"Traceback" not in done.stderr

@@ -38,6 +38,8 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
         "mpe": Command("Print a most probable assignment to all variables.", ("model",)),
         "map": Command("Print the most probable states of some variables together.", ("model", "variables")),
         "explain": Command("Print what exact inference will cost, before it is done.", ("model", "variables")),
+        "tornado": Command("List the parameters that an answer depends on most.", ("model", "findings")),
+        "sensitivity": Command("Show how an answer depends on one parameter of the model.", ("model", "findings")),
         "sample": Command("Draw random rows from a model, given evidence.", ("model",)),
         "predict": Command("Predict a variable for each row of a file.", ("model", "file", "variables", "file")),
         "counterfactual": Command("Print what would have been, had --do been done.", ("model", "variables")),

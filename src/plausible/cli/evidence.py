@@ -22,6 +22,7 @@ __all__ = [
     "intervened",
     "read_findings",
     "read_interventions",
+    "split_finding",
     "state_of",
 ]
 
@@ -64,7 +65,7 @@ def read_findings(texts: Iterable[str] | None, model: Network) -> dict[str, Any]
         for piece in parts(read_signs(text), ","):
             if not plain(piece):
                 continue
-            name, operator, value = _split(piece)
+            name, operator, value = split_finding(piece)
             if name not in model.variables:
                 raise UnknownVariable.named(name, model.variables, "this model")
             if name in findings:
@@ -123,7 +124,7 @@ def state_of(variable: Variable, cell: Any) -> State:
     return variable.states[variable.index(number)]
 
 
-def _split(piece: Sequence[Sign]) -> tuple[str, str, list[Sign]]:
+def split_finding(piece: Sequence[Sign]) -> tuple[str, str, list[Sign]]:
     """Name, operator and value of one finding."""
     place = next((place for place, sign in enumerate(piece) if sign in (("=", False), ("~", False))), None)
     if place is None:

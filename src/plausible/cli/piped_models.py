@@ -61,7 +61,8 @@ def piped_model(format: str | None = None) -> Model:
     found = format or format_of(data)
     if found is None:
         names = ", ".join(known.name for known in FORMATS)
-        raise FormatError(f"It begins as no model does in one of the formats {names}.", file=STANDARD_INPUT)
+        problem = f"This is no model: no file in one of the formats {names} begins so."
+        raise FormatError(problem, file=STANDARD_INPUT)
     with piped_file(".gz" if data.startswith(_GZIP) else "") as path:
         return load(path, format=found)
 

@@ -13,7 +13,7 @@ from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.prediction import Prediction, check_columns, check_question
 from plausible.cli.progress import ShowProgress, progress_bar
 from plausible.cli.source import ModelSource, read_network
-from plausible.cli.streams import is_standard
+from plausible.cli.streams import STANDARD_INPUT, is_standard
 from plausible.cli.tables import TableFormat, check_ending, new_table, open_table
 from plausible.errors import InvalidArgument, counted
 from plausible.io import Network
@@ -66,7 +66,7 @@ def run(
     if data.exists() and output.exists() and output.samefile(data):
         raise InvalidArgument(f"{output} is the file to read: name another one for the answers, so that it is kept.")
     with open_table(data) as table:
-        check_columns(found, fixed, table.columns, str(data))
+        check_columns(found, fixed, table.columns, STANDARD_INPUT if is_standard(data) else str(data))
         engine = intervened(found, interventions).compile()
         prediction = Prediction(engine, found.variables, found.variables[target], fixed, proba)
         num_rows = _write(table, prediction, output, format, progress)
