@@ -267,7 +267,12 @@ MISTAKES = {
     "read-only format": (("convert", "asia", "asia.dne"), "can be read but not written"),
     "no such command": (("inform", "asia"), "No such command"),
     "no such option": (("info", "asia", "--jsn"), "No such option"),
-    "missing argument": (("info",), "Missing argument"),
+    "missing argument": (("info",), "Missing argument 'model'. Usage: plausible info [OPTIONS]"),
+    "an argument too many": (("sample", "asia", "10"), "; more: plausible sample --help\n"),
+    "a finding for a target": (("query", "asia", "lung", "xray=yes"), "write --evidence xray=yes"),
+    "no file to learn into": (("learn", "rows.csv", "-o", "net.doc"), "'net.doc' names no format to write"),
+    "no folder to learn into": (("learn", "rows.csv", "-o", "nowhere/net.bif"), "'nowhere/net.bif': No such file"),
+    "no file for a mixture": (("cluster", "rows.csv", "-k", "1", "--network", "net.dne"), "no format to write"),
     "graph text": (("dsep", "A -> ", "A", "B"), "expected a node after '->'"),
     "a cycle": (("independencies", "A -> B -> A"), "directed cycle"),
     "option without effect": (("independencies", "asia", "--max-given", "1"), "goes with --kind all"),
@@ -373,6 +378,7 @@ def test_help_ends_with_examples_that_run(plausible, tmp_path, monkeypatch, name
     Path("costs.csv").write_text(COSTS)
     pb.save(pb.examples.load("asia"), "learned.bif")
     code, text, _ = plausible(name, "--help")
+    assert plausible(name, "-h") == (0, text, "")
     assert code == 0
     lines = text[text.index("For example:") :].splitlines()[1:]
     assert lines

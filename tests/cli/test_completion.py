@@ -95,7 +95,7 @@ def test_options_are_offered(offered):
 )
 def test_completion_loads_no_command_and_no_library_of_numbers(words):
     """NumPy alone takes longer than all of it; so does the help."""
-    code = "import sys; from plausible.cli.app import _exit_code\ntry: _exit_code(sys.argv[1:])\nfinally: print(*sys.modules)"
+    code = "import sys; from plausible.cli import main\ntry: main()\nfinally: print(*sys.modules)"
     environ = {"COMP_WORDS": " ".join(["plausible", *words]), "COMP_CWORD": str(len(words))}
     environ["_PLAUSIBLE_COMPLETE"] = "complete_bash"
     for arguments, setting in (((), environ), (("--help",), {})):

@@ -34,6 +34,7 @@ def _app(named: str | None) -> typer.Typer:
         name="plausible",
         callback=_root,
         invoke_without_command=True,
+        context_settings={"help_option_names": ["--help", "-h"]},
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
     )
@@ -85,7 +86,7 @@ def _exit_code(given: list[str]) -> int:
         code = _app(_named(given))(args=given, standalone_mode=False, prog_name="plausible")
         sys.stdout.flush()
     except _USAGE_ERROR as error:
-        return _told(error.format_message())
+        return _told(f"{error.format_message().rstrip('.')}.{_usage(error)}")
     except BrokenPipeError:
         raise
     except PlausibleError as error:
@@ -99,6 +100,15 @@ def _exit_code(given: list[str]) -> int:
     if code == _INTERRUPTED:
         return _told("interrupted", code)
     return code if isinstance(code, int) else 0
+
+
+def _usage(error: Any) -> str:
+    """How the command is called that was called wrongly, and what tells more."""
+    context = getattr(error, "ctx", None)
+    if context is None:
+        return ""
+    usage = f" {context.get_usage()}; more:" if context.parent else " More:"
+    return f"{usage} {context.command_path} --help"
 
 
 def _named(arguments: Sequence[str]) -> str | None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from plausible.cli.piped_models import format_of
+from plausible.cli.piped_models import ending_of, format_of
 from plausible.cli.source import read_network
 from plausible.cli.streams import is_standard, piped_bytes
 from plausible.errors import InvalidGraph, NotSupported
@@ -80,9 +80,7 @@ class CausalSource:
 
 def is_model(source: str) -> bool:
     """Whether a file of this name would be that of a model."""
-    path = Path(source)
-    ending = Path(path.stem).suffix if path.suffix.lower() == ".gz" else path.suffix
-    return ending.lower() in _MODEL_ENDINGS
+    return ending_of(source) in _MODEL_ENDINGS
 
 
 def read_causal_source(

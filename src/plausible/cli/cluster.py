@@ -15,7 +15,7 @@ from plausible.cli.data import (
     read_data,
 )
 from plausible.cli.output import AsJson, print_json, print_line
-from plausible.cli.piped_models import save_model
+from plausible.cli.piped_models import check_target, save_model
 from plausible.cli.progress import ShowProgress, progress_bar
 from plausible.cli.streams import is_standard
 from plausible.cli.tables import TableFormat, check_ending, new_table
@@ -78,6 +78,8 @@ def run(
             raise InvalidArgument(
                 f"{output} is the file to read: name another one for the clusters, so that it is kept."
             )
+    if network is not None:
+        check_target(network)
     table = read_data(data, missing_values=na, continuous=continuous, states=states)
     options: dict[str, Any] = {"covariance": covariance, "assignment": "hard" if hard else "soft"}
     options |= {"restarts": restarts, "seed": seed}

@@ -47,7 +47,7 @@ def run(
     found = read_network(model)
     if not isinstance(found, BayesianNetwork):
         raise InvalidArgument(f"{model!r} is no Bayesian network; counterfactuals need one.")
-    names = read_targets(targets, target_option)
+    names = read_targets(targets, target_option, found.variables)
     settings = read_interventions(do, found)
     if not settings:
         raise InvalidArgument("A counterfactual sets something: say what with --do, as in --do smoke=no.")

@@ -23,7 +23,7 @@ from plausible.cli.data import (
 )
 from plausible.cli.graph_learning import Deadline, LearnedGraph, Search
 from plausible.cli.output import AsJson, print_json, print_line
-from plausible.cli.piped_models import save_model
+from plausible.cli.piped_models import check_target, save_model
 from plausible.cli.progress import ShowProgress, progress_bar
 from plausible.cli.source import read_graph
 from plausible.cli.streams import is_standard
@@ -169,6 +169,7 @@ def run(
     was found, in either direction and in the one it has. Empty cells are missing: --missing says how a search counts
     them; tables are then learned by EM, unless rows with empty cells are dropped.
     """
+    check_target(output, format)
     deadline, believed = Deadline.after(time_limit), read_prior(prior)
     columns = read_columns(data, missing_values=na, continuous=continuous, states=states)
     unseen = _hidden(hidden or (), columns, graph)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import gzip
+import os
 import re
 import sys
 from collections.abc import Mapping
@@ -12,10 +14,10 @@ from tempfile import TemporaryDirectory
 from types import MappingProxyType
 
 from plausible.cli.streams import STANDARD_INPUT, is_standard, piped_bytes, piped_file
-from plausible.errors import FormatError
+from plausible.errors import FormatError, InvalidArgument
 from plausible.io import FORMATS, Model, load, save
 
-__all__ = ["format_of", "piped_model", "save_model"]
+__all__ = ["check_target", "ending_of", "format_of", "piped_model", "save_model"]
 
 _GZIP = b"\x1f\x8b"
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -65,6 +67,27 @@ def piped_model(format: str | None = None) -> Model:
         raise FormatError(problem, file=STANDARD_INPUT)
     with piped_file(".gz" if data.startswith(_GZIP) else "") as path:
         return load(path, format=found)
+
+
+def ending_of(file: Path | str) -> str:
+    """The ending that names a format, in lower case.
+
+    >>> ending_of("asia.BIF"), ending_of("asia.bif.gz")
+    ('.bif', '.bif')
+    """
+    path = Path(file)
+    return Path(path.stem).suffix.lower() if path.suffix.lower() == ".gz" else path.suffix.lower()
+
+
+def check_target(target: Path | str, format: str | None = None) -> None:
+    """Refuse a file that no model can be written to, before the work is done."""
+    if is_standard(target) or format is not None:
+        return
+    endings = [ending for known in FORMATS if known.write is not None for ending in known.extensions]
+    if ending_of(target) not in endings:
+        raise InvalidArgument(f"The ending of {str(target)!r} names no format to write; known are {' '.join(endings)}.")
+    if not Path(target).parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(target))
 
 
 def save_model(model: Model, target: Path | str, format: str | None = None) -> None:

@@ -90,7 +90,7 @@ def question_command(
         as_json: AsJson = False,
     ) -> None:
         found = read_network(model)
-        names = read_targets(targets, target_option, needed=needs_targets)
+        names = read_targets(targets, target_option, found.variables, needed=needs_targets)
         limits = _limits(budget_seconds, budget_memory)
         given = {**asked(evidence, do, found), **limits, **engine_argument(engine)}
         with in_shell_words(has_budget=has_budget):

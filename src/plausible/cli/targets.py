@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Annotated
 
 import typer
@@ -22,9 +22,14 @@ TargetOption = Annotated[
 ]
 
 
-def read_targets(argument: Sequence[str] | None, option: Sequence[str] | None, *, needed: bool = True) -> list[str]:
-    """The names of both, of which at least one must be given unless none is needed."""
+def read_targets(
+    argument: Sequence[str] | None, option: Sequence[str] | None, known: Container[str], *, needed: bool = True
+) -> list[str]:
+    """The names of both, of which at least one must be given unless none is needed; findings are refused."""
     names = names_in([*(argument or ()), *(option or ())])
+    for name in names:
+        if "=" in name and name not in known:
+            raise InvalidArgument(f"{name!r} is a finding, not a variable to ask about: write --evidence {name}.")
     if needed and not names:
         raise InvalidArgument("Name the variables to ask about, as in: lung,bronc.")
     return names
