@@ -12,15 +12,22 @@ from plausible.cli import main
 @pytest.fixture
 def plausible(capsys, monkeypatch):
     """Run the program with nothing to read from its input, or with `piped`; gives exit code, output and errors."""
+    monkeypatch.setattr("sys.stdin", _input(b""))
 
     def run(*arguments: str, piped: bytes = b"") -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(piped))))
-        with pytest.raises(SystemExit) as stop:
-            main(arguments)
+        with monkeypatch.context() as during:
+            if piped:
+                during.setattr("sys.stdin", _input(piped))
+            with pytest.raises(SystemExit) as stop:
+                main(arguments)
         captured = capsys.readouterr()
         return int(stop.value.code or 0), captured.out, captured.err
 
     return run
+
+
+def _input(data: bytes) -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BufferedReader(io.BytesIO(data)))
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import shlex
 from itertools import combinations, product
@@ -237,16 +236,14 @@ def test_what_is_no_cause_needs_no_adjustment_in_one_graph_or_a_class(plausible)
         assert json.loads(plausible("adjust", graph, "--effect", "X => Y", "--json")[1])["may_cause"] is False
 
 
-def test_a_graph_comes_through_a_pipe(plausible, monkeypatch):
+def test_a_graph_comes_through_a_pipe(plausible):
     """What discover prints, as text or JSON, is a graph for the next command."""
     text = "# fci at alpha 0.01\n#   A o-> X  90%, as marked 80%\nPAG: A o-> X; C o-> X; X -> Y\n"
     document = json.dumps({"kind": "PAG", "graph": "A o-> X; C o-> X; X -> Y"})
     for piped in (text, document):
-        monkeypatch.setattr("sys.stdin", io.StringIO(piped))
-        code, told, errors = plausible("adjust", "-", "--effect", "X => Y")
+        code, told, errors = plausible("adjust", "-", "--effect", "X => Y", piped=piped.encode())
         assert (code, errors) == (0, "")
         assert "  {}\n" in told
-    monkeypatch.setattr("sys.stdin", io.StringIO(""))
     code, _, errors = plausible("adjust", "-", "--effect", "X => Y")
     assert code == 2
     assert "standard input, which is empty" in errors
@@ -507,8 +504,7 @@ def test_what_the_tour_of_causality_shows_in_the_shell_runs(plausible, tmp_path,
     for line in lines:
         text = ""
         for command in line.split(" | plausible "):
-            monkeypatch.setattr("sys.stdin", io.StringIO(text))
-            code, text, errors = plausible(*shlex.split(command.removeprefix("plausible ")))
+            code, text, errors = plausible(*shlex.split(command.removeprefix("plausible ")), piped=text.encode())
             assert (code, errors) == (0, ""), line
             assert text
 

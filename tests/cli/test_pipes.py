@@ -58,6 +58,8 @@ def test_files_that_can_only_be_read_are_recognised():
     assert format_of(b"net sprinkler\n{\n}") == "DSL"
     assert format_of(b"// ~->[DNET-1]->~\nbnet sprinkler {\n}") == "DNE"
     assert format_of(b"\xff\xfe" + "net\n{ }".encode("utf-16-le")) == "NET"
+    assert format_of(b"<BIF VERSION='0.3'>") == "XMLBIF"
+    assert format_of(b"<smile version='1.0'>") == "XDSL"
     assert format_of(b"smoke,xray\n") is None
 
 
@@ -188,18 +190,15 @@ def test_a_terminal_gets_no_bytes_and_gives_no_file():
 
 def test_head_ends_a_sample_without_a_word():
     """Endless rows, of which the first is wanted; the exit is that of `cat`."""
-    running = subprocess.Popen(
-        [*RUN, "sample", "chain", "-n", "999999999"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    assert running.stdout is not None
-    assert running.stderr is not None
-    try:
-        assert running.stdout.readline() == b"A,B,C\n"
-        running.stdout.close()
-        assert running.stderr.read() == b""
-        assert running.wait(timeout=60) == -signal.SIGPIPE
-    finally:
-        running.kill()
+    command = [*RUN, "sample", "chain", "-n", "999999999"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        try:
+            assert running.stdout.readline() == b"A,B,C\n"
+            running.stdout.close()
+            assert running.stderr.read() == b""
+            assert running.wait(timeout=60) == -signal.SIGPIPE
+        finally:
+            running.kill()
 
 
 def test_a_full_disk_is_one_line():

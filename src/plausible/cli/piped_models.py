@@ -29,7 +29,7 @@ _SKIPPED = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/|%[^\n]*)*+", re.DOTALL)
 _BEGINNINGS: Mapping[str, re.Pattern[str]] = MappingProxyType(
     {
         "JSON": re.compile(r"\{"),
-        "XMLBIF": re.compile(r"<.*?<bif\b", re.DOTALL | re.IGNORECASE),
+        "XMLBIF": re.compile(r"(?=<).*?<bif\b", re.DOTALL | re.IGNORECASE),
         "XDSL": re.compile(r"(?=<).*?<smile\b", re.DOTALL | re.IGNORECASE),
         "BIF": re.compile(r"(?:network|variable|probability)\b"),
         "NET": re.compile(r"net\s*\{|class\b|(?:discrete\s+|continuous\s+)?(?:node|decision|utility)\b"),

@@ -96,7 +96,8 @@ def _write(table: TableReader, prediction: Prediction, output: Path, format: str
     kinds = {**table.columns, **prediction.kinds}
     num_rows = 0
     title = f"predicting {prediction.target}"
-    with new_table(output, kinds, format) as writer, progress_bar(title, progress) as advance:
+    shown = False if progress is None and is_standard(output) else progress  # a bar would stand among the rows
+    with new_table(output, kinds, format) as writer, progress_bar(title, shown) as advance:
         for chunk in table.chunks():
             writer.write({**chunk.columns, **prediction.answers(chunk)})
             num_rows += chunk.num_rows

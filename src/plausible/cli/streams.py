@@ -40,7 +40,7 @@ def open_input() -> io.BufferedReader:
 def piped_bytes() -> bytes:
     """All of standard input, which is there again for another reader."""
     data = open_input().read()
-    sys.stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(data)))  # type: ignore[arg-type]
+    sys.stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(data)))
     return data
 
 
