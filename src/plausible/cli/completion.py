@@ -180,7 +180,7 @@ def _split(line: str) -> list[str]:
     """The words of a line, the last of which may have an open quote."""
     lexer = shlex.shlex(line, posix=True)
     lexer.whitespace_split, lexer.commenters = True, ""
-    words = []
+    words: list[str] = []
     try:
         words.extend(lexer)
     except ValueError:
