@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
+import pickle
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -14,7 +15,7 @@ import pytest
 import plausible
 
 LAZY_ROOMS = ["inference", "learn", "causal", "decisions", "examples"]
-PUBLIC = [name for name in plausible.__all__ if name != "__version__"]
+PUBLIC = plausible.__all__
 HEAVY = ["numba", "scipy.stats", "pandas", "matplotlib", "networkx", "xarray", "typer", "rich", "polars"]
 
 
@@ -40,33 +41,45 @@ def test_building_and_asking_a_network_loads_no_heavy_library():
     assert _loaded_by(statement).isdisjoint(HEAVY)
 
 
+def _homes(module):
+    """Where a stub says that each name is, read without the code that loads names: {name: (module, name there)}."""
+    lines = Path(module.__file__).with_suffix(".pyi").read_text(encoding="utf-8").replace("(\n", "").replace(",\n)", "")
+    imported = re.findall(r"^from ([\w.]+) import +(\w+) as (\w+)$", lines, re.MULTILINE)
+    short = dict(re.findall(r"^(\w+) = (_\w+)$", lines, re.MULTILINE))
+    homes = {name: (home, original) for home, original, name in imported}
+    return {name: home for name, home in homes.items() if not name.startswith("_")} | {
+        name: homes[private] for name, private in short.items()
+    }
+
+
 def test_all_names_can_be_had_and_are_those_that_type_checkers_see():
     """`__all__`, what `plausible.<name>` gives, and the imports for type checkers agree."""
-    tree = ast.parse(Path(plausible.__file__).read_text(encoding="utf-8"))
-    block = next(node for node in tree.body if isinstance(node, ast.If))
-    seen = [alias.name for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names]
-    assert sorted(seen) == sorted(PUBLIC)
-    assert all(hasattr(plausible, name) for name in PUBLIC)
-    assert set(dir(plausible)) == set(plausible.__all__)
+    homes = _homes(plausible)
+    assert sorted(homes) == plausible.__all__ == dir(plausible)
+    for name, (home, original) in homes.items():
+        module = import_module(f"plausible.{name}") if home == "plausible" else None
+        assert getattr(plausible, name) is (module or getattr(import_module(home), original))
 
 
 @pytest.mark.parametrize("room", LAZY_ROOMS)
 def test_lazy_rooms_have_the_names_of_their_stubs(room):
     """Each can be had, is what its file has, and is not the name of a file; anything else is an error."""
     module = import_module(f"plausible.{room}")
-    stub = ast.parse(Path(module.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
-    homes = {
-        alias.asname or alias.name: (node.module, alias.name)
-        for node in stub.body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
+    homes = _homes(module)
     assert sorted(homes) == module.__all__ == dir(module)
     for name, (file, original) in homes.items():
         assert not inspect.ismodule(getattr(module, name)), name
         assert getattr(import_module(file), original) is getattr(module, name)
     with pytest.raises(AttributeError, match="NoSuchName"):
         module.NoSuchName  # noqa: B018
+
+
+@pytest.mark.parametrize("name", ["structure", "parameters", "em", "score", "structural_em", "gradient_ascent"])
+def test_functions_with_a_shorter_name_in_their_room_are_known_by_it(name):
+    """Help and pickles call them what users call them."""
+    function = getattr(plausible.learn, name)
+    assert (function.__module__, function.__name__) == ("plausible.learn", name)
+    assert pickle.loads(pickle.dumps(function)) is function
 
 
 def test_a_network_loads_no_engine_that_it_does_not_need():
@@ -76,10 +89,23 @@ def test_a_network_loads_no_engine_that_it_does_not_need():
     assert loaded.isdisjoint(f"plausible.inference.{name}" for name in idle)
 
 
-def test_an_unknown_name_is_an_attribute_error():
-    """`plausible.<typing error>` fails as for any module."""
-    with pytest.raises(AttributeError, match="BayesNet"):
-        plausible.BayesNet  # noqa: B018
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("BayesNet", "'BayesianNetwork'"),
+        ("essential_graph", "plausible.graphs.essential_graph"),
+        ("em", "plausible.learn.em"),
+    ],
+)
+def test_an_unknown_name_is_an_attribute_error_that_says_what_was_meant(name, meant):
+    """A name that is close, or the same name in a room."""
+    with pytest.raises(AttributeError, match=f"no attribute '{name}'. Did you mean {meant}"):
+        getattr(plausible, name)
+
+
+def test_a_private_name_that_is_asked_for_loads_no_room():
+    """Tools try `__wrapped__` and the like on every module."""
+    assert "plausible.models" not in _loaded_by("import plausible; hasattr(plausible, '__wrapped__')")
 
 
 @pytest.mark.parametrize("name", PUBLIC)

@@ -1,18 +1,24 @@
-"""The public names of a room, each loaded when it is first asked for.
+"""The public names of a package, each loaded when it is first asked for.
 
-A room's stub `__init__.pyi` says which file has which name, by imports that type checkers read as well: one list for
-both, so that they can't differ.
+A package's stub `__init__.pyi` says which file has which name, by imports that type checkers read as well: one list for
+both, so that they can't differ. The library `lazy_loader` reads such stubs too, but it knows no names that differ from
+those in the file (`learn.structure`) and suggests nothing for a misspelt one.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
+
+from plausible.errors import close_match
 
 __all__ = ["LazyNames", "lazy_names"]
+
+#: Where each name is: a module, and what it is called there.
+Homes: TypeAlias = Mapping[str, tuple[str, str]]
 
 
 class LazyNames(NamedTuple):
@@ -24,27 +30,49 @@ class LazyNames(NamedTuple):
 
 
 def lazy_names(package: str, file: str) -> LazyNames:
-    """The names that the stub beside a package's `__init__.py` imports.
+    """The names that the stub beside a package's `__init__.py` imports or assigns.
 
     Parameters
     ----------
     package, file
         Its `__name__` and `__file__`.
     """
-    homes: dict[str, tuple[str, str]] = {}
-    for node in ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.ImportFrom) and node.module is not None:
-            homes |= {alias.asname or alias.name: (node.module, alias.name) for alias in node.names}
+    homes = _homes(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
     names = sorted(homes)
 
     def get(name: str) -> Any:
         if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        home, original = homes[name]
-        found = getattr(import_module(home), original)
-        if name != original:  # so that help() and pickles call it what it is called here
-            found.__module__, found.__name__, found.__qualname__ = package, name, name
+            hint = "" if name.startswith("_") else _elsewhere(package, name, homes) or close_match(name, names)
+            raise AttributeError(f"module {package!r} has no attribute {name!r}.{hint}")
+        found = _load(package, name, *homes[name])
         vars(import_module(package))[name] = found
         return found
 
     return LazyNames(get, lambda: names, names)
+
+
+def _homes(stub: str) -> Homes:
+    homes: dict[str, tuple[str, str]] = {}
+    for node in ast.parse(stub).body:
+        match node:
+            case ast.ImportFrom(module=str(module), names=aliases):
+                homes |= {alias.asname or alias.name: (module, alias.name) for alias in aliases}
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name(id=private)):
+                homes[name] = homes.pop(private)
+    return homes
+
+
+def _load(package: str, name: str, home: str, original: str) -> Any:
+    if home == package:
+        return import_module(f"{package}.{name}")
+    found = getattr(import_module(home), original)
+    if name != original:  # so that help() and pickles call it what it is called here
+        found.__module__, found.__name__, found.__qualname__ = package, name, name
+    return found
+
+
+def _elsewhere(package: str, name: str, homes: Homes) -> str:
+    """Which modules of the package have this name, in a sentence with a leading space."""
+    modules = [f"{package}.{module}" for module, (home, _) in homes.items() if home == package]
+    having = [f"{module}.{name}" for module in modules if name in import_module(module).__all__]
+    return f" Did you mean {' or '.join(having)}?" if having else ""

@@ -62,7 +62,7 @@ from plausible.learn.estimation.family_posterior import Interval as Interval
 from plausible.learn.estimation.fit import ParameterFit as ParameterFit
 from plausible.learn.estimation.fit import UnidentifiedParameters as UnidentifiedParameters
 from plausible.learn.estimation.fit import fit_parameters as fit_parameters
-from plausible.learn.estimation.fit import learn_parameters as parameters
+from plausible.learn.estimation.fit import learn_parameters as _learn_parameters
 from plausible.learn.estimation.fragmentation import Fragmentation as Fragmentation
 from plausible.learn.estimation.fragmentation import data_fragmentation as data_fragmentation
 from plausible.learn.estimation.gaussian import GaussianLearner as GaussianLearner
@@ -111,7 +111,7 @@ from plausible.learn.gradients.information import log_likelihood_hessian as log_
 from plausible.learn.gradients.information import observed_information as observed_information
 from plausible.learn.gradients.learner import GradientFit as GradientFit
 from plausible.learn.gradients.learner import GradientOptions as GradientOptions
-from plausible.learn.gradients.learner import learn_by_gradient as gradient_ascent
+from plausible.learn.gradients.learner import learn_by_gradient as _learn_by_gradient
 from plausible.learn.incomplete.accelerated_em import OverrelaxedEM as OverrelaxedEM
 from plausible.learn.incomplete.accelerated_em import SquaredEM as SquaredEM
 from plausible.learn.incomplete.annealed_em import AnnealedEM as AnnealedEM
@@ -124,7 +124,7 @@ from plausible.learn.incomplete.em import EMState as EMState
 from plausible.learn.incomplete.em import em_init as em_init
 from plausible.learn.incomplete.em import em_run as em_run
 from plausible.learn.incomplete.em import em_step as em_step
-from plausible.learn.incomplete.em import learn_em as em
+from plausible.learn.incomplete.em import learn_em as _learn_em
 from plausible.learn.incomplete.em_state import EMMethod as EMMethod
 from plausible.learn.incomplete.engine_expectations import EngineExpectations as EngineExpectations
 from plausible.learn.incomplete.expectations import ExactExpectations as ExactExpectations
@@ -200,7 +200,7 @@ from plausible.learn.incomplete_structures.structural_em import SEMRules as SEMR
 from plausible.learn.incomplete_structures.structural_em import SEMState as SEMState
 from plausible.learn.incomplete_structures.structural_em import StructuralEMFit as StructuralEMFit
 from plausible.learn.incomplete_structures.structural_em import completed_scores as completed_scores
-from plausible.learn.incomplete_structures.structural_em import learn_structural_em as structural_em
+from plausible.learn.incomplete_structures.structural_em import learn_structural_em as _learn_structural_em
 from plausible.learn.independence.conditional_gaussian_test import ConditionalGaussianTest as ConditionalGaussianTest
 from plausible.learn.independence.count_tests import ChiSquareTest as ChiSquareTest
 from plausible.learn.independence.count_tests import GTest as GTest
@@ -304,7 +304,7 @@ from plausible.learn.scores.penalized import LogLikelihood as LogLikelihood
 from plausible.learn.scores.penalized import PenalizedLikelihood as PenalizedLikelihood
 from plausible.learn.scores.prior_network import BDeScore as BDeScore
 from plausible.learn.scores.reading import SCORES as SCORES
-from plausible.learn.scores.reading import score_graph as score
+from plausible.learn.scores.reading import score_graph as _score_graph
 from plausible.learn.scores.score import CountScore as CountScore
 from plausible.learn.scores.score import FamilyScores as FamilyScores
 from plausible.learn.scores.score import Score as Score
@@ -327,4 +327,12 @@ from plausible.learn.structures.exact.superset_bounds import PenaltyBound as Pen
 from plausible.learn.structures.knowledge import Knowledge as Knowledge
 from plausible.learn.structures.result import StructureResult as StructureResult
 from plausible.learn.structures.structure import METHODS as METHODS
-from plausible.learn.structures.structure import learn_structure as structure
+from plausible.learn.structures.structure import learn_structure as _learn_structure
+
+# What a stub imports under another name is not passed on; what it assigns is.
+em = _learn_em
+gradient_ascent = _learn_by_gradient
+parameters = _learn_parameters
+score = _score_graph
+structural_em = _learn_structural_em
+structure = _learn_structure
