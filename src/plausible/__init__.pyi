@@ -79,6 +79,9 @@ from plausible.inference import TreeReweightedBP as TreeReweightedBP
 from plausible.inference import VariableElimination as VariableElimination
 from plausible.inference import pagerank as pagerank
 from plausible.io import load as load
+from plausible.io import load_diagram as load_diagram
+from plausible.io import load_markov_network as load_markov_network
+from plausible.io import load_network as load_network
 from plausible.io import save as save
 from plausible.learn import K2 as K2
 from plausible.learn import BDe as BDe

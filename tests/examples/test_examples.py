@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import get_args
 
 import pytest
 
 import plausible as pb
 from plausible.errors import UnknownExample
+from plausible.examples.library import DiagramName, MarkovName, NetworkName
 
 WANTED = {
     "alarm",
@@ -84,3 +86,10 @@ def test_alarm_has_its_size():
 def test_the_misconception_partition_function():
     """Z = 7,201,840 (Koller & Friedman 2009, section 4.2)."""
     assert math.exp(pb.examples.load("misconception").log_partition()) == pytest.approx(7_201_840)
+
+
+def test_type_checkers_are_told_the_kind_of_every_example():
+    """The lists of names, one a kind, are complete and true."""
+    kinds = {pb.BayesianNetwork: NetworkName, pb.MarkovNetwork: MarkovName, pb.InfluenceDiagram: DiagramName}
+    listed = {name: kind for kind, names in kinds.items() for name in get_args(names)}
+    assert listed == {name: type(pb.examples.load(name)) for name in pb.examples.names()}

@@ -13,10 +13,11 @@ import pytest
 from random_networks import random_network, random_notes
 
 from plausible.cpds import LinearGaussianCPD, LogisticCPD, NoisyOr, TableCPD
+from plausible.decisions import Decision, InfluenceDiagram, Utility
 from plausible.errors import FormatError, InvalidArgument, NotRepresentable, RoundedProbabilities
 from plausible.factors import Factor
 from plausible.graphs import DAG
-from plausible.io import FORMATS, load, parse, save, to_text
+from plausible.io import FORMATS, load, load_diagram, load_markov_network, load_network, parse, save, to_text
 from plausible.models import BayesianNetwork, MarkovNetwork
 from plausible.variables import Variable
 
@@ -302,3 +303,29 @@ def test_the_page_on_formats_names_every_ending_and_function():
         assert all(f"`{ending}`" in row for ending in format.extensions), format.name
     for name in ("parse_uai_evidence", "format_uai_evidence", "parse_uai_result", "format_uai_result"):
         assert f"`{name}`" in page
+
+
+MODELS = {
+    "Bayesian network": (NETWORK, load_network),
+    "Markov network": (MarkovNetwork(Factor({"A": 2}, [0.5, 1.5])), load_markov_network),
+    "influence diagram": (
+        InfluenceDiagram([], [Decision("bet", ["no", "yes"])], [Utility(["bet"], [0, 1])]),
+        load_diagram,
+    ),
+}
+
+
+@pytest.mark.parametrize("held", MODELS)
+def test_the_doors_of_one_kind_open_for_that_kind_only(tmp_path, held):
+    """Each reads what its name says; before any other file it says what that holds and which door is the right one."""
+    model, right_door = MODELS[held]
+    save(model, tmp_path / "model.json")
+    packed = tmp_path / "model.json.gz"
+    save(model, packed)
+    assert right_door(tmp_path / "model.json") == right_door(packed, format="json") == load(packed) == model
+    for wanted, (_, door) in MODELS.items():
+        if door is not right_door:
+            message = rf"holds an? {held}, not an? {wanted}. Load it with {right_door.__name__}\."
+            with pytest.raises(FormatError, match=message) as caught:
+                door(packed)
+            assert caught.value.file == str(packed)

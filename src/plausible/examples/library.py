@@ -4,12 +4,32 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import resources
+from typing import Any, Literal, TypeAlias, overload
 
+from plausible.decisions import InfluenceDiagram
 from plausible.errors import UnknownExample, suggestion
 from plausible.io import Model
 from plausible.io.json_format import parse_json
+from plausible.models import BayesianNetwork, MarkovNetwork
 
 __all__ = ["Example", "get", "load", "names"]
+
+# The kinds of the examples, for type checkers.
+NetworkName: TypeAlias = Literal[
+    "alarm",
+    "asia",
+    "burglary",
+    "cancer",
+    "chain",
+    "earthquake",
+    "fever",
+    "gaussian-chain",
+    "radio",
+    "sprinkler",
+    "student",
+]
+MarkovName: TypeAlias = Literal["misconception"]
+DiagramName: TypeAlias = Literal["entrepreneur", "exam", "oil"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +65,14 @@ def get(name: str) -> Example:
     return Example(name, model.notes.description, model.notes.reference, model)
 
 
+@overload
+def load(name: NetworkName) -> BayesianNetwork: ...
+@overload
+def load(name: MarkovName) -> MarkovNetwork: ...
+@overload
+def load(name: DiagramName) -> InfluenceDiagram: ...
+@overload
+def load(name: str) -> BayesianNetwork | Any: ...
 def load(name: str) -> Model:
     """The model of the example of this name.
 

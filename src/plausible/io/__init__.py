@@ -3,7 +3,7 @@
 from plausible.io.bif import format_bif, parse_bif
 from plausible.io.dne import parse_dne
 from plausible.io.dsl import parse_dsl
-from plausible.io.files import load, parse, save, to_text
+from plausible.io.files import load, load_diagram, load_markov_network, load_network, parse, save, to_text
 from plausible.io.formats import Format, Model, Network
 from plausible.io.hugin import format_hugin, parse_hugin
 from plausible.io.json_format import format_json, parse_json
@@ -34,6 +34,9 @@ __all__ = [
     "format_xdsl",
     "format_xmlbif",
     "load",
+    "load_diagram",
+    "load_markov_network",
+    "load_network",
     "parse",
     "parse_bif",
     "parse_dne",

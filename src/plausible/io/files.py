@@ -10,16 +10,37 @@ import shutil
 import zlib
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
+from plausible.decisions import InfluenceDiagram
 from plausible.errors import FormatError, InvalidArgument, NotRepresentable, suggestion
 from plausible.io.formats import Format, Model, check_model
 from plausible.io.origin import reading
 from plausible.io.registry import FORMATS
+from plausible.models import BayesianNetwork, MarkovNetwork
 
-__all__ = ["MAX_BYTES", "load", "parse", "save", "to_text"]
+__all__ = [
+    "MAX_BYTES",
+    "load",
+    "load_diagram",
+    "load_markov_network",
+    "load_network",
+    "parse",
+    "save",
+    "to_text",
+]
 
 PathLike: TypeAlias = str | os.PathLike[str]
+#: The type of a model whose kind only its file knows: for type checkers the usual one, a Bayesian network, but they
+#: don't object where a test, or whoever wrote the program, says that it is another.
+Loaded: TypeAlias = BayesianNetwork | Any
+
+_Kind = TypeVar("_Kind", BayesianNetwork, MarkovNetwork, InfluenceDiagram)
+_KINDS: Final[dict[type, tuple[str, str]]] = {
+    BayesianNetwork: ("a Bayesian network", "load_network"),
+    MarkovNetwork: ("a Markov network", "load_markov_network"),
+    InfluenceDiagram: ("an influence diagram", "load_diagram"),
+}
 
 #: A file that unpacks to more than this is refused.
 MAX_BYTES = 2**30
@@ -32,8 +53,11 @@ _DECLARABLE = re.compile(
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
 
-def load(path: PathLike, format: str | None = None) -> Model:
-    """The model in a file.
+def load(path: PathLike, format: str | None = None) -> Loaded:
+    """The model in a file: a `BayesianNetwork`, a `MarkovNetwork` or an `InfluenceDiagram`, whichever it holds.
+
+    Type checkers take it for a Bayesian network; `load_markov_network` and `load_diagram` tell them (and check) that it
+    is another kind, `load_network` that it is none other.
 
     Text is UTF-8, what a byte-order mark or an XML declaration says, or else, as in old files, Windows-1252.
 
@@ -62,7 +86,58 @@ def load(path: PathLike, format: str | None = None) -> Model:
         raise error.in_file(os.fspath(path)) from None
 
 
-def parse(text: str, format: str) -> Model:
+def load_network(path: PathLike, format: str | None = None) -> BayesianNetwork:
+    """The Bayesian network in a file; a file that holds another kind of model is a `FormatError`.
+
+    Parameters
+    ----------
+    path, format
+        As for `load`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from plausible.cpds import TableCPD
+    >>> from plausible.models import BayesianNetwork
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(BayesianNetwork(TableCPD("coin", [0.5, 0.5])), f"{folder}/coin.bif")
+    ...     load_network(f"{folder}/coin.bif").cpd("coin")
+    TableCPD(coin)
+    """
+    return _load_kind(BayesianNetwork, path, format)
+
+
+def load_markov_network(path: PathLike, format: str | None = None) -> MarkovNetwork:
+    """The Markov network in a file; a file that holds another kind of model is a `FormatError`.
+
+    Parameters
+    ----------
+    path, format
+        As for `load`.
+    """
+    return _load_kind(MarkovNetwork, path, format)
+
+
+def load_diagram(path: PathLike, format: str | None = None) -> InfluenceDiagram:
+    """The influence diagram in a file; a file that holds another kind of model is a `FormatError`.
+
+    Parameters
+    ----------
+    path, format
+        As for `load`.
+    """
+    return _load_kind(InfluenceDiagram, path, format)
+
+
+def _load_kind(kind: type[_Kind], path: PathLike, format: str | None) -> _Kind:
+    model = load(path, format)
+    if isinstance(model, kind):
+        return model
+    wanted, (held, door) = _KINDS[kind][0], _KINDS[type(model)]
+    raise FormatError(f"This file holds {held}, not {wanted}. Load it with {door}.", file=os.fspath(path))
+
+
+def parse(text: str, format: str) -> Loaded:
     """The model in a text, by the name of its format.
 
     >>> parse("MARKOV 1  2  1  1 0  2 0.5 1.5", "UAI").variables["0"].states
