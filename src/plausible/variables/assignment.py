@@ -40,8 +40,11 @@ class Assignment(Frozen, Mapping[str, State]):
         self._info = info
 
     @property
-    def log_probability(self) -> float | None:
-        """The natural logarithm of the probability of the assignment, where it answers a query and that is known."""
+    def log_probability(self) -> float | Any:
+        """The natural logarithm of the probability of an assignment that answers a query; None where it is not known.
+
+        For type checkers a number, which it is in almost every answer.
+        """
         return self._log_probability
 
     @property
