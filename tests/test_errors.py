@@ -59,6 +59,8 @@ def test_a_cycle_is_named_node_by_node():
         BadRow((0, 2), "sums to 1.1, not to one"),
         errors.UnknownVariable.named("x", ["y"], "this network"),
         errors.MissingDependency.extra("polars", "scale"),
+        errors.UnknownAttribute(BadRow, "raw", "Use row."),
+        errors.MissingFile("No such file: 'x.csv'."),
     ],
     ids=lambda error: type(error).__name__,
 )

@@ -13,8 +13,10 @@ PlausibleError
 │   └── CyclicGraph                   a directed cycle; carries it
 ├── InvalidModel (ValueError)         parts that do not make a model
 ├── ImmutableValue (AttributeError)   an attribute of a value that can't be changed
+├── UnknownAttribute (AttributeError) an attribute that an object does not have; says what to call instead
 ├── InvalidArgument (ValueError)      an option or number out of its range
 ├── TooLarge (MemoryError)            an answer that would not fit; says how big it is
+├── MissingFile (FileNotFoundError)   a file that is not there; names the folder and files like it
 ├── FormatError (ValueError)          a file that can't be read; carries file, line and column
 ├── NotRepresentable (ValueError)     a model that a file format can't hold
 ├── ModelContradicted (ValueError)    observations that no model of the assumed kind can show
@@ -30,6 +32,7 @@ import sys
 import warnings
 from collections.abc import Hashable, Iterable, Mapping
 from difflib import get_close_matches
+from pathlib import Path
 
 __all__ = [
     "CyclicGraph",
@@ -44,6 +47,7 @@ __all__ = [
     "InvalidModel",
     "InvalidVariable",
     "MissingDependency",
+    "MissingFile",
     "ModelContradicted",
     "NotIdentifiable",
     "NotRepresentable",
@@ -53,6 +57,7 @@ __all__ = [
     "PositivityViolation",
     "RoundedProbabilities",
     "TooLarge",
+    "UnknownAttribute",
     "UnknownExample",
     "UnknownState",
     "UnknownVariable",
@@ -139,6 +144,28 @@ class ImmutableValue(PlausibleError, AttributeError):
     """An attribute of a value that can't be changed: edits return new values."""
 
 
+class UnknownAttribute(PlausibleError, AttributeError):
+    """An attribute that objects of the class `owner` don't have; `hint` says what to use instead.
+
+    Close matches are looked for when the message is read: `hasattr` makes many of these errors and reads none.
+    """
+
+    def __init__(self, owner: type, name: str, hint: str = "") -> None:
+        super().__init__(owner, name, hint)
+        self.owner, self.hint = owner, hint
+        self.name, self.obj = name, None  # so that Python adds no second "Did you mean" to the traceback
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Keep the parts when the error is copied or crosses a process boundary."""
+        return UnknownAttribute, (self.owner, self.name, self.hint)
+
+    def __str__(self) -> str:
+        kind = self.owner.__name__
+        public = (name for name in dir(self.owner) if not name.startswith("_"))
+        advice = f" {self.hint}" if self.hint else close_match(self.name, public)
+        return f"{_article(kind)} {kind} has no attribute {self.name!r}.{advice}"
+
+
 class InvalidArgument(PlausibleError, ValueError):
     """An option or number out of its range."""
 
@@ -150,6 +177,21 @@ class TooLarge(PlausibleError, MemoryError):
     reason: str = ""
     #: Whether time would allow it, so that only memory is short.
     lacks_memory_only: bool = False
+
+
+class MissingFile(PlausibleError, FileNotFoundError):
+    """A file that is not there."""
+
+    @classmethod
+    def at(cls, path: Path, endings: Iterable[str]) -> MissingFile:
+        """The error for a path; it names close matches, or else the files in its folder that have such an ending."""
+        folder, endings = path.absolute().parent, tuple(endings)
+        if not folder.is_dir():
+            return cls(f"No such file: {str(path)!r}. There is no folder {str(folder)!r}.")
+        files = sorted(other.name for other in folder.iterdir() if other.is_file())
+        fitting = [name for name in files if name.lower().endswith(endings)]
+        near = close_match(path.name, files) or suggestion(path.name, fitting)
+        return cls(f"No such file: {str(path)!r}, looked for in {str(folder)!r}.{near}")
 
 
 class FormatError(PlausibleError, ValueError):
@@ -257,6 +299,10 @@ def suggestion(name: Hashable, candidates: Iterable[Hashable]) -> str:
     shown = ", ".join(repr(candidate) for candidate in known[:8])
     more = f", ... ({len(known)} in all)" if len(known) > 8 else ""
     return f" Known: {shown}{more}."
+
+
+def _article(noun: str) -> str:
+    return "An" if noun[:1] in "AEIOU" else "A"
 
 
 def counted(number: int, thing: str) -> str:

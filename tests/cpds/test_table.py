@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import numpy as np
@@ -60,6 +61,32 @@ def test_a_wrong_table_is_refused_by_name(values: object, message: str) -> None:
         TableCPD("L", values, [G], states=["weak", "strong"])
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([0.5, 0.5], ["yes", "no"]), r"If ['yes', 'no'] are the states of 'X', write states=['yes', 'no']."),
+        (([[0.1, 0.9], [0.2, 0.8]], ["yes", "no"]), r"write states=['yes', 'no']"),
+        (([[0.1, 0.9], [0.2, 0.8]], ["yes", "no"], ["A"]), r"Did you mean parents=['A'], states=['yes', 'no']?"),
+        ((["yes", "no"], [0.5, 0.5]), r"write TableCPD('X', probabilities, states=['yes', 'no'])"),
+        ((np.array(["yes", "no"]),), r"write TableCPD('X', probabilities, states="),
+        (([0.5, 0.5], 2), "Its states, or their number, are states=."),
+        (({"yes": 0.1, "no": 0.9},), "keyed by states of parents, of which it has none. Name them: parents=[...]."),
+        (({"a0": [0.1, 0.9], "a1": [0.2, 0.8]},), "of which it has none. Name them: parents=[...]."),
+    ],
+)
+def test_states_in_the_place_of_others_are_recognised(arguments: tuple[object, ...], message: str) -> None:
+    """States given as parents or as probabilities, and parents and states the wrong way round."""
+    with pytest.raises(InvalidCPD, match=re.escape(message)):
+        TableCPD("X", *arguments)
+
+
+def test_a_table_for_real_parents_gets_no_advice_about_states() -> None:
+    """Parents that are variables were meant as parents."""
+    with pytest.raises(InvalidCPD) as raised:
+        TableCPD("X", [0.3, 0.7], [I, G])
+    assert "states=" not in str(raised.value)
+
+
 def test_wrong_states_are_named() -> None:
     with pytest.raises(UnknownState, match=r"'feeble' is not a state of 'L'"):
         TableCPD("L", {"A": {"feeble": 1, "strong": 0}}, [G], states=["weak", "strong"])
@@ -87,6 +114,17 @@ def test_binary_fractions_are_no_rounding() -> None:
         warnings.simplefilter("error")
         TableCPD("X", [0.1] * 10)
         TableCPD("X", [1 / 3] * 3)
+
+
+def test_rounding_below_1e_9_is_mended_without_a_word() -> None:
+    """The sums are exact and a second look changes nothing, so that files keep such a table."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cpd = TableCPD("X", [[0.333333333, 0.333333333, 0.333333334 - 9e-10], [0.2, 0.3, 0.5]], parents=["Y"])
+        again = TableCPD("X", cpd.values, parents=["Y"])
+    assert cpd.values.sum(axis=-1) == pytest.approx(1.0, abs=1e-15)
+    assert cpd.values[1].tolist() == [0.2, 0.3, 0.5]
+    assert again.values.tolist() == cpd.values.tolist()
 
 
 def test_from_rows_reports_rounding_without_a_warning() -> None:

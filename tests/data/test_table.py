@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from plausible.data.table import Table
-from plausible.errors import InvalidArgument, UnknownState, UnknownVariable
+from plausible.errors import InvalidArgument, MissingFile, UnknownState, UnknownVariable
 from plausible.variables import Variable
 
 COLUMNS = {
@@ -105,7 +105,7 @@ def test_wrong_tables_are_refused_with_what_is_wrong(tmp_path):
     (tmp_path / "header.csv").write_text("x,y\n")
     with pytest.raises(InvalidArgument, match="There are no rows"):
         Table.read(tmp_path / "header.csv")
-    with pytest.raises(InvalidArgument, match="No such file"):
+    with pytest.raises(MissingFile, match="No such file"):
         Table.read(tmp_path / "absent.csv")
     (tmp_path / "x.txt").write_text("a\n1\n")
     with pytest.raises(InvalidArgument, match="neither"):

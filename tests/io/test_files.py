@@ -6,6 +6,7 @@ import gzip
 import os
 import pickle
 import stat
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from random_networks import random_network, random_notes
 
 from plausible.cpds import LinearGaussianCPD, LogisticCPD, NoisyOr, TableCPD
 from plausible.decisions import Decision, InfluenceDiagram, Utility
-from plausible.errors import FormatError, InvalidArgument, NotRepresentable, RoundedProbabilities
+from plausible.errors import FormatError, InvalidArgument, MissingFile, NotRepresentable, RoundedProbabilities
 from plausible.factors import Factor
 from plausible.graphs import DAG
 from plausible.io import FORMATS, load, load_diagram, load_markov_network, load_network, parse, save, to_text
@@ -88,6 +89,54 @@ def test_a_missing_file_is_the_error_of_the_system(tmp_path):
     (tmp_path / "folder.bif").mkdir()
     with pytest.raises(OSError, match="folder"):
         load(tmp_path / "folder.bif")
+
+
+def test_a_missing_file_names_the_folder_and_files_like_it(tmp_path):
+    """Close matches; else the files of a kind that can be read, not whatever lies there; or the missing folder."""
+    (tmp_path / "notes.txt").write_text("x")
+    with pytest.raises(MissingFile) as nothing:
+        load(tmp_path / "alarm.bif")
+    assert str(nothing.value) == f"No such file: '{tmp_path}/alarm.bif', looked for in '{tmp_path}'."
+    save(NETWORK, tmp_path / "net.json")
+    with pytest.raises(MissingFile, match=r"Known: 'net\.json'\.$"):
+        load(tmp_path / "alarm.bif")
+    with pytest.raises(MissingFile, match=r"Did you mean 'net\.json'\?$"):
+        load(tmp_path / "nett.json")
+    with pytest.raises(MissingFile, match=r"There is no folder '.*nowhere'\.$"):
+        load(tmp_path / "nowhere" / "net.json")
+
+
+def test_the_name_of_an_example_is_no_file(tmp_path):
+    """A bare name gets the way to the examples; the name of a file to write does not."""
+    with pytest.raises(InvalidArgument, match=r"pb.examples.load\('asia'\)"):
+        load("asia")
+    with pytest.raises(InvalidArgument, match=r"format=.$"):
+        save(NETWORK, tmp_path / "asia")
+
+
+@pytest.mark.parametrize("format", WRITABLE, ids=lambda format: format.name)
+def test_rounding_is_told_once_a_file_and_not_below_1e_9(tmp_path, format):
+    """What a row misses one by is renormalised; a saved network is equal to itself when it is read."""
+    path = tmp_path / f"net{format.extensions[0]}"
+    for miss, told in ((1e-4, 1), (3e-10, 0), (3e-12, 0)):
+        row = [0.25 + miss, 0.75]
+        with warnings.catch_warnings(record=True):
+            warnings.simplefilter("always")
+            network = BayesianNetwork(TableCPD("A", row), TableCPD("B", [row, row], parents=["A"]))
+        text = to_text(
+            BayesianNetwork(TableCPD("A", [0.25, 0.75]), TableCPD("B", [[0.25, 0.75]] * 2, ["A"])), format.name
+        )
+        path.write_text(text.replace("0.25", repr(row[0])))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            loaded = load(path)
+        assert ["3 rows in the tables of 2" in str(warning.message) for warning in caught] == [True] * told
+        if format.name != "UAI":
+            assert loaded.cpd("A").values.tolist() == network.cpd("A").values.tolist()
+        save(loaded, path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert load(path) == loaded
 
 
 def test_an_error_names_file_line_and_column(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -135,3 +136,34 @@ def test_a_repeated_column_is_named(frame: Any) -> None:
 def test_frames_without_repeated_columns_still_pass() -> None:
     for frame in (pd.DataFrame({"x": [0], "y": [1]}), pl.DataFrame({"x": [0], "y": [1]})):
         assert NETWORK.log_likelihood(frame).shape == (1,)
+
+
+@pytest.mark.parametrize(
+    ("given", "advice"),
+    [
+        ("A -> B", "with pb.learn.parameters('A -> B', frame), or give a CPD"),
+        (pb.DAG("A -> B"), "pb.learn.parameters(DAG('A -> B'), frame)"),
+        ([("A", "B")], "A graph has no probabilities"),
+        (pb.DAG("A -> B").to_networkx(), "A graph has no probabilities"),
+        ("alarm.bif", "pb.load('alarm.bif')"),
+        (pd.DataFrame({"A": [1]}), "That is data: pb.learn.structure(frame)"),
+        (NETWORK.cpds, "BayesianNetwork(cpds.values())"),
+        (pb.Factor({"A": 2}, [0.5, 0.5]), "Factors make a MarkovNetwork"),
+        ([pb.TableCPD("x", [0.5, 0.5]), "y"], "not of 'y'. A CPD is TableCPD('A', [0.3, 0.7])"),
+    ],
+    ids=lambda part: type(part).__name__,
+)
+def test_a_network_of_something_else_than_distributions_says_what_to_call(given: Any, advice: str) -> None:
+    """Graphs, files, data and factors are taken for what they are."""
+    with pytest.raises(InvalidModel, match=re.escape(advice)):
+        pb.BayesianNetwork(given)
+
+
+def test_parts_by_name_offer_close_matches() -> None:
+    """The mappings of a network say what is near an unknown name, and are ordinary mappings otherwise."""
+    net = pb.examples.load("asia")
+    for parts in (net.variables, net.cpds, net.to_markov_network().variables):
+        with pytest.raises(UnknownVariable, match=r"'lnug' is not a variable of this network\. Did you mean 'lung'"):
+            parts["lnug"]
+        assert parts.get("lnug") is None
+        assert "lnug" not in parts

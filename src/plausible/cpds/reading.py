@@ -63,7 +63,8 @@ def read_parents(
     listed = tuple(given)
     for parent in listed:
         if not isinstance(parent, (str, Variable)):
-            raise InvalidCPD(f"The parents of {child!r} are names or Variable objects, not {parent!r}.")
+            advice = " Its states, or their number, are states=." if isinstance(parent, int) else ""
+            raise InvalidCPD(f"The parents of {child!r} are names or Variable objects, not {parent!r}.{advice}")
     names = tuple(name_of(parent) for parent in listed)
     if child in names:
         raise InvalidCPD(f"{child!r} stands twice in the CPD of {child!r}: nothing is its own parent.")

@@ -33,6 +33,8 @@ __all__ = [
 MAX_ROUNDING = 1e-3 * (1 + 1e-9)
 #: What the summation of binary fractions may miss; such rows are left as they are.
 _EXACT = 1e-12
+#: What is renormalised without a word: decimals written with nine places and more.
+_UNSAID = 1e-9
 
 #: Probabilities in state order, or keyed by state.
 Row: TypeAlias = Sequence[float] | npt.NDArray[np.float64] | Mapping[State, float]
@@ -40,7 +42,7 @@ Row: TypeAlias = Sequence[float] | npt.NDArray[np.float64] | Mapping[State, floa
 
 @dataclass(frozen=True, slots=True)
 class Rounding:
-    """Rows that missed one by rounding and were divided by their sums."""
+    """Rows that missed one by so much rounding that it is told, and were divided by their sums."""
 
     num_rows: int
     worst: float
@@ -60,8 +62,9 @@ class BadRow(InvalidCPD):
 
 
 def checked_rows(values: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], Rounding | None]:
-    """Probabilities whose last axis sums to one, renormalised where rounding made it miss.
+    """Probabilities whose last axis sums to one, renormalised where rounding made it miss; what of it is to be told.
 
+    What is renormalised is left as it is when it comes again, so that a network equals what is read from its file.
     Raises `BadRow` for a negative or non-finite number, or a sum that misses one by more than `MAX_ROUNDING`.
     """
     if not values.size:
@@ -80,9 +83,8 @@ def checked_rows(values: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float6
     row = tuple(int(i) for i in np.unravel_index(int(np.argmax(misses)), misses.shape))
     if worst > MAX_ROUNDING:
         raise BadRow(row, f"sums to {float(sums[row]):.10g}, not to one")
-    rounded = misses > _EXACT
-    values = values / np.where(rounded, sums, 1.0)[..., None]
-    return values, Rounding(int(rounded.sum()), worst, row)
+    values = values / np.where(misses > _EXACT, sums, 1.0)[..., None]
+    return values, Rounding(int((misses > _UNSAID).sum()), worst, row) if worst > _UNSAID else None
 
 
 def normalized_rows(

@@ -49,8 +49,8 @@ class TableCPD(CPD):
     states
         The child's states; 0, 1, ... where left out.
 
-    Rows that miss one by rounding (at most 1e-3) are renormalised with a `RoundedProbabilities` warning that says where
-    and by how much; anything worse is an error.
+    Rows that miss one by rounding (at most 1e-3) are renormalised; where that is more than 1e-9, a
+    `RoundedProbabilities` warning says where and by how much. Anything worse is an error.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class TableCPD(CPD):
     ) -> None:
         name = name_of(variable)
         if isinstance(values, Mapping):
-            self._values, self._keyed = None, _plain(name, values)
+            self._values, self._keyed = None, _plain(name, values, parents)
             num_states = _row_length(self._keyed)
         else:
             self._values, self._keyed = _as_array(name, values), None
@@ -156,7 +156,7 @@ class TableCPD(CPD):
         axes = ", ".join((*self.parent_names, self.variable.name))
         sizes = ["?" if size is None else str(size) for size in self._shape()]
         wanted = f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"
-        hint = self._layout_hint(array)
+        hint = self._layout_hint(array) or self._states_hint(array)
         return (
             f"The table of {self.variable.name!r} has axes ({axes}) and needs shape {wanted}, not {array.shape}.{hint}"
         )
@@ -170,6 +170,18 @@ class TableCPD(CPD):
             sizes = ", ".join(f"states of {name}" for name in (*self.parent_names, self.variable.name))
             advice = "transpose it: values.T" + (f".reshape({sizes})" if len(self.parent_names) > 1 else "")
         return f" Its columns sum to one, but the child's states run along the last axis, not the first: {advice}."
+
+    def _states_hint(self, array: npt.NDArray[np.float64]) -> str:
+        """Advice where there is a parent's name for each state of the child: its states, given as parents."""
+        names = list(self.parent_names)
+        if len(names) != array.shape[-1] or any(parent is not None for parent in self._known_parents):
+            return ""
+        states = list(self.variable.states)
+        if states == list(range(len(names))):
+            return f" If {names} are the states of {self.variable.name!r}, write states={names}."
+        if len(states) == array.ndim - 1:
+            return f" Did you mean parents={states}, states={names}?"
+        return ""
 
     def _would_fit_transposed(self, array: npt.NDArray[np.float64]) -> bool:
         """Whether a matrix has a row for each state of the child, and a column for each assignment to the parents."""
@@ -262,6 +274,12 @@ def _as_array(name: str, values: Any) -> npt.NDArray[np.float64]:
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
+        listed = list(values) if isinstance(values, Iterable) and not isinstance(values, str) else []
+        if listed and all(isinstance(value, str) for value in listed):
+            raise InvalidCPD(
+                f"The table of {name!r} needs a probability for each state, not {listed}. If these are the states, "
+                f"write TableCPD({name!r}, probabilities, states={listed})."
+            ) from None
         raise InvalidCPD(
             f"The table of {name!r} is not a regular array of numbers; are all rows equally long?"
         ) from None
@@ -273,10 +291,15 @@ def _as_array(name: str, values: Any) -> npt.NDArray[np.float64]:
     return array
 
 
-def _plain(name: str, rows: Mapping[Any, Any]) -> dict[Any, Row]:
+def _plain(name: str, rows: Mapping[Any, Any], parents: Any) -> dict[Any, Row]:
     """A copy of keyed rows that compares by content."""
     if not rows:
         raise InvalidCPD(f"The table of {name!r} has no rows.")
+    if isinstance(parents, tuple) and not parents and () not in rows:
+        raise InvalidCPD(
+            f"The rows of {name!r} are keyed by states of parents, of which it has none. Name them: parents=[...]. "
+            "Without parents it is a list: values=[0.3, 0.7], states=['no', 'yes']."
+        )
     for key, row in rows.items():
         if not hasattr(row, "__len__") or isinstance(row, str):
             raise InvalidCPD(f"The row {key!r} of {name!r} is no list of numbers, one for each state: {row!r}.")

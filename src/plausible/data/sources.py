@@ -15,7 +15,7 @@ from plausible.data.column_types import categories_of
 from plausible.data.columns import factorize, frame_columns
 from plausible.data.csv_columns import CSV_OPENERS, TextColumn, read_csv_columns
 from plausible.data.missing_values import MissingValues, warn_of_missing_words
-from plausible.errors import FormatError, InvalidArgument, MissingDependency, suggestion
+from plausible.errors import FormatError, InvalidArgument, MissingDependency, MissingFile
 from plausible.variables import Variable
 
 __all__ = ["OpenColumns", "columns_of", "open_columns"]
@@ -144,8 +144,7 @@ def _matrix_columns(matrix: Any, names: Sequence[str]) -> dict[str, Any]:
 def _open_file(path: Path, variables: Mapping[str, Variable], markers: MissingValues | None) -> OpenColumns:
     """The columns of a file, by its ending."""
     if not path.exists():
-        near = suggestion(path.name, (other.name for other in path.parent.glob("*") if other.is_file()))
-        raise InvalidArgument(f"No such file: {str(path)!r}.{near}")
+        raise MissingFile.at(path, (*CSV_OPENERS, _PARQUET))
     name = path.name.lower()
     if name.endswith(_PARQUET):
         return OpenColumns(frame_columns(_read_parquet(path)), variables, markers, path)

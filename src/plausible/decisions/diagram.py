@@ -34,6 +34,7 @@ from plausible.errors import (
 from plausible.factors import Factor
 from plausible.factors.alignment import num_entries
 from plausible.graphs import DAG
+from plausible.hints import DIAGRAM_HINTS, Hinted
 from plausible.models import BayesianNetwork, Notes
 from plausible.variables import Variable
 from plausible.variables.frozen import Frozen
@@ -41,7 +42,7 @@ from plausible.variables.frozen import Frozen
 __all__ = ["InfluenceDiagram"]
 
 
-class InfluenceDiagram(DiagramQuestions, Frozen):
+class InfluenceDiagram(DiagramQuestions, Frozen, Hinted):
     """Who decides what, knowing what, and what comes of it: an immutable value; edits return new diagrams.
 
     Every decision knows what it `sees` and nothing else: memory is explicit, so that the diagram may have a limited
@@ -70,6 +71,8 @@ class InfluenceDiagram(DiagramQuestions, Frozen):
     """
 
     __slots__ = ("_chance", "_decisions", "_graph", "_utilities", "_utility_factors", "_variables", "notes")
+
+    _hints = DIAGRAM_HINTS
 
     def __init__(
         self,

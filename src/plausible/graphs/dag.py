@@ -16,6 +16,7 @@ from plausible.graphs.plain import PlainGraph, read_pairs
 from plausible.graphs.separation import BayesBall, Rows
 from plausible.graphs.trails import SeparationExplanation, Trail, active_trails, explain_separation
 from plausible.graphs.undirected import UndirectedGraph
+from plausible.hints import DAG_HINTS
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -47,6 +48,7 @@ class DAG(PlainGraph):
     __slots__ = ("_ball", "_children", "_order", "_parents")
 
     _symbol = "->"
+    _hints = DAG_HINTS
 
     def __init__(self, edges: str | Iterable[Any] | nx.DiGraph[Any] | DAG = (), nodes: Iterable[Node] = ()) -> None:
         found, pairs = read_pairs(edges, DAG)

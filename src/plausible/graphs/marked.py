@@ -15,6 +15,7 @@ from plausible.graphs.nodes import MARKS_ATTRIBUTE, Node, NodeIndex, Nodes, Node
 from plausible.graphs.text import constructor_arguments, format_statements
 from plausible.graphs.undirected import UndirectedGraph
 from plausible.graphs.walks import Incidence, closure
+from plausible.hints import DIRECTED_HINTS
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -39,6 +40,8 @@ class MarkedGraph(NodeSet, ABC):
     """
 
     __slots__ = ("_edges", "_incident")
+
+    _hints = DIRECTED_HINTS
 
     _edges: tuple[Edge, ...]
     _incident: Incidence

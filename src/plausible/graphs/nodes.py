@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Any, TypeAlias
 
 from plausible.errors import InvalidGraph, UnknownVariable, suggestion
+from plausible.hints import GRAPH_HINTS, Hinted
 
 __all__ = [
     "MARKS_ATTRIBUTE",
@@ -83,10 +84,12 @@ class NodeIndex:
         return tuple(self.nodes[position] for position in positions)
 
 
-class NodeSet:
+class NodeSet(Hinted):
     """A graph as far as its nodes go."""
 
     __slots__ = ("_index",)
+
+    _hints = GRAPH_HINTS
 
     _index: NodeIndex
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
 from plausible.decisions import InfluenceDiagram
-from plausible.errors import FormatError, InvalidArgument, NotRepresentable, suggestion
+from plausible.errors import FormatError, InvalidArgument, MissingFile, NotRepresentable, suggestion
 from plausible.io.formats import Format, Model, check_model
 from plausible.io.origin import reading
 from plausible.io.registry import FORMATS
@@ -44,6 +44,9 @@ _KINDS: Final[dict[type, tuple[str, str]]] = {
 
 #: A file that unpacks to more than this is refused.
 MAX_BYTES = 2**30
+
+_ENDINGS = tuple(extension for known in FORMATS for extension in known.extensions)
+_IN_THE_PACKAGE = " A network that comes with this package is loaded by its name: pb.examples.load('asia')."
 
 _XML_ENCODING = re.compile(rb"""^\s*<\?xml[^>]*encoding=["']([A-Za-z0-9._-]+)["']""")
 # Encodings in which the declaration itself is readable as ASCII; Python knows others, some slow, that no file is in.
@@ -78,7 +81,9 @@ def load(path: PathLike, format: str | None = None) -> Loaded:
     ...     load(f"{folder}/coin.json.gz").cpd("coin")
     TableCPD(coin)
     """
-    chosen = _by_ending(path) if format is None else _by_name(format)
+    chosen = _by_ending(path, _IN_THE_PACKAGE) if format is None else _by_name(format)
+    if not Path(path).exists():
+        raise MissingFile.at(Path(path), (f"{ending}{packed}" for ending in _ENDINGS for packed in ("", ".gz")))
     try:
         with reading(os.fspath(path)):
             return _parse(_decode(_read_bytes(Path(path))), chosen)
@@ -220,16 +225,16 @@ def _by_name(name: str) -> Format:
     return by_name[name.lower()]
 
 
-def _by_ending(path: PathLike) -> Format:
+def _by_ending(path: PathLike, if_none: str = "") -> Format:
+    """The format that the ending names; `if_none` is said too where there is no ending."""
     file = Path(path)
     ending = Path(file.stem).suffix if file.suffix.lower() == ".gz" else file.suffix
     for known in FORMATS:
         if ending.lower() in known.extensions:
             return known
-    endings = " ".join(extension for known in FORMATS for extension in known.extensions)
     raise InvalidArgument(
-        f"The ending of {os.fspath(path)!r} names no format; known are {endings} (and .gz after them). "
-        "Or name the format: format=."
+        f"The ending of {os.fspath(path)!r} names no format; known are {' '.join(_ENDINGS)} (and .gz after them). "
+        f"Or name the format: format=.{'' if ending else if_none}"
     )
 
 

@@ -13,12 +13,15 @@ from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable, cou
 from plausible.factors import Factor
 from plausible.factors.alignment import num_entries
 from plausible.graphs import DAG
+from plausible.hints import NETWORK_HINTS, Hinted
 from plausible.models.analyses import NetworkAnalyses
+from plausible.models.by_name import ByName
 from plausible.models.continuous_questions import ContinuousQuestions
 from plausible.models.factor_graph import FactorGraph, unique_names
 from plausible.models.lowering import lower, point_mass
 from plausible.models.markov_network import MarkovNetwork
 from plausible.models.most_probable import MostProbable
+from plausible.models.not_cpds import refuse_parts
 from plausible.models.notes import Notes
 from plausible.models.rebuilding import conditional_table, rebuilt, renamed_variables, with_new_states
 from plausible.variables import State, Variable
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["BayesianNetwork"]
 
 
-class BayesianNetwork(MostProbable, ContinuousQuestions, NetworkAnalyses):
+class BayesianNetwork(MostProbable, ContinuousQuestions, NetworkAnalyses, Hinted):
     """P(X_1, ..., X_n) = Π P(X_i | parents of X_i): an immutable value; edits return new networks.
 
     Parameters
@@ -58,11 +61,13 @@ class BayesianNetwork(MostProbable, ContinuousQuestions, NetworkAnalyses):
 
     __slots__ = ("_cpds", "_graph", "_inputs", "_variables", "notes")
 
+    _hints = NETWORK_HINTS
+
     def __init__(self, *cpds: CPD | Iterable[CPD], inputs: Iterable[Variable] = (), notes: Notes | None = None) -> None:
         listed = _flat(cpds)
         self._inputs = _read_inputs(inputs)
         self._variables = _collect((*self._inputs, *(cpd.variable for cpd in listed)))
-        self._cpds = {cpd.variable.name: cpd.bind(self._variables) for cpd in listed}
+        self._cpds = ByName({cpd.variable.name: cpd.bind(self._variables) for cpd in listed})
         edges = [(parent, name) for name, cpd in self._cpds.items() for parent in cpd.parent_names]
         self._graph = DAG(edges, nodes=self._variables)
         self.notes = notes or Notes()
@@ -150,7 +155,7 @@ class BayesianNetwork(MostProbable, ContinuousQuestions, NetworkAnalyses):
     def with_cpd(self, cpd: CPD) -> BayesianNetwork:
         """This network with a distribution added, or put in the place of the one of the same variable."""
         if not isinstance(cpd, CPD):
-            raise InvalidModel(f"A BayesianNetwork is made of CPDs, not of {cpd!r}.")
+            raise refuse_parts(cpd, cpd)
         cpds = {**self._cpds, cpd.variable.name: cpd}
         return self._with(cpds, [v for v in self._inputs if v.name != cpd.variable.name])
 
@@ -276,11 +281,14 @@ def _written(cpd: CPD) -> str:
 
 
 def _flat(cpds: Sequence[CPD | Iterable[CPD]]) -> list[CPD]:
-    listed = list(cpds[0]) if len(cpds) == 1 and isinstance(cpds[0], Iterable) else list(cpds)
+    given: Any = cpds[0] if len(cpds) == 1 else cpds
+    if isinstance(given, (str, Mapping)) or hasattr(given, "columns"):
+        raise refuse_parts(given, given)
+    listed = list(given) if isinstance(given, Iterable) else [given]
     for cpd in listed:
         if not isinstance(cpd, CPD):
-            raise InvalidModel(f"A BayesianNetwork is made of CPDs, not of {cpd!r}.")
-    return [cpd for cpd in listed if isinstance(cpd, CPD)]
+            raise refuse_parts(given, cpd)
+    return listed
 
 
 def _read_inputs(inputs: Any) -> tuple[Variable, ...]:
@@ -294,8 +302,8 @@ def _read_inputs(inputs: Any) -> tuple[Variable, ...]:
     return listed
 
 
-def _collect(variables: Iterable[Variable]) -> dict[str, Variable]:
-    found: dict[str, Variable] = {}
+def _collect(variables: Iterable[Variable]) -> ByName[Variable]:
+    found: ByName[Variable] = ByName()
     for variable in variables:
         if variable.name in found:
             raise InvalidModel(f"{variable.name!r} has two distributions in this network.")

@@ -17,7 +17,9 @@ from plausible.factors import Factor, product
 from plausible.graphs import UndirectedGraph
 from plausible.graphs.cliques import is_clique, maximal_cliques
 from plausible.graphs.cluster_graph import ClusterGraph, assign_factors
+from plausible.hints import MARKOV_HINTS, Hinted
 from plausible.inference.elimination import absorb, sum_product
+from plausible.models.by_name import ByName
 from plausible.models.markov_questions import MarkovQuestions
 from plausible.models.notes import Notes
 from plausible.models.rebuilding import renamed_variables
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["MarkovNetwork"]
 
 
-class MarkovNetwork(MarkovQuestions, Frozen):
+class MarkovNetwork(MarkovQuestions, Frozen, Hinted):
     """P(X) = Π φ_i(D_i) / Z, a Gibbs distribution: an immutable value; edits return new networks.
 
     Potentials say how well states go together; they are neither marginals nor conditional distributions.
@@ -60,6 +62,8 @@ class MarkovNetwork(MarkovQuestions, Frozen):
     """
 
     __slots__ = ("_factors", "_graph", "_variables", "notes")
+
+    _hints = MARKOV_HINTS
 
     def __init__(
         self, *factors: Factor | Iterable[Factor], variables: Iterable[Variable] = (), notes: Notes | None = None
@@ -253,8 +257,8 @@ def _flat(factors: Sequence[Factor | Iterable[Factor]]) -> tuple[Factor, ...]:
     return tuple(checked)
 
 
-def _collect(variables: Iterable[Variable], factors: Iterable[Factor]) -> dict[str, Variable]:
-    found: dict[str, Variable] = {}
+def _collect(variables: Iterable[Variable], factors: Iterable[Factor]) -> ByName[Variable]:
+    found: ByName[Variable] = ByName()
     for variable in variables:
         if variable.name in found or variable.is_continuous:
             problem = "stands twice in variables=" if variable.name in found else "is continuous: no factor can hold it"

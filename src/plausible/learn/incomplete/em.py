@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument, counted, suggestion, warn_caller
 from plausible.graphs.seeds import Seed, generator_of
+from plausible.hints import FIT_HINTS, Hinted
 from plausible.inference.engines import Engine
 from plausible.inference.options import check_number, read_count
 from plausible.learn.estimation.family_posterior import Estimate
@@ -142,7 +143,7 @@ def em_run(step: ExpectationStep, maximization: Maximization, state: EMState, ru
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EMFit:
+class EMFit(Hinted):
     """A network learned by EM; made by `learn.em`.
 
     Attributes
@@ -158,6 +159,8 @@ class EMFit:
     seconds
         How long it took.
     """
+
+    _hints = FIT_HINTS
 
     best: EMRun
     runs: tuple[EMRun, ...]

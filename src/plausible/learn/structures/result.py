@@ -12,6 +12,7 @@ from plausible.data.table import Table
 from plausible.errors import counted
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.equivalence import essential_graph
+from plausible.hints import RESULT_HINTS, Hinted
 from plausible.learn.estimation.fit import learn_parameters
 from plausible.learn.scores.score import FamilyScores
 from plausible.models import BayesianNetwork
@@ -28,7 +29,7 @@ _ASSUMPTIONS: Mapping[str, str] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StructureResult:
+class StructureResult(Hinted):
     """A graph learned from data; made by `learn.structure`.
 
     Attributes
@@ -58,6 +59,8 @@ class StructureResult:
     score_name
         What the score is called, such as "BIC" or "log-likelihood".
     """
+
+    _hints = RESULT_HINTS
 
     graph: DAG
     score: float

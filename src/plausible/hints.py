@@ -1,0 +1,224 @@
+"""What other libraries call a thing, and what to call here: for errors about attributes that are not there.
+
+Pages of hints map a name that users of pgmpy, pyAgrum, bnlearn, networkx or scikit-learn would try to a sentence with
+the right call. In the sentences `net`, `graph`, `factor`, `diagram`, `fit` and `result` stand for the object, `pb` for
+`plausible`; tests check that every call exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from plausible.errors import UnknownAttribute
+
+__all__ = [
+    "DAG_HINTS",
+    "DIAGRAM_HINTS",
+    "DIRECTED_HINTS",
+    "FACTOR_HINTS",
+    "FIT_HINTS",
+    "GRAPH_HINTS",
+    "MARKOV_HINTS",
+    "NETWORK_HINTS",
+    "RESULT_HINTS",
+    "Hinted",
+]
+
+
+class Hinted:
+    """A base for classes whose unknown attributes get advice: a hint for the name, or else close matches.
+
+    `hasattr` stays false, and names that begin with an underscore, which protocols ask for, get Python's own error.
+
+    Examples
+    --------
+    >>> class Shape(Hinted):
+    ...     _hints = {"area": "Use shape.size()."}
+    ...     def size(self) -> float: ...
+    >>> Shape().area
+    Traceback (most recent call last):
+        ...
+    plausible.errors.UnknownAttribute: A Shape has no attribute 'area'. Use shape.size().
+    >>> hasattr(Shape(), "area")
+    False
+    """
+
+    __slots__ = ()
+
+    _hints: ClassVar[Mapping[str, str]] = {}
+
+    if not TYPE_CHECKING:  # a type checker would take every name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            kind = type(self)
+            if name.startswith("_") or any(name in vars(base) for base in kind.__mro__):
+                return object.__getattribute__(self, name)  # raises again what went wrong inside of a property
+            raise UnknownAttribute(kind, name, kind._hints.get(name, ""))
+
+
+def _page(*pages: Mapping[str, str]) -> Mapping[str, str]:
+    """One page of hints: each name of a key that lists several gets the same sentence; later pages win."""
+    return {name: text for page in pages for names, text in page.items() for name in names.split()}
+
+
+_NEW_GRAPH = "A graph is a value and is not changed:"
+_NEW_MODEL = "A network is a value and is not changed:"
+_NO_COPY = "It is a value that can't be changed, so there is nothing to copy."
+_ROWS = "For rows of a frame, compile once:"
+
+GRAPH_HINTS = _page(
+    {
+        "add_edge add_edges_from addArc addEdge set_arc": f"{_NEW_GRAPH} graph.with_edge(a, b) gives a new one.",
+        "add_node add_nodes_from addNode": f"{_NEW_GRAPH} graph.with_node(name) gives a new one.",
+        "remove_edge remove_edges_from eraseArc drop_arc": f"{_NEW_GRAPH} graph.without_edge(a, b) gives a new one.",
+        "remove_node remove_nodes_from eraseNode": f"{_NEW_GRAPH} graph.without_node(name) gives a new one.",
+        "copy": _NO_COPY,
+        "arcs": "The edges are graph.edges.",
+        "names vertices variables": "The nodes are graph.nodes.",
+        "has_node": "Write: name in graph.",
+        "number_of_nodes order size": "Use graph.num_nodes.",
+        "number_of_edges sizeArcs": "Use graph.num_edges.",
+        "adj adjacency to_numpy adjacency_matrix": "Use graph.neighbors(node), or pb.graphs.adjacency_matrix(graph).",
+        "get_neighbors": "Use graph.neighbors(node).",
+        "plot draw show view": "Use graph.to_dot(), a text for Graphviz, or draw graph.to_networkx().",
+        "query predict fit": "A graph has no probabilities: pb.learn.parameters(graph, frame) gives a network.",
+    },
+)
+
+DIRECTED_HINTS = _page(
+    GRAPH_HINTS,
+    {
+        "predecessors get_parents": "Use graph.parents(node).",
+        "successors get_children": "Use graph.children(node).",
+        "get_ancestors": "Use graph.ancestors(node).",
+        "get_descendants": "Use graph.descendants(node).",
+        "in_degree": "Use len(graph.parents(node)).",
+        "out_degree": "Use len(graph.children(node)).",
+        "topological_sort topologicalOrder": "Use graph.topological_order.",
+        "to_undirected": "Use graph.skeleton.",
+    },
+)
+
+DAG_HINTS = _page(
+    DIRECTED_HINTS,
+    {
+        "get_markov_blanket mb": "Use graph.markov_blanket(node).",
+        "is_dconnected is_d_separator dsep active_trail_nodes": "Use graph.d_separated(x, y, given=z).",
+    },
+)
+
+_MODEL_HINTS = _page(
+    {
+        "nodes names vertices": "Use net.graph.nodes, or net.variables for what each has.",
+        "edges arcs": "Use net.graph.edges.",
+        "neighbors get_neighbors": "Use net.graph.neighbors(name).",
+        "states state_names get_states": "Use net.variables[name].states.",
+        "cardinality get_cardinality cardinalities": "Use net.variables[name].num_states.",
+        "variable variableFromName": "Use net.variables[name].",
+        "copy clone": _NO_COPY,
+        "check_model": "There is nothing to check: a network that does not fit together can't be made.",
+        "posterior marginal prob probability inference infer variable_elimination": (
+            "Use net.query(names, evidence={name: state}), or net.log_probability(evidence)."
+        ),
+        "map_query most_probable_explanation": "Use net.mpe(evidence) for all, net.map(names, evidence) for some.",
+        "predict predict_class": f"{_ROWS} net.compile().predict(frame, target).",
+        "predict_proba predict_probability": f"{_ROWS} net.compile().predict_proba(frame, target).",
+        "simulate generate forward_sample rvs random": "Use net.sample(1000, seed=0), which gives a frame.",
+        "score": "Use net.log_likelihood(frame).",
+        "save write saveBIF to_file": "Use pb.save(net, 'model.bif'); the ending names the format.",
+        "load read loadBIF from_file": "Use pb.load('model.bif').",
+        "plot draw show view": "Use net.graph.to_dot(), a text for Graphviz, or draw net.graph.to_networkx().",
+        "to_networkx": "Use net.graph.to_networkx().",
+        "to_junction_tree junction_tree": "Use net.compile(), or pb.graphs.junction_tree(net.graph).",
+    },
+)
+
+NETWORK_HINTS = _page(
+    _MODEL_HINTS,
+    {
+        "add_edge add_edges_from addArc set_arc": f"{_NEW_MODEL} net.with_edge(source, target) gives a new one.",
+        "remove_edge remove_edges_from eraseArc": f"{_NEW_MODEL} net.without_edge(source, target) gives a new one.",
+        "add_node add_nodes_from add add_cpds add_cpd": f"{_NEW_MODEL} net.with_cpd(cpd) gives a new one.",
+        "remove_node remove_nodes_from erase": f"{_NEW_MODEL} net.without_variable(name) gives a new one.",
+        "get_cpds cpt cpts get_cpd": "Use net.cpd(name), or net.cpds for all.",
+        "fit fit_update estimate": "Use pb.learn.parameters(net, frame), which gives a new network.",
+        "parents get_parents predecessors": "Use net.graph.parents(name).",
+        "children get_children successors": "Use net.graph.children(name).",
+        "ancestors": "Use net.graph.ancestors(name).",
+        "descendants": "Use net.graph.descendants(name).",
+        "markov_blanket get_markov_blanket": "Use net.graph.markov_blanket(name).",
+        "roots get_roots": "Use net.graph.roots.",
+        "leaves get_leaves": "Use net.graph.leaves.",
+        "topological_order topologicalOrder": "Use net.graph.topological_order.",
+        "do intervention": "Use net.query(names, do={name: state}), or net.intervene({name: state}) for the network.",
+        "is_dconnected active_trail_nodes dsep isIndependent": "Use net.d_separated(x, y, given=z).",
+        "get_independencies local_independencies": "Use pb.graphs.local_independencies(net.graph).",
+        "moralize": "Use net.graph.moralize().",
+        "to_markov_model": "Use net.to_markov_network().",
+    },
+)
+
+MARKOV_HINTS = _page(
+    _MODEL_HINTS,
+    {
+        "add_factors add_factor": f"{_NEW_MODEL} net.with_factor(factor) gives a new one.",
+        "remove_factors": "A network is a value and is not changed: net.without_factor(factor) gives a new one.",
+        "get_factors": "Use net.factors.",
+        "get_partition_function partition_function": "Use net.log_partition(), its logarithm.",
+        "to_bayesian_model": "Use pb.models.to_bayesian_network(net).",
+        "cpds cpd": "A Markov network has factors, not conditional distributions: net.factors.",
+        "fit": "Learn a BayesianNetwork: pb.learn.parameters(graph, frame).",
+    },
+)
+
+FACTOR_HINTS = _page(
+    {
+        "variables get_scope state_names": "Use factor.scope, or factor.names for the names alone.",
+        "cardinality get_cardinality": "Use factor.shape.",
+        "get_value get item": "Write factor[state], or factor[{name: state}].",
+        "p prob probability probabilities toarray to_numpy tolist": "Use factor.values, or write factor[state].",
+        "items keys": "Use factor.to_dict().",
+        "df to_dataframe to_pandas": "Use factor.to_frame(), or factor.to_series().",
+        "product multiply": "Write factor * other.",
+        "divide": "Write factor / other.",
+        "marginalise sum_out margSumOut": "Use factor.marginalize(names).",
+        "margMaxOut max_out": "Use factor.maximize(names).",
+        "idxmax most_probable": "Use factor.argmax().",
+        "copy": _NO_COPY,
+        "plot": "Use factor.to_series(), which pandas plots.",
+    },
+)
+
+DIAGRAM_HINTS = _page(
+    {
+        "nodes names": "Use diagram.graph.nodes, or diagram.variables for what each has.",
+        "edges arcs": "Use diagram.graph.edges.",
+        "query posterior": "Use diagram.network(strategy), whose query(names, evidence) answers.",
+        "mpe map": "Use diagram.solve().strategy for the best decisions.",
+        "optimal_decision optimalDecision optimal_policy policy makeInference": "Use diagram.solve().strategy.",
+        "maximum_expected_utility MEU meu": "Use diagram.solve().expected_utility.",
+        "utility": "Use diagram.utilities.",
+        "add_edge addArc": "A diagram is a value and is not changed: diagram.with_information(...) gives a new one.",
+        "save write": "Use pb.save(diagram, 'model.json').",
+        "plot draw show view": "Use diagram.to_dot(), a text for Graphviz.",
+    },
+)
+
+RESULT_HINTS = _page(
+    {
+        "edges arcs": "Use result.graph.edges.",
+        "nodes": "Use result.graph.nodes.",
+        "dag model structure best_model": "Use result.graph, or result.network() with parameters.",
+        "cpds query predict sample fit": "Ask the network, with parameters of the same data: result.network().",
+    },
+)
+
+FIT_HINTS = _page(
+    {
+        "edges arcs": "Use fit.network.graph.edges.",
+        "nodes": "Use fit.network.graph.nodes.",
+        "graph dag": "Use fit.network.graph.",
+        "model cpds query predict sample": "Ask the network: fit.network.",
+    },
+)

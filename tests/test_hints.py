@@ -1,0 +1,127 @@
+"""Hints for attributes that other libraries have."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import re
+import traceback
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import plausible as pb
+from plausible import hints
+from plausible.errors import PlausibleError, UnknownAttribute
+from plausible.hints import Hinted
+
+ASIA = pb.examples.load("asia")
+ROWS = pd.DataFrame({"A": [0, 1, 1, 0, 1], "B": [0, 1, 0, 0, 1]})
+DIAGRAM = pb.InfluenceDiagram(
+    chance=[pb.TableCPD("rain", [0.8, 0.2])],
+    decisions=[pb.Decision("umbrella", 2)],
+    utilities=[pb.Utility(["rain", "umbrella"], [[1, 0.5], [0, 0.5]])],
+)
+OBJECTS = [
+    ("net", ASIA),
+    ("net", ASIA.to_markov_network()),
+    ("factor", ASIA.query("lung")),
+    ("graph", ASIA.graph),
+    ("graph", ASIA.graph.moralize()),
+    *(("graph", kind("A -> B")) for kind in (pb.CausalGraph, pb.MixedGraph, pb.PDAG, pb.MAG, pb.PAG)),
+    ("diagram", DIAGRAM),
+    ("result", pb.learn.structure(ROWS)),
+    ("fit", pb.learn.em("A -> B", ROWS)),
+]
+CALL = re.compile(r"\b(net|graph|factor|diagram|result|fit|pb)((?:\.\w+(?:\(\))?)+)")
+
+
+def reached(start: object, path: str) -> object:
+    """What a chain of attributes and calls without arguments leads to."""
+    for step in path.split(".")[1:]:
+        start = getattr(start, step.removesuffix("()"))
+        start = start() if step.endswith("()") else start
+    return start
+
+
+@pytest.mark.parametrize(("word", "thing"), OBJECTS, ids=lambda part: part if isinstance(part, str) else type(part))
+def test_every_call_that_a_hint_names_exists(word, thing):
+    """Each chain of names in a sentence can be followed from the object that the sentence is about."""
+    assert type(thing)._hints
+    for name, sentence in type(thing)._hints.items():
+        assert not hasattr(thing, name), f"the hint for {name} can never be shown"
+        for start, path in CALL.findall(sentence):
+            assert start in (word, "pb"), sentence
+            reached(pb if start == "pb" else thing, path)
+
+
+def test_every_page_is_used():
+    """No page of hints stands in the file for nothing."""
+    pages = [page for name, page in vars(hints).items() if name in hints.__all__ and name.endswith("_HINTS")]
+    assert all(any(type(thing)._hints.items() >= page.items() for _, thing in OBJECTS) for page in pages)
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    {
+        "nodes": "net.graph.nodes",
+        "edges": "net.graph.edges",
+        "predict": "net.compile().predict(frame, target)",
+        "fit": "pb.learn.parameters(net, frame)",
+        "plot": "net.graph.to_dot()",
+        "get_cpds": "net.cpd(name)",
+        "add_edge": "net.with_edge(source, target)",
+        "varables": "Did you mean 'variables'?",
+    }.items(),
+)
+def test_an_unknown_attribute_of_a_network_says_what_to_use(name, advice):
+    """Names from other libraries get the right call, typing errors a close match; hasattr stays false."""
+    assert not hasattr(ASIA, name)
+    with pytest.raises(PlausibleError, match=re.escape(advice)) as raised:
+        getattr(ASIA, name)
+    assert isinstance(raised.value, AttributeError)
+    shown = "".join(traceback.format_exception(raised.value))
+    assert shown.count("Did you mean") == advice.count("Did you mean"), "Python adds no suggestion of its own"
+
+
+@pytest.mark.parametrize("name", ["_repr_png_", "__array__", "_ipython_canary_method_should_not_exist_", "_typo"])
+def test_protocols_get_the_plain_error(name):
+    """Private names, which libraries ask for, are no case for advice."""
+    with pytest.raises(AttributeError) as raised:
+        getattr(ASIA, name)
+    assert type(raised.value) is AttributeError
+
+
+@pytest.mark.parametrize("thing", [thing for word, thing in OBJECTS if word != "result"], ids=type)
+def test_hinted_values_are_still_copied_pickled_and_put_into_arrays(thing):
+    """What looks attributes up on empty or foreign objects works as before."""
+    assert type(copy.copy(thing)) is type(copy.deepcopy(thing)) is type(thing)
+    assert type(pickle.loads(pickle.dumps(thing))) is type(thing)
+    holder = np.empty(1, dtype=object)
+    holder[0] = thing
+    assert pd.Series(holder).iloc[0] is thing
+
+
+def test_the_error_survives_a_process_boundary():
+    """A copy says the same."""
+    error = UnknownAttribute(pb.BayesianNetwork, "nodez", "Use x.")
+    assert str(pickle.loads(pickle.dumps(error))) == str(copy.copy(error)) == str(error)
+
+
+def test_a_fault_inside_of_a_property_is_not_hidden():
+    """An AttributeError raised by the code of a property comes through as it is."""
+
+    class Broken(Hinted):
+        @property
+        def size(self) -> int:
+            return self.name.size  # type: ignore[attr-defined]
+
+        @property
+        def worse(self) -> int:
+            return (1).nothing  # type: ignore[attr-defined]
+
+    with pytest.raises(AttributeError, match="'int' object has no attribute 'nothing'"):
+        _ = Broken().worse
+    with pytest.raises(UnknownAttribute, match="has no attribute 'name'"):
+        _ = Broken().size
