@@ -11,6 +11,7 @@ from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.consistent_extension import consistent_extension
 from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike, read_as
+from plausible.graphs.listing import Listing
 from plausible.graphs.mark_masks import MarkMasks, bits
 from plausible.graphs.marks import Mark
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
@@ -258,7 +259,7 @@ def is_member(mag: GraphLike[MAG], pag: GraphLike[PAG]) -> bool:
     return pag_of(member) == known
 
 
-def pag_members(pag: GraphLike[PAG], limit: int | None = None, *, selection: bool = False) -> Iterator[MAG]:
+def pag_members(pag: GraphLike[PAG], limit: int | None = None, *, selection: bool = False) -> Listing[MAG]:
     """The MAGs of the class, each once.
 
     Circles become tails and arrowheads one by one, each followed by what the rules make of it; a try that leads to a
@@ -279,7 +280,8 @@ def pag_members(pag: GraphLike[PAG], limit: int | None = None, *, selection: boo
     ['A -> B', 'B -> A', 'A <-> B']
     """
     known: PAG = read_as(pag, PAG)
-    yield from islice(_completions(MarkMasks.of(known), pag_member(known), known, selection), limit)
+    member = pag_member(known)
+    return Listing(lambda: islice(_completions(MarkMasks.of(known), member, known, selection), limit))
 
 
 def _completions(masks: MarkMasks, member: MAG, pag: PAG, selection: bool) -> Iterator[MAG]:

@@ -9,13 +9,14 @@ from plausible.graphs.consistent_extension import consistent_extension
 from plausible.graphs.dag import DAG
 from plausible.graphs.equivalence import essential_graph
 from plausible.graphs.graph_input import GraphLike, read_class
+from plausible.graphs.listing import Listing
 from plausible.graphs.meek import Orientation
 from plausible.graphs.pdag import PDAG
 
 __all__ = ["class_members"]
 
 
-def class_members(graph: GraphLike[DAG | PDAG]) -> Iterator[DAG]:
+def class_members(graph: GraphLike[DAG | PDAG]) -> Listing[DAG]:
     """All DAGs that are equivalent to a DAG, or that a PDAG stands for, each once.
 
     A PDAG stands for the DAGs with its skeleton, its directions and exactly its immoralities; there may be none. An
@@ -37,7 +38,8 @@ def class_members(graph: GraphLike[DAG | PDAG]) -> Iterator[DAG]:
     B -> A; C -> B
     """
     graph = read_class(graph)
-    return _members(essential_graph(graph) if isinstance(graph, DAG) else graph)
+    pdag = essential_graph(graph) if isinstance(graph, DAG) else graph
+    return Listing(lambda: _members(pdag))
 
 
 def _members(pdag: PDAG) -> Iterator[DAG]:

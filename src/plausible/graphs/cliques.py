@@ -9,6 +9,7 @@ from plausible.graphs.chordal import is_chordal, perfect_elimination_order
 from plausible.graphs.dag import DAG
 from plausible.graphs.elimination import Elimination, complete_order, eliminate, neighbor_sets
 from plausible.graphs.graph_input import GraphLike, read_plain, read_undirected
+from plausible.graphs.listing import Listing
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
 from plausible.graphs.undirected import UndirectedGraph
 
@@ -40,15 +41,16 @@ def is_maximal_clique(graph: GraphLike[UndirectedGraph], nodes: Nodes) -> bool:
     return is_clique(graph, names) and not common
 
 
-def all_cliques(graph: GraphLike[UndirectedGraph], max_size: int | None = None) -> Iterator[tuple[Node, ...]]:
+def all_cliques(graph: GraphLike[UndirectedGraph], max_size: int | None = None) -> Listing[tuple[Node, ...]]:
     """Every clique of one or more nodes, each in node order, small ones first.
 
     Their number grows exponentially with the largest clique; `max_size` ends the list early.
 
-    >>> list(all_cliques(UndirectedGraph("A - B - C")))
+    >>> all_cliques(UndirectedGraph("A - B - C"))
     [('A',), ('B',), ('C',), ('A', 'B'), ('B', 'C')]
     """
-    return _grown_cliques(read_undirected(graph), max_size)
+    undirected = read_undirected(graph)
+    return Listing(lambda: _grown_cliques(undirected, max_size))
 
 
 def _grown_cliques(graph: UndirectedGraph, max_size: int | None) -> Iterator[tuple[Node, ...]]:

@@ -7,6 +7,7 @@ from itertools import islice, pairwise
 
 from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike, read_plain, read_undirected
+from plausible.graphs.listing import Listing
 from plausible.graphs.nodes import Node
 from plausible.graphs.paths import PathRules, checked_limit, simple_paths
 from plausible.graphs.undirected import UndirectedGraph
@@ -38,7 +39,7 @@ def is_cycle(graph: GraphLike[DAG | UndirectedGraph], nodes: Sequence[Node]) -> 
     return len(nodes) > 3 and nodes[0] == nodes[-1] and is_path(graph, nodes[:-1]) and is_walk(graph, nodes[-2:])
 
 
-def cycles(graph: GraphLike[UndirectedGraph], limit: int | None = 100) -> Iterator[tuple[Node, ...]]:
+def cycles(graph: GraphLike[UndirectedGraph], limit: int | None = 100) -> Listing[tuple[Node, ...]]:
     """The simple cycles of an undirected graph, each once, as closed walks.
 
     A cycle is found from the first of its edges: it is a path between the ends of that edge over later edges.
@@ -52,10 +53,11 @@ def cycles(graph: GraphLike[UndirectedGraph], limit: int | None = 100) -> Iterat
 
     Examples
     --------
-    >>> list(cycles(UndirectedGraph("A - B - C - A; C - D")))
+    >>> cycles(UndirectedGraph("A - B - C - A; C - D"))
     [('A', 'C', 'B', 'A')]
     """
-    return islice(_cycles(read_undirected(graph)), checked_limit(limit))
+    undirected, number = read_undirected(graph), checked_limit(limit)
+    return Listing(lambda: islice(_cycles(undirected), number))
 
 
 def _cycles(graph: UndirectedGraph) -> Iterator[tuple[Node, ...]]:

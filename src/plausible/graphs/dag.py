@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, final
 
@@ -10,6 +10,7 @@ from plausible.errors import InvalidGraph
 from plausible.graphs.acyclic import topological_order
 from plausible.graphs.adjacency import read_adjacency
 from plausible.graphs.connectivity import is_forest
+from plausible.graphs.listing import Listing
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
 from plausible.graphs.paths import PathRules, checked_limit, simple_paths
 from plausible.graphs.plain import PlainGraph, read_pairs
@@ -205,7 +206,7 @@ class DAG(PlainGraph):
         """
         return frozenset(self._index.names(self._ball.reached(self._index.select(x), self._index.select(given))))
 
-    def active_trails(self, x: Nodes, y: Nodes, given: Nodes = (), limit: int | None = 100) -> Iterator[Trail]:
+    def active_trails(self, x: Nodes, y: Nodes, given: Nodes = (), limit: int | None = 100) -> Listing[Trail]:
         """The active trails between `x` and `y`, shortest first; see `plausible.graphs.trails.active_trails`."""
         return active_trails(self, x, y, given, limit)
 
@@ -254,7 +255,7 @@ class DAG(PlainGraph):
         """Whether one root has a directed path to every other node, and only one."""
         return len(self.roots) == 1 and all(len(row) <= 1 for row in self._parents)
 
-    def paths(self, source: Node, target: Node, limit: int | None = 100) -> Iterator[tuple[Node, ...]]:
+    def paths(self, source: Node, target: Node, limit: int | None = 100) -> Listing[tuple[Node, ...]]:
         """The directed paths from one node to another, shortest first; O(length x edges) for each.
 
         Parameters
@@ -266,12 +267,13 @@ class DAG(PlainGraph):
 
         Examples
         --------
-        >>> list(DAG("A -> B -> D; A -> C -> D; A -> D").paths("A", "D"))
+        >>> DAG("A -> B -> D; A -> C -> D; A -> D").paths("A", "D")
         [('A', 'D'), ('A', 'B', 'D'), ('A', 'C', 'D')]
         """
         ends = frozenset([self._index.position(source)]), frozenset([self._index.position(target)])
         rules = PathRules(up=((),) * len(self), down=self._children)
-        return map(self._index.names, islice(simple_paths(rules, *ends), checked_limit(limit)))
+        number = checked_limit(limit)
+        return Listing(lambda: map(self._index.names, islice(simple_paths(rules, *ends), number)))
 
     # --- related graphs ---
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 from plausible.errors import InvalidArgument
@@ -12,6 +12,7 @@ from plausible.graphs.class_size import class_size, count_orientations
 from plausible.graphs.dag import DAG
 from plausible.graphs.equivalence import essential_graph, is_i_equivalent
 from plausible.graphs.graph_input import GraphLike, read_class, read_dag
+from plausible.graphs.listing import Listing
 from plausible.graphs.meek import Orientation
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
 from plausible.graphs.pdag import PDAG
@@ -136,7 +137,7 @@ def has_free_components(pdag: PDAG) -> bool:
     return all(parents[a] == parents[b] for a, b in pdag.undirected_edges) and is_chordal(pdag.undirected_part())
 
 
-def interventional_class_members(graph: GraphLike[DAG | PDAG], targets: Targets = ()) -> Iterator[DAG]:
+def interventional_class_members(graph: GraphLike[DAG | PDAG], targets: Targets = ()) -> Listing[DAG]:
     """The DAGs that a family of experiments can't tell apart, each once.
 
     Parameters

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Literal, TypeAlias
 
 from plausible.graphs.ancestral import MAG, PAG
 from plausible.graphs.class_paths import possible_causes
 from plausible.graphs.graph_input import GraphLike, read_as
+from plausible.graphs.listing import Listing
 from plausible.graphs.mark_masks import MarkMasks, bits
 from plausible.graphs.marks import Edge
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
 from plausible.graphs.pag_rules import collider_path_start, has_two_ways, uncovered_reach
+from plausible.graphs.paths import checked_limit
 
 __all__ = [
     "Ancestry",
@@ -159,7 +162,7 @@ def visible_edges(pag: GraphLike[PAG]) -> tuple[Edge, ...]:
 
 def possibly_directed_paths(
     pag: GraphLike[PAG], source: Node, target: Node, limit: int = 100
-) -> Iterator[tuple[Node, ...]]:
+) -> Listing[tuple[Node, ...]]:
     """The paths from a node to another without an arrowhead towards the source or a tail towards the target.
 
     Each is directed in some member if it is uncovered. Shortest first are not promised; only nodes from which the
@@ -176,18 +179,22 @@ def possibly_directed_paths(
 
     Examples
     --------
-    >>> list(possibly_directed_paths(PAG("A o-o B o-o C; A o-> C"), "A", "C"))
+    >>> possibly_directed_paths(PAG("A o-o B o-o C; A o-> C"), "A", "C")
     [('A', 'C'), ('A', 'B', 'C')]
     """
     masks, index = _read(pag)
-    goal = index.position(target)
+    start, goal, number = index.position(source), index.position(target), checked_limit(limit)
     useful = frozenset(index.positions[node] for node in possible_ancestors(pag, target)) | {goal}
-    stack: list[tuple[int, ...]] = [(index.position(source),)]
-    while stack and limit > 0:
+    return Listing(lambda: map(index.names, islice(_open_paths(masks, start, goal, useful), number)))
+
+
+def _open_paths(masks: MarkMasks, start: int, goal: int, useful: frozenset[int]) -> Iterator[tuple[int, ...]]:
+    """The paths by position, through useful nodes only."""
+    stack: list[tuple[int, ...]] = [(start,)]
+    while stack:
         path = stack.pop()
         if path[-1] == goal:
-            limit -= 1
-            yield index.names(path)
+            yield path
             continue
         onward = [node for node in bits(masks.onward(path[-1])) if node in useful and node not in path]
         stack += [(*path, node) for node in sorted(onward, key=lambda node: (node != goal, node), reverse=True)]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Literal
 
 from plausible.errors import InvalidArgument
+from plausible.graphs.listing import Listing
 from plausible.graphs.nodes import Node, Nodes
 from plausible.graphs.paths import PathRules, checked_limit, simple_paths
 from plausible.graphs.text import quote
@@ -133,7 +133,7 @@ class SeparationExplanation:
     __repr__ = __str__
 
 
-def active_trails(graph: DAG, x: Nodes, y: Nodes, given: Nodes = (), limit: int | None = 100) -> Iterator[Trail]:
+def active_trails(graph: DAG, x: Nodes, y: Nodes, given: Nodes = (), limit: int | None = 100) -> Listing[Trail]:
     """The active trails between `x` and `y`, shortest first.
 
     A trail is active given Z if every collider on it is in Z or has a descendant in Z and no other node of it is in Z
@@ -160,8 +160,9 @@ def active_trails(graph: DAG, x: Nodes, y: Nodes, given: Nodes = (), limit: int 
     D -> G <- I -> S
     """
     starts, targets, observed = _read(graph, x, y, given)
-    paths = simple_paths(_active_rules(graph, observed), starts, targets)
-    return (_trail(graph, path, observed) for path in islice(paths, checked_limit(limit)))
+    rules, number = _active_rules(graph, observed), checked_limit(limit)
+    paths = Listing(lambda: islice(simple_paths(rules, starts, targets), number))
+    return Listing(lambda: (_trail(graph, path, observed) for path in paths))
 
 
 def explain_separation(graph: DAG, x: Nodes, y: Nodes, given: Nodes = (), limit: int = 10) -> SeparationExplanation:

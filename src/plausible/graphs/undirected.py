@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import islice
 from typing import TYPE_CHECKING, Any, final
 
 from plausible.errors import InvalidArgument, InvalidGraph
 from plausible.graphs.adjacency import read_adjacency
 from plausible.graphs.connectivity import is_forest, is_tree
+from plausible.graphs.listing import Listing
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
 from plausible.graphs.paths import PathRules, checked_limit, simple_paths
 from plausible.graphs.plain import PlainGraph, read_pairs
@@ -169,7 +170,7 @@ class UndirectedGraph(PlainGraph):
         cut = minimal_cut(self._neighbors, *ends, fixed, allowed)
         return None if cut is None else frozenset(self._index.names(cut))
 
-    def minimal_separators(self, x: Node, y: Node, limit: int | None = 100) -> Iterator[frozenset[Node]]:
+    def minimal_separators(self, x: Node, y: Node, limit: int | None = 100) -> Listing[frozenset[Node]]:
         """The minimal separators of two nodes, the one closest to `x` first; none if they are adjacent.
 
         Berry, Bordat & Cogis (2000). O(nodes x edges) for each; there can be exponentially many.
@@ -183,14 +184,15 @@ class UndirectedGraph(PlainGraph):
 
         Examples
         --------
-        >>> [sorted(cut) for cut in UndirectedGraph("A - B - C - D - A").minimal_separators("A", "C")]
-        [['B', 'D']]
+        >>> UndirectedGraph("A - B - C - D - A").minimal_separators("A", "C")
+        [{'B', 'D'}]
         """
         a, b = self._index.position(x), self._index.position(y)
         if a == b:
             raise InvalidArgument(f"Nothing separates {x!r} from itself: give two different nodes.")
-        cuts = islice(minimal_cuts(self._neighbors, a, b), checked_limit(limit))
-        return (frozenset(self._index.names(cut)) for cut in cuts)
+        number = checked_limit(limit)
+        cuts = Listing(lambda: islice(minimal_cuts(self._neighbors, a, b), number))
+        return Listing(lambda: (frozenset(self._index.names(cut)) for cut in cuts))
 
     # --- connectivity ---
 
@@ -204,7 +206,7 @@ class UndirectedGraph(PlainGraph):
         """Whether exactly one path joins every two nodes; a graph without nodes is no tree."""
         return is_tree(self)
 
-    def paths(self, source: Node, target: Node, limit: int | None = 100) -> Iterator[tuple[Node, ...]]:
+    def paths(self, source: Node, target: Node, limit: int | None = 100) -> Listing[tuple[Node, ...]]:
         """The paths between two nodes that visit no node twice, shortest first; O(length x edges) for each.
 
         Parameters
@@ -216,12 +218,13 @@ class UndirectedGraph(PlainGraph):
 
         Examples
         --------
-        >>> list(UndirectedGraph("A - B - C - D - A; B - D").paths("A", "C"))
+        >>> UndirectedGraph("A - B - C - D - A; B - D").paths("A", "C")
         [('A', 'B', 'C'), ('A', 'D', 'C'), ('A', 'B', 'D', 'C'), ('A', 'D', 'B', 'C')]
         """
         ends = frozenset([self._index.position(source)]), frozenset([self._index.position(target)])
         rules = PathRules(up=self._neighbors, down=((),) * len(self))
-        return map(self._index.names, islice(simple_paths(rules, *ends), checked_limit(limit)))
+        number = checked_limit(limit)
+        return Listing(lambda: map(self._index.names, islice(simple_paths(rules, *ends), number)))
 
     # --- edits ---
 

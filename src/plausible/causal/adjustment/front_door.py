@@ -14,6 +14,7 @@ from plausible.errors import InvalidArgument
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike
+from plausible.graphs.listing import Listing
 from plausible.graphs.marks import Mark
 from plausible.graphs.nodes import Node, Nodes
 from plausible.graphs.text import quote
@@ -168,7 +169,7 @@ def front_door_sets(
     included: Nodes = (),
     allowed: Nodes | None = None,
     limit: int | None = USUAL_LIMIT,
-) -> Iterator[frozenset[Node]]:
+) -> Listing[frozenset[Node]]:
     """All sets that satisfy the front-door criterion, each once; O(n² x edges) between two of them.
 
     Parameters
@@ -180,15 +181,12 @@ def front_door_sets(
 
     Examples
     --------
-    >>> for members in front_door_sets("X -> A -> B -> Y; X <-> Y", outcome="Y", treatment="X"):
-    ...     print(sorted(members))
-    ['B']
-    ['A']
-    ['A', 'B']
+    >>> front_door_sets("X -> A -> B -> Y; X <-> Y", outcome="Y", treatment="X")
+    [{'B'}, {'A'}, {'A', 'B'}]
     """
     search, needed, free = _search(graph, outcome, treatment, included, allowed)
-    found = (frozenset(search.causes.nodes[node] for node in members) for members in search.all(needed, free))
-    return listed(found, limit)
+    nodes = search.causes.nodes
+    return listed(lambda: (frozenset(nodes[one] for one in members) for members in search.all(needed, free)), limit)
 
 
 class _FrontDoorSearch:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal, TypeAlias, get_args
@@ -15,6 +15,7 @@ from plausible.graphs.class_paths import ancestral_member, possible_causes, poss
 from plausible.graphs.consistent_extension import consistent_extension
 from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike, read_as
+from plausible.graphs.listing import Listing
 from plausible.graphs.marks import Edge, Mark
 from plausible.graphs.meek import apply_meek_rules
 from plausible.graphs.nodes import Node, Nodes
@@ -112,10 +113,10 @@ def read_problem(
     return _in_class(known, ancestral_member(known), y, x)
 
 
-def listed(sets: Iterator[frozenset[Node]], limit: int | None) -> Iterator[frozenset[Node]]:
+def listed(find: Callable[[], Iterator[frozenset[Node]]], limit: int | None) -> Listing[frozenset[Node]]:
     """The first sets, up to a limit; where the usual limit leaves some out, a warning says so at the end."""
     number = checked_limit(limit)
-    return sets if number is None else _cut(sets, number)
+    return Listing(find if number is None else lambda: _cut(find(), number))
 
 
 def _cut(sets: Iterator[frozenset[Node]], limit: int) -> Iterator[frozenset[Node]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from plausible.causal.adjustment.problem import (
     USUAL_LIMIT,
@@ -16,6 +16,7 @@ from plausible.causal.adjustment.problem import (
     read_problem,
 )
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
+from plausible.graphs.listing import Listing
 from plausible.graphs.nodes import Node, Nodes
 from plausible.graphs.separator_choice import SeparatorChoice
 
@@ -83,7 +84,7 @@ def adjustment_sets(
     allowed: Nodes | None = None,
     criterion: Criterion = "adjustment",
     limit: int | None = USUAL_LIMIT,
-) -> Iterator[frozenset[Node]]:
+) -> Listing[frozenset[Node]]:
     """All minimal sets to adjust for, each once; O(nodes x edges) between two of them.
 
     Parameters
@@ -96,13 +97,11 @@ def adjustment_sets(
 
     Examples
     --------
-    >>> for members in adjustment_sets("X <- A -> B -> Y; X <- C -> Y; X -> Y", outcome="Y", treatment="X"):
-    ...     print(sorted(members))
-    ['A', 'C']
-    ['B', 'C']
+    >>> adjustment_sets("X <- A -> B -> Y; X <- C -> Y; X -> Y", outcome="Y", treatment="X")
+    [{'A', 'C'}, {'B', 'C'}]
     """
     choice = _choice(read_problem(graph, outcome, treatment, criterion), included, allowed)
-    return listed(iter(()) if choice is None else choice.all(), limit)
+    return listed(lambda: iter(()) if choice is None else choice.all(), limit)
 
 
 def optimal_adjustment_set(

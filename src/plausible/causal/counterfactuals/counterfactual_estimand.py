@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product as cartesian
 from typing import Protocol, TypeAlias
@@ -114,9 +114,9 @@ class CounterfactualEstimand:
         """The estimand in print."""
         return str(self)
 
-    def experiments(self) -> Iterator[ExperimentTerm]:
+    def experiments(self) -> tuple[ExperimentTerm, ...]:
         """The interventional distributions that it needs."""
-        yield from dict.fromkeys((*self.numerator.terms, *self.denominator.terms))
+        return tuple(dict.fromkeys((*self.numerator.terms, *self.denominator.terms)))
 
     def evaluate(self, source: Experiment) -> float:
         """The number, from a model that knows all interventional distributions: its counterfactuals are not used.

@@ -13,6 +13,7 @@ from plausible.decisions.asymmetric.free_decision import FreeDecision, read_name
 from plausible.decisions.diagram import InfluenceDiagram
 from plausible.decisions.parts import Decision, Utility
 from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable
+from plausible.graphs.listing import Listing
 from plausible.variables import Variable
 from plausible.variables.frozen import Frozen
 
@@ -180,13 +181,16 @@ class UnconstrainedDiagram(Frozen):
 
         return solve_unconstrained(self, max_entries)
 
-    def orders(self) -> Iterator[tuple[str, ...]]:
+    def orders(self) -> Listing[tuple[str, ...]]:
         """All orders in which the decisions can be made, the one nearest to that of the list first.
 
         >>> decisions = [FreeDecision("A", 2, after="C"), FreeDecision("B", 2), FreeDecision("C", 2)]
-        >>> list(UnconstrainedDiagram(decisions=decisions).orders())
+        >>> UnconstrainedDiagram(decisions=decisions).orders()
         [('B', 'C', 'A'), ('C', 'A', 'B'), ('C', 'B', 'A')]
         """
+        return Listing(self._orders)
+
+    def _orders(self) -> Iterator[tuple[str, ...]]:
         waiting: list[tuple[str, ...]] = [()]
         while waiting:
             order = waiting.pop()
