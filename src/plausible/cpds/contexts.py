@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.cpds.boxes import Box
+from plausible.display import html_of_print
 from plausible.factors.alignment import Scope
 from plausible.variables import State
 
@@ -53,6 +54,8 @@ class Context:
     def __str__(self) -> str:
         inside = ", ".join(f"{name}={'|'.join(map(str, states))}" for name, states in self.states.items())
         return f"{inside or 'always'}: {list(self.probabilities)}"
+
+    _repr_html_ = html_of_print
 
 
 def describe(parents: Scope, boxes: Iterable[Box], rows: npt.NDArray[np.float64]) -> tuple[Context, ...]:

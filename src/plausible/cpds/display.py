@@ -6,6 +6,7 @@ import html
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from plausible.display import html_of_print
 from plausible.factors.display import TextTable, format_number, num_shown, one_line
 from plausible.variables import Variable
 
@@ -42,6 +43,8 @@ class TextLines:
         more = total - len(shown)
         rest = [f"... {more} more {self.what}"] if more else []
         return "\n".join(one_line(line) for line in (*([self.heading] if self.heading else []), *shown, *rest))
+
+    _repr_html_ = html_of_print
 
     def to_html(self) -> str:
         """The same lines as HTML, escaped."""

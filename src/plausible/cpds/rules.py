@@ -28,6 +28,7 @@ from plausible.cpds.reading import (
 )
 from plausible.cpds.rows import normalized_rows, probability
 from plausible.cpds.tree import TreeCPD
+from plausible.display import html_of_print
 from plausible.errors import InvalidCPD, UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES, Scope
@@ -79,6 +80,8 @@ class Rule:
     def __str__(self) -> str:
         inside = ", ".join(f"{name}={_value_text(value)}" for name, value in self.context.items())
         return f"{inside or 'always'}: {format_number(self.probability)}"
+
+    _repr_html_ = html_of_print
 
 
 class RuleCPD(CPD):

@@ -8,7 +8,7 @@ from types import MappingProxyType
 import numpy as np
 
 from plausible.cpds import CPD, TableCPD
-from plausible.decisions.drawing import diagram_dot
+from plausible.decisions.drawing import diagram_dot, diagram_html
 from plausible.decisions.given_parts import check_kind, collected, explained_cycle, listed, named, warn_of_twins
 from plausible.decisions.lotteries.curve_base import UtilityCurve
 from plausible.decisions.parts import Decision, Utility
@@ -385,3 +385,6 @@ class InfluenceDiagram(DiagramQuestions, Frozen, Hinted):
         decisions, utilities = counted(len(self._decisions), "decision"), len(self._utilities)
         worths = "1 utility" if utilities == 1 else f"{utilities} utilities"
         return f"<InfluenceDiagram{title}: {len(self._chance)} chance, {decisions}, {worths}>"
+
+    def _repr_html_(self) -> str:
+        return diagram_html(self)

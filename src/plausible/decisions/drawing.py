@@ -1,15 +1,17 @@
-"""Influence diagrams as Graphviz text."""
+"""Influence diagrams as Graphviz text, and for notebooks."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from plausible.decisions.structure.recall import without_recall_edges
+from plausible.display import TextTable, html_page, num_shown
+from plausible.models.display import states_cell, title_of
 
 if TYPE_CHECKING:
     from plausible.decisions.diagram import InfluenceDiagram
 
-__all__ = ["diagram_dot"]
+__all__ = ["diagram_dot", "diagram_html"]
 
 
 def diagram_dot(diagram: InfluenceDiagram, hide_recall: bool = False) -> str:
@@ -60,3 +62,18 @@ def _quoted(text: str) -> str:
     """A text as a DOT identifier."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
+
+
+def diagram_html(diagram: InfluenceDiagram) -> str:
+    """A row for each part of the diagram: its kind, its states or actions, and what it depends on or sees."""
+    rows = [
+        (name, "chance", states_cell(cpd.variable), ", ".join(cpd.parent_names)) for name, cpd in diagram.chance.items()
+    ]
+    rows += [
+        (name, "decision", states_cell(decision.variable), ", ".join(decision.sees))
+        for name, decision in diagram.decisions.items()
+    ]
+    rows += [(name, "utility", "", ", ".join(part.parent_names)) for name, part in diagram.utilities.items()]
+    shown = tuple(rows[: num_shown(len(rows))])
+    header = ("name", "kind", "states", "depends on or sees")
+    return html_page(title_of(diagram), TextTable(header, shown, 1, len(rows) - len(shown)))

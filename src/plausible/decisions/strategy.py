@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plausible.decisions.wording import seen_text
+from plausible.display import TextTable, html_page
 from plausible.errors import InvalidArgument, UnknownVariable, suggestion
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at
-from plausible.variables import State
+from plausible.variables import State, Variable
 from plausible.variables.frozen import Frozen
 from plausible.variables.frozen_mapping import FrozenMapping
 
@@ -101,6 +103,9 @@ class Strategy(Frozen, Mapping[str, Factor]):
         """Each rule by what is seen; see `strategy[name]` for rules too long to list."""
         return "\n".join(line for name, rule in self._rules.items() for line in _rule_lines(name, rule))
 
+    def _repr_html_(self) -> str:
+        return "".join(html_page(name, _rule_table(rule)) for name, rule in self._rules.items())
+
 
 def _with_decision_last(name: str, rule: Factor) -> Factor:
     if not isinstance(rule, Factor) or name not in rule.names:
@@ -119,9 +124,25 @@ def _rule_lines(name: str, rule: Factor) -> list[str]:
     lines = [name]
     for place, row in enumerate(rows[:_MAX_ROWS]):
         where = seen_text(assignment_at(tuple(seen), place)) or "always"
-        likely = np.flatnonzero(row)
-        actions = [f"{decision.states[i]}" + (f" ({row[i]:.6g})" if len(likely) > 1 else "") for i in likely]
-        lines.append(f"  {where}: {' or '.join(actions)}")
+        lines.append(f"  {where}: {_actions(decision, row)}")
     if len(rows) > _MAX_ROWS:
         lines.append(f"  ... and {len(rows) - _MAX_ROWS} more")
     return lines
+
+
+def _rule_table(rule: Factor) -> TextTable:
+    """A rule as a table: what is seen, and what is done."""
+    *seen, decision = rule.scope
+    chances = rule.flat.reshape(-1, decision.num_states)
+    rows = tuple(
+        (*map(str, assignment_at(tuple(seen), place).values()), _actions(decision, row))
+        for place, row in enumerate(chances[:_MAX_ROWS])
+    )
+    header = (*(variable.name for variable in seen), decision.name)
+    return TextTable(header, rows, len(seen), len(chances) - len(rows))
+
+
+def _actions(decision: Variable, row: NDArray[np.float64]) -> str:
+    """The actions that may be taken, with their chances where there are several."""
+    likely = np.flatnonzero(row)
+    return " or ".join(f"{decision.states[i]}" + (f" ({row[i]:.6g})" if len(likely) > 1 else "") for i in likely)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.display import html_of_print
+
 if TYPE_CHECKING:
     from plausible.engine.pieces import Piece
     from plausible.kernels.blocks import Layout
@@ -144,6 +146,8 @@ class Program:
             f"{self.num_cliques} cliques, width {self.width}, {self.num_entries:,} entries, "
             f"{self.num_bytes / 2**20:.1f} MiB, about {self.seconds:.1g} s"
         )
+
+    _repr_html_ = html_of_print
 
 
 def _restored(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from plausible.causal.interventional.regimes import regimes
 from plausible.data.discretization import Discretizer
 from plausible.data.table import Table
+from plausible.display import html_of_print
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.comparison import compare_structure
 from plausible.graphs.interventional_classes import interventional_essential_graph
@@ -168,6 +169,8 @@ class CellSignalling:
             counts = getattr(self, name).counts
             lines.append(f"{name:<12}" + "".join(f"{number:>12}" for number in counts))
         return "\n".join(lines)
+
+    _repr_html_ = html_of_print
 
 
 def simulate_cells(design: SignallingDesign | None = None) -> Table:

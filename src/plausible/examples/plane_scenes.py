@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument
 from plausible.graphs.seeds import Seed, generator_of
 
@@ -102,6 +103,8 @@ class Planes:
             for *plane, weight in zip(self.normals, self.offsets, self.weights[1:], strict=True)
         ]
         return "\n".join([*lines, f"{self.weights[0]:6.1%}  stray points"])
+
+    _repr_html_ = html_of_print
 
 
 def _equation(normal: Floats, offset: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from plausible.display import html_of_print
 from plausible.errors import InvalidGraph
 from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike, read_pdag
@@ -126,6 +127,8 @@ class StructureComparison:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    _repr_html_ = html_of_print
 
 
 def _num_directed(edges: tuple[Edge, ...]) -> int:

@@ -1,13 +1,19 @@
-"""Graphs as Graphviz text."""
+"""Graphs as Graphviz text, and for notebooks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Protocol
 
+from plausible.display import html_page
+from plausible.errors import counted
 from plausible.graphs.marks import Edge, Mark
 from plausible.graphs.nodes import Node
 
-__all__ = ["graph_dot"]
+__all__ = ["graph_dot", "graph_html"]
+
+#: So many characters of a graph's text are shown in a notebook.
+_MAX_SHOWN = 4000
 
 _HEADS = {Mark.ARROW: "normal", Mark.CIRCLE: "odot", Mark.TAIL: "none"}
 
@@ -47,3 +53,19 @@ def _quoted(node: Node) -> str:
     """A node as a DOT identifier."""
     escaped = str(node).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
+
+
+class _Graph(Protocol):
+    @property
+    def num_nodes(self) -> int: ...
+
+    @property
+    def num_edges(self) -> int: ...
+
+
+def graph_html(graph: _Graph) -> str:
+    """The size of a graph and its arrow text as HTML; the end of a long text is left out."""
+    text = str(graph)
+    shown = text if len(text) <= _MAX_SHOWN else f"{text[: text.rindex(';', 0, _MAX_SHOWN)]}; ..."
+    size = f"{type(graph).__name__}: {counted(graph.num_nodes, 'node')}, {counted(graph.num_edges, 'edge')}"
+    return html_page(size, shown)

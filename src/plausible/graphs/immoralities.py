@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations
 
+from plausible.display import html_of_print
 from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike, read_as
 from plausible.graphs.nodes import Node
@@ -36,6 +37,8 @@ class Immorality:
 
     def __str__(self) -> str:
         return f"{quote(self.left)} -> {quote(self.child)} <- {quote(self.right)}"
+
+    _repr_html_ = html_of_print
 
 
 def immoralities(graph: GraphLike[DAG | PDAG]) -> tuple[Immorality, ...]:

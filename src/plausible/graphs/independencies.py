@@ -8,6 +8,7 @@ from itertools import chain, combinations
 from math import comb
 from typing import TypeAlias
 
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument, NotSupported, TooLarge
 from plausible.graphs.ancestral import MAG, PAG
 from plausible.graphs.causal_graph import CausalGraph
@@ -102,6 +103,8 @@ class Independence:
     def __str__(self) -> str:
         x, y, given = (", ".join(map(str, side)) for side in (self.x, self.y, self.given))
         return f"{x} ⟂ {y} | {given}" if given else f"{x} ⟂ {y}"
+
+    _repr_html_ = html_of_print
 
     def __repr__(self) -> str:
         return f"<Independence: {self}>"

@@ -7,6 +7,8 @@ from collections.abc import Set as AbstractSet
 from itertools import islice
 from typing import Generic, TypeVar, overload
 
+from plausible.display import html_of_repr
+
 __all__ = ["Listing"]
 
 ItemT = TypeVar("ItemT", covariant=True)
@@ -66,6 +68,8 @@ class Listing(Generic[ItemT]):
         for item in islice(self, place, None):
             return item
         raise IndexError(f"There is no item {place} in this listing.")
+
+    _repr_html_ = html_of_repr
 
     def __repr__(self) -> str:
         first = [_text(item) for item in islice(self, _SHOWN + 1)]

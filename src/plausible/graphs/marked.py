@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from plausible.errors import InvalidGraph
 from plausible.graphs.dag import DAG
-from plausible.graphs.drawing import graph_dot
+from plausible.graphs.drawing import graph_dot, graph_html
 from plausible.graphs.edge_input import read_edges
 from plausible.graphs.marks import Edge, Mark
 from plausible.graphs.nodes import MARKS_ATTRIBUTE, Node, NodeIndex, Nodes, NodeSet
@@ -238,6 +238,9 @@ class MarkedGraph(NodeSet, ABC):
 
     def __str__(self) -> str:
         return format_statements(self.nodes, ((edge.left, edge.symbol, edge.right) for edge in self._edges))
+
+    def _repr_html_(self) -> str:
+        return graph_html(self)
 
     def __repr__(self) -> str:
         kind = type(self).__name__

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from plausible.display import html_of_print
 from plausible.errors import InvalidGraph
 from plausible.graphs.nodes import Node
 from plausible.graphs.text import quote
@@ -117,6 +118,8 @@ class Edge:
 
     def __str__(self) -> str:
         return f"{quote(self.left)} {self.symbol} {quote(self.right)}"
+
+    _repr_html_ = html_of_print
 
     def __repr__(self) -> str:
         return f"Edge.of({self.left!r}, {self.symbol!r}, {self.right!r})"

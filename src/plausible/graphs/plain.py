@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 from plausible.errors import InvalidGraph
 from plausible.graphs.algebra import intersection, is_subgraph, union
 from plausible.graphs.connectivity import components, is_connected
-from plausible.graphs.drawing import graph_dot
+from plausible.graphs.drawing import graph_dot, graph_html
 from plausible.graphs.marks import Edge
 from plausible.graphs.nodes import Node, NodeIndex, Nodes, NodeSet, edge_pairs, is_networkx, networkx_pairs
 from plausible.graphs.text import constructor_arguments, format_statements, parse_statements
@@ -112,6 +112,9 @@ class PlainGraph(NodeSet, ABC):
 
     def __str__(self) -> str:
         return format_statements(self.nodes, ((a, self._symbol, b) for a, b in self.edges))
+
+    def _repr_html_(self) -> str:
+        return graph_html(self)
 
     def to_dot(self) -> str:
         """This graph as Graphviz text: see `plausible.graphs.drawing`."""

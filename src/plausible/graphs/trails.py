@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Literal
 
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument
 from plausible.graphs.listing import Listing
 from plausible.graphs.nodes import Node, Nodes
@@ -52,6 +53,8 @@ class Junction:
             "is observed" if self.witness == self.node else f"its descendant {quote(self.witness)} is observed"
         )
 
+    _repr_html_ = html_of_print
+
 
 @dataclass(frozen=True, slots=True)
 class Trail:
@@ -85,6 +88,8 @@ class Trail:
         return quote(self.nodes[0]) + "".join(
             f" {arrow} {quote(node)}" for arrow, node in zip(self.arrows, self.nodes[1:], strict=True)
         )
+
+    _repr_html_ = html_of_print
 
     def __repr__(self) -> str:
         return f"<Trail: {self} is {'active' if self.is_active else 'blocked'}>"
@@ -131,6 +136,8 @@ class SeparationExplanation:
 
     # Like a table of numbers, an explanation is there to be read as soon as it is asked for.
     __repr__ = __str__
+
+    _repr_html_ = html_of_print
 
 
 def active_trails(graph: DAG, x: Nodes, y: Nodes, given: Nodes = (), limit: int | None = 100) -> Listing[Trail]:

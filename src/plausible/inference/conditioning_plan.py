@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from math import prod
 
+from plausible.display import html_of_print
 from plausible.errors import TooLarge
 from plausible.inference.conditioning_tree import DecompositionTree
 
@@ -69,6 +70,8 @@ class ConditioningPlan:
             f"recursive conditioning {where}: {self.num_steps:,} steps, {self.cost:.3g} entries built, the largest "
             f"table {self.largest_table:,}, {self.cache_entries:,} remembered"
         )
+
+    _repr_html_ = html_of_print
 
 
 def plan_conditioning(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from plausible.display import html_of_print
 from plausible.errors import ImpossibleEvidence, UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.information import kl_divergence
@@ -97,6 +98,8 @@ class FindingImpact:
 
     def __str__(self) -> str:
         return f"{self.name}={self.finding!r}: {self.divergence:.4g} nats, {self.divergence_alone:.4g} alone"
+
+    _repr_html_ = html_of_print
 
 
 def _log_odds_change(after: Factor, before: Factor) -> dict[State, float]:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG
 from plausible.variables import Evidence, State, Variable
@@ -70,6 +71,8 @@ class Parameter:
     def __str__(self) -> str:
         given = ", ".join(f"{name}={state}" for name, state in self.given)
         return f"P({self.child}={self.state}{' | ' if given else ''}{given})"
+
+    _repr_html_ = html_of_print
 
 
 def _parts(parameter: ParameterLike) -> tuple[Any, Any, Any]:
@@ -141,6 +144,8 @@ class Event:
 
     def __str__(self) -> str:
         return f"{self.variable.name}={self.state}"
+
+    _repr_html_ = html_of_print
 
 
 def sensitivity_set(graph: DAG, target: str, evidence: Evidence) -> list[str]:

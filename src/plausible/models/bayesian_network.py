@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plausible.cpds import CPD, TableCPD
+from plausible.display import html_page
 from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.factors.alignment import num_entries
@@ -17,6 +18,7 @@ from plausible.hints import NETWORK_HINTS, Hinted
 from plausible.models.analyses import NetworkAnalyses
 from plausible.models.by_name import ByName
 from plausible.models.continuous_questions import ContinuousQuestions
+from plausible.models.display import network_table, title_of
 from plausible.models.factor_graph import FactorGraph, unique_names
 from plausible.models.lowering import lower, point_mass
 from plausible.models.markov_network import MarkovNetwork
@@ -273,6 +275,9 @@ class BayesianNetwork(MostProbable, ContinuousQuestions, NetworkAnalyses, Hinted
         title = f" {self.notes.name!r}" if self.notes.name else ""
         edges = counted(self._graph.num_edges, "edge")
         return f"<BayesianNetwork{title}: {len(self)} variables, {edges}, {self.num_parameters} parameters>"
+
+    def _repr_html_(self) -> str:
+        return html_page(title_of(self), network_table(self))
 
 
 def _written(cpd: CPD) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.data import encode_columns
+from plausible.display import html_of_repr
 from plausible.errors import InvalidModel, UnknownVariable
 from plausible.factors import Factor
 from plausible.graphs import UndirectedGraph
@@ -160,3 +161,5 @@ class ConditionalRandomField(Frozen):
     def __repr__(self) -> str:
         title = f" {self.notes.name!r}" if self.notes.name else ""
         return f"<ConditionalRandomField{title}: {len(self.outputs)} outputs, {len(self._inputs)} inputs>"
+
+    _repr_html_ = html_of_repr

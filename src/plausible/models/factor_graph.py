@@ -6,9 +6,11 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from plausible.display import html_page
 from plausible.errors import InvalidModel, UnknownVariable
 from plausible.factors import Factor
 from plausible.graphs import UndirectedGraph
+from plausible.models.display import factors_table, title_of
 from plausible.models.markov_network import MarkovNetwork
 from plausible.models.notes import Notes
 from plausible.variables import Variable
@@ -135,6 +137,9 @@ class FactorGraph(Frozen):
 
     def __repr__(self) -> str:
         return f"<FactorGraph: {len(self.variables)} variables, {len(self._factors)} factors>"
+
+    def _repr_html_(self) -> str:
+        return html_page(title_of(self), factors_table(tuple(self._factors.values()), self._factors))
 
 
 def unique_names(wanted: Iterable[str], taken: Iterable[str] = ()) -> list[str]:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.data import encode_columns
+from plausible.display import html_page
 from plausible.errors import InvalidArgument, InvalidEvidence, InvalidModel
 from plausible.factors import Factor, product
 from plausible.graphs import UndirectedGraph
@@ -20,6 +21,7 @@ from plausible.graphs.cluster_graph import ClusterGraph, assign_factors
 from plausible.hints import MARKOV_HINTS, Hinted
 from plausible.inference.elimination import absorb, sum_product
 from plausible.models.by_name import ByName
+from plausible.models.display import factors_table, title_of
 from plausible.models.markov_questions import MarkovQuestions
 from plausible.models.notes import Notes
 from plausible.models.rebuilding import renamed_variables
@@ -239,6 +241,9 @@ class MarkovNetwork(MarkovQuestions, Frozen, Hinted):
     def __repr__(self) -> str:
         title = f" {self.notes.name!r}" if self.notes.name else ""
         return f"<MarkovNetwork{title}: {len(self)} variables, {len(self._factors)} factors>"
+
+    def _repr_html_(self) -> str:
+        return html_page(title_of(self), factors_table(self._factors))
 
 
 def _flat(factors: Sequence[Factor | Iterable[Factor]]) -> tuple[Factor, ...]:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.cpds import TableCPD
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument, InvalidModel, TooLarge, UnknownVariable
 from plausible.factors.alignment import check_size
 from plausible.graphs.seeds import Seed, generator_of
@@ -54,6 +55,8 @@ class Literal:
 
     def __str__(self) -> str:
         return self.name if self.positive else f"¬{self.name}"
+
+    _repr_html_ = html_of_print
 
     def __repr__(self) -> str:
         return f"Literal({self})"
@@ -236,6 +239,8 @@ class CNF:
     def __str__(self) -> str:
         written = (" ∨ ".join(map(str, clause)) or "⊥" for clause in self._clauses)
         return " ∧ ".join(f"({clause})" for clause in written) or "⊤"
+
+    _repr_html_ = html_of_print
 
     def __repr__(self) -> str:
         return f"CNF({[[('' if lit.positive else '~') + lit.name for lit in clause] for clause in self._clauses]!r})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from plausible.display import TextTable, format_number, html_of
 from plausible.errors import UnknownVariable
 from plausible.variables.frozen import Frozen
 from plausible.variables.variable import State
@@ -92,3 +93,9 @@ class Assignment(Frozen, Mapping[str, State]):
             for name, state in self._states.items()
         )
         return f"Assignment({inside})"
+
+    def _repr_html_(self) -> str:
+        rows = tuple((name, str(state)) for name, state in self._states.items())
+        known = {"log-probability": self._log_probability, "log-product": self._log_product}
+        told = "\n".join(f"{what} {format_number(x)}" for what, x in known.items() if x is not None)
+        return f"{TextTable(('variable', 'state'), rows, 1).to_html()}{html_of(told)}"

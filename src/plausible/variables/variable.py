@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from numbers import Integral
 from typing import TypeAlias
 
+from plausible.display import html_of_repr
 from plausible.errors import InvalidVariable, NotSupported, UnknownState, suggestion
 
 __all__ = ["State", "Variable", "is_missing"]
@@ -101,6 +102,8 @@ class Variable:
 
     def __str__(self) -> str:
         return self.name
+
+    _repr_html_ = html_of_repr
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by the constructor: frozen slots can't be set from outside."""

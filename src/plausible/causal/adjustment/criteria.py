@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from plausible.causal.adjustment.problem import AdjustableGraph, Criterion, read_problem
 from plausible.causal.expressions.tree import Expression, probability, sum_over
 from plausible.causal.queries.arguments import read_nodes, refuse_overlap
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument
 from plausible.graphs.marks import Edge
 from plausible.graphs.nodes import Node, Nodes
@@ -73,6 +74,8 @@ class AdjustmentCheck:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    _repr_html_ = html_of_print
 
 
 def unclear_reason(edge: Edge) -> str:

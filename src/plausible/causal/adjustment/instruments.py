@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from plausible.causal.adjustment.problem import AdjustmentProblem, read_allowed, read_problem
 from plausible.causal.queries.arguments import read_causal, read_nodes, refuse_overlap
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.dag import DAG
@@ -39,6 +40,8 @@ class Instrument:
         return f"{quote(self.node)}{condition}"
 
     __repr__ = __str__
+
+    _repr_html_ = html_of_print
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,8 @@ class InstrumentCheck:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    _repr_html_ = html_of_print
 
 
 def check_instrument(

@@ -9,6 +9,7 @@ from plausible.causal.calculus.formula import formula
 from plausible.causal.calculus.laws import ProbabilityStep
 from plausible.causal.calculus.quantity import Quantity, value_text
 from plausible.causal.calculus.rules import RuleStep
+from plausible.display import html_of_print
 from plausible.graphs.nodes import Node
 
 __all__ = ["Derivation"]
@@ -71,3 +72,5 @@ class Derivation:
         return "\n".join([f"{self.quantity} = {self.formula}{anything}", *lines])
 
     __repr__ = __str__
+
+    _repr_html_ = html_of_print

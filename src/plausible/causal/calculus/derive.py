@@ -12,6 +12,7 @@ from plausible.causal.calculus.rules import RuleStep, rule_1, rule_2, rule_3
 from plausible.causal.calculus.search import Search, SearchLimits, search
 from plausible.causal.identification.masks import MaskGraph
 from plausible.causal.queries.arguments import read_causal, read_nodes
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.dag import DAG
@@ -63,6 +64,8 @@ class DerivationSearch:
         )
 
     __repr__ = __str__
+
+    _repr_html_ = html_of_print
 
 
 def derive(

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from plausible.causal.queries.arguments import refuse_overlap
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument
 from plausible.graphs.nodes import Node, Nodes
 from plausible.graphs.text import quote
@@ -71,6 +72,8 @@ class Quantity:
         values = {node: value_text(node) for node in (*self.do, *self.given)}
         is_clear = len(set(map(str.lower, names.values()))) == len(names)
         return written(self, names | values if is_clear else names)
+
+    _repr_html_ = html_of_print
 
     def __repr__(self) -> str:
         return f"<Quantity: {self}>"

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 from plausible.causal.calculus.quantity import Quantity
 from plausible.causal.queries.arguments import read_causal, read_nodes
 from plausible.causal.queries.augmented_graph import augmented_graph, intervention_name
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.dag import DAG
@@ -67,6 +68,8 @@ class RuleStep:
         return f"{claim}: not {self.separation} in {self.place}{trails}"
 
     __repr__ = __str__
+
+    _repr_html_ = html_of_print
 
 
 def rule_1(graph: GraphLike[DAG | CausalGraph], quantity: Quantity, nodes: Nodes) -> RuleStep:

@@ -10,6 +10,7 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
+from plausible.display import html_of_print
 from plausible.errors import ImpossibleEvidence
 from plausible.factors import Factor
 from plausible.inference.posterior import log_total
@@ -71,6 +72,8 @@ class ExperimentTerm:
         given = f" | do({_text(self.do)})" if self.do else ""
         return f"P({_text(self.outcome)}{given})"
 
+    _repr_html_ = html_of_print
+
 
 @dataclass(frozen=True, slots=True)
 class SumOfProducts:
@@ -92,6 +95,8 @@ class SumOfProducts:
             return "0" if self.is_zero else "1"
         sign = f"Σ_{{{', '.join(free.name for free in self.free)}}} " if self.free else ""
         return sign + " ".join(map(str, self.terms))
+
+    _repr_html_ = html_of_print
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +140,8 @@ class CounterfactualEstimand:
         if not self.denominator.terms:
             return str(self.numerator)
         return f"{self.numerator} / ({self.denominator})"
+
+    _repr_html_ = html_of_print
 
 
 def _text(values: Values) -> str:

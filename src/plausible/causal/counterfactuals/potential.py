@@ -6,6 +6,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument
 from plausible.models.interventions import settings_of
 from plausible.variables import State
@@ -61,6 +62,8 @@ class Potential:
     def __str__(self) -> str:
         inside = ", ".join(f"{name}={value}" for name, value in self.settings)
         return f"{self.variable}[{inside}]" if inside else self.variable
+
+    _repr_html_ = html_of_print
 
     def __repr__(self) -> str:
         return f"Potential({self.variable!r}, {self.do!r})" if self.settings else f"Potential({self.variable!r})"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
+from plausible.display import html_of_print
 from plausible.graphs.mark_masks import MarkMasks, bits
 from plausible.graphs.marks import Mark
 
@@ -44,6 +45,8 @@ class MarkConflict:
 
     def __str__(self) -> str:
         return _SENTENCES[self.kind].format(*self.names)
+
+    _repr_html_ = html_of_print
 
 
 def conflicts_of(masks: MarkMasks, known: Collection[End], names: Sequence[str]) -> list[MarkConflict]:

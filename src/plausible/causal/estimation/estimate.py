@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plausible.causal.estimation.positivity import PositivityReport
+from plausible.display import html_of_print
 from plausible.factors.display import format_number
 from plausible.variables import State
 
@@ -94,6 +95,8 @@ class EffectEstimate:
         return "\n".join([*lines, *(f"  caution    {line}" for line in self._cautions())])
 
     __repr__ = __str__
+
+    _repr_html_ = html_of_print
 
     def _cautions(self) -> Iterator[str]:
         if self.positivity is None:

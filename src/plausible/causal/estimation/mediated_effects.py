@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from plausible.causal.adjustment.mediation import recanting_witness
 from plausible.causal.estimation.scores import expected_outcome, state_scores
 from plausible.causal.queries.arguments import refuse_overlap
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.factors.display import format_number
 from plausible.models import BayesianNetwork
@@ -79,6 +80,8 @@ class MediatedEffects:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    _repr_html_ = html_of_print
 
 
 def mediated_effects(

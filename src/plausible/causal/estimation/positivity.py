@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.causal.estimation.rows import EffectRows, EffectTask, totals
+from plausible.display import html_of_print
 from plausible.factors.display import format_number
 from plausible.variables import State
 
@@ -54,6 +55,8 @@ class ThinCell(NamedTuple):
         if self.level is None:
             return f"cases where {place}"
         return f"cases of {self.level} where {place} ({self.share:.2%} of all cases)"
+
+    _repr_html_ = html_of_print
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +119,8 @@ class PositivityReport:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    _repr_html_ = html_of_print
 
 
 def positivity_report(task: EffectTask, rows: EffectRows, propensities: Sequence[Floats]) -> PositivityReport:

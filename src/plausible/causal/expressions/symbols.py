@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from plausible.display import html_of_print
 from plausible.graphs.nodes import Node
 
 __all__ = ["Symbol", "SymbolLike", "Symbols", "read_symbols"]
@@ -24,6 +25,8 @@ class Symbol:
 
     def __str__(self) -> str:
         return str(self.variable) + "'" * self.primes
+
+    _repr_html_ = html_of_print
 
 
 #: A symbol, or the variable whose unprimed symbol is meant.

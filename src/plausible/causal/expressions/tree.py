@@ -12,6 +12,7 @@ from plausible.causal.expressions.notation import LatexNotation, Notation, TextN
 from plausible.causal.expressions.symbols import Symbol, Symbols, read_symbols
 from plausible.causal.expressions.tables import Evaluation, SymbolTable
 from plausible.causal.expressions.writing import written
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -102,6 +103,8 @@ class Expression(ABC):
 
     def __str__(self) -> str:
         return written(self, TextNotation)
+
+    _repr_html_ = html_of_print
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self}>"

@@ -11,6 +11,7 @@ from plausible.causal.identification.chains import Chain
 from plausible.causal.identification.districts import DistrictPlan, EffectPlan
 from plausible.causal.identification.masks import MaskGraph
 from plausible.causal.identification.question import node_list
+from plausible.display import html_of_print
 from plausible.graphs.nodes import Node
 
 __all__ = ["IDDerivation", "IDStep", "district_steps"]
@@ -25,6 +26,8 @@ class IDStep:
 
     def __str__(self) -> str:
         return f"{self.rule}: {self.statement}"
+
+    _repr_html_ = html_of_print
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,8 @@ class IDDerivation:
 
     def __str__(self) -> str:
         return "\n".join(f"{number}. {step}" for number, step in enumerate(self.steps, start=1))
+
+    _repr_html_ = html_of_print
 
 
 def district_steps(

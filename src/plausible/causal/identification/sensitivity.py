@@ -8,6 +8,7 @@ from itertools import combinations
 
 from plausible.causal.identification.algorithm import is_identifiable
 from plausible.causal.identification.question import Effect, read_question
+from plausible.display import html_of_print
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike
@@ -103,6 +104,8 @@ class EdgeSensitivity:
             told = {"one less edge that makes it so": self.repairing, "one less that does not": self.stubborn}
         lines = [f"  {what}: {', '.join(map(str, edges)) or 'none'}" for what, edges in told.items()]
         return "\n".join([f"{self.effect} is {'' if self.identifiable else 'not '}identifiable", *lines])
+
+    _repr_html_ = html_of_print
 
 
 def edge_sensitivity(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from plausible.causal.functional.responses import ResponseVariable
 from plausible.causal.partial.linear_query import LinearQuery
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.nodes import Node
@@ -113,6 +114,8 @@ class Monotone(TypeAssumption):
     def __str__(self) -> str:
         return f"{self.variable} is {'decreasing' if self.is_decreasing else 'increasing'} in {self.cause}"
 
+    _repr_html_ = html_of_print
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -145,6 +148,8 @@ class NoDirectEffect(TypeAssumption):
     def __str__(self) -> str:
         return f"no direct effect of {self.cause} on {self.variable}"
 
+    _repr_html_ = html_of_print
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -175,6 +180,8 @@ class Limit:
 
     def __str__(self) -> str:
         return f"{self.lower:g} <= {self.query} <= {self.upper:g}"
+
+    _repr_html_ = html_of_print
 
 
 #: What `bounds` accepts as an assumption.

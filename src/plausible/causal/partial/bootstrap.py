@@ -16,6 +16,7 @@ from plausible.causal.partial.bounds import Bounds, check_order, read_systems, s
 from plausible.causal.partial.feasibility import Contradictions
 from plausible.causal.partial.linear_query import LinearQuery
 from plausible.causal.partial.source import Observed, SourceLike, read_source
+from plausible.display import html_of_print
 from plausible.errors import ImpossibleEvidence, InvalidArgument, ModelContradicted, TooLarge
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.dag import DAG
@@ -57,6 +58,8 @@ class BootstrappedBounds:
             return f"{self.bounds}\nno sample has bounds"
         low, high = self.interval()
         return f"{self.bounds}\n95% interval of {num_samples} samples: {low:.6g} to {high:.6g}"
+
+    _repr_html_ = html_of_print
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """From a low quantile of the lower ends to a high one of the upper ends.

@@ -26,6 +26,7 @@ from plausible.causal.partial.ratio import Ratio, ratio_of
 from plausible.causal.partial.source import Observed, SourceLike, read_source
 from plausible.causal.partial.systems import Members, Systems
 from plausible.causal.queries.arguments import read_causal
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.graphs.causal_graph import CausalGraph, latent_projection
@@ -133,6 +134,8 @@ class Bounds:
         if self.latent:
             lines.append(f"Not observed, and so taken to be latent: {', '.join(map(str, self.latent))}.")
         return "\n".join(lines)
+
+    _repr_html_ = html_of_print
 
     def _range(self) -> str:
         if self.is_identified:

@@ -12,6 +12,7 @@ from plausible.causal.counterfactuals.comparison import check_comparison
 from plausible.causal.counterfactuals.findings import findings_under, refuse_idle_do, state_positions
 from plausible.causal.counterfactuals.potential import Potential, Setting
 from plausible.causal.functional.responses import ResponseVariable
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument
 from plausible.models.interventions import settings_of
 from plausible.variables import State
@@ -37,6 +38,8 @@ class WorldFinding(NamedTuple):
     def __str__(self) -> str:
         return f"{self.variable}={self.value}"
 
+    _repr_html_ = html_of_print
+
 
 class QueryTerm(NamedTuple):
     """coefficient × P(event | given)."""
@@ -49,6 +52,8 @@ class QueryTerm(NamedTuple):
         inside = ", ".join(map(str, self.event))
         known = f" | {', '.join(map(str, self.given))}" if self.given else ""
         return f"P({inside}{known})"
+
+    _repr_html_ = html_of_print
 
     def without_sign(self) -> str:
         """The term with the size of its coefficient, where this is not one."""
@@ -100,6 +105,8 @@ class LinearQuery:
             parts.append((self.constant, f"{abs(self.constant):g}"))
         (first, start), *others = parts
         return f"{'-' if first < 0 else ''}{start}" + "".join(f" {'-' if n < 0 else '+'} {part}" for n, part in others)
+
+    _repr_html_ = html_of_print
 
 
 def probability_of(

@@ -114,8 +114,7 @@ class EffectComparison:
 
     __repr__ = __str__
 
-    def _repr_html_(self) -> str:
-        return self._table().to_html()
+    _repr_html_ = html_of_print
 
     def _table(self) -> TextTable:
         scope = (*self.treatment, *self.outcome)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.display import html_of_print
 from plausible.factors.display import TextTable, format_number, num_shown
 from plausible.variables import State, Variable
 
@@ -123,6 +124,8 @@ class SimpsonReport:
         return "\n".join([f"{self.outcome.name} by {self.treatment.name}", str(table), *self._verdict(), *self._rows()])
 
     __repr__ = __str__
+
+    _repr_html_ = html_of_print
 
     def _verdict(self) -> list[str]:
         lines = [

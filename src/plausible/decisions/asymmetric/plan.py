@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Protocol, TypeAlias
 
 from plausible.decisions.wording import seen_text
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument, InvalidModel, UnknownState, UnknownVariable
 from plausible.factors.display import format_number
 from plausible.variables import State, Variable
@@ -46,6 +47,8 @@ class NextStep:
 
     def __str__(self) -> str:
         return f"{self.decision}={self.action}, worth {format_number(self.expected_utility)}"
+
+    _repr_html_ = html_of_print
 
 
 @dataclass(frozen=True, slots=True)

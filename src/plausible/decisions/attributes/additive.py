@@ -10,6 +10,7 @@ from operator import or_
 from plausible.decisions.attributes.additive_utility import AdditiveUtility
 from plausible.decisions.attributes.outcome_tables import Names, check_utility, partition_of, read_reference, slack
 from plausible.decisions.attributes.witnesses import LotteryPair
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.variables import Assignment, State
@@ -53,6 +54,8 @@ class AdditiveIndependence:
         if self.holds:
             return f"{claim}{given}: additive independent, within {self.deviation:.3g}"
         return f"{claim}{given}: not additive independent. {self.witness}"
+
+    _repr_html_ = html_of_print
 
 
 def additive_independence(

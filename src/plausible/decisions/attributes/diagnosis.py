@@ -10,6 +10,7 @@ import numpy as np
 
 from plausible.decisions.attributes.outcome_tables import Floats, check_utility
 from plausible.decisions.elicitation.micromorts import MicromortRate, micromorts
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.variables import State, Variable
@@ -39,6 +40,8 @@ class DiagnosisChoice:
     def __str__(self) -> str:
         return f"{self.diagnosis}: {self.expected_utility:.6g}"
 
+    _repr_html_ = html_of_print
+
 
 @dataclass(frozen=True, slots=True)
 class InferentialLoss:
@@ -58,6 +61,8 @@ class InferentialLoss:
 
     def __str__(self) -> str:
         return f"{self.loss:.6g} lost by {self.chosen} instead of {self.gold}"
+
+    _repr_html_ = html_of_print
 
 
 class DiagnosisUtility(Frozen):
@@ -206,6 +211,8 @@ class DiagnosisUtility(Frozen):
 
     def __str__(self) -> str:
         return str(self.table)
+
+    _repr_html_ = html_of_print
 
 
 def _column(disease: Variable, answers: Mapping[State, float]) -> Floats:

@@ -11,6 +11,7 @@ from plausible.decisions.attributes.additive_utility import AdditiveUtility
 from plausible.decisions.attributes.outcome_tables import Floats, Names, check_utility, read_reference, slack
 from plausible.decisions.attributes.scope_sets import read_scopes, sum_text, utility_basis
 from plausible.decisions.attributes.witnesses import LotteryPair, residual_pair
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.variables import State
@@ -58,6 +59,8 @@ class GeneralizedAdditiveIndependence:
         if self.holds:
             return f"{sum_text(self.scopes)}: {self.num_free_parameters} free parameters, within {self.deviation:.3g}"
         return f"not {sum_text(self.scopes)}. {self.witness}"
+
+    _repr_html_ = html_of_print
 
 
 def generalized_additive_independence(
@@ -187,6 +190,8 @@ class LotteryComparison:
         if self.is_indifferent:
             return "equally good: the marginals on every scope agree"
         return f"the marginals on ({', '.join(self.scope)}) differ by {self.largest_gap:.6g}"
+
+    _repr_html_ = html_of_print
 
 
 def compare_lotteries(

@@ -10,6 +10,7 @@ import numpy as np
 
 from plausible.decisions.attributes.outcome_tables import Floats, Names, TwoSides, check_utility, slack, two_sides
 from plausible.decisions.attributes.witnesses import PreferenceChange, outcome_text
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at
@@ -52,6 +53,8 @@ class PreferentialIndependence:
         if self.holds:
             return f"{names}: preferentially independent of the other attributes"
         return f"{names}: preferences depend on the other attributes. {self.witness}"
+
+    _repr_html_ = html_of_print
 
 
 def preferential_independence(utility: Factor, attributes: Names, tolerance: float = 1e-9) -> PreferentialIndependence:
@@ -182,6 +185,8 @@ class ConditionalPreference:
         told = [" ~ ".join(f"[{outcome_text(outcome)}]" for outcome in group) for group in groups[:_NUM_SHOWN]]
         end = " > ..." if len(groups) > _NUM_SHOWN else ""
         return f"where {outcome_text(self.context)}: {' > '.join(told)}{end}"
+
+    _repr_html_ = html_of_print
 
 
 def conditional_preference(

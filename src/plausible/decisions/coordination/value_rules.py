@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument, shortened
 from plausible.factors.display import format_number
 from plausible.variables import State
@@ -66,6 +67,8 @@ class ValueRule:
     def __str__(self) -> str:
         inside = ", ".join(f"{name}={'|'.join(map(str, allowed))}" for name, allowed in self.context.items())
         return f"{inside or 'always'}: {format_number(self.value)}"
+
+    _repr_html_ = html_of_print
 
 
 def _is_finite(value: object) -> bool:

@@ -12,6 +12,7 @@ from plausible.decisions.elicitation.beliefs import UtilityBelief
 from plausible.decisions.elicitation.questions import Answer, Question, gamble_question
 from plausible.decisions.elicitation.session import Session
 from plausible.decisions.lotteries.situation import ActionRanking, DecisionSituation
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument, counted
 
 __all__ = [
@@ -129,6 +130,8 @@ class AdaptiveResult:
             f"{self.action} after {counted(self.num_questions, 'question')} ({self.ending}); "
             f"knowing the utilities would add {self.expected_regret:.4g} at most\n{self.ranking}"
         )
+
+    _repr_html_ = html_of_print
 
 
 @final

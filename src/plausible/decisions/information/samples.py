@@ -23,6 +23,7 @@ from plausible.decisions.information.tables import SeenTable, seen_tables
 from plausible.decisions.information.value import gain
 from plausible.decisions.rounding import utility_rounding
 from plausible.decisions.solving.problem import Floats, Ints
+from plausible.display import html_of_print
 from plausible.factors.display import format_number
 from plausible.inference.options import check_count, check_number
 from plausible.variables.evidence import EvidenceLike
@@ -91,6 +92,8 @@ class ValueOfSample:
             f"{format_number(self.value)}{error}{cost} ({how} data set{'' if self.num_samples == 1 else 's'})."
         )
         return worth if self.tells_about else f"{worth}\n{self._told_root}"
+
+    _repr_html_ = html_of_print
 
     @property
     def _told_root(self) -> str:

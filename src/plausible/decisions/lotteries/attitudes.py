@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.decisions.lotteries.curve_base import Floats, UtilityCurve
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument
 
 __all__ = ["ATTITUDES", "Attitude", "RiskAttitude", "RiskInterval", "risk_attitude"]
@@ -42,6 +43,8 @@ class RiskInterval:
             return f"{self.attitude} at {self.low:.6g}, a kink"
         return f"{self.attitude} from {self.low:.6g} to {self.high:.6g}"
 
+    _repr_html_ = html_of_print
+
 
 @dataclass(frozen=True, slots=True)
 class RiskAttitude:
@@ -66,6 +69,8 @@ class RiskAttitude:
 
     def __str__(self) -> str:
         return "; ".join(map(str, self.intervals))
+
+    _repr_html_ = html_of_print
 
 
 def risk_attitude(curve: UtilityCurve, low: float, high: float, tolerance: float = 1e-9) -> RiskAttitude:

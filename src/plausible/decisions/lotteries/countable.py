@@ -12,6 +12,7 @@ from itertools import islice
 from plausible.decisions.lotteries.lottery import ROUNDING, Lottery
 from plausible.decisions.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
 from plausible.decisions.lotteries.series import judged_tail
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument
 from plausible.variables.frozen import Frozen
 
@@ -69,6 +70,8 @@ class SeriesValue:
         if self.diverges:
             return f"diverges: {seen}, which do not shrink fast enough for a sum"
         return f"not settled: {seen}, which tell neither a sum nor that there is none"
+
+    _repr_html_ = html_of_print
 
 
 class CountableLottery(Frozen):
@@ -144,6 +147,8 @@ class CountableLottery(Frozen):
         shown = list(islice(self.terms(), _NUM_SHOWN + 1))
         told = [f"{outcome}: {probability:.6g}" for outcome, probability in shown[:_NUM_SHOWN]]
         return f"[{'; '.join(told)}{'; ...' if len(shown) > _NUM_SHOWN else ''}]"
+
+    _repr_html_ = html_of_print
 
     def __repr__(self) -> str:
         return f"CountableLottery({self})"

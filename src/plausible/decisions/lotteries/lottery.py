@@ -8,6 +8,7 @@ from itertools import accumulate
 from typing import Any, TypeAlias
 
 from plausible.decisions.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument, shortened
 from plausible.factors import Factor
 from plausible.factors.display import format_number
@@ -201,6 +202,8 @@ class Lottery(Frozen, Mapping[Hashable, float]):
 
     def __str__(self) -> str:
         return self._told(_NUM_STAGES_SHOWN)
+
+    _repr_html_ = html_of_print
 
     def _told(self, num_stages: int) -> str:
         if not num_stages:

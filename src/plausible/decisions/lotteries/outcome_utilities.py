@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.decisions.lotteries.ties import tie_room
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument, shortened, suggestion
 
 __all__ = ["AffineMap", "UtilityLike", "affine_map", "read_utility", "rescaled_utility", "utility_of"]
@@ -91,6 +92,8 @@ class AffineMap:
 
     def __str__(self) -> str:
         return f"{self.intercept:.6g} + {self.slope:.6g} U"
+
+    _repr_html_ = html_of_print
 
 
 def rescaled_utility(

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 from plausible.decisions.lotteries.lottery import Lottery, LotteryLike, as_lottery
 from plausible.decisions.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument, shortened
 from plausible.variables.frozen import Frozen
 
@@ -60,6 +61,8 @@ class Statement:
 
     def __str__(self) -> str:
         return f"{self.first} {self.sign} {self.second}"
+
+    _repr_html_ = html_of_print
 
 
 def read_statements(statements: Iterable[StatementLike]) -> tuple[Statement, ...]:

@@ -16,6 +16,7 @@ from plausible.decisions.lotteries.outcome_utilities import UtilityLike
 from plausible.decisions.lotteries.payoffs import PayoffsLike, read_chances, read_payoffs
 from plausible.decisions.lotteries.situation import DecisionSituation
 from plausible.decisions.lotteries.ties import OF_RANGE, tie_room
+from plausible.display import html_of_print
 from plausible.errors import NotSupported
 from plausible.factors.display import TextTable, format_number
 from plausible.variables.frozen_mapping import FrozenMapping
@@ -77,6 +78,8 @@ class RegretChoice(BestActions):
             return told
         mixture = "; ".join(f"{action}: {format_number(w)}" for action, w in self.weights.items() if w > 0)
         return f"{told}\nat random, greatest regret {format_number(self.mixed_regret)}: [{mixture}]"
+
+    _repr_html_ = html_of_print
 
 
 def minimax_regret(payoffs: PayoffsLike, *, may_mix: bool = False) -> RegretChoice:
@@ -214,6 +217,8 @@ class RegretPreferences:
         )
         circles = ["cycle: " + " > ".join(str(action) for action in (*cycle, cycle[0])) for cycle in self.cycles]
         return "\n".join([str(TextTable(("preferred to", *map(str, self.actions)), rows, 1)), *circles])
+
+    _repr_html_ = html_of_print
 
 
 def regret_preferences(

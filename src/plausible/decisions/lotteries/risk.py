@@ -13,6 +13,7 @@ from plausible.decisions.lotteries.attitudes import ATTITUDES, Attitude
 from plausible.decisions.lotteries.countable import CountableLottery, SeriesValue
 from plausible.decisions.lotteries.curve_base import Floats, UtilityCurve
 from plausible.decisions.lotteries.lottery import ROUNDING, Lottery, LotteryLike, as_lottery
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument
 
 __all__ = [
@@ -227,6 +228,8 @@ class RiskAssessment:
             f"mean {self.mean:.6g}, as good as {self.certainty_equivalent:.6g} for sure: "
             f"risk premium {self.premium:.6g} ({self.attitude})"
         )
+
+    _repr_html_ = html_of_print
 
 
 def assess_risk(curve: UtilityCurve, lottery: LotteryLike, wealth: float = 0.0) -> RiskAssessment:

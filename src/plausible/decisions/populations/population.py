@@ -21,6 +21,7 @@ from plausible.decisions.populations.parameters import (
     log_likelihoods,
 )
 from plausible.decisions.populations.users import MixedUserUtility, UserUtility
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.factors.alignment import read_scope
@@ -100,6 +101,8 @@ class UtilityPopulation:
     def __str__(self) -> str:
         return f"{sum_text(self.basis.scopes)}: {self.basis.size} coordinates, {_fit_text(self)}"
 
+    _repr_html_ = html_of_print
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UtilityMixture:
@@ -158,6 +161,8 @@ class UtilityMixture:
 
     def __str__(self) -> str:
         return f"{self.weights}\n{_fit_text(self.populations[0])}"
+
+    _repr_html_ = html_of_print
 
 
 def _fit_text(people: UtilityPopulation) -> str:

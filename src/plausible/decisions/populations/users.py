@@ -11,6 +11,7 @@ import numpy as np
 from plausible.decisions.attributes.additive_utility import AdditiveUtility
 from plausible.decisions.attributes.outcome_tables import Floats
 from plausible.decisions.attributes.scope_sets import UtilityBasis
+from plausible.display import html_of_print
 from plausible.errors import UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.alignment import Scope, check_size, num_entries
@@ -40,6 +41,8 @@ class Estimate:
 
     def __str__(self) -> str:
         return f"{self.mean:.6g} ± {self.standard_deviation:.3g}"
+
+    _repr_html_ = html_of_print
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,6 +111,8 @@ class UserUtility:
     def __str__(self) -> str:
         return _table_text(self, self.basis.variables)
 
+    _repr_html_ = html_of_print
+
     def _along(self, row: Floats) -> Estimate:
         return Estimate(float(row @ self.mean), float(np.sqrt(max(0.0, float(row @ self.covariance @ row)))))
 
@@ -147,6 +152,8 @@ class MixedUserUtility:
 
     def __str__(self) -> str:
         return f"{self.weights}\n\n{_table_text(self, self.components[0].basis.variables)}"
+
+    _repr_html_ = html_of_print
 
     def _mixed(self, estimates: Iterable[Estimate]) -> Estimate:
         numbers = np.array([(one.mean, one.standard_deviation) for one in estimates])

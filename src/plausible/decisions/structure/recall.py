@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from plausible.display import html_of_print
 from plausible.errors import NotSupported
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ class Recall:
             if (names := self.forgotten_by(decision))
         ]
         return "\n".join([f"order: {' < '.join(self.order)}", *(forgetful or ["perfect recall"])])
+
+    _repr_html_ = html_of_print
 
 
 def temporal_order(diagram: InfluenceDiagram) -> tuple[str, ...]:

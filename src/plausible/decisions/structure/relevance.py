@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from plausible.decisions.structure.information_flow import Reliance, information_flow
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument
 from plausible.graphs import DAG
 
@@ -62,6 +63,8 @@ class RelevanceGraph:
             if len(component) > 1:
                 lines.append(f"  ({', '.join(component)} rely on each other)")
         return "\n".join(lines)
+
+    _repr_html_ = html_of_print
 
 
 def influenced_utilities(diagram: InfluenceDiagram, decision: str) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from plausible.decisions.trees.nodes import Chance, Choice, Outcome, TreeNode, read_distribution
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument, InvalidModel, UnknownState
 from plausible.factors.joint_factor import TIE
 from plausible.variables import State
@@ -43,6 +44,8 @@ class TreeSolution:
         from plausible.decisions.trees.text import draw_tree
 
         return draw_tree(self.tree, self.strategy)
+
+    _repr_html_ = html_of_print
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +234,8 @@ class DecisionTree:
         from plausible.decisions.trees.text import draw_tree
 
         return draw_tree(self)
+
+    _repr_html_ = html_of_print
 
 
 def _taken(path: Path, node: Choice, strategy: Mapping[Path, State]) -> int:

@@ -10,6 +10,7 @@ from numbers import Real
 import numpy as np
 
 from plausible.decisions.troubleshooting.worth_trying import Trials, best_order, order_cost
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.factors.display import TextTable, format_number
 
@@ -106,6 +107,8 @@ class RepairPlan:
             rows.append(("call service", format_number(max(left, 0.0)), "", format_number(self.service_cost), ""))
         table = TextTable(("step", "reached", "is the fault", "costs", "and if faulty"), tuple(rows), 1)
         return f"{table}\nexpected cost {format_number(self.expected_cost)}"
+
+    _repr_html_ = html_of_print
 
 
 def expected_repair_cost(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from plausible.display import html_of_print
 from plausible.variables import State
 
 __all__ = ["Outcome", "Step", "StepKind", "TakenStep", "whether_it_works"]
@@ -59,6 +60,8 @@ class Step:
     def __str__(self) -> str:
         return f"{self.kind} {self.name or 'service'}"
 
+    _repr_html_ = html_of_print
+
 
 @dataclass(frozen=True, slots=True)
 class TakenStep:
@@ -87,3 +90,5 @@ class TakenStep:
             ("it works" if self.outcome else "it still does not work") if self.step.kind == "repair" else self.outcome
         )
         return f"{self.step}: {told}"
+
+    _repr_html_ = html_of_print

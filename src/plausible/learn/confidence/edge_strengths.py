@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG
 
@@ -135,6 +136,8 @@ class EdgeStrengths:
             if strength > 0:
                 lines.append(f"{strength:.3f}  {parent} -> {child}  ({self.direction(parent, child):.3f})")
         return "\n".join(lines)
+
+    _repr_html_ = html_of_print
 
     def _ranked(self) -> list[tuple[float, str, str]]:
         """(strength, parent, child) of all pairs in their more probable direction, by its probability, then names."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.data.table import TableLike
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument
 from plausible.learn.confidence.edge_strengths import EdgeStrengths
 from plausible.learn.confidence.parent_sets import ScoredParentSets, log_sum, posterior_scores, score_parent_sets
@@ -40,6 +41,8 @@ class OrderPosterior:
 
     def __str__(self) -> str:
         return f"{self.strengths}\nlog evidence {self.log_evidence:.6g}, along {', '.join(self.order)}"
+
+    _repr_html_ = html_of_print
 
 
 def order_posterior(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.equivalence import essential_graph
@@ -131,6 +132,8 @@ class WeightedGraphs:
         ]
         shown = zip(distinct.weights[:_SHOWN].tolist(), map(distinct.graph, range(_SHOWN)), strict=False)
         return "\n".join([*lines, *(f"{weight:.3f}  {graph}" for weight, graph in shown)])
+
+    _repr_html_ = html_of_print
 
     def _graphs(self) -> list[DAG | PDAG]:
         return [self.graph(place) for place in range(len(self))]

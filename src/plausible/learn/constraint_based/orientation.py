@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal, TypeAlias
 
+from plausible.display import html_of_print
 from plausible.graphs import PDAG, Edge, immoralities
 from plausible.graphs.meek import Orientation
 from plausible.learn.structures.knowledge import Constraints
@@ -45,6 +46,8 @@ class Conflict:
 
     def __str__(self) -> str:
         return _SENTENCES[self.kind].format(*self.names)
+
+    _repr_html_ = html_of_print
 
 
 def unshielded_triples(neighbors: Mapping[str, Sequence[str]]) -> Iterator[Triple]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar
 
+from plausible.display import html_of_print
 from plausible.graphs.marked import MarkedGraph
 from plausible.learn.constraint_based.orientation import Triple
 from plausible.learn.constraint_based.skeleton import Pair
@@ -64,3 +65,5 @@ class ConstraintBasedResult(ABC, Generic[GraphT]):
             f"stopped by {self.stopped}" if self.stopped else "",
         ]
         return f"{'; '.join(filter(None, parts))}\n{self.graph}"
+
+    _repr_html_ = html_of_print

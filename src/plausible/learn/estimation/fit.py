@@ -25,6 +25,7 @@ from plausible.learn.estimation.priors import PriorLike, is_no_prior, refuse_unk
 from plausible.learn.estimation.task import CPDLearner, FamilyTask
 from plausible.learn.estimation.tree import TreeLearner
 from plausible.models import BayesianNetwork
+from plausible.models.display import learned_html, title_of
 from plausible.variables import State
 
 __all__ = ["ParameterFit", "UnidentifiedParameters", "find_learners", "fit_parameters", "learn_parameters"]
@@ -84,6 +85,9 @@ class ParameterFit:
             {parent.name: parent.states[i] for parent, i in zip(parents, place, strict=True)}
             for place in np.argwhere(mask).tolist()
         ]
+
+    def _repr_html_(self) -> str:
+        return learned_html(self.network, title_of(self))
 
     def __repr__(self) -> str:
         return f"<ParameterFit of {self.network!r}, {self.num_unidentified} rows not identified>"

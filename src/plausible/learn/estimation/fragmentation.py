@@ -9,6 +9,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument
 from plausible.learn.estimation.families import DataLike, read_families
 
@@ -60,6 +61,8 @@ class Fragmentation:
             for name, family in thinnest
         ]
         return "\n".join(lines)
+
+    _repr_html_ = html_of_print
 
 
 def data_fragmentation(graph: object, data: DataLike, fewest: float = 5.0) -> Fragmentation:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from plausible.data.table import Table
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs import compare_structure, essential_graph
 from plausible.graphs.comparison import StructureComparison
@@ -63,6 +64,8 @@ class Recovery:
 
     def __str__(self) -> str:
         return "\n".join(f"{name:<20} {value:.6g}" for name, value in self.measures().items())
+
+    _repr_html_ = html_of_print
 
 
 def recovery(truth: BayesianNetwork, estimate: BayesianNetwork | StructureResult | ParameterFit) -> Recovery:

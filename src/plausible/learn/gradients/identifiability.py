@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plausible.data.table import TableLike
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.gradients.free_parameters import Entries, FreeParameters
@@ -59,6 +60,8 @@ class Identifiability:
             for direction in self.flat_directions
         ]
         return "\n".join([f"{head}{'; flat directions:' if changes else '.'}", *(f"  {text}" for text in changes)])
+
+    _repr_html_ = html_of_print
 
 
 def identifiability(

@@ -19,6 +19,7 @@ from plausible.learn.gradients.objective import Objective
 from plausible.learn.gradients.observed import Floats, ObservedLikelihood
 from plausible.learn.gradients.space import ParameterSpace
 from plausible.models import BayesianNetwork
+from plausible.models.display import learned_html, title_of
 
 __all__ = ["GradientFit", "GradientOptions", "Progress", "climb", "learn_by_gradient"]
 
@@ -98,6 +99,9 @@ class GradientFit:
     steps: int
     state: AscentState
     run_objectives: tuple[float, ...]
+
+    def _repr_html_(self) -> str:
+        return learned_html(self.network, title_of(self))
 
     def __repr__(self) -> str:
         return f"<GradientFit: log-likelihood {self.log_likelihood:.6g}, {self.stopped} after {self.steps} steps>"

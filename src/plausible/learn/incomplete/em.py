@@ -30,6 +30,7 @@ from plausible.learn.incomplete.problem import EMProblem, read_problem
 from plausible.learn.incomplete.starts import StartLike, start_network, warn_of_symmetry
 from plausible.learn.incomplete.stopping import STOPPING, Stopping, largest_change
 from plausible.models import BayesianNetwork
+from plausible.models.display import learned_html, title_of
 from plausible.variables import Variable
 
 __all__ = [
@@ -233,6 +234,9 @@ class EMFit(Hinted):
         found = sorted(run.objective for run in self.runs)
         gaps = np.diff(found) > _SAME_OPTIMUM * (1.0 + abs(found[-1]))
         return 1 + int(gaps.sum())
+
+    def _repr_html_(self) -> str:
+        return learned_html(self.network, title_of(self))
 
     def __repr__(self) -> str:
         return f"<EMFit: log-likelihood {self.log_likelihood:.6g}, {counted(self.steps, 'step')}, {self.stopped}>"

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from plausible.data.table import Table, TableLike
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument, NotSupported, TooLarge, UnknownVariable
 from plausible.factors import Factor
 from plausible.graphs.graph_input import read_dag
@@ -120,6 +121,8 @@ class CardinalityChoice:
         ]
         lines += [f"{number:>6}  {text}" for number, text in self.refused.items()]
         return "\n".join([f"{'states':>6}  {self.score:>16}", *lines])
+
+    _repr_html_ = html_of_print
 
     def __repr__(self) -> str:
         numbers = ", ".join(str(found.cardinality) for found in self.tried)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from plausible.data.table import TableLike
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument, NotSupported, TooLarge
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.incomplete_scores.score import (
@@ -69,6 +70,8 @@ class ScoreComparison:
 
     def __str__(self) -> str:
         return str(self.to_frame().round(3).to_string())
+
+    _repr_html_ = html_of_print
 
 
 def compare_scores(

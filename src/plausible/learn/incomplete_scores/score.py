@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from plausible.data.table import TableLike
+from plausible.display import html_of_print
 from plausible.errors import InvalidArgument, close_match
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.incomplete.em import EMFit, EMProgress
@@ -97,6 +98,8 @@ class IncompleteScore:
         lines = [f"{self.score}: {self.value:.4f}" + (f" ± {self.error:.2g}" if self.error else "")]
         lines += [f"  {name}: {term:.4f}" for name, term in self.terms.items()]
         return "\n".join([*lines, *(f"  assumes that {text}" for text in self.assumed)])
+
+    _repr_html_ = html_of_print
 
 
 def score_incomplete(

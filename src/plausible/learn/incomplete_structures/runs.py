@@ -13,6 +13,7 @@ from plausible.learn.incomplete.em import EMRules
 from plausible.learn.incomplete_structures.completion import FittedGraph, GraphJudge, usual_prior
 from plausible.learn.scores.score import Score
 from plausible.models import BayesianNetwork
+from plausible.models.display import learned_html, title_of
 
 __all__ = ["Clock", "GraphState", "IncompleteFit", "RunRules", "best_run", "judge_of", "run_steps"]
 
@@ -90,6 +91,9 @@ class IncompleteFit:
     def network(self) -> BayesianNetwork:
         """The network learned, with the parameters that EM found."""
         return self.state.best.network
+
+    def _repr_html_(self) -> str:
+        return learned_html(self.network, title_of(self))
 
     @property
     def graph(self) -> DAG:

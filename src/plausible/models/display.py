@@ -1,0 +1,62 @@
+"""Networks for notebooks: a row for each variable, or for each factor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from plausible.cpds.display import states_text
+from plausible.display import TextTable, html_page, num_shown
+from plausible.factors import Factor
+from plausible.variables import Variable
+
+if TYPE_CHECKING:
+    from plausible.models.bayesian_network import BayesianNetwork
+
+__all__ = ["factors_table", "learned_html", "network_table", "states_cell", "title_of"]
+
+#: Lists in a cell that are longer are cut.
+_MAX_LISTED = 12
+
+
+def network_table(network: BayesianNetwork) -> TextTable:
+    """A row for each variable: states, parents, kind of distribution and number of parameters."""
+    shown = list(network.variables.items())[: num_shown(len(network))]
+    rows = tuple((name, states_cell(variable), *_distribution(network, name)) for name, variable in shown)
+    header = ("variable", "states", "parents", "distribution", "parameters")
+    return TextTable(header, rows, 1, len(network) - len(rows))
+
+
+def _distribution(network: BayesianNetwork, name: str) -> tuple[str, str, str]:
+    if name in network.inputs:
+        return ("", "input", "")
+    cpd = network.cpds[name]
+    return (_listed(cpd.parent_names), cpd.kind, str(cpd.num_parameters))
+
+
+def factors_table(factors: Sequence[Factor], names: Iterable[str] | None = None) -> TextTable:
+    """A row for each factor: its name or number, its variables and number of entries."""
+    shown = factors[: num_shown(len(factors))]
+    labels = [f"factor {place + 1}" for place in range(len(shown))] if names is None else names
+    rows = tuple((label, _listed(factor.names), str(factor.size)) for label, factor in zip(labels, shown, strict=False))
+    return TextTable(("factor", "variables", "entries"), rows, 1, len(factors) - len(rows))
+
+
+def states_cell(variable: Variable) -> str:
+    """The states of a variable in a cell of a table."""
+    return "continuous" if variable.is_continuous else states_text(variable.states)[1:-1]
+
+
+def learned_html(network: BayesianNetwork, title: str) -> str:
+    """What was learned, in a sentence, and the network below."""
+    return html_page(title, network_table(network))
+
+
+def title_of(value: object) -> str:
+    """What a value prints as, without the brackets that it has in a shell."""
+    return repr(value).removeprefix("<").removesuffix(">")
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f", ... ({len(names)} in all)" if len(names) > _MAX_LISTED else ""
+    return f"{', '.join(names[:_MAX_LISTED])}{more}"
