@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from plausible.causal.queries.arguments import read_variables, refuse_overlap
 from plausible.causal.queries.effects import association_table, effect_table
+from plausible.display import html_of_print
 from plausible.factors.display import TextTable, format_number, num_shown
 from plausible.models import BayesianNetwork
 from plausible.variables import EvidenceLike, Variable
