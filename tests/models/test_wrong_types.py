@@ -13,12 +13,20 @@ import pyarrow as pa
 import pytest
 
 import plausible as pb
-from plausible.errors import InvalidArgument, InvalidEvidence, InvalidModel, UnknownVariable
+from plausible.errors import (
+    InvalidArgument,
+    InvalidEvidence,
+    InvalidGraph,
+    InvalidModel,
+    UnknownState,
+    UnknownVariable,
+)
 from plausible.graphs import random
 from plausible.inference import Pearl, RecursiveConditioning, VariableElimination
 from plausible.models.satisfiability import CNF
 
 NETWORK = pb.BayesianNetwork(pb.TableCPD("x", [0.5, 0.5]), pb.TableCPD("y", [[0.5, 0.5], [0.1, 0.9]], parents=["x"]))
+ROWS = pd.DataFrame({"x": [0, 1, 1], "y": [1, 0, 1]})
 GAUSSIAN = pb.BayesianNetwork(pb.LinearGaussianCPD("u", 0.0), pb.LinearGaussianCPD("v", 0.0, {"u": 1.0}))
 
 
@@ -167,3 +175,35 @@ def test_parts_by_name_offer_close_matches() -> None:
             parts["lnug"]
         assert parts.get("lnug") is None
         assert "lnug" not in parts
+
+
+@pytest.mark.parametrize(
+    ("ask", "error", "message"),
+    [
+        (lambda: VariableElimination(NETWORK), InvalidArgument, "net.query(names, engine=VariableElimination())"),
+        (lambda: pb.JunctionTree(NETWORK), InvalidArgument, "net.query(names, engine=JunctionTree())"),
+        (lambda: pb.Enumeration(NETWORK), InvalidArgument, "net.query(names, engine=Enumeration())"),
+        (lambda: NETWORK.query("y", {"x": [0.3, 0.7]}), InvalidEvidence, "write likelihood([0.3, 0.7]) for virtual"),
+        (lambda: NETWORK.query("y", {"x": np.array([0.3, 0.7])}), InvalidEvidence, "write likelihood([0.3, 0.7])"),
+        (lambda: NETWORK.query("y", {"x": [2, 3]}), UnknownState, "2 is not a state of 'x'"),
+        (
+            lambda: NETWORK.query("y", pd.DataFrame({"x": [1]})),
+            InvalidEvidence,
+            "not <DataFrame>. Rows of a frame are for net.compile().predict_proba(frame, target).",
+        ),
+        (lambda: pb.learn.structure(ROWS, "bic"), InvalidArgument, "'bic' is no method but a score: score='bic'."),
+        (lambda: pb.learn.structure(ROWS, scoring="bic"), InvalidArgument, "Did you mean 'score'?"),
+        (lambda: pb.MarkovNetwork("A - B"), InvalidModel, "not of 'A - B'. A graph has no numbers"),
+        (lambda: pb.MarkovNetwork(NETWORK.cpd("x")), InvalidModel, "A distribution is made one by cpd.to_factor()"),
+        (lambda: pb.DAG({"A": ["B"]}), InvalidGraph, "Can't read edges from a dict: give a list of pairs"),
+        (lambda: pb.DAG(pd.DataFrame({"from": ["A"], "to": ["B"]})), InvalidGraph, "from a DataFrame"),
+        (lambda: pb.load(NETWORK), InvalidArgument, "load(path) takes the name of a file"),
+        (lambda: pb.save("x.bif", NETWORK), InvalidArgument, "save(model, path) takes the name of a file"),
+    ],
+)
+def test_everyday_slips_are_answered_with_what_to_write(
+    ask: Callable[[], object], error: type[Exception], message: str
+) -> None:
+    """Things in the place of others, as users of other libraries would put them."""
+    with pytest.raises(error, match=re.escape(message)):
+        ask()

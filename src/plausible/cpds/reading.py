@@ -60,7 +60,7 @@ def read_parents(
 ) -> tuple[tuple[str, ...], tuple[Variable | None, ...]]:
     """The names of the parents and, where they were given as variables, the variables."""
     given = (parents,) if isinstance(parents, (str, Variable)) or not isinstance(parents, Iterable) else parents
-    listed = tuple(given)
+    listed: tuple[Any, ...] = tuple(given)
     for parent in listed:
         if not isinstance(parent, (str, Variable)):
             advice = " Its states, or their number, are states=." if isinstance(parent, int) else ""

@@ -142,6 +142,10 @@ def refuse_no_edges(edges: object) -> None:
             f"Can't read a graph from a {type(edges).__name__}: expected arrow text such as 'A -> B', a list of edges, "
             "a graph or a model that has one."
         )
+    if isinstance(edges, dict) or hasattr(edges, "columns"):
+        raise InvalidGraph(
+            f"Can't read edges from a {type(edges).__name__}: give a list of pairs, such as [('A', 'B')] for A -> B."
+        )
     shape: tuple[int, ...] = getattr(edges, "shape", ())
     if len(shape) == 2 and shape[0] == shape[1] != 2:
         raise InvalidGraph(

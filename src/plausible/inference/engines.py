@@ -147,6 +147,9 @@ class Enumeration(SummingEngine):
 
     max_entries: int = MAX_ENTRIES
 
+    def __post_init__(self) -> None:
+        _refuse_model(self.max_entries, "Enumeration")
+
     def sum(self, factors: Sequence[Factor], targets: Sequence[Variable], evidence: Evidence) -> SumProduct:
         """Σ Π φ as a table over targets that are not observed."""
         return enumerate_sum(absorb(factors, evidence), _names(targets), self.max_entries)
@@ -213,6 +216,9 @@ class JunctionTree:
 
     max_entries: int | None = None
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        _refuse_model(self.max_entries, "JunctionTree")
 
     def query(self, factors: Iterable[Factor], targets: Sequence[Variable], evidence: Evidence) -> Factor:
         """P(targets | evidence)."""
@@ -376,6 +382,15 @@ def _read_order(names: Sequence[str] | None) -> tuple[str, ...] | None:
         raise InvalidArgument(f"{names!r} is text, not a sequence of names. Write [{names!r}].")
     listed = tuple(names) if isinstance(names, Iterable) else (names,)
     for name in listed:
+        _refuse_model(name, "VariableElimination")
         if not isinstance(name, str):
             raise InvalidArgument(f"Expected the names of variables, not {name!r}.")
     return listed
+
+
+def _refuse_model(value: object, engine: str) -> None:
+    """Refuse a model in the place of an option: engines of other libraries are made for one."""
+    if hasattr(value, "variables"):
+        raise InvalidArgument(
+            f"An engine is made without a model and handed to the question: net.query(names, engine={engine}())."
+        )

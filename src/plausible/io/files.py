@@ -81,6 +81,7 @@ def load(path: PathLike, format: str | None = None) -> Loaded:
     ...     load(f"{folder}/coin.json.gz").cpd("coin")
     TableCPD(coin)
     """
+    _check_path(path, "load(path)")
     chosen = _by_ending(path, _IN_THE_PACKAGE) if format is None else _by_name(format)
     if not Path(path).exists():
         raise MissingFile.at(Path(path), (f"{ending}{packed}" for ending in _ENDINGS for packed in ("", ".gz")))
@@ -170,6 +171,7 @@ def save(model: Model, path: PathLike, format: str | None = None) -> None:
     format
         The name of the format, such as `"bif"`, or one of its endings, where that of the file does not tell.
     """
+    _check_path(path, "save(model, path)")
     chosen = _by_ending(path) if format is None else _by_name(format)
     try:
         data = _write(model, chosen).encode("utf-8")
@@ -214,6 +216,11 @@ def _write(model: Model, format: Format) -> str:
 
 
 # --- which format ---
+
+
+def _check_path(path: object, call: str) -> None:
+    if not isinstance(path, (str, os.PathLike)):
+        raise InvalidArgument(f"{call} takes the name of a file as its path, not {path!r}.")
 
 
 def _by_name(name: str) -> Format:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from plausible.cpds import CPD
 from plausible.data import encode_columns
 from plausible.display import html_page
 from plausible.errors import InvalidArgument, InvalidEvidence, InvalidModel
@@ -246,12 +247,22 @@ class MarkovNetwork(MarkovQuestions, Frozen, Hinted):
         return html_page(title_of(self), factors_table(self._factors))
 
 
+def _advice(part: Any) -> str:
+    """What someone wanted who gave something else than a factor."""
+    if isinstance(part, CPD):
+        return " A distribution is made one by cpd.to_factor(), a whole network by net.to_markov_network()."
+    if isinstance(part, str) or hasattr(part, "edges"):
+        return " A graph has no numbers: give a factor for each clique, such as Factor({'A': 2, 'B': 2}, values)."
+    return ""
+
+
 def _flat(factors: Sequence[Factor | Iterable[Factor]]) -> tuple[Factor, ...]:
-    listed = list(factors[0]) if len(factors) == 1 and isinstance(factors[0], Iterable) else list(factors)
+    given: Any = factors[0] if len(factors) == 1 else factors
+    listed = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
     checked: list[Factor] = []
     for number, factor in enumerate(listed):
         if not isinstance(factor, Factor):
-            raise InvalidModel(f"A MarkovNetwork is made of factors, not of {factor!r}.")
+            raise InvalidModel(f"A MarkovNetwork is made of factors, not of {factor!r}.{_advice(factor)}")
         if not (factor.min() >= 0 and factor.max() < math.inf):
             place = factor.argmin() if factor.min() < 0 else factor.argmax()
             raise InvalidModel(

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from plausible.errors import InvalidEvidence, UnknownVariable
+from plausible.errors import InvalidEvidence, UnknownVariable, shortened
 from plausible.variables.variable import State, Variable, is_missing
 
 if TYPE_CHECKING:
@@ -191,7 +191,9 @@ def findings_of(evidence: EvidenceLike | None) -> Mapping[str, Any]:
         return evidence
     pandas = sys.modules.get("pandas")  # who has no pandas loaded has no series either
     if pandas is None or not isinstance(evidence, pandas.Series):
-        raise InvalidEvidence(f"Evidence is a mapping, such as {{'rain': 'heavy'}}, not {evidence!r}.")
+        is_frame = hasattr(evidence, "columns")
+        advice = " Rows of a frame are for net.compile().predict_proba(frame, target)." if is_frame else ""
+        raise InvalidEvidence(f"Evidence is a mapping, such as {{'rain': 'heavy'}}, not {shortened(evidence)}.{advice}")
     if not evidence.index.is_unique:
         name = evidence.index[evidence.index.duplicated()][0]
         raise InvalidEvidence(f"The series of evidence has {name!r} twice in its index.")
@@ -232,12 +234,23 @@ def _state(variable: Variable, finding: Any) -> int:
 
 
 def _one_of(variable: Variable, states: Iterable[State]) -> npt.NDArray[np.float64]:
-    positions = [variable.index(state) for state in states]
+    listed: list[Any] = list(states)
+    if len(listed) == variable.num_states and all(_is_strange_number(variable, state) for state in listed):
+        numbers = [float(number) for number in listed]
+        raise InvalidEvidence(
+            f"The evidence for {variable.name!r} has a number for each state: write likelihood({numbers}) for virtual "
+            f"evidence or jeffrey({numbers}) for a posterior marginal."
+        )
+    positions = [variable.index(state) for state in listed]
     if not positions:
         raise InvalidEvidence(f"The evidence for {variable.name!r} is an empty collection: no state is left.")
     vector = np.zeros(variable.num_states)
     vector[positions] = 1.0
     return _read_only(vector)
+
+
+def _is_strange_number(variable: Variable, state: object) -> bool:
+    return isinstance(state, (float, np.floating)) and not variable.has_state(state)
 
 
 def _number(variable: Variable, finding: Any) -> float:

@@ -56,7 +56,8 @@ class ThinCell(NamedTuple):
             return f"cases where {place}"
         return f"cases of {self.level} where {place} ({self.share:.2%} of all cases)"
 
-    _repr_html_ = html_of_print
+    def _repr_html_(self) -> str:
+        return html_of_print(self)
 
 
 @dataclass(frozen=True, slots=True)

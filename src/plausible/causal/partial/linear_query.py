@@ -38,7 +38,8 @@ class WorldFinding(NamedTuple):
     def __str__(self) -> str:
         return f"{self.variable}={self.value}"
 
-    _repr_html_ = html_of_print
+    def _repr_html_(self) -> str:
+        return html_of_print(self)
 
 
 class QueryTerm(NamedTuple):
@@ -53,7 +54,8 @@ class QueryTerm(NamedTuple):
         known = f" | {', '.join(map(str, self.given))}" if self.given else ""
         return f"P({inside}{known})"
 
-    _repr_html_ = html_of_print
+    def _repr_html_(self) -> str:
+        return html_of_print(self)
 
     def without_sign(self) -> str:
         """The term with the size of its coefficient, where this is not one."""

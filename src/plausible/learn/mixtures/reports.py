@@ -55,7 +55,8 @@ class ClusterProfile(NamedTuple):
         )
         return f"cluster {self.cluster} ({self.weight:.1%}): {told}"
 
-    _repr_html_ = html_of_print
+    def _repr_html_(self) -> str:
+        return html_of_print(self)
 
 
 def cluster_profiles(clustering: MixtureClustering, top: int = 5) -> tuple[ClusterProfile, ...]:

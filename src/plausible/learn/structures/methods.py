@@ -16,6 +16,7 @@ from plausible.inference.search.local_search import SearchMethod
 from plausible.learn.constraint_based.by_name import CLASS_LEARNERS
 from plausible.learn.constraint_based.hybrid import learn_max_min
 from plausible.learn.scores.penalized import BIC
+from plausible.learn.scores.reading import SCORES
 from plausible.learn.scores.score import FamilyScores, Score
 from plausible.learn.structures.edge_counts import learn_by_edge_counts
 from plausible.learn.structures.greedy import learn_buntine, learn_k2
@@ -116,6 +117,8 @@ def _learner(method: str | SearchMethod) -> Callable[..., Found]:
             f"{CLASS_LEARNERS[method.lower()].function}, whose result has a .network(data)."
         )
     if method not in METHODS:
+        if method.lower() in SCORES:
+            raise InvalidArgument(f"{method!r} is no method but a score: score={method!r}.")
         meant = _SHORT.get(method.lower(), method)
         raise InvalidArgument(f"{method!r} is no method.{_close(meant, METHODS)} There are {', '.join(METHODS)}.")
     return METHODS[method]
@@ -134,7 +137,7 @@ def _instead_of(option: str, value: object, known: Iterable[str]) -> str:
     if option == "hidden":
         return " Graphs with hidden variables are learned by learn.structural_em(data, hidden=...)."
     has = f"It has {', '.join(known)}." if known else "It has none."
-    return f"{_close(option, known)} {has}"
+    return f"{_close(option, (*known, 'score', 'method', 'knowledge', 'start', 'seed'))} {has}"
 
 
 def _check_options(learner: Callable[..., Found], name: str, options: Mapping[str, Any]) -> None:
