@@ -142,7 +142,7 @@ def refuse_no_edges(edges: object) -> None:
             f"Can't read a graph from a {type(edges).__name__}: expected arrow text such as 'A -> B', a list of edges, "
             "a graph or a model that has one."
         )
-    if isinstance(edges, dict) or hasattr(edges, "columns"):
+    if hasattr(edges, "columns") or (isinstance(edges, dict) and any(isinstance(key, str) for key in edges)):
         raise InvalidGraph(
             f"Can't read edges from a {type(edges).__name__}: give a list of pairs, such as [('A', 'B')] for A -> B."
         )
