@@ -61,6 +61,7 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
         "independencies": Command("List the independencies that a graph implies.", ("model",)),
         "compare": Command("Compare two networks, edge by edge and by their numbers.", ("model", "model")),
         "convert": Command("Convert a model to another file format.", ("model", "file")),
+        "compile": Command("Compile all inner loops now, so that nothing waits later."),
         "demo": Command("Load a bundled network and answer a few questions."),
         "pictures": Command("Denoise and segment pictures by several engines.", ("file",)),
     }

@@ -114,7 +114,7 @@ def compile_soon(kernel: Any, arguments: tuple[Any, ...]) -> bool:
 
 def _start_next() -> None:
     """Start the process, if it is not there, with what waits for it."""
-    if _Worker.process is None and _Worker.waiting and machine_code.is_kept():
+    if _Worker.process is None and _Worker.waiting and machine_code.first_writable() is not None:
         jobs = pickle.dumps(list(_Worker.waiting.values()))
         _Worker.waiting = {}
         with suppress(OSError):

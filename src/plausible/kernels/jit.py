@@ -108,10 +108,10 @@ class Kernel:
 
     @property
     def interpreted(self) -> Callable[..., Any]:
-        """The twin, or the function with the interpreted tier of every kernel that it calls."""
+        """The twin or the function, calling the interpreted tier of other kernels."""
         if self._interpreted is None:
-            namespace = _namespace(self.py_func)
-            self._interpreted = self.twin or FunctionType(self.py_func.__code__, namespace, self.py_func.__name__)
+            source = self.twin or self.py_func
+            self._interpreted = FunctionType(source.__code__, _namespace(source), source.__name__)
         return self._interpreted
 
     def _interpret(self, *arguments: Any) -> Any:

@@ -154,7 +154,7 @@ def _choose(layout: FlipLayout, fields: FlipFields, v: int, barred: Ints, step: 
     for k in range(first, layout.starts[v + 1]):
         if k != first + fields.states[v]:
             gain = _gain(layout, fields, v, k)
-            for row in range(barred[k] >= step, gains.shape[0]):
+            for row in range(int(barred[k] >= step), gains.shape[0]):
                 if gain > gains[row, v]:
                     gains[row, v], moves.targets[row, v] = gain, k - first
 

@@ -25,7 +25,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-__all__ = ["cache_of", "compiled_names", "is_kept"]
+__all__ = ["cache_of", "compiled_names", "first_writable"]
 
 _HOME = Path(__file__).parent
 
@@ -35,9 +35,9 @@ def compiled_names() -> frozenset[str]:
     return frozenset(file.name.partition("-")[0] for folder in _folders() for file in folder.glob("*.nbi"))
 
 
-def is_kept() -> bool:
-    """Whether there is a folder to keep machine code in."""
-    return any(_is_writable(folder) for folder in _folders())
+def first_writable() -> Path | None:
+    """The folder that new machine code is put into; None where there is none."""
+    return next(filter(_is_writable, _folders()), None)
 
 
 @functools.cache

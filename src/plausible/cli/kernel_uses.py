@@ -1,0 +1,123 @@
+"""Small questions that between them call every kernel, with arguments of the kinds that everyday use brings."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import plausible as pb
+
+__all__ = ["use_all_kernels"]
+
+
+def use_all_kernels() -> None:
+    """Ask all questions; the answers do not matter."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # few rows and few steps: some runs do not converge
+        for ask in (_exact, _large, _graphs, _approximate, _best, _chains, _structures, _incomplete, _partitions):
+            ask()
+
+
+def _asia() -> pb.BayesianNetwork:
+    return pb.examples.load("asia")
+
+
+def _ring() -> pb.MarkovNetwork:
+    return pb.models.ising("A - B - C - A; C - D", 0.5, 0.1)
+
+
+def _rows(num_missing: int = 0) -> pd.DataFrame:
+    rows = _asia().sample(40, seed=0).astype(object)
+    for column in range(num_missing):
+        rows.iloc[column :: 5, column] = None
+    return rows
+
+
+def _exact() -> None:
+    network = _asia()
+    engine = network.compile()
+    network.marginals(evidence={"xray": "yes"})
+    network.mpe(evidence={"xray": "yes"})
+    network.map(["lung", "bronc"], evidence={"xray": "yes"})
+    network.sample(5, seed=0, evidence={"xray": "yes"})
+    network.expectation(pb.Factor([network.variables["lung"]], [1.0, 0.0]))
+    engine.query(["lung", "smoke"], evidence={"xray": "yes"})
+    engine.predict_proba(_rows(4).drop(columns=["lung"]), "lung")
+    engine.log_likelihood(_rows(4))
+    engine.expected_counts(_rows(4))
+
+
+def _large() -> None:
+    """Cliques that threads share."""
+    variables = [pb.Variable(f"X{number}", [0, 1]) for number in range(36)]
+    ones = np.ones(2**20).reshape([2] * 20)
+    pb.MarkovNetwork(pb.Factor(variables[:20], ones), pb.Factor(variables[16:], ones)).marginals()
+
+
+def _graphs() -> None:
+    edges = [(str(number), str(number + 1)) for number in range(3000)]
+    pb.DAG(edges).d_separated("0", "3000", given=["5"])
+    pb.graphs.elimination_order(pb.UndirectedGraph(edges))
+
+
+def _approximate() -> None:
+    ring, network, evidence = _ring(), _asia(), {"xray": "yes"}
+    chains = {"num_samples": 20, "burn_in": 2}
+    engines: tuple[Any, ...] = (
+        *(pb.LoopyBP(schedule=schedule) for schedule in ("sequential", "synchronous", "residual")),
+        *(pb.MeanField(), pb.MeanField(blocks=[["A", "B"]])),
+        *(pb.Gibbs(**chains), pb.Metropolis(**chains), pb.Metropolis(proposal=pb.LoopyBP(), **chains)),
+        pb.AnnealedImportance(num_temperatures=3, num_particles=5),
+    )
+    for engine in engines:
+        ring.marginals(engine=engine)
+    within = pb.MarkovNetwork(pb.Factor(ring.variables.values(), np.ones((2, 2, 2, 2))), *ring.factors)
+    within.marginals(engine=pb.LoopyBP())
+    network.query("lung", evidence=evidence, engine=pb.LikelihoodWeighting(100))
+    network.query("lung", evidence=evidence, engine=pb.MeanField())
+    network.query("lung", evidence=evidence, engine=pb.LoopyBP())
+
+
+def _best() -> None:
+    searches = pb.inference.GreedyAscent(), pb.inference.TabuSearch(), pb.inference.SimulatedAnnealing()
+    engines: tuple[Any, ...] = (
+        *(pb.MaxProduct(), pb.DualDecomposition(), pb.BranchAndBound(), pb.MiniBucketMax()),
+        *(pb.LocalSearch(search) for search in searches),
+    )
+    for engine in engines:
+        _ring().mpe(engine=engine)
+
+
+def _chains() -> None:
+    chain = pb.MarkovChain.gamblers_ruin(4, 0.4)
+    chain.simulate(3, start=2, seed=0)
+    chain.expected_visits()
+    pb.MarkovChain([[0.9, 0.1], [0.2, 0.8]]).stationary()
+
+
+def _structures() -> None:
+    rows = _rows()
+    pb.learn.structure(rows, score="bic")
+    pb.learn.structure(rows, score="bdeu")
+    pb.learn.structure(rows, method="exact")
+    pb.learn.pc(rows)
+    pb.learn.parameters(_asia().graph, rows)
+    numbers = np.arange(20)
+    pb.learn.parameters("a -> b", {"a": numbers, "b": numbers})
+
+
+def _incomplete() -> None:
+    graph, rows = _asia().graph, _rows(4)
+    pb.learn.em(graph, rows, restarts=1, seed=0)
+    pb.learn.structural_em(rows, rules=pb.learn.SEMRules(max_steps=1, max_completions=1))
+    pb.learn.structural_em(rows, rules=pb.learn.SEMRules(max_steps=1, max_completions=100))
+    pb.learn.sample_parameters(graph, rows, lengths=pb.learn.ChainLengths(4, 1, 1, 1))
+
+
+def _partitions() -> None:
+    rows = np.arange(12.0).reshape(6, 2)
+    pb.learn.DirichletProcessMixture(lengths=pb.learn.ChainLengths(4, 1, 1, 1)).fit(rows).predict(rows)
