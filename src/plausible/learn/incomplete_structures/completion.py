@@ -123,9 +123,10 @@ class GraphJudge:
         return maximization.network(counts, even).network
 
     def fit(self, graph: DAG, start: BayesianNetwork, fixed: Mapping[str, CPD] | None = None) -> FittedGraph:
-        """EM from given parameters on the same graph."""
+        """EM from given parameters on the same graph, whose tables may have their parents in any order."""
         step, maximization = ExactExpectations(self.cases), self.maximization(graph, fixed)
-        run = em_run(step, maximization, em_init(step, maximization, start), self.rules)
+        ordered = start_network(maximization, self.cases, start, np.random.default_rng(0))
+        run = em_run(step, maximization, em_init(step, maximization, ordered), self.rules)
         expectations = run.state.expectations
         value = self.of(graph, run.network, expectations)
         return FittedGraph(graph, run.network, value, run.log_likelihood, run.state.num_steps)

@@ -22,9 +22,11 @@ from plausible.learn.incomplete_structures.runs import IncompleteFit, judge_of, 
 from plausible.learn.incomplete_structures.starts import GraphStart, first_network, read_cases
 from plausible.learn.scores.reading import read_score
 from plausible.learn.scores.score import Score
+from plausible.learn.structures.exact.result import tolerance
 from plausible.learn.structures.knowledge import Constraints, Knowledge
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
+from plausible.variables.ranking import ranked
 
 __all__ = [
     "EdgeMove",
@@ -191,7 +193,7 @@ def rescoring_step(
         gains[move] = fitted[move].score - before.score, now
     num_fits, least = state.num_fits + len(fitted), 1e-9 * (1.0 + abs(before.score))
     while gains:
-        move = max(sorted(gains), key=lambda move: gains[move][0])
+        move = ranked(sorted(gains), lambda move: gains[move][0], tolerance(before.score))[0]
         if gains[move][0] <= least:
             break
         if move not in fitted:
@@ -269,7 +271,7 @@ def _shortlisted(
         return list(starts)
     step = ExactExpectations(judge.cases)
     estimates = {move: judge.of(graphs[move], network, step.at(network)) for move, network in starts.items()}
-    return sorted(starts, key=lambda move: -estimates[move])[:length]
+    return ranked(starts, lambda move: estimates[move], tolerance(max(estimates.values())))[:length]
 
 
 def _overlap(one: EdgeMove, other: EdgeMove) -> bool:
