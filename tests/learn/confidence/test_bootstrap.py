@@ -76,6 +76,21 @@ def test_degenerate_data_give_graphs_without_edges(rows, kind):
     assert found.strengths().consensus().num_edges == 0
 
 
+@pytest.mark.parametrize("num", [3, 7, 10, 49, 100])
+def test_a_share_is_a_count_divided_once(num):
+    """To the last digit, also where graphs are put together into classes: what all graphs have, has strength one."""
+    graphs = [DAG("A -> B -> C"), DAG("C -> B -> A"), DAG("A -> B; C")]
+    found = WeightedGraphs.of([graphs[place % 3] for place in range(num)])
+    counts = [len(range(place, num, 3)) for place in range(3)]
+    strengths = found.strengths()
+    assert strengths.strength("A", "B") == found.as_classes().strengths().strength("A", "B") == 1.0
+    assert strengths.edge("A", "B") == (counts[0] + counts[2]) / num
+    assert strengths.path("A", "C") == counts[0] / num
+    assert strengths.blanket("B", "C") == (counts[0] + counts[1]) / num
+    assert found.probability(lambda graph: graph.is_adjacent("A", "B")) == 1.0
+    assert found.distinct().weights.tolist() == sorted((count / num for count in counts), reverse=True)
+
+
 def test_shares_of_edges_directions_paths_and_blankets():
     graphs = [DAG("A -> B -> C"), DAG("A -> B <- C"), PDAG("A -> B - C"), PDAG("C - B; A")]
     strengths = WeightedGraphs.of(graphs).strengths()

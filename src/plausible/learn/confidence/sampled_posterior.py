@@ -107,7 +107,7 @@ class SampledPosterior:
         """Average draws and diagnose them."""
         num, source = len(names), f"chains over {over}, {draws.log_scores.size} draws"
         flat = draws.graphs.reshape(draws.log_scores.size, num, num)
-        graphs = WeightedGraphs(names, flat, np.full(len(flat), 1 / len(flat)), source, is_posterior=True)
+        graphs = WeightedGraphs(names, flat, np.ones(len(flat)), source, is_posterior=True)
         whole, edges = graphs.strengths(), draws.edges.mean(axis=(0, 1))
         strengths = EdgeStrengths(names, edges, whole.paths, whole.blankets, source, is_posterior=True)
         errors, ratios = _diagnosed(draws.edges)

@@ -35,8 +35,8 @@ class WeightedGraphs:
         The variables.
     adjacency
         Axes: graph, parent, child; an undirected edge is there in both directions.
-    weights
-        One for each graph; their sum is one.
+    masses
+        What each graph weighs: how often it was found, so that shares are counts divided once; or its probability.
     source
         Where the graphs come from.
     is_posterior
@@ -51,13 +51,13 @@ class WeightedGraphs:
 
     names: tuple[str, ...]
     adjacency: Masks = field(repr=False)
-    weights: Floats = field(repr=False)
+    masses: Floats = field(repr=False)
     source: str
     is_posterior: bool = False
 
     def __post_init__(self) -> None:
         self.adjacency.setflags(write=False)
-        self.weights.setflags(write=False)
+        self.masses.setflags(write=False)
 
     @classmethod
     def of(
@@ -67,14 +67,19 @@ class WeightedGraphs:
         if not graphs:
             raise InvalidArgument("There are no graphs to average over.")
         names = tuple(map(str, graphs[0].nodes))
-        shares = np.ones(len(graphs)) if weights is None else np.array(weights, dtype=np.float64)
-        if shares.shape != (len(graphs),) or not np.isfinite(shares).all() or (shares < 0).any() or not shares.sum():
+        masses = np.ones(len(graphs)) if weights is None else np.array(weights, dtype=np.float64)
+        if masses.shape != (len(graphs),) or not np.isfinite(masses).all() or (masses < 0).any() or not masses.sum():
             raise InvalidArgument(f"There are {len(graphs)} graphs; each needs a weight, and none is negative.")
         adjacency = np.stack([_matrix(graph, names) for graph in graphs])
-        return cls(names, adjacency, shares / shares.sum(), source)
+        return cls(names, adjacency, masses, source)
+
+    @property
+    def weights(self) -> Floats:
+        """One for each graph; their sum is one."""
+        return self.masses / self.masses.sum()
 
     def __len__(self) -> int:
-        return len(self.weights)
+        return len(self.masses)
 
     def graph(self, place: int) -> DAG | PDAG:
         """One of the graphs; a PDAG if it has undirected edges."""
@@ -90,9 +95,9 @@ class WeightedGraphs:
         """Each graph once, with the sum of its weights, the heaviest first."""
         flat = np.packbits(self.adjacency.reshape(len(self), len(self.names) ** 2), axis=1)
         _, firsts, places = np.unique(flat, axis=0, return_index=True, return_inverse=True)
-        weights = np.bincount(places.ravel(), self.weights, len(firsts)).astype(np.float64)
-        order = np.lexsort((np.arange(len(firsts)), -weights))
-        return replace(self, adjacency=self.adjacency[firsts[order]], weights=weights[order])
+        masses = np.bincount(places.ravel(), self.masses, len(firsts)).astype(np.float64)
+        order = np.lexsort((np.arange(len(firsts)), -masses))
+        return replace(self, adjacency=self.adjacency[firsts[order]], masses=masses[order])
 
     def as_classes(self) -> WeightedGraphs:
         """The equivalence classes of the graphs, which is what data alone can tell: Friedman, Goldszmidt & Wyner 1999.
@@ -102,13 +107,14 @@ class WeightedGraphs:
         distinct = self.distinct()
         classes = [essential_graph(graph) if isinstance(graph, DAG) else graph for graph in distinct._graphs()]
         return replace(
-            WeightedGraphs.of(classes, distinct.weights, self.source), is_posterior=self.is_posterior
+            WeightedGraphs.of(classes, distinct.masses, self.source), is_posterior=self.is_posterior
         ).distinct()
 
     def probability(self, feature: Callable[[DAG | PDAG], float]) -> float:
         """P(f) = Σ f(G) P(G) of any feature: a function of a graph that is true, or a number. Asked once a graph."""
         distinct = self.distinct()
-        return float(sum(w * float(feature(g)) for w, g in zip(distinct.weights, distinct._graphs(), strict=True)))
+        found = sum(mass * float(feature(g)) for mass, g in zip(distinct.masses, distinct._graphs(), strict=True))
+        return float(found / self.masses.sum())
 
     def strengths(self) -> EdgeStrengths:
         """The probabilities of edges, directed paths and Markov blankets."""
@@ -116,13 +122,14 @@ class WeightedGraphs:
         edges, paths, blankets = np.zeros((num, num)), np.zeros((num, num)), np.zeros((num, num))
         size = max(1, _ENTRIES // max(num * num, 1))
         for start in range(0, len(self), size):
-            matrices, weights = self.adjacency[start : start + size], self.weights[start : start + size]
+            matrices, masses = self.adjacency[start : start + size], self.masses[start : start + size]
             turned = matrices.transpose(0, 2, 1)
             arrows = matrices & ~turned
-            edges += np.tensordot(weights, 0.5 * matrices + 0.5 * arrows, 1)
-            paths += np.tensordot(weights, closures(arrows), 1)
+            edges += np.tensordot(masses, 0.5 * matrices + 0.5 * arrows, 1)
+            paths += np.tensordot(masses, closures(arrows), 1)
             shared = _product(arrows, arrows.transpose(0, 2, 1))
-            blankets += np.tensordot(weights, (matrices | turned | shared) & ~np.eye(num, dtype=np.bool_), 1)
+            blankets += np.tensordot(masses, (matrices | turned | shared) & ~np.eye(num, dtype=np.bool_), 1)
+        edges, paths, blankets = (np.minimum(sums / self.masses.sum(), 1.0) for sums in (edges, paths, blankets))
         return EdgeStrengths(self.names, edges, paths, blankets, self.source, self.is_posterior)
 
     def __str__(self) -> str:
