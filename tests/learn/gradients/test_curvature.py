@@ -11,6 +11,7 @@ from plausible.cpds import NoisyOr, Split, TableCPD, TreeCPD
 from plausible.errors import NotSupported, TooLarge
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.priors import Dirichlet
+from plausible.learn.gradients import identifiability as identification
 from plausible.learn.gradients import pairs
 from plausible.learn.gradients.identifiability import identifiability
 from plausible.learn.gradients.information import log_likelihood_hessian, observed_information
@@ -188,6 +189,44 @@ def test_flat_directions_leave_the_likelihood_as_it_is_and_are_named():
             return oracle.log_likelihood(network, tables, rows, np.ones(2))
 
         assert oracle.slope(along) == pytest.approx(0, abs=1e-8)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(0, 5), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_a_flat_space_has_one_reduced_basis_whatever_factorisation_gave_it(seed, size, more, has_ties):
+    """Mixed by a random rotation, with noise in the last digits, columns of equal weight among them."""
+    rng = np.random.default_rng(seed)
+    space = rng.normal(size=(size, size + more))
+    if has_ties:  # every column twice, up to its sign: names must decide
+        space = np.hstack([space, space * rng.choice([-1, 1], size + more)])
+    rotation = np.linalg.qr(rng.normal(size=(size, size)))[0]
+    mixed = rotation @ np.linalg.qr(space.T)[0].T
+    mixed = mixed * (1 + 1e-14 * rng.uniform(-1, 1, mixed.shape))
+    reduced, again = identification._reduced(space), identification._reduced(mixed)
+    assert again == pytest.approx(reduced, abs=1e-9 * np.abs(reduced).max())
+    assert np.linalg.matrix_rank(np.vstack([space, reduced]), tol=1e-9) == size
+    own = [
+        int(np.flatnonzero(np.isclose(row, 1.0) & np.isclose(np.abs(reduced).sum(axis=0), 1.0))[0]) for row in reduced
+    ]
+    assert len(set(own)) == size
+
+
+def test_flat_directions_do_not_hang_on_the_singular_vectors(monkeypatch):
+    """A hidden cause of one test leaves a plane open, of which any rotation is as good a basis to a factorisation."""
+    net = BayesianNetwork(TableCPD("C", [0.4, 0.6]), TableCPD("T", [[0.9, 0.1], [0.2, 0.8]], ["C"]))
+    first = identifiability(net, {"T": [0, 1]})
+    exact = np.linalg.svd
+
+    def turned(scores):
+        left, values, right = exact(scores)
+        rotation = np.linalg.qr(np.random.default_rng(0).normal(size=(2, 2)))[0]
+        return left, values, np.vstack([-right[:1], rotation @ right[1:]])
+
+    monkeypatch.setattr(np.linalg, "svd", turned)
+    assert str(identifiability(net, {"T": [0, 1]})) == str(first)
+    # the slopes of P(T=0) are 0.7, 0.4 and 0.6
+    assert first.flat_directions[0] == pytest.approx({"P(C=0)": -4 / 7, "P(T=0 | C=0)": 1.0})
+    assert first.flat_directions[1] == pytest.approx({"P(C=0)": -6 / 7, "P(T=0 | C=1)": 1.0})
 
 
 def test_curvature_that_costs_too_much_or_is_not_of_tables_is_refused(monkeypatch):

@@ -49,7 +49,7 @@ class LinearEquations(Frozen):
     >>> model = LinearEquations({"M": {"X": 0.5}, "Y": {"M": 2.0}}, covariances={("X", "Y"): 0.6})
     >>> model.graph
     CausalGraph('X -> M; M -> Y; X <-> Y')
-    >>> model.total_effect("Y", "X")
+    >>> round(model.total_effect("Y", "X"), 9)
     1.0
     >>> model.query("Y", do={"X": 1.0}).mean, model.query("Y", evidence={"X": 1.0}).mean
     (array([1.]), array([1.6]))

@@ -35,7 +35,8 @@ class Identifiability:
         The rank of the derivatives of log P(o[m]): how many parameters the rows can tell. Smaller than the number of
         labels where the likelihood is flat; the dimension that a BIC score should charge for.
     flat_directions
-        A basis of the changes of parameters that no row notices: label -> change, those of zero left out.
+        A basis of the changes of parameters that no row notices: label -> change, those of zero left out. It is the
+        reduced echelon form, by the labels that move most: each direction alone moves one of them, by one.
     """
 
     labels: tuple[str, ...]
@@ -127,12 +128,17 @@ def _null_space(scores: Floats, tolerance: float) -> tuple[int, Floats]:
 
 
 def _reduced(basis: Floats) -> Floats:
-    """The same space by rows each of which has a column of its own, with the number one there: easier to read."""
-    rows = basis.copy()
-    for number in range(len(rows)):
-        rest = np.abs(rows[number])
-        column = int(np.argmax(rest))
-        rows[number] /= rows[number, column]
-        others = np.arange(len(rows)) != number
-        rows[others] -= np.outer(rows[others, column], rows[number])
-    return rows
+    """The reduced echelon form of a space: each row alone has the number one in a column of its own.
+
+    The columns are those that matter most in the space, each beyond those before it, and the first among equals. So it
+    is the same whichever basis is given, and a factorisation may give any.
+    """
+    directions = np.linalg.qr(basis.T)[0]
+    left, columns = directions, list[int]()
+    for _ in basis:
+        sizes = np.linalg.norm(left, axis=1)
+        columns.append(int(np.argmax(sizes >= sizes.max() - _NOTHING)))
+        chosen = left[columns[-1]] / sizes[columns[-1]]
+        left = left - np.outer(left @ chosen, chosen)
+    columns.sort()
+    return np.linalg.solve(directions[columns].T, directions.T)
