@@ -258,7 +258,50 @@ def test_questions_are_ordered_by_value():
     pool = [gamble_question("ill", "dead", "healthy", level / 10) for level in range(1, 10)]
     values = question_values(DiscreteUtilityBelief(tastes), situation, pool)
     assert values[0].question.level == 0.6
-    assert [each.value for each in values] == sorted((each.value for each in values), reverse=True)
+    told = [round(each.value, 12) for each in values]
+    assert told == sorted(told, reverse=True)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_nothing_is_left_to_gain_where_one_action_is_the_best_for_all(seed):
+    """Exactly zero: no answer changes the action, so that neither knowing nor asking is worth anything."""
+    rng = np.random.default_rng(seed)
+    _, tastes = random_tastes(rng, 30)
+    chances = rng.dirichlet(np.ones(4))
+    better = dict(zip(OUTCOMES, chances.tolist(), strict=True))
+    worse = better | {"dead": better["dead"] + better["healthy"], "healthy": 0.0}
+    situation = DecisionSituation({"worse": Lottery(worse), "better": Lottery(better)}, {})
+    weights = rng.dirichlet(np.ones(30))
+    asked = [gamble_question("ill", "dead", "healthy", 0.4), scale_question("lame", "dead", "healthy", (0, 100))]
+    for belief in (DiscreteUtilityBelief(tastes, weights), DiscreteUtilityBelief(tastes, weights, noise=0.1)):
+        assert belief.expected_regret(situation) == 0.0
+        assert [worth.value for worth in belief.worth_of(asked, situation)] == [0.0, 0.0]
+    gaussian = GaussianUtilityBelief({"dead": 0, "ill": 0.5, "lame": 0.7, "healthy": 1}, np.diag([0, 0.01, 0.01, 0]))
+    assert gaussian.worth_of(asked[:1], situation)[0].value == 0.0
+
+
+@pytest.mark.parametrize("unit", [1.0, 1000.0, 1e-6])
+def test_a_function_that_is_indifferent_up_to_rounding_answers_half_each_way(unit):
+    """0.1 + 0.2 and 0.3 are the same utility, in any unit, and tell nothing when they are told on a scale."""
+    levels = [0.3, 0.1 + 0.2, 0.30000000000000016]
+    belief = DiscreteUtilityBelief([{"dead": 0.0, "ill": level * unit, "healthy": unit} for level in levels])
+    question = gamble_question("ill", "dead", "healthy", 0.3)
+    assert belief.linear(question).likelihood("sure", belief.utilities, 0.0).tolist() == [0.5] * 3
+    if unit == 1.0:
+        told = belief.linear(scale_question("ill", "dead", "healthy", (0, 1)))
+        assert told.likelihoods(belief.utilities, 0.0).tolist() == [[1.0] * 3]
+
+
+def test_questions_that_differ_by_rounding_stay_in_their_order():
+    """Two outcomes about which the same is believed, up to the last digit: the one listed first is asked about."""
+    situation = DecisionSituation({"a": {"ill": 0.5, "lame": 0.5}, "b": {"healthy": 0.5, "dead": 0.5}}, {})
+    for shift in (-1e-16, 0.0, 1e-16):
+        mean = {"dead": 0.0, "ill": 0.5 + shift, "lame": 0.5 - shift, "healthy": 1.0}
+        covariance = np.diag([0.0, 0.04 + shift, 0.04 - shift, 0.0])
+        belief = GaussianUtilityBelief(mean, covariance)
+        asked = [gamble_question(name, "dead", "healthy", 0.5) for name in ("ill", "lame")]
+        for order in (asked, asked[::-1]):
+            assert [each.question for each in question_values(belief, situation, order)] == order
 
 
 def test_beliefs_refuse_what_they_can_not_use():

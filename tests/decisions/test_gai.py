@@ -317,3 +317,19 @@ def test_an_additive_utility_survives_copying():
     utility = prenatal_utility()
     assert pickle.loads(pickle.dumps(utility)) == utility
     assert copy.deepcopy(utility) == utility
+
+
+@given(seed=SEEDS)
+@settings(max_examples=30, deadline=None)
+def test_what_rounding_leaves_of_a_sum_is_not_told_as_a_miss(seed):
+    """Integers make an exact sum; in any unit the forms miss it by nothing, and say so."""
+    rng = np.random.default_rng(seed)
+    unit = 10.0 ** rng.integers(-6, 7)
+    parts = [pb.Factor({a: 3, b: 2}, unit * rng.integers(1, 100, (3, 2))) for a, b in ("AB", "CB")]
+    whole = sum(parts, pb.Factor.scalar(0.0))
+    found = generalized_additive_independence(whole, [["A", "B"], ["C", "B"]])
+    assert found.deviation == 0.0
+    assert str(found).endswith("within 0")
+    assert conditional_additive_independence(whole, "A", "C").deviation == 0.0
+    off = whole + pb.Factor(whole.scope, unit * 1e-8 * rng.random(whole.values.shape))
+    assert generalized_additive_independence(off, [["A"], ["B"], ["C"]], tolerance=0.9).deviation > 0.0

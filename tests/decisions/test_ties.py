@@ -61,3 +61,17 @@ def test_outcomes_that_can_not_happen_need_no_amount():
     """Neither for dominance nor for a ranking."""
     assert stochastic_dominance({"x": 0.0, 10: 1.0}, {5: 1.0}).better == "first"
     assert DecisionSituation({"a": {"x": 0.0, 1: 1.0}}, {1: 2.0}).rank().expected_utility == 2.0
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e6, 1e-9])
+def test_what_floats_lose_neither_orders_actions_nor_is_printed(unit):
+    """Three actions worth 0.3 whose last digits differ: as they were listed, none short of the best."""
+    worths = [0.3 * unit, (0.1 + 0.2) * unit, 0.3 * unit * (1 - 2**-52)]
+    for order in ((0, 1, 2), (2, 0, 1), (1, 2, 0)):
+        actions = {f"a{place}": f"o{place}" for place in order} | {"none": "nothing"}
+        ranking = DecisionSituation(
+            actions, {f"o{i}": worth for i, worth in enumerate(worths)} | {"nothing": 0.0}
+        ).rank()
+        assert list(ranking.expected_utilities) == list(actions)
+        assert ranking.action == f"a{order[0]}"
+        assert [line.split("|")[-1].strip() for line in str(ranking).splitlines()[2:5]] == ["0"] * 3

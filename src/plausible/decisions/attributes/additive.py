@@ -8,7 +8,14 @@ from itertools import accumulate
 from operator import or_
 
 from plausible.decisions.attributes.additive_utility import AdditiveUtility
-from plausible.decisions.attributes.outcome_tables import Names, check_utility, partition_of, read_reference, slack
+from plausible.decisions.attributes.outcome_tables import (
+    Names,
+    check_utility,
+    largest_miss,
+    partition_of,
+    read_reference,
+    slack,
+)
 from plausible.decisions.attributes.witnesses import LotteryPair
 from plausible.display import html_of_print
 from plausible.errors import InvalidArgument
@@ -141,7 +148,7 @@ def _tested(
     parts = [part - base if place else part for place, part in enumerate(slices)]
     additive = AdditiveUtility(parts, variables=utility.scope)
     residual = utility - additive.table()
-    deviation = max(abs(residual.max()), abs(residual.min()))
+    deviation = largest_miss(residual.flat, utility)
     holds = deviation <= zero
     witness = None if holds else _mixed_difference(utility, groups, given, start, residual)
     return AdditiveIndependence(groups, given, holds, additive, deviation, witness)

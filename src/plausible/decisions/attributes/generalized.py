@@ -8,7 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from plausible.decisions.attributes.additive_utility import AdditiveUtility
-from plausible.decisions.attributes.outcome_tables import Floats, Names, check_utility, read_reference, slack
+from plausible.decisions.attributes.outcome_tables import (
+    Floats,
+    Names,
+    check_utility,
+    largest_miss,
+    read_reference,
+    slack,
+)
 from plausible.decisions.attributes.scope_sets import read_scopes, sum_text, utility_basis
 from plausible.decisions.attributes.witnesses import LotteryPair, residual_pair
 from plausible.display import html_of_print
@@ -97,7 +104,7 @@ def generalized_additive_independence(
     basis = utility_basis(utility.scope, scopes)
     nearest = AdditiveUtility(basis.parts(basis.coordinates(utility)), variables=utility.scope)
     residual = utility.flat - nearest.table().flat
-    deviation = float(np.abs(residual).max())
+    deviation = largest_miss(residual, utility)
     holds = deviation <= slack(utility, tolerance)
     witness = None if holds else residual_pair(residual, utility.scope)
     return GeneralizedAdditiveIndependence(basis.scopes, holds, nearest, deviation, basis.size, witness)

@@ -8,7 +8,7 @@ from itertools import product as cartesian
 
 import numpy as np
 
-from plausible.decisions.attributes.outcome_tables import Floats, check_utility, slack
+from plausible.decisions.attributes.outcome_tables import Floats, check_utility, largest_miss, slack
 from plausible.decisions.attributes.utility_independence import UtilityIndependence, utility_independence
 from plausible.display import html_of_print
 from plausible.factors import Factor
@@ -104,7 +104,7 @@ def multilinear_form(utility: Factor, tolerance: float = 1e-9) -> MultilinearFor
     shapes = {name: answer.shape for name, answer in zip(utility.names, answers, strict=True)}
     coefficients = dict(zip(sets, map(float, corners.reshape(-1)), strict=True))
     form = MultilinearForm(False, FrozenMapping(shapes), FrozenMapping(coefficients), 0.0, failing)
-    deviation = float(np.abs(form.table().flat - utility.flat).max())
+    deviation = largest_miss(form.table().flat - utility.flat, utility)
     holds = failing is None and deviation <= slack(utility, tolerance)
     return MultilinearForm(holds, form.shapes, form.coefficients, deviation, failing)
 

@@ -19,6 +19,7 @@ __all__ = [
     "Names",
     "TwoSides",
     "check_utility",
+    "largest_miss",
     "names_of",
     "partition_of",
     "read_numbers",
@@ -77,6 +78,16 @@ def slack(utility: Factor, tolerance: float) -> float:
         raise InvalidArgument(f"tolerance={tolerance!r} is a share of the range of the utility: from 0 to below 1.")
     largest = max(abs(utility.max()), abs(utility.min()))
     return tolerance * (utility.max() - utility.min()) + 64 * float(np.finfo(float).eps) * largest
+
+
+def largest_miss(residual: Floats, utility: Factor) -> float:
+    """By how much a form misses the utility at most; zero where that is no more than rounding leaves.
+
+    >>> largest_miss(np.array([0.0, -1e-16]), Factor({"A": 2}, [1.0, 3.0]))
+    0.0
+    """
+    missed = float(np.abs(residual).max())
+    return missed if missed > slack(utility, 0.0) else 0.0
 
 
 def names_of(names: Names, utility: Factor) -> tuple[str, ...]:

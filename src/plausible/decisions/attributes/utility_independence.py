@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plausible.decisions.attributes.outcome_tables import Floats, Names, TwoSides, slack, two_sides
+from plausible.decisions.attributes.outcome_tables import Floats, Names, TwoSides, largest_miss, slack, two_sides
 from plausible.decisions.attributes.witnesses import PreferenceChange
 from plausible.display import html_of_print
 from plausible.errors import InvalidArgument
@@ -95,7 +95,7 @@ def utility_independence(
     zero = slack(utility, tolerance)
     offset, scale, shape, home = _decomposed(sides.table)
     residual = sides.table - offset - scale * shape[:, None]
-    deviation = float(np.abs(residual).max())
+    deviation = largest_miss(residual, utility)
     matters = scale[home] > zero
     is_flat = scale <= zero if not allow_constant else scale < -zero
     holds = deviation <= zero and not (matters and is_flat.any())

@@ -12,8 +12,10 @@ from plausible.decisions.elicitation.beliefs import UtilityBelief
 from plausible.decisions.elicitation.questions import Answer, Question, gamble_question
 from plausible.decisions.elicitation.session import Session
 from plausible.decisions.lotteries.situation import ActionRanking, DecisionSituation
+from plausible.decisions.lotteries.ties import OF_SIZE, tie_room
 from plausible.display import html_of_print
 from plausible.errors import InvalidArgument, counted
+from plausible.variables.ranking import ranked
 
 __all__ = [
     "AdaptiveResult",
@@ -28,8 +30,6 @@ Ending: TypeAlias = Literal["open", "settled", "not worth asking", "enough quest
 #: Where no single answer is worth this share of the regret, it takes several to change the action.
 _GREAT_SHARE = 0.1
 _TENTHS = np.arange(1, 10) / 10
-#: Variances up to this are rounding.
-_ROUNDING = 1e-15
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,8 @@ def question_values(
 ) -> tuple[QuestionValue, ...]:
     """The questions by their expected value of information, greatest first; among equals, by the variance they remove.
 
+    What differs by no more than floats lose is equal; of questions that are equal in both the first listed comes first.
+
     Parameters
     ----------
     belief
@@ -84,7 +86,8 @@ def question_values(
         QuestionValue(question, worth.value, worth.variance)
         for question, worth in zip(listed, belief.worth_of(listed, situation), strict=True)
     ]
-    return tuple(sorted(scored, key=lambda each: (-each.value, -each.variance)))
+    by_variance = ranked(scored, lambda each: each.variance, _lost_of_variances(belief))
+    return tuple(ranked(by_variance, lambda each: each.value, tie_room(belief.mean_values, 0.0)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,9 +192,10 @@ class AdaptiveSession(Session):
         values = question_values(self.belief, self.situation, self.questions)
         if values and values[0].value > (self._options.cost or _GREAT_SHARE * regret):
             return values[0].question, "open"
-        telling = max(values, key=lambda each: each.variance, default=None)
-        if self._options.cost == 0 and telling is not None and telling.variance > _ROUNDING:
-            return telling.question, "open"
+        lost = _lost_of_variances(self.belief)
+        telling = ranked(values, lambda each: each.variance, lost)[:1]
+        if self._options.cost == 0 and telling and telling[0].variance > lost:
+            return telling[0].question, "open"
         return None, "not worth asking"
 
     @property
@@ -314,3 +318,8 @@ def usual_questions(belief: UtilityBelief) -> tuple[Question, ...]:
             asked = dict.fromkeys(levels.tolist())
             found += [gamble_question(item, belief.outcomes[low], belief.outcomes[high], level) for level in asked]
     return tuple(found)
+
+
+def _lost_of_variances(belief: UtilityBelief) -> float:
+    """What floats lose of the square of a utility: variances up to this are rounding."""
+    return tie_room(belief.mean_values, 0.0) ** 2 / OF_SIZE

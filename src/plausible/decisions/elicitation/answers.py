@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.decisions.elicitation.questions import Answer, Question
+from plausible.decisions.lotteries.ties import tie_room
 from plausible.errors import InvalidArgument, NotSupported, suggestion
 
 __all__ = ["LinearQuestion", "linear_question"]
@@ -62,7 +63,7 @@ class LinearQuestion:
 
         Without noise a choice is what its sign says, and half each way at zero.
         """
-        values = utilities @ self.weights
+        values = self._values(utilities)
         sign = self.sign(answer)
         if sign is None or sign == 0:
             return _bell((0.0 if sign == 0 else self.reading(answer)) - values, noise)
@@ -73,16 +74,29 @@ class LinearQuestion:
 
         A choice has two answers. A told value is taken in bins, which loses a little and never adds information.
         """
-        values = utilities @ self.weights
+        values = self._values(utilities)
         if self.choices:
             above = _above(values, noise)
             return np.stack([above, 1.0 - above])
         if noise == 0:
-            return np.asarray(np.unique(values)[:, None] == values, dtype=float)
+            return _told_apart(values, tie_room(utilities))
         borders = np.linspace(values.min() - 6 * noise, values.max() + 6 * noise, _BINS + 1)[1:-1]
         below = 1.0 - _above(values - borders[:, None], noise)
         ends = np.zeros((1, values.size))
         return np.diff(np.concatenate([ends, below, ends + 1.0]), axis=0)
+
+    def _values(self, utilities: Floats) -> Floats:
+        """c·U of each function, zero where floats can't tell it from zero."""
+        values = utilities @ self.weights
+        return np.where(np.abs(values) <= tie_room(utilities), 0.0, values)
+
+
+def _told_apart(values: Floats, room: float) -> Floats:
+    """Answers × functions: one answer for all values that differ by no more than the room from one to the next."""
+    different = np.unique(values)
+    firsts = different[np.diff(different, prepend=-np.inf) > room]
+    answers = np.searchsorted(firsts, values, side="right") - 1
+    return np.asarray(np.arange(len(firsts))[:, None] == answers, dtype=float)
 
 
 def _above(values: Floats, noise: float) -> Floats:

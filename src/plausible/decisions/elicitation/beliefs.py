@@ -193,7 +193,9 @@ class DiscreteUtilityBelief(UtilityBelief):
     def expected_regret(self, situation: DecisionSituation) -> float:
         """E[max_a EU(a)] - max_a E[EU(a)], exactly."""
         values = self.utilities @ self.chances(situation).T
-        return max(0.0, float(self.weights @ values.max(axis=1) - (self.weights @ values).max()))
+        best = int((self.weights @ values).argmax())
+        # a sum of terms that are not negative: nothing is left where one action is the best for all
+        return float(self.weights @ (values.max(axis=1) - values[:, best]))
 
     def worth_of(self, questions: Iterable[Question], situation: DecisionSituation) -> list[AnswerWorth]:
         """What an answer to each question is expected to bring; numbers on a scale are told apart in 512 bins."""
@@ -234,9 +236,9 @@ def checked_noise(noise: float) -> float:
 def _answer_worth(weighted: Floats, weights: Floats, likelihoods: Floats) -> AnswerWorth:
     """From P(u) EU(a; u), functions × actions, P(u), and P(answer | u), answers × functions."""
     means, scores, chances = weighted.sum(axis=0), likelihoods @ weighted, likelihoods @ weights
-    value = float(scores.max(axis=1).sum() - means.max())
     best = int(means.argmax())
     gaps = scores - scores[:, [best]]
+    value = float(gaps.max(axis=1).sum())
     squares = np.divide(gaps**2, chances[:, None], out=np.zeros_like(gaps), where=chances[:, None] > 0)
     variance = float((squares.sum(axis=0) - (means - means[best]) ** 2).sum())
-    return AnswerWorth(max(0.0, value), max(0.0, variance))
+    return AnswerWorth(value, max(0.0, variance))

@@ -87,14 +87,16 @@ class GaussianUtilityBelief(UtilityBelief):
         if spread == 0:
             return AnswerWorth(0.0, 0.0)
         means, slopes = chances @ self.mean_values, chances @ cover / spread
-        power = float(((slopes - slopes[int(means.argmax())]) ** 2).sum())
+        best = int(means.argmax())
+        gaps, tilts = means - means[best], slopes - slopes[best]
+        power = float((tilts**2).sum())
         if not asked.is_choice:
             return AnswerWorth(_greatest_of_lines(means, slopes), power)
         up, down = _mills(centre / spread), _mills(-centre / spread)
         chance = _normal_below(centre / spread)
-        best = chance * (means + slopes * up).max() + (1 - chance) * (means - slopes * down).max()
+        value = chance * (gaps + tilts * up).max() + (1 - chance) * (gaps - tilts * down).max()
         variance = power * (chance * up**2 + (1 - chance) * down**2)
-        return AnswerWorth(max(0.0, float(best - means.max())), variance)
+        return AnswerWorth(float(value), variance)
 
     def after(self, question: Question, answer: Answer) -> Self:
         """The belief given an answer."""

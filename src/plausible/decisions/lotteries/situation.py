@@ -136,10 +136,11 @@ class DecisionSituation(Frozen):
         ('more',)
         """
         values = {action: lottery.expected_utility(self.utility) for action, lottery in self.actions.items()}
-        ordered = dict(sorted(values.items(), key=lambda item: -item[1]))
-        top = max(values.values())
         utility = read_utility(self.utility)
-        room = tie_room([utility_of(utility, outcome) for outcome in self.outcomes], tolerance)
+        worths = [utility_of(utility, outcome) for outcome in self.outcomes]
+        top, lost, room = max(values.values()), tie_room(worths, 0.0), tie_room(worths, tolerance)
+        told = {action: value if value < top - lost else top for action, value in values.items()}
+        ordered = dict(sorted(told.items(), key=lambda item: -item[1]))
         return ActionRanking(FrozenMapping(ordered), tuple(a for a, value in values.items() if value >= top - room))
 
     def with_utility(self, utility: UtilityLike) -> DecisionSituation:
