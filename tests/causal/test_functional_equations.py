@@ -237,3 +237,26 @@ def test_counterfactuals_of_linear_and_additive_equations_are_asked_alike():
     assert additive.to_dict("list") == {"Y": [6.5]}
     with pytest.raises(UnknownVariable, match="'Z'"):
         AdditiveEquations({"X": lambda: 0.0}).counterfactual("Z", evidence={"X": 1.0}, do={})
+
+
+@pytest.mark.parametrize(
+    ("pairs", "expected"),
+    [
+        ({("X", "Y"): -0.5, ("X", "Z"): -0.5, ("Y", "Z"): 0.5}, np.sqrt([[0.5], [0.5], [0.5]]) * [[1], [-1], [-1]]),
+        (
+            {("X", "Y"): -0.25, ("X", "Z"): -0.25, ("Y", "Z"): -0.25},
+            [[0.5**0.5, 0.0], [-(0.125**0.5), 0.375**0.5], [-(0.125**0.5), -(0.375**0.5)]],
+        ),
+    ],
+    ids=["a line of eigenvectors", "a plane of eigenvectors"],
+)
+def test_latent_causes_of_correlated_noise_are_told_by_the_correlations_alone(pairs, expected):
+    """Not by the sign and the rotation that eigenvectors happen to have: worked by hand, the least noise taken off."""
+    network = LinearEquations({"Y": {"X": 1.0}, "Z": {"Y": 1.0}}, covariances=pairs).network
+    latent = [name for name in network.variables if name.startswith("U_")]
+    told = {
+        name: dict(zip(network.cpd(name).parent_names, network.cpd(name).coefficients, strict=True)) for name in "XYZ"
+    }
+    assert np.array([[told[name].get(cause, 0.0) for cause in latent] for name in "XYZ"]) == pytest.approx(
+        np.array(expected), abs=1e-12
+    )

@@ -250,6 +250,25 @@ def test_the_fit_is_weighted_least_squares_and_says_what_the_answers_leave_open(
         assert fit.is_determined(outcome) == (np.linalg.matrix_rank(extended) == spans)
 
 
+def test_what_answers_leave_open_does_not_hang_on_the_singular_vectors(monkeypatch):
+    """A factorisation may turn and mirror the open directions as it likes: those told are the same, and orthogonal."""
+    states, asked = {"A": 2, "B": 3}, [{"A": 0, "B": 0}, {"A": 1, "B": 0}]
+    exact, told = np.linalg.svd, []
+    for seed in range(3):
+
+        def turned(matrix, full_matrices, seed=seed):
+            left, values, right = exact(matrix, full_matrices=full_matrices)
+            rotation = np.linalg.qr(np.random.default_rng(seed).normal(size=(2, 2)))[0]
+            return left, values, np.vstack([right[:2], rotation @ right[2:]])
+
+        monkeypatch.setattr(np.linalg, "svd", turned)
+        fit = fit_additive_utility(asked, [0.0, 1.0], ["A", "B"], states)
+        told.append([direction.table().flat for direction in fit.unidentified])
+    assert len(told[0]) == 2
+    for others in told[1:]:
+        assert np.array(others) == pytest.approx(np.array(told[0]), abs=1e-12)
+
+
 def test_thirteen_answers_near_the_reference_determine_the_prenatal_utility():
     """The outcomes of the canonical decomposition are enough; all 108 are recovered."""
     utility = prenatal_utility()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,11 +15,13 @@ from plausible.errors import InvalidArgument, InvalidFactor
 __all__ = [
     "Definite",
     "Matrix",
+    "PivotedRoot",
     "SemiDefinite",
     "Vector",
     "definite",
     "finite_number",
     "finite_vector",
+    "pivoted_root",
     "real_numbers",
     "rounding",
     "semi_definite",
@@ -124,6 +126,42 @@ def semi_definite(matrix: Matrix) -> SemiDefinite:
     kept = eigenvalues > rounding(len(eigenvalues))
     defect = max(0.0, -float(np.min(eigenvalues, initial=0.0)))
     return SemiDefinite(scale, eigenvalues[kept], vectors[:, kept], defect)
+
+
+class PivotedRoot(NamedTuple):
+    """L with L Lᵀ = A, and for each of its columns the row where it has its positive pivot: see `pivoted_root`."""
+
+    root: Matrix
+    pivots: tuple[int, ...]
+
+
+def pivoted_root(matrix: Matrix, room: float) -> PivotedRoot:
+    """The root of a semi-definite matrix that its numbers determine, by Cholesky's method with pivots.
+
+    Eigenvectors may have any sign, and those of equal eigenvalues are any basis of their space; here each column starts
+    at the row of which most is left, the first among equals. The root of a projection has orthonormal columns: a basis
+    of its space.
+
+    Parameters
+    ----------
+    matrix
+        A, symmetric.
+    room
+        Differences up to this are rounding: such pivots are equal, and such rests are nothing.
+
+    Examples
+    --------
+    >>> pivoted_root(np.array([[4.0, 2.0], [2.0, 1.0]]), 1e-12)
+    PivotedRoot(root=array([[2.],
+           [1.]]), pivots=(0,))
+    """
+    left, columns, pivots = matrix, list[Vector](), list[int]()
+    while len(pivots) < len(matrix) and left.diagonal().max() > room:
+        sizes = left.diagonal()
+        pivots.append(int(np.argmax(sizes >= sizes.max() - room)))
+        columns.append(left[pivots[-1]] / math.sqrt(sizes[pivots[-1]]))
+        left = left - np.outer(columns[-1], columns[-1])
+    return PivotedRoot(np.array(columns).reshape(len(columns), len(matrix)).T, tuple(pivots))
 
 
 def rounding(size: int) -> float:

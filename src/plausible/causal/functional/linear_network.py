@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from plausible.causal.functional.naming import fresh_name
 from plausible.cpds import CPD, LinearGaussianCPD
+from plausible.factors.definite import pivoted_root
 from plausible.models import BayesianNetwork
 
 __all__ = ["network_of"]
@@ -39,10 +40,9 @@ def network_of(names: Sequence[str], coefficients: Array, intercepts: Array, cov
     taken = set(names)
     for block in _blocks(covariance):
         scale = np.sqrt(own[block])
-        eigenvalues, vectors = np.linalg.eigh(covariance[np.ix_(block, block)] / scale[:, None] / scale)
-        least = max(float(eigenvalues[0]), 0.0)
-        shared = eigenvalues - least > 1e-12
-        weights = scale[:, None] * vectors[:, shared] * np.sqrt(eigenvalues[shared] - least)
+        correlation = covariance[np.ix_(block, block)] / scale[:, None] / scale
+        least = max(float(np.linalg.eigvalsh(correlation)[0]), 0.0)
+        weights = scale[:, None] * pivoted_root(correlation - least * np.eye(len(block)), 1e-12).root
         own[block] = least * scale**2
         for number, column in enumerate(weights.T.tolist(), start=1):
             name = fresh_name("_".join(["U", *(names[place] for place in block), str(number)]), taken)

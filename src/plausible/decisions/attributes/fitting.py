@@ -16,6 +16,7 @@ from plausible.decisions.attributes.scope_sets import UtilityBasis, sum_text, ut
 from plausible.display import html_of_print
 from plausible.errors import InvalidArgument, close_match, shortened
 from plausible.factors.alignment import read_scope
+from plausible.factors.definite import pivoted_root
 from plausible.variables import State, Variable
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ __all__ = ["Attributes", "Outcomes", "UtilityFit", "fit_additive_utility", "outc
 Attributes: TypeAlias = Iterable[Variable] | Mapping[str, Iterable[State] | int]
 #: A frame, a mapping from names to columns, or a list of outcomes, each a mapping from attributes to states.
 Outcomes: TypeAlias = "IntoDataFrame | Mapping[str, Sequence[Any]] | Sequence[Mapping[str, State]]"
+#: Numbers below this, where the largest is one, count as zero.
+_NOTHING = 1e-10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,9 +119,10 @@ def fit_additive_utility(
     answers = _numbers(values, len(design), "answer")
     spread = np.sqrt(_numbers(np.ones(len(design)) if weights is None else weights, len(design), "weight"))
     left, singular, right = np.linalg.svd(design * spread[:, None], full_matrices=True)
-    rank = int((singular > 1e-10 * max(1e-300, singular.max(initial=0.0))).sum())
+    rank = int((singular > _NOTHING * max(1e-300, singular.max(initial=0.0))).sum())
     coordinates = right[:rank].T @ ((left.T[:rank] @ (answers * spread)) / singular[:rank])
-    directions = tuple(_utility(basis, direction) for direction in right[rank:])
+    open_space = pivoted_root(right[rank:].T @ right[rank:], _NOTHING)
+    directions = tuple(_utility(basis, direction) for direction in open_space.root.T)
     return UtilityFit(_utility(basis, coordinates), answers - design @ coordinates, rank, directions)
 
 

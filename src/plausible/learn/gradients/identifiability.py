@@ -10,6 +10,7 @@ import numpy as np
 from plausible.data.table import TableLike
 from plausible.display import html_of_print
 from plausible.errors import InvalidArgument
+from plausible.factors.definite import pivoted_root
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.gradients.free_parameters import Entries, FreeParameters
 from plausible.learn.gradients.observed import Floats, ObservedLikelihood, tables_of
@@ -134,11 +135,6 @@ def _reduced(basis: Floats) -> Floats:
     is the same whichever basis is given, and a factorisation may give any.
     """
     directions = np.linalg.qr(basis.T)[0]
-    left, columns = directions, list[int]()
-    for _ in basis:
-        sizes = np.linalg.norm(left, axis=1)
-        columns.append(int(np.argmax(sizes >= sizes.max() - _NOTHING)))
-        chosen = left[columns[-1]] / sizes[columns[-1]]
-        left = left - np.outer(left @ chosen, chosen)
-    columns.sort()
-    return np.linalg.solve(directions[columns].T, directions.T)
+    root, pivots = pivoted_root(directions @ directions.T, _NOTHING)
+    columns = sorted(pivots)
+    return np.linalg.solve(root[columns].T, root.T)
