@@ -204,7 +204,7 @@ def binary_field(noisy: ArrayLike, coupling: float, field: float) -> MarkovNetwo
 
     Examples
     --------
-    >>> binary_field([[0, 1]], coupling=0.5, field=1.0).energy({"0_0": -1, "0_1": 1})  # 0.5 - 2
+    >>> round(binary_field([[0, 1]], coupling=0.5, field=1.0).energy({"0_0": -1, "0_1": 1}), 9)  # 0.5 - 2
     -1.5
     """
     seen = _checked(noisy, 2)

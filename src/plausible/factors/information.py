@@ -50,7 +50,7 @@ def entropy(distribution: Factor, names: Names | None = None, base: float = math
 
     No decodable code has a shorter expected word, in digits of base `base` (Shannon 1948).
 
-    >>> entropy(Factor({"X": 4}, [1 / 2, 1 / 4, 1 / 8, 1 / 8]), base=2)
+    >>> round(entropy(Factor({"X": 4}, [1 / 2, 1 / 4, 1 / 8, 1 / 8]), base=2), 9)
     1.75
     """
     unit = log_unit(base)

@@ -372,8 +372,8 @@ def information_about(
     Examples
     --------
     >>> copy = {0: {"X": Factor({"X": 2}, [1.0, 0.0])}, 1: {"X": Factor({"X": 2}, [0.0, 1.0])}}
-    >>> information_about(Factor({"T": 2}, [0.5, 0.5]), copy, base=2)
-    {'X': 1.0}
+    >>> round(information_about(Factor({"T": 2}, [0.5, 0.5]), copy, base=2)["X"], 9)
+    1.0
     """
     unit = log_unit(base)
     states = [state for state in target.scope[0].states if target[{target.names[0]: state}] > 0]

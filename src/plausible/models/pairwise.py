@@ -132,7 +132,7 @@ def metric_network(
     Examples
     --------
     >>> net = metric_network("a - b", [0, 1, 2], {"a": [0.0, 1.0, 5.0]}, truncation=1.0)
-    >>> net.energy({"a": 0, "b": 2})
+    >>> round(net.energy({"a": 0, "b": 2}), 9)
     1.0
     """
     distances = _distances(labels, metric)

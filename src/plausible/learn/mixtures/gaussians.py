@@ -164,7 +164,7 @@ def vector_moments(block: VectorBlock, shares: Floats) -> Moments:
 def clipped(covariances: Floats, floor: float) -> Floats:
     """The covariances whose eigenvalues are at least `floor`: of greatest likelihood among those (K&F exercise 19.10).
 
-    >>> clipped(np.array([[[1.0, 0.0], [0.0, 0.0]]]), 0.25).tolist()
+    >>> clipped(np.array([[[1.0, 0.0], [0.0, 0.0]]]), 0.25).round(9).tolist()
     [[[1.0, 0.0], [0.0, 0.25]]]
     """
     if not covariances.size:
