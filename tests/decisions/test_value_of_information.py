@@ -333,3 +333,21 @@ def test_a_cost_of_what_is_seen_anyway_is_set_against_what_that_is_worth():
     diagram = pb.InfluenceDiagram([market, survey], [pb.Decision("F", 2, sees=["S"])], [profit])
     assert "At a cost of 1 it pays: net 0.25." in str(diagram.value_of_information("S", cost=1))
     assert "At a cost of 2 it does not pay: net -0.75." in str(diagram.value_of_information("S", cost=2))
+
+
+@pytest.mark.parametrize("noise", [{"A": 1e-16}, {"B": 1e-16}, {}], ids=["first", "second", "none"])
+def test_observations_that_are_worth_the_same_keep_their_order_whatever_their_last_digits(noise, monkeypatch):
+    """Two readings of one coin, alike: the one listed first comes first."""
+    reading = [[0.9, 0.1], [0.1, 0.9]]
+    coins = [pb.TableCPD("coin", [0.5, 0.5]), *(pb.TableCPD(name, reading, ["coin"]) for name in "AB")]
+    diagram = InfluenceDiagram(coins, [Decision("call", 2)], [Utility(["coin", "call"], [[1.0, 0.0], [0.0, 1.0]])])
+    exact = ranking._values
+
+    def noisy(*args):
+        found, is_exact = exact(*args)
+        return {name: value + noise.get(name, 0.0) for name, value in found.items()}, is_exact
+
+    monkeypatch.setattr(ranking, "_values", noisy)
+    for names in ("AB", "BA"):
+        told = rank_observations(diagram, candidates=list(names)).values
+        assert [value.variables for value in told] == [(name,) for name in names]

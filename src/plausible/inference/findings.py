@@ -19,7 +19,9 @@ from plausible.factors import Factor
 from plausible.factors.information import kl_divergence
 from plausible.factors.logarithms import log_unit
 from plausible.inference.contradiction import impossible_evidence
+from plausible.kernels.rounding import ROUNDING
 from plausible.variables import State
+from plausible.variables.ranking import ranked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -240,8 +242,8 @@ def evidence_impact(
         rest = {other: seen for other, seen in examined.items() if other != name}
         without = ask({**always, **rest})
         impacts.append(FindingImpact(name, finding, posterior, without, ask({**always, name: finding}), prior))
-    impacts.sort(key=lambda impact: -impact.divergence)
-    return EvidenceImpact(posterior.names[0], posterior, prior, tuple(impacts))
+    ordered = ranked(impacts, lambda impact: impact.divergence, ROUNDING)
+    return EvidenceImpact(posterior.names[0], posterior, prior, tuple(ordered))
 
 
 # --- conflict ---

@@ -12,8 +12,12 @@ import numpy as np
 
 from plausible.errors import InvalidArgument
 from plausible.graphs.seeds import Seed, generator_of
+from plausible.learn.structures.exact.result import tolerance
+from plausible.variables.ranking import ranked
 
-__all__ = ["EMState", "EMStep", "EMStops", "best_run", "run", "sources_of_chance"]
+__all__ = ["EMState", "EMStep", "EMStops", "best_first", "best_run", "run", "sources_of_chance"]
+
+Run = TypeVar("Run")
 
 
 class EMState(Protocol):
@@ -90,7 +94,17 @@ def best_run(step: EMStep[StateT], starts: Iterable[StateT], stops: EMStops[Any]
         ends.append(end)
         if is_stopped:
             break
-    return max(ends, key=lambda end: end.trace[-1]), tuple(end.trace[-1] for end in ends)
+    return best_first(ends, lambda end: end.trace[-1])[0], tuple(end.trace[-1] for end in ends)
+
+
+def best_first(runs: Iterable[Run], objective: Callable[[Run], float]) -> list[Run]:
+    """The runs by what they reached, the greatest first; those that reached the same, but for rounding, as made.
+
+    >>> best_first([0.3, 0.1 + 0.2, 0.7], abs)
+    [0.7, 0.3, 0.30000000000000004]
+    """
+    made = list(runs)
+    return ranked(made, objective, tolerance(max(map(objective, made), default=0.0)))
 
 
 def sources_of_chance(seed: Seed, restarts: int) -> list[np.random.Generator]:

@@ -16,6 +16,7 @@ from plausible.display import html_of_print
 from plausible.errors import TooLarge, UnknownVariable
 from plausible.factors.display import TextTable, format_number
 from plausible.variables.evidence import EvidenceLike
+from plausible.variables.ranking import ranked
 
 if TYPE_CHECKING:
     from plausible.decisions.diagram import InfluenceDiagram
@@ -170,8 +171,8 @@ def rank_observations(
     before = solve(diagram, "auto", evidence, options)
     found, is_exact = _values(diagram, first, names, before.expected_utility, (evidence, options))
     values = [InformationValue((name,), found[name], prices[name]) for name in names]
-    ranked = tuple(sorted(values, key=lambda value: -value.net_value))
-    return ObservationRanking(first, before.expected_utility, ranked, is_exact and before.is_optimal)
+    ordered = tuple(ranked(values, lambda value: value.net_value, utility_rounding(diagram)))
+    return ObservationRanking(first, before.expected_utility, ordered, is_exact and before.is_optimal)
 
 
 def _values(

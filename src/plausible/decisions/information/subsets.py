@@ -19,6 +19,7 @@ from plausible.errors import InvalidArgument, counted
 from plausible.factors.display import TextTable, format_number
 from plausible.inference.options import check_count, check_number
 from plausible.variables.evidence import EvidenceLike
+from plausible.variables.ranking import ranked
 
 if TYPE_CHECKING:
     from plausible.decisions.diagram import InfluenceDiagram
@@ -229,5 +230,5 @@ def choose_observations(
     search = SetSearch(worth, prices, (bounds.budget, bounds.is_charged), utility_rounding(diagram), told)
     by_size = tuple(search.greedy(most) if is_greedy else search.all_sets(most))
     is_exact = search.is_proved and not is_greedy and not search.is_stopped
-    best = max(by_size, key=lambda found: found.net_value)
+    best = ranked(by_size, lambda found: found.net_value, utility_rounding(diagram))[0]
     return ObservationChoice(first, best, by_size, is_exact, is_greedy, search.num_sets, search.is_stopped)

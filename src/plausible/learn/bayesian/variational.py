@@ -16,6 +16,7 @@ from plausible.inference.options import check_count, check_number, check_seconds
 from plausible.learn.bayesian.cell_beliefs import factorized_sums, first_beliefs, named_beliefs, swept
 from plausible.learn.bayesian.completion_problem import CaseSums, CompletionProblem, Floats
 from plausible.learn.bayesian.dirichlet_fit import DirichletFit
+from plausible.learn.em_runs import best_first
 from plausible.learn.estimation.priors import PriorLike
 from plausible.variables import Variable
 
@@ -244,7 +245,7 @@ def variational_bayes(
             break
         state = start if start is not None and not number else variational_init(problem, rng, kind)
         runs.append(_run(problem, state, (tolerance, max_steps, deadline), progress))
-    runs.sort(key=lambda run: -run[0].bound)
+    runs = best_first(runs, lambda run: run[0].bound)
     return VariationalFit(problem, *runs[0], tuple(state.bound for state, _ in runs))
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from plausible.data.table import TableLike
 from plausible.errors import InvalidArgument
 from plausible.graphs.seeds import Seed, generator_of
+from plausible.learn.em_runs import best_first
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.gradients.ascent import AscentState, MethodLike, ascent_step, init_ascent, read_method
@@ -190,7 +191,7 @@ def climb(
         if runs[-1].stopped in ("interrupted", "time limit"):
             break
         runs.append(_run(objective, init_ascent(objective.at, point), options, progress, deadline))
-    best = max(runs, key=lambda run: run.state.value)
+    best = best_first(runs, lambda run: run.state.value)[0]
     return GradientFit(
         objective.space.network_at(best.state.point),
         objective.log_likelihood(best.state.point),

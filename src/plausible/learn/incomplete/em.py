@@ -16,6 +16,7 @@ from plausible.graphs.seeds import Seed, generator_of
 from plausible.hints import FIT_HINTS, Hinted
 from plausible.inference.engines import Engine
 from plausible.inference.options import check_number, read_count
+from plausible.learn.em_runs import best_first
 from plausible.learn.estimation.family_posterior import Estimate
 from plausible.learn.estimation.fit import UnidentifiedParameters
 from plausible.learn.estimation.knowledge import ParameterKnowledge
@@ -361,8 +362,8 @@ def learn_em(
 
 def best_fit(cases: Cases, runs: Sequence[EMRun], began: float) -> EMFit:
     """The runs ranked; a warning where there were no rows to learn from."""
-    ranked = tuple(sorted(runs, key=lambda run: -run.objective))
-    fit = EMFit(ranked[0], ranked, tuple(cases.hidden), cases, time.perf_counter() - began)
+    ordered = tuple(best_first(runs, lambda run: run.objective))
+    fit = EMFit(ordered[0], ordered, tuple(cases.hidden), cases, time.perf_counter() - began)
     if not cases.total and fit.unidentified:
         warn_caller(
             f"There are no rows that count: the numbers of {list(fit.unidentified)[:5]} are those of the start. Give "

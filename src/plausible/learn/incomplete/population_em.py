@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from plausible.errors import ImpossibleEvidence, InvalidArgument
+from plausible.learn.em_runs import best_first
 from plausible.learn.incomplete.em_state import EMMethod, EMState, em_init, em_step
 from plausible.learn.incomplete.expectations import ExpectationStep
 from plausible.learn.incomplete.free_tables import perturbed
@@ -19,8 +20,8 @@ __all__ = ["BeamEM", "PerturbedEM"]
 
 def _leading(trace: tuple[float, ...], members: list[EMState]) -> EMState:
     """The state of the best member, which remembers all, the best first."""
-    ranked = tuple(sorted(members, key=lambda member: -member.objective))
-    return replace(ranked[0], trace=(*trace, ranked[0].objective), memory=ranked)
+    ordered = tuple(best_first(members, lambda member: member.objective))
+    return replace(ordered[0], trace=(*trace, ordered[0].objective), memory=ordered)
 
 
 def _members(state: EMState) -> tuple[EMState, ...]:

@@ -18,6 +18,7 @@ from plausible.errors import InvalidArgument, suggestion
 from plausible.graphs import DAG, UndirectedGraph
 from plausible.graphs.seeds import Seed, generator_of
 from plausible.inference.options import check_count, check_seconds
+from plausible.learn.em_runs import best_first
 from plausible.learn.incomplete.em import EMRules
 from plausible.learn.incomplete_structures.available import AvailableStatistics
 from plausible.learn.incomplete_structures.completion import FittedGraph, GraphJudge, usual_prior
@@ -231,7 +232,7 @@ def find_hidden(
         if progress is not None and progress(trials[-1]):
             stopped = "interrupted"
             break
-    return HiddenSearch(without, tuple(sorted(trials, key=lambda trial: -trial.gain)), stopped)
+    return HiddenSearch(without, tuple(best_first(trials, lambda trial: trial.fitted.score)), stopped)
 
 
 def _tried(judge: GraphJudge, graph: DAG, num_runs: int, generator: np.random.Generator) -> FittedGraph:
@@ -239,7 +240,7 @@ def _tried(judge: GraphJudge, graph: DAG, num_runs: int, generator: np.random.Ge
     runs = [judge.fit(graph, judge.start(graph, generator))]
     while len(runs) < num_runs and not judge.is_late():
         runs.append(judge.fit(graph, judge.start(graph, generator)))
-    return max(runs, key=lambda run: run.score)
+    return best_first(runs, lambda run: run.score)[0]
 
 
 def _counts(table: Table) -> Statistics:

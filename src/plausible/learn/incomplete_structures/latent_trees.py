@@ -17,6 +17,7 @@ from plausible.errors import InvalidArgument
 from plausible.graphs import DAG
 from plausible.graphs.seeds import Seed, generator_of
 from plausible.inference.options import check_count
+from plausible.learn.em_runs import best_first
 from plausible.learn.incomplete.em import EMRules
 from plausible.learn.incomplete_structures.available import AvailableStatistics
 from plausible.learn.incomplete_structures.completion import FittedGraph, GraphJudge, usual_prior
@@ -195,7 +196,7 @@ def learn_latent_tree(
     if hierarchy is None:
         wanted, contracted = fitter.contracted(wanted, runs[0])
         more = [] if contracted is runs[0] else [contracted, *fitter.runs(wanted, 1 + restarts, generator)]
-        runs = sorted(more or runs, key=lambda run: -run.score)
+        runs = best_first(more or runs, lambda run: run.score)
     return LatentTree(wanted, _inner(hierarchy_graph(wanted, prefix)), runs[0], tuple(run.score for run in runs))
 
 
@@ -220,7 +221,7 @@ class _TreeFitter:
         """Runs of EM from random tables, the best first."""
         judge, graph = self.judge(hierarchy)
         fitted = [judge.fit(graph, judge.start(graph, generator)) for _ in range(num)]
-        return sorted(fitted, key=lambda run: -run.score)
+        return best_first(fitted, lambda run: run.score)
 
     def contracted(self, hierarchy: Hierarchy, best: FittedGraph) -> tuple[Hierarchy, FittedGraph]:
         """Without hidden variables that the score is better without, one after the other; tables are carried over."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from plausible.graphs import DAG
+from plausible.learn.em_runs import best_first
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import EMRules
@@ -145,6 +146,6 @@ def run_steps(judge: Clock, step: Callable[[State], State], state: State, rules:
 
 def best_run(runs: Sequence[tuple[State, str]]) -> tuple[State, str, tuple[float, ...]]:
     """The last state of the best run, why it ended, and the scores of all runs, the best first."""
-    ranked = sorted(runs, key=lambda run: -run[0].best.score)
-    state, stopped = ranked[0]
-    return state, stopped, tuple(run.best.score for run, _ in ranked)
+    ordered = best_first(runs, lambda run: run[0].best.score)
+    state, stopped = ordered[0]
+    return state, stopped, tuple(run.best.score for run, _ in ordered)
