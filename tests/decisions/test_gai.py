@@ -250,6 +250,18 @@ def test_the_fit_is_weighted_least_squares_and_says_what_the_answers_leave_open(
         assert fit.is_determined(outcome) == (np.linalg.matrix_rank(extended) == spans)
 
 
+@given(seed=SEEDS)
+@settings(max_examples=30, deadline=None)
+def test_a_fit_that_misses_no_answer_says_that_it_misses_none(seed):
+    """Exact sums in any unit: residuals are zero, and not what rounding leaves of them."""
+    rng = np.random.default_rng(seed)
+    worths = 10.0 ** rng.integers(-6, 7) * rng.integers(1, 100, (2, 3))
+    asked = {"A": rng.integers(3, size=12), "B": rng.integers(3, size=12)}
+    fit = fit_additive_utility(asked, worths[0][asked["A"]] + worths[1][asked["B"]], ["A", "B"], {"A": 3, "B": 3})
+    assert fit.residuals.tolist() == [0.0] * 12
+    assert str(fit).endswith("residuals 0")
+
+
 def test_what_answers_leave_open_does_not_hang_on_the_singular_vectors(monkeypatch):
     """A factorisation may turn and mirror the open directions as it likes: those told are the same, and orthogonal."""
     states, asked = {"A": 2, "B": 3}, [{"A": 0, "B": 0}, {"A": 1, "B": 0}]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from plausible.data.columns import encode_columns
 from plausible.decisions.attributes.additive_utility import AdditiveUtility
-from plausible.decisions.attributes.outcome_tables import Floats, Names, read_numbers
+from plausible.decisions.attributes.outcome_tables import Floats, Names, lost_by_rounding, read_numbers
 from plausible.decisions.attributes.scope_sets import UtilityBasis, sum_text, utility_basis
 from plausible.display import html_of_print
 from plausible.errors import InvalidArgument, close_match, shortened
@@ -123,7 +123,9 @@ def fit_additive_utility(
     coordinates = right[:rank].T @ ((left.T[:rank] @ (answers * spread)) / singular[:rank])
     open_space = pivoted_root(right[rank:].T @ right[rank:], _NOTHING)
     directions = tuple(_utility(basis, direction) for direction in open_space.root.T)
-    return UtilityFit(_utility(basis, coordinates), answers - design @ coordinates, rank, directions)
+    residuals = answers - design @ coordinates
+    residuals[np.abs(residuals) <= lost_by_rounding(answers)] = 0.0
+    return UtilityFit(_utility(basis, coordinates), residuals, rank, directions)
 
 
 def outcome_rows(basis: UtilityBasis, outcomes: Outcomes) -> Floats:

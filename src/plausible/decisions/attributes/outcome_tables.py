@@ -20,6 +20,7 @@ __all__ = [
     "TwoSides",
     "check_utility",
     "largest_miss",
+    "lost_by_rounding",
     "names_of",
     "partition_of",
     "read_numbers",
@@ -76,8 +77,16 @@ def slack(utility: Factor, tolerance: float) -> float:
     """What counts as zero: `tolerance` times the range of the utility, and never less than what rounding leaves."""
     if not 0 <= tolerance < 1:
         raise InvalidArgument(f"tolerance={tolerance!r} is a share of the range of the utility: from 0 to below 1.")
-    largest = max(abs(utility.max()), abs(utility.min()))
-    return tolerance * (utility.max() - utility.min()) + 64 * float(np.finfo(float).eps) * largest
+    return tolerance * (utility.max() - utility.min()) + lost_by_rounding(utility.flat)
+
+
+def lost_by_rounding(values: Floats) -> float:
+    """What rounding leaves of zero where numbers of these sizes cancel.
+
+    >>> lost_by_rounding(np.array([1.0, -3.0])) < 1e-13
+    True
+    """
+    return 64 * float(np.finfo(float).eps) * float(np.abs(values).max(initial=0.0))
 
 
 def largest_miss(residual: Floats, utility: Factor) -> float:
@@ -87,7 +96,7 @@ def largest_miss(residual: Floats, utility: Factor) -> float:
     0.0
     """
     missed = float(np.abs(residual).max())
-    return missed if missed > slack(utility, 0.0) else 0.0
+    return missed if missed > lost_by_rounding(utility.flat) else 0.0
 
 
 def names_of(names: Names, utility: Factor) -> tuple[str, ...]:
