@@ -292,6 +292,22 @@ def test_a_function_that_is_indifferent_up_to_rounding_answers_half_each_way(uni
         assert told.likelihoods(belief.utilities, 0.0).tolist() == [[1.0] * 3]
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_what_was_told_without_error_stays_known_when_it_is_asked_again(seed):
+    """Rounding leaves no variance that a second answer could move: neither of an outcome nor of a comparison."""
+    rng = np.random.default_rng(seed)
+    root = rng.normal(size=(4, 4)) * [[0.0], [1.0], [1.0], [0.0]]
+    belief = GaussianUtilityBelief({"dead": 0.0, "ill": 0.4, "lame": 0.6, "healthy": 1.0}, root @ root.T)
+    scale = scale_question("ill", "dead", "healthy", (0, 1))
+    told = belief.after(scale, 1 / 3)
+    assert told.deviations[1] == 0.0
+    assert told.after(scale, 0.9) is told
+    level = gamble_question("lame", "ill", "healthy", 0.3)
+    equal = belief.after(level, "same")
+    assert equal.mean["lame"] == pytest.approx(0.7 * equal.mean["ill"] + 0.3, abs=1e-9)
+    assert equal.after(level, "sure") is equal
+
+
 def test_questions_that_differ_by_rounding_stay_in_their_order():
     """Two outcomes about which the same is believed, up to the last digit: the one listed first is asked about."""
     situation = DecisionSituation({"a": {"ill": 0.5, "lame": 0.5}, "b": {"healthy": 0.5, "dead": 0.5}}, {})

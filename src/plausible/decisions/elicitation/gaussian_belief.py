@@ -14,6 +14,7 @@ from plausible.decisions.elicitation.answers import LinearQuestion
 from plausible.decisions.elicitation.beliefs import AnswerWorth, UtilityBelief, checked_noise
 from plausible.decisions.elicitation.questions import Answer, Question
 from plausible.decisions.lotteries.situation import DecisionSituation
+from plausible.decisions.lotteries.ties import OF_SIZE
 from plausible.errors import InvalidArgument
 
 __all__ = ["GaussianUtilityBelief", "checked_covariance"]
@@ -114,15 +115,18 @@ class GaussianUtilityBelief(UtilityBelief):
             shift, shrink = sign * mills, mills * (mills + z)
         mean = self.mean_values + cover / spread * shift
         covariance = self.covariance - np.outer(cover, cover) / spread**2 * shrink
+        is_known = np.diagonal(covariance) <= OF_SIZE * np.diagonal(self.covariance)
+        covariance[is_known] = covariance[:, is_known] = 0.0
         changed = object.__new__(type(self))
         changed._fill(self.outcomes, mean, (covariance + covariance.T) / 2, self.noise)
         return changed
 
     def _moments(self, asked: LinearQuestion) -> tuple[float, float, Floats]:
-        """Mean and deviation of c·U with the noise, and its covariance with the utilities."""
+        """Mean and deviation of c·U with the noise, without what rounding leaves; its covariance with the utilities."""
         cover = self.covariance @ asked.weights
-        variance = max(0.0, float(asked.weights @ cover)) + self.noise**2
-        return float(asked.weights @ self.mean_values), math.sqrt(variance), cover
+        variance, size = float(asked.weights @ cover), float(np.abs(asked.weights) @ self.deviations)
+        spread = math.sqrt((variance if variance > OF_SIZE * size**2 else 0.0) + self.noise**2)
+        return float(asked.weights @ self.mean_values), spread, cover
 
     def __repr__(self) -> str:
         return f"GaussianUtilityBelief({self.mean!r})"

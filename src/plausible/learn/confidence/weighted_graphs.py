@@ -76,7 +76,7 @@ class WeightedGraphs:
     @property
     def weights(self) -> Floats:
         """One for each graph; their sum is one."""
-        return self.masses / self.masses.sum()
+        return np.asarray(self.masses / self.masses.sum())
 
     def __len__(self) -> int:
         return len(self.masses)
