@@ -137,4 +137,4 @@ def _reduced(basis: Floats) -> Floats:
     directions = np.linalg.qr(basis.T)[0]
     root, pivots = pivoted_root(directions @ directions.T, _NOTHING)
     columns = sorted(pivots)
-    return np.linalg.solve(root[columns].T, root.T)
+    return np.asarray(np.linalg.solve(root[columns].T, root.T), dtype=np.float64)
