@@ -21,8 +21,13 @@ class RandomScores(FamilyScores):
 
     def family(self, child, parents):
         parents = sorted(parents)
-        rng = np.random.default_rng([self._seed, *map(ord, "|".join([child, *parents]))])
-        return float(rng.normal()) - self._price * len(parents)
+        return _random_number(self._seed, "|".join([child, *parents])) - self._price * len(parents)
+
+
+@cache
+def _random_number(seed, name):
+    """Searches ask for the same families again and again: a generator is made once for each."""
+    return float(np.random.default_rng([seed, *map(ord, name)]).normal())
 
 
 class GaussianScores(FamilyScores):
@@ -83,7 +88,7 @@ class UniformDirichlet(CountScore):
 def all_families(num):
     """The parents of each node as bits, for all acyclic graphs: an array with a row for each graph."""
     choices = [[mask for mask in range(1 << num) if not mask >> v & 1] for v in range(num)]
-    graphs = np.array(list(product(*choices)), dtype=np.int64)
+    graphs = np.stack(np.meshgrid(*choices, indexing="ij"), axis=-1).reshape(-1, num)
     left = np.full(len(graphs), (1 << num) - 1)
     for _ in range(num):  # take out all nodes without parents, again and again
         for v in range(num):

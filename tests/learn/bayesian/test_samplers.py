@@ -60,7 +60,7 @@ def exact():
 
 
 LENGTHS = {
-    "blocks": ChainLengths(num_draws=400, num_chains=2, burn_in=20, thin=1),
+    "blocks": ChainLengths(num_draws=250, num_chains=2, burn_in=20, thin=1),
     "parameters": ChainLengths(num_draws=800, num_chains=2, burn_in=200, thin=1),
     "rows": ChainLengths(num_draws=300, num_chains=2, burn_in=20, thin=1),
 }
@@ -69,7 +69,7 @@ LENGTHS = {
 @pytest.mark.parametrize("method", SAMPLERS)
 def test_every_sampler_draws_from_the_posterior_over_completions(method, exact):
     """E[θ | D] and P(next row | D) equal sums over all completions, up to the Monte Carlo error."""
-    lengths = LENGTHS.get(method, ChainLengths(num_draws=800, num_chains=2, burn_in=30, thin=1))
+    lengths = LENGTHS.get(method, ChainLengths(num_draws=500, num_chains=2, burn_in=30, thin=1))
     draws = sample_parameters(GRAPH, table_with_settings()[0], PRIOR, method=method, lengths=lengths, seed=3)
     size = min(draws.effective_sample_size, draws.weights.size)
     assert size > 15
@@ -105,7 +105,7 @@ def test_chains_visit_completions_as_often_as_these_are_probable(method, exact):
     """The share of each cell's states along a chain is P(cell | D)."""
     problem = CompletionProblem.of(GRAPH, table_with_settings()[0], PRIOR)
     sampler = SAMPLERS[method]
-    state, num = sampler.init(problem, 1), 2500 if method in ("collapsed", "cells") else 500
+    state, num = sampler.init(problem, 1), 1500 if method in ("collapsed", "cells") else 300
     shares = np.zeros((len(problem.cells), 3))
     for _ in range(num):
         state = sampler.step(problem, state)
@@ -246,7 +246,7 @@ def test_complete_rows_give_independent_draws_of_the_dirichlet_posterior(method)
 @pytest.mark.parametrize("method", SAMPLERS)
 def test_no_rows_leave_the_prior(method):
     """Without data E[θ] = α / Σ α."""
-    lengths = ChainLengths(num_draws=400, num_chains=2, burn_in=200, thin=1)
+    lengths = ChainLengths(num_draws=200, num_chains=2, burn_in=200, thin=1)
     nothing = Table.read({"a": [0]}, [GRAPH.variables["a"]]).take(np.zeros(0, dtype=np.intp))
     draws = sample_parameters(DAG([], nodes=["a"]), nothing, Dirichlet([3.0, 1.0]), method=method, lengths=lengths)
     np.testing.assert_allclose(draws.mean("a"), [0.75, 0.25], atol=0.08)

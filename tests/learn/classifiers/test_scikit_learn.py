@@ -15,11 +15,11 @@ from plausible.learn.classifiers.kinds import (
 pytest.importorskip("sklearn", reason="scikit-learn, whose checks these are, is not a dependency")
 
 KINDS = [
-    NaiveBayesClassifier(),
+    pytest.param(NaiveBayesClassifier(), marks=pytest.mark.slow),
     NaiveBayesClassifier(discretizer="mdl"),
     TANClassifier(),
     KDBClassifier(k=1, discretizer="k-means"),
-    KDBClassifier(k=1),
+    pytest.param(KDBClassifier(k=1), marks=pytest.mark.slow),
     BayesianNetworkClassifier(options={"escapes": 0}),
 ]
 

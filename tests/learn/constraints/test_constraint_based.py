@@ -59,7 +59,7 @@ def _sample(dag, num_rows, seed):
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_pc_with_an_oracle_finds_the_essential_graph(variant):
-    for dag in _random_dags(250, max_nodes=7):
+    for dag in _random_dags(120, max_nodes=7):
         found = pc(DSeparationOracle(dag), variant=variant)
         assert found.graph == essential_graph(dag)
         assert (found.conflicts, found.ambiguous, found.stopped) == ((), (), "")

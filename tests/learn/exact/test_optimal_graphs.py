@@ -44,7 +44,7 @@ def _agrees(knowledge):
 
 @pytest.mark.parametrize("exact", EXACT)
 @pytest.mark.parametrize("knowledge", KNOWN, ids=["nothing", "trees", "much"])
-@pytest.mark.parametrize(("num", "seed"), [(4, 0), (4, 1), (4, 2), (5, 3), (5, 4)])
+@pytest.mark.parametrize(("num", "seed"), [(4, 0), (4, 1), (5, 3)])
 def test_no_acyclic_graph_beats_the_optimal_one(exact, knowledge, num, seed):
     scores = RandomScores(num, seed)
     found = exact(scores, knowledge)
@@ -65,7 +65,7 @@ def test_few_variables_are_no_special_case(search, num):
     assert found.graph.nodes == tuple(scores.names)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_exact_methods_agree_on_ten_variables_and_orders_come_close(seed):
     """All ways to the optimum of BIC have its score and its class; a search over orders is within its bound."""
     statistics = TableStatistics(random_frame(10, 300, seed))
@@ -151,7 +151,7 @@ def test_compiled_loops_equal_their_twins():
 
 @pytest.mark.parametrize("max_nodes", [1, 10, 40, 200])
 def test_bounds_bracket_the_optimum_whenever_a_search_is_stopped(max_nodes):
-    for seed in range(4):
+    for seed in range(2):
         scores = RandomScores(7, seed, price=0.1)
         optimum = optimal_by_subsets(scores).score
         found = optimal_by_orders(scores, max_nodes=max_nodes)
