@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import math
-
 import numpy as np
 
 from plausible.factors import Factor
@@ -15,13 +12,15 @@ NO_EVIDENCE = Evidence.read({}, {})
 
 def log_products(factors):
     """The names of the variables, and the logarithm of the product for every assignment, by state positions."""
-    variables = {variable.name: variable for factor in factors for variable in factor.scope}
-    places = {name: place for place, name in enumerate(variables)}
-    products = {}
-    for states in itertools.product(*(range(variable.num_states) for variable in variables.values())):
-        entries = [float(f.values[tuple(states[places[name]] for name in f.names)]) for f in factors]
-        products[states] = sum(math.log(entry) if entry > 0 else -math.inf for entry in entries)
-    return list(variables), products
+    sizes = {variable.name: variable.num_states for factor in factors for variable in factor.scope}
+    total = np.zeros(list(sizes.values()))
+    for factor in factors:
+        with np.errstate(divide="ignore"):
+            table = np.log(factor.values)
+        missing = tuple(name for name in sizes if name not in factor.names)
+        table = table.reshape(table.shape + (1,) * len(missing))
+        total = total + table.transpose([(*factor.names, *missing).index(name) for name in sizes])
+    return list(sizes), dict(zip(np.ndindex(total.shape), total.ravel().tolist(), strict=True))
 
 
 def largest(factors):

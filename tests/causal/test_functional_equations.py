@@ -14,6 +14,7 @@ from plausible.errors import (
     InvalidModel,
     UnknownVariable,
 )
+from seeds import few_of
 
 
 def _random_equations(rng, size=5):
@@ -50,7 +51,7 @@ def _affine(model, do):
     return np.array([_solved(model, unit, do) - constant for unit in np.eye(size)]).T, constant
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", few_of(12, 25))
 def test_linear_counterfactuals_equal_abduction_action_and_prediction(seed):
     """ε given what was seen is normal; then X_do = W' ε + d'."""
     rng = np.random.default_rng(seed)

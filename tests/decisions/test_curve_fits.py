@@ -11,8 +11,17 @@ from plausible.decisions.lotteries.curve_fitting import fit_curve
 from plausible.errors import InvalidArgument
 
 
+def nearest(shapes, y):
+    """The least squared residual of the best rising multiples of some shapes, by the formulas of a straight line."""
+    shapes = np.array(shapes)
+    shapes = (shapes - shapes.min(axis=1, keepdims=True)) / np.ptp(shapes, axis=1, keepdims=True)
+    shapes, y = shapes - shapes.mean(axis=1, keepdims=True), y - y.mean()
+    slopes = shapes @ y / (shapes**2).sum(axis=1)
+    return ((y - slopes[:, None] * shapes) ** 2).sum(axis=1).min(where=slopes > 0, initial=math.inf)
+
+
 def least_squares_cost(columns, y):
-    """The squared residual of the best curve with positive scales, for one shape."""
+    """The squared residual of the best curve with positive scales, for one shape of several columns."""
     table = np.stack([np.ones_like(y), *[(c - c.min()) / np.ptp(c) for c in columns]], axis=1)
     found = np.linalg.lstsq(table, y, rcond=None)[0]
     return float(((y - table @ found) ** 2).sum()) if (found[1:] > 0).all() else math.inf
@@ -25,22 +34,22 @@ def both_signs(least, greatest, num):
 
 def exponentials(x):
     for aversion in both_signs(1e-4, 50.0, 800):
-        yield [np.expm1(-aversion * (x - (x.max() if aversion < 0 else x.min()))) * -np.sign(aversion)]
+        yield np.expm1(-aversion * (x - (x.max() if aversion < 0 else x.min()))) * -np.sign(aversion)
 
 
 def powers(x):
     for exponent in both_signs(1e-3, 80.0, 800):
-        yield [np.sign(exponent) * x**exponent]
+        yield np.sign(exponent) * x**exponent
 
 
 def logarithms(x):
     for pole in np.geomspace(1e-8, 1e5, 1200):
-        yield [np.log(x - x.min() + np.ptp(x) * pole)]
+        yield np.log(x - x.min() + np.ptp(x) * pole)
 
 
 def s_shapes(x):
-    for gain in np.geomspace(0.01, 15.0, 60):
-        for loss in np.geomspace(0.01, 15.0, 60):
+    for gain in np.geomspace(0.01, 15.0, 40):
+        for loss in np.geomspace(0.01, 15.0, 40):
             yield [np.maximum(x, 0) ** gain, -(np.maximum(-x, 0) ** loss)]
 
 
@@ -63,7 +72,7 @@ def test_no_shape_of_a_fine_grid_is_nearer(family, grid, start, seed):
     x = start + np.cumsum(steps) - steps[0]
     y = np.sort(rng.standard_t(2, x.size))
     fit = fit_curve(family, x, y)
-    best = min(least_squares_cost(columns, y) for columns in grid(x))
+    best = nearest(list(grid(x)), y)
     assert float((fit.residuals**2).sum()) <= best * (1 + 1e-4) + 1e-9
 
 

@@ -19,6 +19,7 @@ from scipy import integrate, stats
 from plausible.errors import ImpossibleEvidence, InvalidArgument, InvalidFactor, NotSupported, UnknownVariable
 from plausible.factors import GaussianFactor, MomentGaussian, gaussian_product, linear_gaussian
 from plausible.variables import Variable
+from seeds import few_of
 
 CASES = settings(max_examples=40, deadline=None)
 NAMES = ("u", "v", "w", "x", "y", "z")
@@ -324,7 +325,7 @@ def test_two_observations_under_a_diffuse_prior_may_differ():
     assert known.means["x"] == pytest.approx(6.5)
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", few_of(40, 100))
 def test_a_relation_is_found_whatever_the_scales(seed):
     """Y a combination of others on scales from 1e-3 to 1e3: given these it has no variance, and can't be elsewhere."""
     rng = np.random.default_rng(seed)

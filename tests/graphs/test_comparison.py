@@ -12,6 +12,7 @@ from plausible.graphs.dag import DAG
 from plausible.graphs.equivalence import essential_graph
 from plausible.graphs.marks import Edge
 from plausible.graphs.pdag import PDAG
+from seeds import few_of
 
 
 def test_every_difference_is_named_once():
@@ -47,7 +48,7 @@ def to_pdag(arrows, lines, nodes):
     return PDAG([(a, "->", b) for a, b in arrows] + [(a, "-", b) for a, b in lines], nodes=nodes)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", few_of(16, 40))
 def test_shd_and_scores_agree_with_adjacency_matrices(seed):
     """The distance is the number of pairs whose two matrix entries differ; the scores are counts of set overlaps."""
     rng = random.Random(seed)

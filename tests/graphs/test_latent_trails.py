@@ -10,6 +10,7 @@ import pytest
 from marked_graph_oracles import is_active, is_separated, simple_paths, subsets
 from plausible.errors import UnknownVariable
 from plausible.graphs import CausalGraph
+from seeds import few_of
 
 
 def random_edges(rng, nodes):
@@ -46,7 +47,7 @@ def test_an_explanation_shows_an_active_path_or_all_paths_blocked(seed):
                 assert [junction.node for junction in trail.junctions] == list(trail.nodes[1:-1])
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", few_of(12, 25))
 def test_a_minimal_separator_separates_and_has_no_node_to_spare(seed):
     """None is given exactly if no set of the others separates; latent nodes are never in it."""
     rng = random.Random(seed)

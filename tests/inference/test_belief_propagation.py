@@ -68,7 +68,7 @@ def test_beliefs_and_totals_on_forests_are_exact(engine):
     """On a factor graph without cycles BP gives all marginals and log Z, and says that it is exact."""
     rng = np.random.default_rng(1)
     num_possible = 0
-    for _ in range(60):
+    for _ in range(30):
         scopes, sizes = random_forest(rng)
         tables = random_tables(scopes, sizes, rng, zeros=0.2)
         joint = full_product(scopes, tables, sizes)
@@ -90,7 +90,7 @@ def test_beliefs_and_totals_on_forests_are_exact(engine):
             np.testing.assert_allclose(belief.values, expected, atol=1e-12)
             assert belief.info.exact
             assert belief.info.converged
-    assert num_possible > 20
+    assert 10 < num_possible < 30
 
 
 def test_a_sequential_round_makes_all_messages_of_a_forest_final():

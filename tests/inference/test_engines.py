@@ -303,9 +303,9 @@ def test_the_sum_of_entries_that_just_fit_does_not_overflow_in_enumeration():
 
 @pytest.mark.parametrize("engine", [VariableElimination(), JunctionTree(), RecursiveConditioning(), Pearl()], ids=repr)
 def test_long_chains_have_the_right_log_probability(engine):
-    """2,000 observed emissions of a hidden chain: the forward algorithm in logarithms, P(e) far below 1e-300."""
+    """1,000 observed emissions of a hidden chain: the forward algorithm in logarithms, P(e) far below 1e-300."""
     rng = np.random.default_rng(0)
-    length = 2000
+    length = 1000
     transition, emission = random_rows(rng, (2, 2), 0), random_rows(rng, (2, 3), 0)
     hidden = [Variable(f"H{t}", 2) for t in range(length)]
     seen = [Variable(f"O{t}", 3) for t in range(length)]
@@ -319,7 +319,7 @@ def test_long_chains_have_the_right_log_probability(engine):
         expected += math.log(forward.sum())
         forward = forward / forward.sum()
     evidence = Evidence.read({v.name: s for v, s in zip(seen, states, strict=True)}, {v.name: v for v in seen})
-    assert expected < -1500
+    assert expected < -750
     assert engine.log_total(factors, evidence) == pytest.approx(expected, rel=1e-11)
     assert engine.query(factors, [hidden[-1]], evidence).values == pytest.approx(forward, abs=1e-10)
 

@@ -114,7 +114,7 @@ def test_random_numbers_are_those_of_splitmix():
 # --- answers ---
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_marginals_and_joints_agree_with_enumeration_within_their_error(seed):
     """Single variables, pairs across blocks and within, collapsed ones; twice the error is allowed for the worst."""
     rng = np.random.default_rng(seed)
@@ -130,7 +130,7 @@ def test_marginals_and_joints_agree_with_enumeration_within_their_error(seed):
     groups = [[v] for v in variables] + [[variables[1], variables[0]], [variables[2], variables[1], variables[4]]]
     exact = [Enumeration().query(factors, group, NONE).values for group in groups]
     for some in options:
-        answers = Gibbs(num_samples=20_000, burn_in=200, seed=seed, **some).joints(factors, groups, NONE)
+        answers = Gibbs(num_samples=10_000, burn_in=200, seed=seed, **some).joints(factors, groups, NONE)
         error = answers[0].info.error
         assert 0 <= error < 0.05
         for answer, truth in zip(answers, exact, strict=True):

@@ -21,6 +21,7 @@ from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, 
 from plausible.factors import Factor
 from plausible.inference.k_best import best_assignments
 from plausible.variables import Evidence, Variable, jeffrey, likelihood
+from seeds import few_of
 
 
 def check_against(answers, weights, k):
@@ -35,7 +36,7 @@ def check_against(answers, weights, k):
     assert logs == sorted(logs, reverse=True)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", few_of(16, 40))
 @pytest.mark.parametrize("k", [1, 7, 1000])
 def test_best_assignments_are_the_first_of_all_sorted(seed, k):
     """With zeros, one-state variables and evidence; fewer answers where fewer are possible."""

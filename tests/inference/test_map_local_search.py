@@ -144,7 +144,7 @@ def test_tabu_search_remembers_across_chunks(monkeypatch):
 
 
 @pytest.mark.parametrize("method", SEARCHES, ids=lambda method: type(method).__name__)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_local_search_returns_a_local_maximum_with_an_honest_value(method, seed):
     """The value is that of the assignment, never above the maximum; after an ascent no single flip is better."""

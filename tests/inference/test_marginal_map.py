@@ -22,6 +22,7 @@ from plausible.inference.map_search import branch_and_bound
 from plausible.inference.marginal_map import marginal_map
 from plausible.inference.max_elimination import max_product
 from plausible.variables import Evidence, Variable, jeffrey, likelihood
+from seeds import few_of
 
 METHODS = ["auto", "elimination", "search"]
 NOTHING = Evidence.read({}, {})
@@ -292,7 +293,7 @@ def test_time_runs_out_with_an_answer_and_a_bound():
     assert exact.log_value <= answer.log_bound + 1e-9
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", few_of(12, 30))
 def test_a_guess_is_a_full_assignment_under_its_bound(seed):
     """It agrees with what is given; where nothing is copied and no sum comes late it is the best completion."""
     rng = np.random.default_rng(seed)

@@ -20,9 +20,10 @@ from plausible.factors import Factor
 from plausible.inference.map_orders import constrained_order
 from plausible.inference.max_elimination import max_product
 from plausible.variables import Variable
+from seeds import few_of
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", few_of(16, 40))
 def test_the_best_assignment_has_the_largest_product(seed):
     """The value is the maximum over the whole joint, and the assignment attains it."""
     rng = np.random.default_rng(seed)
@@ -65,10 +66,10 @@ def test_ties_go_to_the_first_state():
 
 
 def test_products_far_below_the_smallest_float():
-    """A chain of 3000 steps of probability 1e-3 has the right logarithm."""
-    chain = [Factor({f"X{i}": 2, f"X{i + 1}": 2}, [[1e-3, 1e-4], [1e-5, 1e-4]]) for i in range(3000)]
+    """A chain of 1000 steps of probability 1e-3 has the right logarithm."""
+    chain = [Factor({f"X{i}": 2, f"X{i + 1}": 2}, [[1e-3, 1e-4], [1e-5, 1e-4]]) for i in range(1000)]
     best = max_product(chain)
-    assert best.log_probability == pytest.approx(3000 * math.log(1e-3), rel=1e-12)
+    assert best.log_probability == pytest.approx(1000 * math.log(1e-3), rel=1e-12)
     assert set(best.values()) == {0}
 
 

@@ -29,6 +29,7 @@ from plausible.inference.polytree_cutset import loop_cutset
 from plausible.inference.polytree_structure import cut_outgoing, families_by_child, read_polytree
 from plausible.models import BayesianNetwork
 from plausible.variables import Evidence, Variable, jeffrey, likelihood
+from seeds import few_of
 
 NONE = Evidence.read({}, {})
 
@@ -63,7 +64,7 @@ def random_states(rng, net, count):
 # --- beliefs ---
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", few_of(12, 25))
 def test_two_sweeps_give_all_marginals(seed):
     """P(x | e) of every variable and P(e), against loops over all assignments."""
     rng = np.random.default_rng(seed)

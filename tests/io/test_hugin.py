@@ -17,6 +17,7 @@ from plausible.io.bif import parse_bif
 from plausible.io.hugin import format_hugin, parse_hugin
 from plausible.models import BayesianNetwork, MarkovNetwork, Notes, VariableNotes
 from plausible.variables import Variable
+from seeds import few_of
 
 CHILD = [[[0.9, 0.1], [0.4, 0.6], [0.3, 0.7]], [[0.2, 0.8], [0.1, 0.9], [0, 1]]]
 
@@ -163,7 +164,7 @@ def test_hostile_texts_are_refused_at_once(text):
 # --- writing ---
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", few_of(24, 60))
 def test_reading_what_was_written_gives_the_same_network(seed):
     """Names, states of any type, their order, every bit of the numbers, and the notes."""
     rng = np.random.default_rng(seed)

@@ -31,6 +31,7 @@ from plausible.factors import Factor
 from plausible.inference.budget import Budget
 from plausible.models import BayesianNetwork, MarkovNetwork, ising
 from plausible.variables import Variable, likelihood
+from seeds import few_of
 
 TIGHT = Budget(bytes=2000)
 SHORT = Budget(seconds=1e-9)
@@ -142,7 +143,7 @@ def test_tables_held_at_once_count_against_the_memory_of_the_budget():
 
 def test_explain_tells_what_it_can_of_a_tree_that_can_not_be_laid_out():
     """A clique of n variables with s states: its numbers are known, however large they are."""
-    for num_variables, num_states in ((60, 2), (40, 3)):
+    for num_variables, num_states in ((50, 2), (30, 3)):
         table = np.ones((num_states, num_states))
         pairs = [
             Factor({f"X{a}": num_states, f"X{b}": num_states}, table) for a, b in combinations(range(num_variables), 2)
@@ -176,8 +177,9 @@ def test_explain_of_thousands_of_states_is_finite():
     assert not plan.fits
     assert math.isfinite(plan.seconds)
     dense = MarkovNetwork(Factor({f"X{a}": 40, f"X{b}": 40}, np.ones((40, 40))) for a, b in combinations(range(60), 2))
-    assert dense.explain().entries == 40**60
-    assert math.isfinite(dense.explain().seconds)
+    plan = dense.explain()
+    assert plan.entries == 40**60
+    assert math.isfinite(plan.seconds)
 
 
 # --- counts of some families ---
@@ -212,7 +214,7 @@ def test_families_that_fit_are_counted_and_others_refused_by_name():
 # --- parts of a Markov network ---
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", few_of(12, 25))
 def test_some_marginals_and_cut_down_engines_equal_enumeration(seed):
     """marginals(targets=) and compile(targets=) of random Markov networks, with zeros and variables in no factor."""
     rng = np.random.default_rng(seed)

@@ -11,7 +11,7 @@ import plausible as pb
 from plausible.inference import Problem
 from plausible.variables import Evidence
 
-GRID = pb.models.ising(pb.models.grid(40, 40), coupling=-0.2)
+GRID = pb.models.ising(pb.models.grid(30, 30), coupling=-0.2)
 ASIA = pb.examples.load("asia")
 NOTHING = Evidence.read({}, {})
 

@@ -55,9 +55,9 @@ def models(block, zeros):
 
 @pytest.mark.parametrize("engine", [MiniBuckets(bound=1), MiniBuckets(bound=2, is_weighted=False)], ids=repr)
 @pytest.mark.parametrize("zeros", [0.0, 0.3])
-@pytest.mark.parametrize("block", range(5))
+@pytest.mark.parametrize("block", range(3))
 def test_the_bounds_bracket_the_sum(block, zeros, engine):
-    """500 models, with and without zeros: lower ≤ log Z ≤ upper, whatever was shifted."""
+    """300 models, with and without zeros: lower ≤ log Z ≤ upper, whatever was shifted."""
     for factors in models(block, zeros):
         expected = log_total(factors)
         found = engine.log_total(factors, NO_EVIDENCE)
@@ -233,9 +233,9 @@ def test_a_joint_that_is_too_large_is_refused():
 
 @pytest.mark.parametrize("engine", [MiniBucketMax(bound=1), MiniBucketMax(bound=2, max_iterations=0)], ids=repr)
 @pytest.mark.parametrize("zeros", [0.0, 0.3])
-@pytest.mark.parametrize("block", range(5))
+@pytest.mark.parametrize("block", range(3))
 def test_the_best_assignment_is_bracketed_and_certificates_are_right(block, zeros, engine):
-    """500 models: value ≤ best ≤ value + error, and best where it says so."""
+    """300 models: value ≤ best ≤ value + error, and best where it says so."""
     for factors in models(block, zeros):
         expected = largest(factors)
         try:
@@ -282,7 +282,7 @@ def test_shifts_lower_the_bound():
 
 @pytest.mark.parametrize("bound", [1, 2, 6])
 @pytest.mark.parametrize("zeros", [0.0, 0.2])
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", range(2))
 def test_marginal_maxima_are_bracketed(block, zeros, bound):
     """max Σ Π φ over a random set of variables by enumeration; exact where no copies are needed."""
     for seed in range(10 * block, 10 * block + 10):

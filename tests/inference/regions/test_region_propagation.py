@@ -111,7 +111,7 @@ def test_full_bound_is_exact_with_zeros_and_one_state_variables(schedule):
     """With room for all variables the join graph is a clique tree: all marginals and log Z, or impossible."""
     engine = ClusterBP(bound=6, schedule=schedule)
     num_possible = 0
-    for seed in range(40):
+    for seed in range(25):
         rng = np.random.default_rng(seed)
         scopes, sizes = random_scopes(rng)
         tables = random_tables(scopes, sizes, seed, zeros=0.25)
@@ -130,7 +130,7 @@ def test_full_bound_is_exact_with_zeros_and_one_state_variables(schedule):
         beliefs = engine.joints(factors, [[variables[v] for v in scope] for scope in scopes], NONE)
         for scope, belief in zip(scopes, beliefs, strict=True):
             np.testing.assert_allclose(belief.values, marginal(joint, scope), atol=1e-10)
-    assert 10 < num_possible < 40
+    assert 6 < num_possible < 25
 
 
 @pytest.mark.parametrize("engine", [ClusterBP(bound=2), RegionBP(), RegionBP(schedule="synchronous")], ids=repr)
