@@ -29,7 +29,7 @@ def test_a_mean_at_a_thousand_is_rational():
 
 
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("spread", [1.0, 1e-3, 1e-6])
+@pytest.mark.parametrize("spread", [1.0, pytest.param(1e-3, marks=pytest.mark.slow), 1e-6])
 def test_nobody_who_maximises_expected_utility_is_accused(level, spread):
     """At any level, also where all that can be told of utilities is little more than rounding."""
     rng = np.random.default_rng(int(abs(level)) + 1)

@@ -69,6 +69,7 @@ def _text(value):
     return re.sub(r" at 0x[0-9a-f]+", "", f"{value!r}\n{value}")
 
 
+@pytest.mark.slow
 def test_every_kind_of_value_that_the_examples_make_is_pickled_and_copied():
     """All examples of the room are run, and the public values that they make are sent there and back."""
     modules, seen = list(_modules()), defaultdict(list)

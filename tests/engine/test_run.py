@@ -52,7 +52,7 @@ def random_weights(sizes, seed):
 
 
 @pytest.mark.parametrize("semiring", [Semiring.SUM, Semiring.LOG_SUM])
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(problem=problems(), seed=st.integers(0, 10**6))
 def test_totals_and_beliefs_equal_the_full_product(semiring, problem, seed):
     """log Σ Π φ w, all marginals and all clique beliefs, on numbers and on logarithms."""

@@ -86,7 +86,7 @@ def test_a_mistake_is_reported_with_its_place(text, message):
 
 
 @given(st.text(max_size=6))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_every_name_survives_quoting(name):
     """Reading what `quote` wrote gives the name back, alone and at either end of an edge."""
     assert parse_statements(quote(name))[0] == [name]

@@ -14,6 +14,7 @@ from plausible.factors import Factor
 from plausible.inference import absorb, sum_product
 from plausible.inference.elimination import finite_peaks, log_marginalize
 from plausible.variables import Evidence, Variable, jeffrey
+from seeds import few_of
 
 
 def _sums(net, targets):
@@ -24,7 +25,7 @@ def _sums(net, targets):
     return table
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", few_of(12, 20))
 def test_any_order_gives_the_same_sums(seed):
     """Sums commute; factor times scale is the unnormalised marginal."""
     rng = np.random.default_rng(seed)

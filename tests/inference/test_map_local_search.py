@@ -249,7 +249,7 @@ def test_empty_observed_and_one_state_models(engine):
 # --- branch and bound ---
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(seed=st.integers(0, 10**6), max_entries=st.sampled_from([1, 4, 9, 30, 2**16]))
 def test_branch_and_bound_equals_brute_force(seed, max_entries):
     """Value and proof, with tables of any size, zeros, one-state variables and separate parts."""

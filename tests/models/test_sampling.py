@@ -13,6 +13,7 @@ from plausible.cpds import ConditionalGaussianCPD, LinearGaussianCPD, TableCPD
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable, likelihood
+from seeds import few_of
 
 
 def _agrees(frame, expected):
@@ -110,7 +111,7 @@ def test_mistakes_are_named():
         net.sample(5, evidence={"A": 1})
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", few_of(12, 20))
 def test_marginal_map_is_the_best_of_all_sums(seed):
     """The states of some variables with the largest total probability, and its logarithm."""
     rng = np.random.default_rng(seed)

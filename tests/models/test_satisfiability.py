@@ -9,6 +9,7 @@ import pytest
 
 from plausible.errors import InvalidModel, TooLarge, UnknownVariable
 from plausible.models import CNF, Literal
+from seeds import few_of
 
 SIX_OF_EIGHT = [["q1", "~q2", "q3"], ["~q1", "q2", "~q3"]]
 THREE_OF_EIGHT = [["~q1", "~q2"], ["q2", "q3"], ["~q1", "~q3"]]
@@ -38,7 +39,7 @@ def _random_clauses(rng, num_variables, num_clauses):
     return clauses, names
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", few_of(12, 20))
 def test_count_equals_brute_force_and_the_network(seed):
     """2^n P(formula) is the number of models, and the models are those that evaluate to true."""
     clauses, names = _random_clauses(np.random.default_rng(seed), 5, 6)
