@@ -18,10 +18,10 @@ run: .venv/installed
 	$(BIN)/plausible demo
 
 test: .venv/installed-dev
-	$(BIN)/python -m pytest -m "not slow" --numprocesses auto --dist loadfile
+	$(BIN)/python -m pytest -m "not slow" --numprocesses auto --dist worksteal
 
 test-slow: .venv/installed-dev
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 test-portable: .venv/installed-dev
 	for core in $(BLAS_CORES); do \
