@@ -60,7 +60,7 @@ def exact():
 
 
 LENGTHS = {
-    "blocks": ChainLengths(num_draws=250, num_chains=2, burn_in=20, thin=1),
+    "blocks": ChainLengths(num_draws=400, num_chains=2, burn_in=20, thin=1),
     "parameters": ChainLengths(num_draws=800, num_chains=2, burn_in=200, thin=1),
     "rows": ChainLengths(num_draws=300, num_chains=2, burn_in=20, thin=1),
 }
@@ -69,7 +69,7 @@ LENGTHS = {
 @pytest.mark.parametrize("method", SAMPLERS)
 def test_every_sampler_draws_from_the_posterior_over_completions(method, exact):
     """E[θ | D] and P(next row | D) equal sums over all completions, up to the Monte Carlo error."""
-    lengths = LENGTHS.get(method, ChainLengths(num_draws=500, num_chains=2, burn_in=30, thin=1))
+    lengths = LENGTHS.get(method, ChainLengths(num_draws=800, num_chains=2, burn_in=30, thin=1))
     draws = sample_parameters(GRAPH, table_with_settings()[0], PRIOR, method=method, lengths=lengths, seed=3)
     size = min(draws.effective_sample_size, draws.weights.size)
     assert size > 15
