@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from types import ModuleType
 from typing import Annotated, Any, NoReturn
@@ -67,7 +69,7 @@ def _root(
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; a mistake of the user ends in one line on standard error and exit code 2."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _log_on_standard_error():
         warnings.simplefilter("default")
         warnings.showwarning = _one_line
         try:
@@ -78,6 +80,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
             if isinstance(stop.__context__, BrokenPipeError):  # typer has seen it first
                 _stop_writing()
             raise
+
+
+@contextmanager
+def _log_on_standard_error() -> Iterator[None]:
+    """What the library logs, such as that it compiles something, as lines on standard error."""
+    log, handler = logging.getLogger("plausible"), logging.StreamHandler()
+    level = log.level
+    log.setLevel(logging.INFO)
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)
 
 
 def _exit_code(given: list[str]) -> int:

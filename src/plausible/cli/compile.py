@@ -14,14 +14,14 @@ import typer
 from plausible.cli.kernel_uses import use_all_kernels
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.progress import ShowProgress, progress_bar
-from plausible.errors import InvalidArgument
+from plausible.errors import InvalidArgument, counted
 from plausible.kernels.background import Job, recorded
 from plausible.kernels.jit import use_tier
 from plausible.kernels.machine_code import first_writable
 
 __all__ = ["EXAMPLES", "run"]
 
-EXAMPLES = ("plausible compile", "plausible compile --processes 1")
+EXAMPLES = ("plausible compile",)
 
 NOTES = (
     "Without it, loops are interpreted at first and compiled in the background once they have been busy for some"
@@ -49,11 +49,11 @@ def run(
     with progress_bar("compiling", progress) as advance:
         for number, job in enumerate(_compiled(jobs, processes or os.cpu_count() or 1), start=1):
             advance(number / len(jobs), f" ({job.name})")
-    facts = {"kernels": len({job[:2] for job in jobs}), "seconds": round(perf_counter() - began, 1)}
+    names, seconds = sorted({job.name for job in jobs}), round(perf_counter() - began, 1)
     if as_json:
-        print_json({**facts, "folder": str(folder)})
+        print_json({"kernels": names, "seconds": seconds, "folder": str(folder)})
     else:
-        print_line(f"{facts['kernels']} kernels are compiled, in {facts['seconds']} s: {folder}")
+        print_line(f"{counted(len(names), 'kernel')} compiled in {seconds} s, in {folder}")
 
 
 def _compiled(jobs: Sequence[Job], num_processes: int) -> Iterator[Job]:

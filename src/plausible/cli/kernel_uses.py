@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -33,7 +32,7 @@ def _ring() -> pb.MarkovNetwork:
 def _rows(num_missing: int = 0) -> pd.DataFrame:
     rows = _asia().sample(40, seed=0).astype(object)
     for column in range(num_missing):
-        rows.iloc[column :: 5, column] = None
+        rows.iloc[column::5, column] = None
     return rows
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from plausible.engine.program import Program
 from plausible.engine.run import Semiring, Workspace
+from plausible.kernels.jit import steady
 
 if TYPE_CHECKING:
     from plausible.kernels.row_plan import RowPlan
@@ -135,6 +136,7 @@ class PreparedRows:
         totals = None if weights is None else np.zeros(self.program.num_entries)
         width = max(1, min(threads or os.cpu_count() or 1, len(self.parts)))
         with ExitStack() as stack:
+            stack.enter_context(steady(len(self.parts)))
             run_all = map if width == 1 else stack.enter_context(ThreadPoolExecutor(width)).map
             for first in range(0, len(self.parts), width):  # no more sums at a time than threads: they are large
                 for part_totals in run_all(job.run, self.parts[first : first + width]):

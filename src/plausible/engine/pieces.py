@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.kernels.jit import steady
+
 if TYPE_CHECKING:
     from plausible.engine.program import Program
     from plausible.kernels.blocks import Buffers
@@ -168,7 +170,7 @@ def _run_in_threads(
 
     left: dict[int, int] = {}
     owners: dict[Future[None], int] = {}
-    with ThreadPoolExecutor(len(scratches)) as pool:
+    with steady(), ThreadPoolExecutor(len(scratches)) as pool:
         while ready or owners:
             while ready:
                 number = ready.popleft()

@@ -1,7 +1,4 @@
-"""Running a program: buffers that remember their evidence, and the calls of the kernels in their order.
-
-Kernels are imported where they are called: they bring Numba, which importing a model must not load.
-"""
+"""Running a program: buffers that remember their evidence, and the calls of the kernels in their order."""
 
 from __future__ import annotations
 

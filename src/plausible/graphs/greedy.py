@@ -60,7 +60,7 @@ def greedy_order(
 def _order_by_kernel(
     neighbors: Rows, weights: Sequence[int], heuristic: Heuristic, candidates: Sequence[int], rank: Sequence[int]
 ) -> list[int]:
-    from plausible.kernels import elimination as kernels  # loads the compiler
+    from plausible.kernels import elimination as kernels
 
     known = {
         "min-fill": kernels.MIN_FILL,

@@ -66,7 +66,7 @@ class BayesBall:
         self, starts: Sequence[int], targets: Sequence[int], observed: Sequence[int]
     ) -> tuple[bool, NDArray[np.uint8]]:
         """Whether the ball met a target, and where it came."""
-        from plausible.kernels.reachability import bayes_ball  # loads the compiler
+        from plausible.kernels.reachability import bayes_ball
 
         if self._compressed is None:
             self._compressed = compress(self._parents), compress(self._children)

@@ -37,6 +37,7 @@ from plausible.inference.sampling.chain_rows import effective_rows, spread_rows
 from plausible.inference.sampling.chain_starts import starting_codes
 from plausible.inference.sampling.collapsing import Collapse
 from plausible.kernels.chain_arrays import ChainArrays
+from plausible.kernels.jit import steady
 from plausible.variables import Evidence
 
 __all__ = ["ChainEngine", "ChainState", "Sweeps"]
@@ -336,7 +337,7 @@ class ChainEngine(ResumableEngine):
         if width == 1 or sweeps.number * chains.codes.size < _FEWEST_UPDATES:
             work(chains)
             return
-        with ThreadPoolExecutor(width) as pool:
+        with steady(num_chains), ThreadPoolExecutor(width) as pool:
             list(pool.map(work, (chains.of_chains(chain, chain + 1) for chain in range(num_chains))))
 
     # --- the answers ---

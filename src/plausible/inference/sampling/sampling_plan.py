@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from plausible.factors import Factor
 from plausible.inference.sampling.families import log_constant
 from plausible.inference.sampling.sample_sums import SampleSums
+from plausible.kernels.jit import steady
 from plausible.variables import Variable
 
 if TYPE_CHECKING:
@@ -101,7 +102,8 @@ class SamplingPlan:
         ends = [min(start + _SPAN, num_samples) for start in starts]
         if len(ends) == 1:
             return self._span(groups, key, 0, num_samples)
-        with ThreadPoolExecutor(max(1, min(threads or os.cpu_count() or 1, len(starts)))) as pool:
+        width = max(1, min(threads or os.cpu_count() or 1, len(starts)))
+        with steady(len(starts)), ThreadPoolExecutor(width) as pool:
             parts = pool.map(lambda start, end: self._span(groups, key, start, end), starts, ends)
             return SampleSums.merged(parts)
 

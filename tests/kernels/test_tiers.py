@@ -1,0 +1,197 @@
+"""How kernels run: interpreted or as machine code, and when they change from one to the other."""
+
+from __future__ import annotations
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import plausible
+from plausible.cli.kernel_uses import use_all_kernels
+from plausible.errors import InvalidArgument
+from plausible.kernels import background, jit, machine_code, vectors
+from plausible.kernels.background import ArrayKind, Job
+from plausible.kernels.jit import Kernel, use_tier
+
+SOURCE = Path(plausible.__file__).parent
+#: Needs problems too large for a clique tree.
+RARE = {"backtracking.find_possible"}
+
+
+@pytest.fixture(scope="module")
+def run_python(tmp_path_factory):
+    """Runs code in a fresh interpreter, on a copy of the package without machine code; gives what it prints."""
+    home = tmp_path_factory.mktemp("home")
+    shutil.copytree(SOURCE, home / "plausible", ignore=shutil.ignore_patterns("__pycache__"))
+    environment = {**os.environ, "PYTHONPATH": str(home), "HOME": str(home), "XDG_CACHE_HOME": str(home)}
+    environment["PLAUSIBLE_KERNELS"] = "auto"
+
+    def run(code):
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split()
+
+    return run
+
+
+ASK = """
+import sys
+import plausible as pb
+print(round(pb.examples.load("asia").marginals(evidence={"xray": "yes"})["lung"]["yes"], 6), "numba" in sys.modules)
+"""
+
+#: Compiling is taken to cost nothing, so that it pays after the first call.
+EAGER = """
+import sys
+import numpy as np
+from plausible.kernels import background, jit, machine_code, vectors
+jit.COMPILE_SECONDS = 0.0
+numbers = np.arange(4.0)
+"""
+
+
+def test_the_first_answer_needs_no_compiler(run_python):
+    """On a fresh machine an answer comes without Numba."""
+    assert run_python(ASK) == ["0.488711", "False"]
+
+
+def test_without_a_folder_to_write_to_kernels_are_compiled_in_memory(run_python):
+    """Nothing fails, and nothing is written."""
+    code = EAGER + (
+        "machine_code._is_writable = lambda folder: False\n"
+        "print(vectors.total_of(numbers), vectors.total_of(numbers), len(vectors.total_of.dispatcher.signatures))\n"
+        "print(len(machine_code.compiled_names()))"
+    )
+    assert run_python(code) == ["6.0", "6.0", "1", "0"]
+
+
+def test_another_process_compiles_what_has_been_interpreted_for_long(run_python):
+    """The calls go on interpreted until machine code lies on disk, and a later process uses that at once."""
+    code = EAGER + (
+        "answers = {vectors.total_of(numbers), vectors.total_of(numbers)}\n"
+        "print(background._Worker.process is not None, 'numba' in sys.modules)\n"
+        "background._Worker.process.wait()\n"
+        "answers.add(vectors.total_of(numbers))\n"
+        "print(*answers, sum(vectors.total_of.dispatcher.stats.cache_hits.values()))"
+    )
+    assert run_python(code) == ["True", "False", "6.0", "1"]
+    again = EAGER + "print(*machine_code.compiled_names(), vectors.total_of(numbers), 'numba' in sys.modules)"
+    assert run_python(again) == ["vectors.total_of", "6.0", "True"]
+
+
+def test_what_is_foreseen_to_take_long_is_compiled_first(run_python):
+    """A call of many steps does not begin interpreted; it says so in the log."""
+    code = EAGER + (
+        "import logging\n"
+        "logging.basicConfig(level=logging.INFO, stream=sys.stdout, format='%(message)s')\n"
+        "from plausible.kernels.markov_chain import walk\n"
+        "paths = np.zeros((1, 3), dtype=np.int64)\n"
+        "walk(np.array([0, 1]), np.array([0]), np.ones(1), np.full((1, 2), 0.5), paths)\n"
+        "print(walk.spent)"
+    )
+    told = run_python(code)
+    assert told[:2] == ["Compiling", "markov_chain.walk,"]
+    assert told[-1] == "0.0"
+
+
+def test_a_steady_run_stays_in_its_tier(monkeypatch):
+    """Inside of a block a kernel that was interpreted stays so, though machine code has come; after it, no more."""
+    compiled = set()
+    monkeypatch.setattr(background, "is_compiled", lambda kernel: kernel.name in compiled)
+    with use_tier("auto"), jit.steady():
+        vectors.largest_of(np.ones(2))
+        compiled.add("vectors.largest_of")
+        assert not vectors.largest_of._pays((np.ones(2),))
+    with use_tier("auto"):
+        assert vectors.largest_of._pays((np.ones(2),))
+
+
+def test_an_unknown_tier_is_refused(monkeypatch):
+    """A slip in the environment variable names what it can be."""
+    monkeypatch.setattr(jit._Tiers, "forced", None)
+    monkeypatch.setenv("PLAUSIBLE_KERNELS", "fast")
+    with pytest.raises(InvalidArgument, match="auto, interpreted, compiled"):
+        jit.tier()
+
+
+def test_machine_code_is_known_by_content(tmp_path, monkeypatch):
+    """The times of files don't matter, a change of any kernel does."""
+    for name in ("a.py", "b.py"):
+        (tmp_path / name).write_text(f"# {name}")
+    monkeypatch.setattr(machine_code, "_HOME", tmp_path)
+    before = machine_code._content()
+    os.utime(tmp_path / "a.py", (1, 1))
+    assert machine_code._content() == before
+    (tmp_path / "b.py").write_text("# changed")
+    assert machine_code._content() != before
+
+
+def test_kinds_of_arrays_make_arrays_of_their_kind():
+    """What the compiler is told of an array: its type, axes, order, and whether it can be written to."""
+    fixed = np.ones(3)
+    fixed.setflags(write=False)
+    arrays = [np.ones((2, 3)), np.ones((2, 3), order="F"), np.ones((4, 4))[::2, ::2], fixed, np.ones(2, dtype=np.int8)]
+    for array in arrays:
+        assert ArrayKind.of(ArrayKind.of(array).example()) == ArrayKind.of(array)
+
+
+def _entries():
+    """What other rooms import from kernels."""
+    for file in SOURCE.rglob("*.py"):
+        if file.parent.name != "kernels":
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("plausible.kernels."):
+                    yield from (getattr(import_module(node.module), alias.name) for alias in node.names)
+
+
+def test_plausible_compile_meets_every_kernel():
+    """The questions that it asks call all kernels that other rooms call."""
+    with use_tier("interpreted"), background.recorded() as calls:
+        use_all_kernels()
+    called = {name for name, _ in calls}
+    assert {entry.name for entry in _entries() if isinstance(entry, Kernel)} - called == RARE
+    assert all(isinstance(job, Job) for job in calls.values())
+
+
+@pytest.mark.slow  # compiles all kernels, which takes minutes
+def test_both_tiers_agree_on_every_kernel(monkeypatch):
+    """What `use_all_kernels` calls, interpreted and compiled, on copies of the same arguments."""
+    calls = {}
+    interpret = Kernel._interpret
+
+    def watched(self, *arguments):
+        before, answer = _copied(arguments), None
+        answer = interpret(self, *arguments)
+        if len(calls.setdefault(self.name, [])) < 3:
+            calls[self.name].append((self, before, _copied(arguments), _copied(answer)))
+        return answer
+
+    monkeypatch.setattr(Kernel, "_interpret", watched)
+    with use_tier("interpreted"):
+        use_all_kernels()
+    for kernel, before, after, answer in (call for known in calls.values() for call in known):
+        compiled = kernel.dispatcher(*before)
+        for one, other in zip(_flat((compiled, before)), _flat((answer, after)), strict=True):
+            if one.dtype.names is None:
+                np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12, err_msg=kernel.name)
+            else:
+                assert one.tolist() == other.tolist(), kernel.name
+
+
+def _flat(value):
+    return [part for item in value for part in _flat(item)] if isinstance(value, tuple) else [np.asarray(value)]
+
+
+def _copied(value):
+    if isinstance(value, tuple):
+        parts = [_copied(part) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return value.copy() if isinstance(value, np.ndarray) else value

@@ -1,0 +1,230 @@
+"""The interpreted tier: every twin in NumPy says what the loops say that it stands in for."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from types import FunctionType
+
+import numpy as np
+import pytest
+
+from plausible.kernels import contingency, counting, downward, family_terms, graph_moves, sampling, vectors, views
+from plausible.kernels.jit import _KERNELS, Kernel
+from plausible.kernels.sampling import BLOCK, Lookups
+
+SEEDS = range(12)
+
+
+_NAMESPACES = {}
+
+
+def _loops_of(kernel):
+    """The loops themselves, interpreted, calling the loops of other kernels: no twin anywhere."""
+    module = kernel.py_func.__module__
+    if module not in _NAMESPACES:
+        names = _NAMESPACES[module] = dict(kernel.py_func.__globals__)
+        names.update({name: _loops_of(value) for name, value in names.items() if isinstance(value, Kernel)})
+    return FunctionType(kernel.py_func.__code__, _NAMESPACES[module])
+
+
+def _numbers(rng, size):
+    """Numbers with zeros and infinities among them."""
+    values = rng.normal(size=size)
+    values[rng.random(size) < 0.2] = 0.0
+    return values
+
+
+def _logs(rng, size):
+    values = rng.normal(size=size)
+    values[rng.random(size) < 0.3] = -np.inf
+    return values
+
+
+def _block_and_view(rng):
+    """A block, a store, and a view with some axes that the operand has not."""
+    shape = rng.integers(1, 4, size=rng.integers(1, 4)).tolist()
+    strides, stride = [], 1
+    for size in reversed(shape):
+        is_there = rng.random() < 0.6
+        strides.insert(0, stride if is_there else 0)
+        stride *= size if is_there else 1
+    view = np.array([number for pair in zip(shape, strides, strict=True) for number in pair], dtype=np.int64)
+    return _numbers(rng, math.prod(shape)), _numbers(rng, stride + 3), view
+
+
+def _view_case(rng):
+    block, store, view = _block_and_view(rng)
+    return block, store, 2, view, np.zeros(8, dtype=np.int64)
+
+
+def _table(rng):
+    sizes = rng.integers(1, 4, size=4)
+    return rng.integers(0, sizes, size=(70, 4)).T.astype(np.int8).copy(), sizes
+
+
+def _bits(codes, sizes):
+    """A set of rows, one bit a row, for each state of each variable."""
+    num_words = -(-codes.shape[1] // 64)
+    bits = np.zeros((int(sizes.sum()), num_words), dtype=np.uint64)
+    first = 0
+    for column, size in zip(codes, sizes.tolist(), strict=True):
+        for row, state in enumerate(column.tolist()):
+            bits[first + state, row // 64] |= np.uint64(1) << np.uint64(row % 64)
+        first += size
+    firsts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    return bits, firsts, np.full(num_words, 2**64 - 1, dtype=np.uint64)
+
+
+def _sets_case(rng):
+    codes, sizes = _table(rng)
+    bits, firsts, rows = _bits(codes, sizes)
+    return bits, firsts[:3].copy(), sizes[:3].copy(), rows, np.zeros(int(sizes[:3].prod()), dtype=np.int64)
+
+
+def _extensions_case(rng):
+    bits, firsts, sizes, rows, counts = _sets_case(rng)
+    candidates = rng.integers(0, len(bits), size=3)
+    return bits, firsts, sizes, rows, candidates, np.zeros((3, counts.size), dtype=np.int64)
+
+
+def _cells_case(rng, last):
+    codes, sizes = _table(rng)
+    strides = np.array([sizes[1] * sizes[2], sizes[2], 1])
+    return codes, np.array([0, 1, 2]), strides, last(rng), np.zeros(int(sizes[:3].prod()), dtype=last(rng).dtype)
+
+
+def _count_case(rng):
+    codes, columns, strides, _, counts = _cells_case(rng, lambda rng: rng.random(70))
+    return codes, columns, strides, rng.random(70 if rng.random() < 0.7 else 0) < 0.5, counts.astype(np.int64)
+
+
+def _weighed_extensions_case(rng):
+    codes, sizes = _table(rng)
+    num_cells = int(sizes[0] * sizes[1])
+    starts = np.array([0, num_cells * sizes[2]])
+    counts = np.zeros(num_cells * int(sizes[2] + sizes[3]))
+    strides = np.array([num_cells, sizes[1], 1])
+    return codes, np.array([0, 1]), strides, rng.random(70), np.array([2, 3]), starts, counts
+
+
+def _lookups(rng, sizes):
+    """Two tables over variables 0, 1 and 1, 2."""
+    scopes, ends = [(0, 1), (1, 2)], [0]
+    for one, two in scopes:
+        ends.append(ends[-1] + 2 * int(sizes[one] * sizes[two]))
+    strides = [number for one, two in scopes for number in (2 * sizes[two], 2)]
+    table_starts, tables = np.array(ends[:-1]), rng.random(ends[-1])
+    return Lookups(np.array([0, 2, 4]), np.array([0, 1, 1, 2]), np.array(strides), table_starts, tables)
+
+
+def _states(rng):
+    sizes = rng.integers(1, 4, size=3)
+    return sizes, rng.integers(0, sizes[:, None], size=(3, BLOCK)).astype(np.int32)
+
+
+def _find_case(rng):
+    sizes, states = _states(rng)
+    return _lookups(rng, sizes), int(rng.integers(2)), states, 100, np.zeros(BLOCK, dtype=np.int32)
+
+
+def _draw_case(rng):
+    thresholds = np.sort(rng.random((3, 2)), axis=1).ravel()
+    rows = 2 * rng.integers(0, 3, size=BLOCK).astype(np.int32)
+    key = rng.integers(0, 2**64, dtype=np.uint64)
+    return thresholds, 2, key, rows, np.zeros(BLOCK, dtype=np.int32), 100
+
+
+def _add_case(rng):
+    sizes, states = _states(rng)
+    return _lookups(rng, sizes), states, 100, rng.random(BLOCK), np.zeros(BLOCK, dtype=np.int32)
+
+
+def _dependence_case(rng):
+    shapes = rng.integers(1, 4, size=(3, 3))
+    counts = rng.integers(0, 4, size=int(shapes.prod(axis=1).sum())).astype(np.float64)
+    return counts, shapes, bool(rng.integers(2)), np.zeros(3), np.zeros(3, dtype=np.int64)
+
+
+def _additions_case(rng):
+    return _logs(rng, (4, 4)), rng.random((4, 4)) < 0.4, rng.integers(0, 4, size=4), 3, np.empty(4)
+
+
+CASES = {
+    views.multiply: _view_case,
+    views.add: _view_case,
+    views.fill: _view_case,
+    views.accumulate: _view_case,
+    views.accumulate_max: _view_case,
+    vectors.total_of: lambda rng: (_numbers(rng, rng.integers(0, 9)),),
+    vectors.largest_of: lambda rng: (_logs(rng, rng.integers(0, 9)),),
+    vectors.smallest_log: lambda rng: (np.abs(_numbers(rng, rng.integers(0, 9))),),
+    vectors.divide: lambda rng: (_numbers(rng, 5), 0.3),
+    vectors.subtract: lambda rng: (_logs(rng, 5), 0.3),
+    vectors.multiply_by: lambda rng: (_numbers(rng, 5), _numbers(rng, 5)),
+    vectors.scaled: lambda rng: (np.empty(4), _numbers(rng, 6), 0.3),
+    vectors.shifted: lambda rng: (np.empty(4), _logs(rng, 6), 0.3),
+    vectors.add_scaled: lambda rng: (_numbers(rng, 4), _numbers(rng, 6), 0.3),
+    vectors.negate: lambda rng: (np.empty(5), _logs(rng, 5)),
+    vectors.logs_less: lambda rng: (np.abs(_numbers(rng, 5)), rng.normal(size=5)),
+    vectors.quotients: lambda rng: (np.abs(_numbers(rng, 5)), np.abs(_numbers(rng, 5)), 0.3),
+    vectors.log_quotients: lambda rng: (np.abs(_numbers(rng, 5)), _logs(rng, 5), 0.3),
+    downward._sum_around: lambda rng: (_numbers(rng, 2 * 3 * 4), 4, np.empty(3)),
+    family_terms.sum_family_terms: lambda rng: (
+        rng.integers(0, 5, (2, 3, 2)),
+        rng.random(5),
+        rng.random(10),
+        np.empty(2),
+    ),
+    graph_moves._unite: lambda rng: (rng.random(5) < 0.5, rng.random(5) < 0.5),
+    graph_moves.best_additions: _additions_case,
+    contingency.measure_dependence: _dependence_case,
+    counting.count_by_sets: _sets_case,
+    counting.count_extensions: _extensions_case,
+    counting.count_rows: _count_case,
+    counting.weigh_rows: lambda rng: _cells_case(rng, lambda rng: rng.random(70)),
+    counting.weigh_extensions: _weighed_extensions_case,
+    sampling._find: _find_case,
+    sampling._draw_column: _draw_case,
+    sampling._add_entries: lambda rng: (
+        rng.random(9),
+        rng.integers(0, 9, BLOCK).astype(np.int32),
+        rng.random(BLOCK),
+        100,
+    ),
+    sampling._add: _add_case,
+    sampling._exponentiate: lambda rng: (_logs(rng, 9), 0.5),
+}
+
+
+def _flat(value):
+    """All numbers in a value, tuples within tuples opened."""
+    return [part for item in value for part in _flat(item)] if isinstance(value, tuple) else [np.asarray(value)]
+
+
+def _copied(value):
+    if isinstance(value, tuple):
+        parts = [_copied(part) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return value.copy() if isinstance(value, np.ndarray) else value
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("kernel", CASES, ids=lambda kernel: kernel.name)
+def test_a_twin_says_what_its_loops_say(kernel, seed):
+    """Answer and all arrays that were written to agree, on random numbers with zeros, infinities and empty arrays."""
+    arguments = CASES[kernel](np.random.default_rng(seed))
+    by_twin, by_loops = _copied(arguments), _copied(arguments)
+    with np.errstate(all="ignore"):
+        answers = kernel.interpreted(*by_twin), _loops_of(kernel)(*by_loops)
+    for one, other in zip(_flat((answers[0], by_twin)), _flat((answers[1], by_loops)), strict=True):
+        if one.dtype != object:
+            np.testing.assert_allclose(one, other, rtol=1e-13, atol=1e-13)
+
+
+def test_every_twin_is_tried():
+    """No kernel has a twin that the test above leaves out, and twins take the arguments of their loops."""
+    twins = {kernel for kernel in _KERNELS.values() if kernel.twin is not None}
+    assert twins == set(CASES)
+    for kernel in twins:
+        assert len(inspect.signature(kernel.twin).parameters) == len(inspect.signature(kernel.py_func).parameters)
