@@ -8,6 +8,7 @@ from pathlib import Path
 
 ALL = (
     "importing",
+    "first_use",
     "reading",
     "separation",
     "inference",

@@ -22,7 +22,7 @@ import numpy as np
 
 import plausible as pb
 from benchmarks.apart import Outcome, apart
-from benchmarks.memory import first_ever, peak_bytes
+from benchmarks.memory import peak_bytes
 from benchmarks.peers import (
     Positions,
     alternate,
@@ -75,7 +75,7 @@ def run(names: Sequence[str] = ()) -> str:
         for kind, ratio in found.items():
             ratios[kind].append(ratio)
     summaries = [line for kind, values in ratios.items() for line in _summary(kind, values)]
-    return "\n".join([table(_HEADER, rows), *notes, *summaries, first_ever(nets_folder() / "link.bif.gz")])
+    return "\n".join([table(_HEADER, rows), *notes, *summaries])
 
 
 def _name(file: Path) -> str:
