@@ -32,10 +32,10 @@ Columns: TypeAlias = Mapping[str, npt.NDArray[Any]]
 
 
 class CPD(Frozen, ABC):
-    """A conditional probability distribution P(X | U): one variable X given its parents U, in their order.
+    """A conditional probability distribution P(X | U) of one variable X given its parents U.
 
-    Parents may be given by name only; such a CPD is *bound* to variables when it enters a network, which is when shapes
-    and states can be checked. Subclasses are final, immutable, and equal when their content is.
+    You may name parents without giving their states. Such a CPD is *bound* to variables when you put it into a network,
+    and only then are shapes and states checked. Subclasses are final and immutable, and compare by content.
     """
 
     __slots__ = ("_known_parents", "parent_names", "variable")

@@ -31,20 +31,20 @@ __all__ = ["ConditionalGaussianCPD"]
 
 
 class ConditionalGaussianCPD(CPD):
-    """Y ~ N(β_0(a) + Σ β_i(a) z_i, σ²(a)), for discrete parents A and continuous parents Z (Lauritzen 1992).
+    """A linear Gaussian for each state a of the discrete parents: Y ~ N(β_0(a) + Σ β_i(a) z_i, σ²(a)) (Lauritzen 1992).
 
     Parameters
     ----------
     variable
-        The child: its name or a continuous `Variable`.
+        The child: a name or a continuous `Variable`.
     intercept
-        β_0: one axis for each discrete parent, in their order; a single number holds for all of their states.
+        β_0: an array with one axis per discrete parent, in order; or one number for all states.
     coefficients
-        Continuous parent -> β_i, shaped like the intercept. The parents without coefficients are the discrete ones.
+        Continuous parent -> β_i, shaped like the intercept. Parents without coefficients are discrete.
     variance
-        σ², shaped like the intercept. Zero makes Y a function there, as in `LinearGaussianCPD`.
+        σ², shaped like the intercept. Where it is zero, Y is a function of its parents, as in `LinearGaussianCPD`.
     parents
-        Names or `Variable` objects, discrete and continuous in any order.
+        Names or `Variable` objects, discrete and continuous, in any order.
 
     Examples
     --------

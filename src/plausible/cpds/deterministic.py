@@ -34,23 +34,23 @@ MAX_CALLS = 2**22
 
 
 class DeterministicCPD(CPD):
-    """P(x | u) = 1(x = f(u)), for a Python function f of the parents' states.
+    """A deterministic distribution: the child's state is a Python function f of the parents' states.
 
-    f is called once for every assignment to the parents, when the CPD is bound; what is kept, compared and written to
-    files is the table of its results. Observing the parents reveals the child, which makes independencies that
-    d-separation does not see.
+    f is called once for every assignment of the parents, when the CPD is bound. The table of results is what is kept,
+    compared and saved. Knowing the parents determines the child, which implies independencies that d-separation does
+    not see.
 
     Parameters
     ----------
     variable
-        The child: its name (then see `states`) or a `Variable`.
+        The child: a name (then give its `states`) or a `Variable`.
     function
-        Takes a state of each parent, in order; returns a state of the child.
+        f: takes a state of each parent, in order, and returns a state of the child.
     parents
         Names or `Variable` objects.
     states
-        The child's states. May be left out where all parents are `Variable` objects: then the results of f are the
-        states, in order of appearance, the last parent's state changing fastest.
+        The child's states. If all parents are `Variable` objects you can omit them: then they are the results of f in
+        order of appearance, with the last parent's state changing fastest.
 
     Examples
     --------

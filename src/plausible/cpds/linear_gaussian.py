@@ -30,21 +30,21 @@ __all__ = ["LinearGaussianCPD", "gaussian_text", "log_density", "normal_quantile
 
 
 class LinearGaussianCPD(CPD):
-    """Y ~ N(β_0 + Σ β_i x_i, σ²): all variables are continuous, the variance does not depend on the parents.
+    """A linear Gaussian: Y ~ N(β_0 + Σ β_i x_i, σ²), with continuous parents and constant variance.
 
     Parameters
     ----------
     variable
-        The child: its name or a continuous `Variable`.
+        The child: a name or a continuous `Variable`.
     intercept
         β_0.
     coefficients
-        β_i for each parent: a mapping by name, or a list in the order of `parents`.
+        β_i for each parent: a mapping by name, or a list in the order of the `parents`.
     variance
-        σ². Zero makes Y a function of its parents: samples work, but there is no density, so that `log_probability` is
-        +inf where y is exactly the mean and -inf elsewhere, and `to_factors` is refused.
+        σ². Zero makes Y a function of its parents: you can sample, but there is no density, so `log_probability` is
+        +inf if y is exactly the mean and -inf otherwise, and `to_factors` is refused.
     parents
-        Names or continuous `Variable` objects; the names in `coefficients`, in their order, where left out.
+        Names or continuous `Variable` objects; by default the names in `coefficients`, in order.
 
     Examples
     --------

@@ -28,30 +28,32 @@ __all__ = ["LogisticCPD"]
 
 
 class LogisticCPD(CPD):
-    """P(Y = y | x) = exp(η_y) / Σ_j exp(η_j), η_j = w_j0 + Σ_i w_ji x_i, with η = 0 for the first state of Y.
+    """Logistic regression on the parents: P(Y = y | x) = exp(η_y) / Σ_j exp(η_j), η_j = w_j0 + Σ_i w_ji x_i.
 
-    For two states this is logistic regression, P(Y = second | x) = σ(w_0 + Σ w_i x_i); for more, its multinomial form
-    (softmax). Parents may be discrete and continuous. Cost: linear in the number of parents, except as a table.
+    η is 0 for the first state of Y. With two states, P(Y = second | x) = σ(w_0 + Σ w_i x_i); with more, this is
+    multinomial logistic regression (softmax). Parents may be discrete or continuous. Cost: linear in the number of
+    parents, except as a table.
 
     Parameters
     ----------
     variable
-        The child, with k states: its name (then see `states`) or a `Variable`.
+        The child, with k states: a name (then give its `states`) or a `Variable`.
     parents
         Names or `Variable` objects.
     weights
-        For each parent, by name or as a list in their order, either a slope or one weight for each of its m states:
+        For each parent, by name or as a list in the order of the parents: a slope, or a weight for each of its m
+        states:
 
         - a slope (a number; k - 1 numbers for k > 2) is multiplied by the value of a continuous parent, or by the code
           of a discrete parent's state, see `codes`;
         - weights of shape `(m,)` (`(m, k - 1)` for k > 2) are added as they stand.
     intercept
-        w_0: a number; k - 1 numbers for k > 2; zero where left out.
+        w_0: a number; k - 1 numbers for k > 2; by default zero.
     states
-        The child's states; False and True, or 0, 1, ... for a longer intercept, where left out.
+        The child's states; by default False and True, or 0, 1, ... if the intercept has several numbers.
     codes
-        Discrete parent with a slope -> the number that stands for each of its states. Where left out, states that are
-        all numbers or booleans stand for themselves, and others for their positions 0, 1, ...
+        Discrete parent with a slope -> the number for each of its states. By default, states that are all numbers or
+        booleans are used as they are; otherwise their positions 0, 1, ... are.
 
     Examples
     --------

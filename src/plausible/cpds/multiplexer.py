@@ -27,20 +27,20 @@ __all__ = ["Multiplexer"]
 
 
 class Multiplexer(CPD):
-    """P(y | a, z_1, ..., z_k) = 1(y = z_a): Y copies the input that the selector A points at.
+    """A multiplexer: the child copies the input that the selector chooses, P(y | a, z_1, ..., z_k) = 1(y = z_a).
 
-    Its factors mention one input each, so that k inputs cost k small tables and not one of their joint size.
+    Each of its factors involves one input, so k inputs need k small tables instead of one large joint table.
 
     Parameters
     ----------
     variable
-        The child: its name (then see `states`) or a `Variable`.
+        The child: a name (then give its `states`) or a `Variable`.
     selector
-        The parent A; it has as many states as there are inputs, in the same order.
+        The parent A, with one state per input, in the same order.
     inputs
         The parents Z_1, ..., Z_k; each of their states must be a state of the child.
     states
-        The child's states. May be left out where all inputs are `Variable` objects: then they are the states of the
+        The child's states. If all inputs are `Variable` objects you can omit them: then they are the states of the
         inputs, in order of appearance.
 
     Examples

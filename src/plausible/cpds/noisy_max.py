@@ -34,25 +34,25 @@ Effect: TypeAlias = npt.ArrayLike | Mapping[Any, Row]
 
 
 class NoisyMax(CPD):
-    """P(Y ≤ y | x) = Π_{i ≥ 0} P(Y_i ≤ y | x_i): Y is the largest of effects that each parent has on its own.
+    """A noisy max: each parent has its own effect Y_i, and Y is the largest: P(Y ≤ y | x) = Π_{i ≥ 0} P(Y_i ≤ y | x_i).
 
-    The states of Y are graded, from the first (no effect) to the last (Henrion 1989; Díez 1993). A noisy-or is the
-    case of two states. Cost: linear in the number of parents, see `to_factors`.
+    The states of Y are ordered from the first (no effect) to the last (Henrion 1989; Díez 1993). With two states this
+    is a noisy-or. Cost: linear in the number of parents, see `to_factors`.
 
     Parameters
     ----------
     variable
-        The child: its name (then see `states`) or a `Variable`.
+        The child: a name (then give its `states`) or a `Variable`.
     parents
         Names or `Variable` objects.
     effects
-        P(Y_i | x_i) for each parent, by name or as a list in their order: an array of shape `(states of the parent,
-        states of the child)`, or rows keyed by the parent's states. Usually the neutral state of a parent has the
-        effect [1, 0, ...], but it need not.
+        P(Y_i | x_i) for each parent, by name or as a list in the order of the parents: an array of shape `(states of
+        the parent, states of the child)`, or rows keyed by the parent's states. The neutral state of a parent usually
+        has the effect [1, 0, ...], but need not.
     leak
-        P(Y_0): the effect of everything that is no parent; none where left out.
+        P(Y_0): the effect of everything that is not a parent; by default none.
     states
-        The child's states; 0, 1, ... where left out.
+        The child's states; by default 0, 1, ...
 
     Examples
     --------

@@ -32,27 +32,27 @@ __all__ = ["NoisyOr"]
 
 
 class NoisyOr(CPD):
-    """P(Y = off | x) = (1 - λ_0) Π_{i ≥ 1} (1 - λ_i)^{x_i} (Pearl 1988), where x_i is 1 if parent i is active, else 0.
+    """A noisy-or (Pearl 1988): each active parent independently turns the child on with its own probability.
 
-    The same as Y = OR of noisy copies of the parents, each active parent passing with probability λ_i, and of a leak
-    that is on with probability λ_0. Cost: linear in the number of parents, see `to_factors`.
+    P(Y = off | x) = (1 - λ_0) Π_{i ≥ 1} (1 - λ_i)^{x_i}, where x_i is 1 if parent i is active, else 0, and λ_0 is the
+    probability of a leak, which turns Y on without any parent. Cost: linear in the number of parents, see `to_factors`.
 
     Parameters
     ----------
     variable
-        The child: its name (then see `states`) or a `Variable`. Its first state is "off", its second "on".
+        The child: a name (then give its `states`) or a `Variable`. The first state means "off", the second "on".
     parents
-        Names or `Variable` objects. The last of two states is the active one; see `active_states`. A parent with one
-        state is always active.
+        Names or `Variable` objects. The second of two states is the active one, unless you set `active_states`. A
+        parent with only one state is always active.
     activation
-        λ_i for each parent: a mapping by name, or a list in their order.
+        λ_i for each parent: a mapping by name, or a list in the order of the parents.
     leak
-        λ_0: the probability that the effect comes about without any active parent.
+        λ_0: the probability of the effect if no parent is active.
     states
-        The two states of the child; False and True where left out.
+        The two states of the child; by default False and True.
     active_states
-        Parent -> its active state, where it is not the last of two; or a list with that of each parent in their order.
-        The other states are all inactive.
+        Parent -> its active state, if that is not the second of two; or a list of active states in the order of the
+        parents. All other states are inactive.
 
     Examples
     --------

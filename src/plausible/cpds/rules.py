@@ -40,13 +40,13 @@ __all__ = ["Rule", "RuleCPD"]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """⟨context; p⟩: wherever the context holds, P(x | u) = p.
+    """A rule ⟨context; p⟩: P(x | u) = p wherever the context holds.
 
     Parameters
     ----------
     context
-        Parents, and the child unless p holds for all its states -> a state, or a collection of states ("one of").
-        Kept as a read-only copy, in which lists are tuples and sets frozen.
+        Name -> a state, or a collection of states ("one of these"), for parents and the child; without the child, p
+        applies to all its states. Stored as a read-only copy, with lists as tuples and sets as frozensets.
     probability
         p.
 
@@ -85,21 +85,21 @@ class Rule:
 
 
 class RuleCPD(CPD):
-    """P(X | U) as rules, of which exactly one holds at each assignment to X and U (Poole & Zhang 2003).
+    """P(X | U) as rules; exactly one applies to each assignment of X and U (Poole & Zhang 2003).
 
-    Rules can say more than a tree: different states of X may depend on different parents.
+    Rules can express more than a tree: different states of X may depend on different parents.
 
     Parameters
     ----------
     variable
-        The child: its name (then see `states`) or a `Variable`.
+        The child: a name (then give its `states`) or a `Variable`.
     rules
-        `Rule` objects, or pairs `(context, probability)`. They must exclude each other, cover every case, and sum to
-        one over the child's states in each context of the parents.
+        `Rule` objects, or pairs `(context, probability)`. They must be mutually exclusive, cover every case, and sum to
+        one over the child's states for each assignment of the parents.
     parents
         Names or `Variable` objects.
     states
-        The child's states; needed where `variable` is a name.
+        The child's states; required if `variable` is a name.
 
     Examples
     --------

@@ -24,17 +24,17 @@ Leaf: TypeAlias = Sequence[float] | Mapping[State, float] | npt.NDArray[np.float
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """An inner node of a tree: where each state of one parent leads.
+    """An inner node of a tree: tests one parent and has a branch for each of its states.
 
     Parameters
     ----------
     variable
         The name of the parent.
     branches
-        State -> subtree: another `Split` or a leaf. A tuple of states as key leads them all to the same subtree.
-        Kept as a read-only copy, in which lists of numbers are tuples.
+        State -> subtree: another `Split` or a leaf. If a key is a tuple of states, they share a subtree. Stored as a
+        read-only copy, with lists of numbers as tuples.
     default
-        The subtree of all states that no branch names.
+        The subtree for all states without a branch.
 
     Examples
     --------

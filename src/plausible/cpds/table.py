@@ -35,22 +35,22 @@ __all__ = ["TableCPD"]
 
 
 class TableCPD(CPD):
-    """P(X | U) as a table.
+    """A conditional distribution P(X | U) as a table of probabilities.
 
     Parameters
     ----------
     variable
-        The child: its name (then see `states`) or a `Variable`.
+        The child: a name (then give its `states`) or a `Variable`.
     values
-        Probabilities with axes `(*parents, child)`; or a mapping from parent states (a tuple, where there are several
-        parents) to rows, a row being a list in state order or a mapping from the child's states.
+        An array of probabilities with axes `(*parents, child)`; or a mapping from the parents' states (a tuple if there
+        are several parents) to rows. A row is a list in the order of the child's states, or a mapping from them.
     parents
-        Names or `Variable` objects, in axis order.
+        Names or `Variable` objects, in the order of the axes.
     states
-        The child's states; 0, 1, ... where left out.
+        The child's states; by default 0, 1, ...
 
-    Rows that miss one by rounding (at most 1e-3) are renormalised; where that is more than 1e-9, a
-    `RoundedProbabilities` warning says where and by how much. Anything worse is an error.
+    Rows whose sum differs from 1 by at most 0.001 are renormalised; if the difference is more than 1e-9, a
+    `RoundedProbabilities` warning says where and how large it is. A larger difference is an error.
 
     Examples
     --------

@@ -36,21 +36,22 @@ __all__ = ["Split", "TreeCPD"]
 
 
 class TreeCPD(CPD):
-    """P(X | U) as a tree: inner nodes look at a parent, branches at its states, leaves hold distributions.
+    """P(X | U) as a decision tree: inner nodes test a parent, and leaves are rows of probabilities.
 
-    The path to a leaf is a context in which X is independent of the parents that are not on it (Boutilier et al. 1996).
+    In the context given by the path to a leaf, X is independent of the parents that are not on the path (Boutilier et
+    al. 1996).
 
     Parameters
     ----------
     variable
-        The child: its name (then see `states`) or a `Variable`.
+        The child: a name (then give its `states`) or a `Variable`.
     tree
         A `Split`, or a single leaf: probabilities in state order, or keyed by the child's states.
-        No parent may stand twice on a branch, and every state of a split parent must lead somewhere.
+        No parent may appear twice on a path, and every state of a split parent needs a branch.
     parents
-        Names or `Variable` objects; those that the tree never looks at are allowed.
+        Names or `Variable` objects; the tree need not use all of them.
     states
-        The child's states; 0, 1, ... where left out.
+        The child's states; by default 0, 1, ...
 
     Examples
     --------

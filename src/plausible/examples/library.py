@@ -43,7 +43,7 @@ class Example:
 
 
 def names() -> tuple[str, ...]:
-    """The names of all examples, in alphabetical order.
+    """List the names of all examples, in alphabetical order.
 
     >>> "asia" in names()
     True
@@ -53,7 +53,7 @@ def names() -> tuple[str, ...]:
 
 
 def get(name: str) -> Example:
-    """The example of this name, with its description and reference.
+    """Get an example by name, with its description and reference.
 
     >>> get("asia").reference
     'Lauritzen & Spiegelhalter (1988)'
@@ -74,7 +74,7 @@ def load(name: DiagramName) -> InfluenceDiagram: ...
 @overload
 def load(name: str) -> BayesianNetwork | Any: ...
 def load(name: str) -> Model:
-    """The model of the example of this name.
+    """Load the example model of this name.
 
     >>> load("asia")
     <BayesianNetwork 'asia': 8 variables, 8 edges, 18 parameters>

@@ -42,19 +42,19 @@ __all__ = ["Factor", "product"]
 
 
 class Factor(LabelledTable):
-    """A function from the assignments of its scope to real numbers, as a table with named axes.
+    """A table with named axes: a number for each assignment of the variables in its scope.
 
-    Axes are found by name, so the order in which variables are listed never matters to a result's meaning.
-    Factors are immutable; every operation returns a new one.
+    Axes are matched by name, so their order never affects what a result means. Factors are immutable; every operation
+    returns a new one.
 
     Parameters
     ----------
     scope
-        The variables in axis order: `Variable` objects, or a mapping from names to states.
+        The variables in the order of the axes: `Variable` objects, or a mapping from names to states.
     values
-        Numbers of shape `(states of scope[0], states of scope[1], ...)`; any finite ones, and ±inf.
+        An array of shape `(states of scope[0], states of scope[1], ...)`, with finite numbers or ±inf.
     info
-        How the numbers were got, where they answer a query.
+        How the numbers were computed, if they answer a query.
 
     Examples
     --------
@@ -94,7 +94,7 @@ class Factor(LabelledTable):
 
     @classmethod
     def from_flat(cls, scope: Iterable[Variable], values: npt.ArrayLike) -> Factor:
-        """A factor from numbers in a row, the last variable's state changing fastest; for any number of axes.
+        """Make a factor from a flat list of numbers, the last variable's state changing fastest.
 
         >>> Factor.from_flat([Variable(f"X{i}", 1) for i in range(100)], [7.0]).sum()
         7.0
@@ -134,7 +134,7 @@ class Factor(LabelledTable):
 
     @classmethod
     def scalar(cls, value: float) -> Factor:
-        """A factor with an empty scope."""
+        """Make a factor with an empty scope: a single number."""
         return cls((), value)
 
     @classmethod
@@ -148,7 +148,7 @@ class Factor(LabelledTable):
     def from_dict(
         cls, scope: Iterable[Variable] | Mapping[str, Iterable[State] | int], values: Mapping[Any, float]
     ) -> Factor:
-        """The inverse of `to_dict`; every assignment must be there.
+        """The inverse of `to_dict`; every assignment must be present.
 
         >>> Factor.from_dict({"A": ["x", "y"]}, {"y": 2.0, "x": 1.0}).values
         array([1., 2.])
@@ -162,7 +162,7 @@ class Factor(LabelledTable):
     ) -> Factor:
         """The inverse of `to_frame`, for any kind of frame: one row for each assignment.
 
-        States come from `states`, which fixes their order; else from a column of categories; else as they appear.
+        States and their order come from `states`; else from a categorical column; else in order of appearance.
         """
         scope, flat = conversions.from_frame(frame, value, states or {})
         return cls.from_flat(scope, flat)
@@ -174,7 +174,7 @@ class Factor(LabelledTable):
         return cls(scope, values)
 
     def with_info(self, info: object) -> Factor:
-        """The same numbers with a note on how they were got."""
+        """Return the same numbers with a record of how they were computed."""
         return Factor.trusted(self._scope, self._table, info)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -226,11 +226,11 @@ class Factor(LabelledTable):
     # --- reducing the scope ---
 
     def marginalize(self, names: str | Iterable[str]) -> Factor:
-        """Sum variables out: Σ_Y φ(X, Y)."""
+        """Sum out variables: Σ_Y φ(X, Y)."""
         return self._without(names, np.add)
 
     def maximize(self, names: str | Iterable[str]) -> Factor:
-        """Maximise variables out: max_Y φ(X, Y)."""
+        """Maximise out variables: max_Y φ(X, Y)."""
         return self._without(names, np.maximum)
 
     def _without(self, names: str | Iterable[str], operation: np.ufunc) -> Factor:
@@ -240,12 +240,12 @@ class Factor(LabelledTable):
             return Factor.trusted(scope, reduce_axes(operation, self._table, axes_of(self._scope, gone)))
 
     def marginal(self, names: str | Iterable[str]) -> Factor:
-        """Sum out everything but `names`; the axes come in the order asked for."""
+        """Sum out all variables except `names`; the axes of the result are in that order."""
         kept = self._known(names)
         return self.marginalize([name for name in self.names if name not in kept]).reorder(list(kept))
 
     def reduce(self, assignment: Mapping[str, State]) -> Factor:
-        """The slice where the assigned variables have their states; names outside the scope are ignored (φ[u])."""
+        """Fix the states of some variables: the slice φ[u]. Names outside the scope are ignored."""
         own = {variable.name: variable for variable in self._scope}
         fixed = {name: own[name].index(state) for name, state in assignment.items() if name in own}
         scope = tuple(variable for variable in self._scope if variable.name not in fixed)
@@ -253,7 +253,7 @@ class Factor(LabelledTable):
         return Factor.trusted(scope, np.asarray(self._table[index], order="C"))
 
     def reorder(self, names: Sequence[str]) -> Factor:
-        """The same function with its axes in the order of `names`."""
+        """Return the same function with its axes in the order of `names`."""
         listed = [names] if isinstance(names, str) else list(names)
         order = self._known(listed)
         if not len(listed) == len(order) == len(self._scope):
@@ -262,14 +262,14 @@ class Factor(LabelledTable):
         return Factor.trusted(scope, np.asarray(align(self._table, self._scope, scope), order="C"), self.info)
 
     def extend(self, variables: Iterable[Variable]) -> Factor:
-        """The same function over a larger scope, constant in the new variables."""
+        """Return the same function over a larger scope, constant in the new variables."""
         scope = union_scope((self._scope, read_scope(variables)))
         check_size(scope, "The extended factor")
         table = np.broadcast_to(align(self._table, self._scope, scope), table_shape(scope))
         return Factor.trusted(scope, np.array(table, order="C"))
 
     def rename(self, names: Mapping[str, str]) -> Factor:
-        """The same numbers with some variables renamed."""
+        """Return the same numbers with some variables renamed."""
         self._known(names)
         return Factor.trusted(read_scope(v.renamed(names.get(v.name, v.name)) for v in self._scope), self._table)
 
@@ -279,7 +279,7 @@ class Factor(LabelledTable):
     # --- numbers ---
 
     def normalize(self, over: str | Iterable[str] | None = None) -> Factor:
-        """Divide by the total; with `over`, make it the conditional distribution of those variables given the rest.
+        """Divide by the sum; with `over`, return the conditional distribution of those variables given the rest.
 
         >>> Factor({"A": 2, "B": 2}, [[1, 3], [0, 0]]).normalize("B").values
         array([[0.25, 0.75],
@@ -302,14 +302,14 @@ class Factor(LabelledTable):
             return Factor.trusted(self._scope, np.log(self._table))
 
     def exp(self) -> Factor:
-        """The exponential of each entry; infinite where that is too large for a float."""
+        """The exponential of each entry; infinite if it is too large for a float."""
         with np.errstate(over="ignore"):
             return Factor.trusted(self._scope, np.exp(self._table))
 
     def expectation(self, function: Factor | str | Callable[[Assignment], float]) -> float:
-        """E[f] under this distribution.
+        """Compute the expectation E[f] under this distribution.
 
-        f is a factor on part of the scope, the name of a variable whose states are numbers, or a callable.
+        f is a factor over variables of the scope, the name of a variable whose states are numbers, or a function.
 
         >>> die = Factor({"die": [1, 2, 3, 4, 5, 6]}, [1 / 6] * 6)
         >>> round(die.expectation("die"), 12)
@@ -343,7 +343,7 @@ class Factor(LabelledTable):
     # --- comparing ---
 
     def is_close(self, other: Factor, tolerance: float = 1e-9) -> bool:
-        """Whether both are the same function up to `tolerance` in every entry, whatever the order of the axes."""
+        """Whether both are equal up to `tolerance` in every entry, whatever the order of the axes."""
         if not isinstance(other, Factor):
             raise InvalidArgument(f"A Factor is close to another one or not; {other!r} is none.")
         if set(self._scope) != set(other._scope):
@@ -353,7 +353,7 @@ class Factor(LabelledTable):
     def is_independent(
         self, x: str | Iterable[str], y: str | Iterable[str], given: str | Iterable[str] = (), tolerance: float = 1e-9
     ) -> bool:
-        """Whether X ⟂ Y | Z here: P(x, y, z) P(z) = P(x, z) P(y, z) everywhere, tested jointly on the sets."""
+        """Whether X ⟂ Y | Z in this distribution: P(x, y, z) P(z) = P(x, z) P(y, z) everywhere."""
         left, right, rest = self._known(x), self._known(y), self._known(given)
         left, right = ({name: axis for name, axis in side.items() if name not in rest} for side in (left, right))
         if set(left) & set(right):

@@ -47,7 +47,7 @@ class LabelledTable(Hinted):
 
     @property
     def info(self) -> Any:
-        """How the numbers were got, where they answer a query; else None."""
+        """How the numbers were computed, if they answer a query; else None."""
         return self._info
 
     @property
@@ -76,7 +76,7 @@ class LabelledTable(Hinted):
 
     @property
     def flat(self) -> Table:
-        """The numbers in a row, read-only, the last variable's state changing fastest."""
+        """The numbers as a flat read-only array, the last variable's state changing fastest."""
         return self._table.reshape(-1)
 
     def variable(self, name: str) -> Variable:
@@ -136,7 +136,7 @@ class LabelledTable(Hinted):
         return assignment_at(self._scope, int(self._table.argmin()))
 
     def is_distribution(self, tolerance: float = 1e-9) -> bool:
-        """Whether all entries are non-negative and they sum to one."""
+        """Whether all entries are non-negative and sum to one."""
         return self.min() >= 0 and abs(self.sum() - 1) <= tolerance
 
     # --- as a value ---
@@ -158,26 +158,26 @@ class LabelledTable(Hinted):
         return self.to_table().to_html()
 
     def to_table(self, max_rows: int | None = None) -> TextTable:
-        """The entries as a table to print: one row for each assignment to all but the last variable.
+        """Format the entries as a text table: one row for each assignment of all variables but the last.
 
-        Shows at most `max_rows` rows; where it is left out, up to 60 rows, or the first 20 of more.
+        Shows at most `max_rows` rows; by default all of up to 60 rows, or the first 20 if there are more.
         """
         return factor_table(self._scope, self.flat, max_rows)
 
     # --- other libraries ---
 
     def to_dict(self) -> dict[Any, float]:
-        """A mapping from tuples of states (a bare state, where there is one variable) to numbers."""
+        """Convert to a mapping from tuples of states (single states if there is one variable) to numbers."""
         return conversions.to_dict(self._scope, self.flat)
 
     def to_series(self) -> pd.Series[float]:
-        """A pandas series indexed by states."""
+        """Convert to a pandas series indexed by states."""
         return conversions.to_series(self._scope, self.flat)
 
     def to_frame(self, value: str = "value") -> pd.DataFrame:
-        """A pandas frame with a column for each variable and one for the number."""
+        """Convert to a pandas data frame with a column for each variable and one for the number."""
         return conversions.to_frame(self._scope, self.flat, value)
 
     def to_xarray(self) -> xr.DataArray:
-        """An xarray array whose dimensions are the variables and whose coordinates are the states."""
+        """Convert to an xarray array with the variables as dimensions and the states as coordinates."""
         return conversions.to_xarray(self._scope, self.values)

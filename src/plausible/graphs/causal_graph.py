@@ -19,17 +19,17 @@ __all__ = ["CausalGraph", "latent_projection", "read_causes"]
 
 @final
 class CausalGraph(SeparationGraph):
-    """An acyclic directed mixed graph: `->` is a cause, `<->` a latent common cause of exactly two nodes.
+    """A causal graph with latent variables: `->` is a cause, `<->` a latent common cause of exactly two nodes.
 
-    Two nodes may be joined by both (a bow). The directed part has no cycle.
+    Two nodes may be joined by both (a bow). The directed edges must form no cycle.
 
     Parameters
     ----------
     edges
-        Arrow text, pairs `(cause, effect)`, triples `(a, "<->", b)`, `Edge` records, a networkx graph, any other graph
-        of this package or a model that has one.
+        A string of edges such as "X -> Y; X <-> Y", pairs `(cause, effect)`, triples `(a, "<->", b)`, `Edge` records, a
+        networkx graph, any graph of this package, or a model with a graph.
     nodes
-        Nodes that come first in the node order; the way to add nodes without edges.
+        Nodes that come first in the node order. Use this to add nodes without edges.
 
     Examples
     --------

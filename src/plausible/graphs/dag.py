@@ -28,14 +28,15 @@ __all__ = ["DAG"]
 
 @final
 class DAG(PlainGraph):
-    """A directed acyclic graph: an immutable value; edits return new graphs.
+    """A directed acyclic graph. It is immutable; edits return new graphs.
 
     Parameters
     ----------
     edges
-        Arrow text, pairs `(parent, child)`, a networkx digraph, another `DAG` or a model that has one.
+        A string of arrows such as "A -> B <- C", pairs `(parent, child)`, a networkx digraph, another `DAG`, or a model
+        with a DAG.
     nodes
-        Nodes that come first in the node order; the way to add nodes without edges.
+        Nodes that come first in the node order. Use this to add nodes without edges.
 
     Examples
     --------
@@ -67,12 +68,12 @@ class DAG(PlainGraph):
 
     @classmethod
     def from_adjacency(cls, matrix: npt.ArrayLike, nodes: Iterable[Node] | None = None) -> DAG:
-        """The DAG with an edge from node i to node j where matrix[i, j] is one; `adjacency_matrix` goes back.
+        """Make a DAG from a 0/1 matrix: matrix[i, j] is one if i -> j is an edge. The inverse is `adjacency_matrix`.
 
         Parameters
         ----------
         matrix
-            Zeros and ones, one row and one column for each node; or a data frame with the nodes' names on both.
+            A square array of zeros and ones; or a data frame with the names of the nodes as index and columns.
         nodes
             The nodes in the order of the rows; by default the names of a data frame, or 0, 1, ...
 
@@ -122,11 +123,11 @@ class DAG(PlainGraph):
         return self._index.names(self._parents[self._index.position(node)])
 
     def children(self, node: Node) -> tuple[Node, ...]:
-        """The nodes that `node` has an edge into."""
+        """The nodes that `node` has an edge to."""
         return self._index.names(self._children[self._index.position(node)])
 
     def neighbors(self, node: Node) -> tuple[Node, ...]:
-        """Parents, then children."""
+        """The parents, then the children."""
         return self.parents(node) + self.children(node)
 
     def degree(self, node: Node) -> int:
@@ -135,7 +136,7 @@ class DAG(PlainGraph):
         return len(self._parents[position]) + len(self._children[position])
 
     def ancestors(self, nodes: Nodes) -> frozenset[Node]:
-        """All nodes with a directed path of one or more edges into one of `nodes`.
+        """All nodes with a directed path of one or more edges to one of `nodes`.
 
         >>> sorted(DAG("A -> B -> C").ancestors("C"))
         ['A', 'B']
@@ -143,15 +144,15 @@ class DAG(PlainGraph):
         return frozenset(self._index.names(_reach(self._index.select(nodes), self._parents)))
 
     def descendants(self, nodes: Nodes) -> frozenset[Node]:
-        """All nodes that a directed path of one or more edges leads to from one of `nodes`."""
+        """All nodes with a directed path of one or more edges from one of `nodes`."""
         return frozenset(self._index.names(_reach(self._index.select(nodes), self._children)))
 
     def non_descendants(self, node: Node) -> frozenset[Node]:
-        """All other nodes that no directed path leads to: given its parents, the node is independent of these."""
+        """All other nodes without a directed path from `node`: given its parents, it is independent of them."""
         return frozenset(self.nodes) - self.descendants(node) - {node}
 
     def markov_blanket(self, node: Node) -> tuple[Node, ...]:
-        """Parents, children and the children's other parents: given these, the node is independent of the rest."""
+        """The parents, children and the children's other parents: given these, the node is independent of the rest."""
         center = self._index.position(node)
         blanket = dict.fromkeys(self._parents[center])
         for child in self._children[center]:
@@ -171,21 +172,21 @@ class DAG(PlainGraph):
 
     @property
     def topological_order(self) -> tuple[Node, ...]:
-        """The nodes, parents before children; among free choices the first in the node order (Kahn's algorithm)."""
+        """The nodes, parents before children; ties follow the node order (Kahn's algorithm)."""
         return self._index.names(self._order)
 
     # --- separation ---
 
     def d_separated(self, x: Nodes, y: Nodes, given: Nodes = ()) -> bool:
-        """Whether no trail between `x` and `y` is active given `given`: d-sep(X; Y | Z), hence X ⊥ Y | Z.
+        """Whether `given` d-separates `x` and `y`: no trail between them is active, hence X ⊥ Y | Z.
 
-        Observed members of `x` and `y` are left out, as X ⊥ Y | Z says no more about them; an unobserved node is not
-        separated from itself. Linear in the edges (Shachter 1998; Koller & Friedman 2009, algorithm 3.1).
+        Observed members of `x` and `y` are ignored; an unobserved node is not separated from itself. The time is linear
+        in the number of edges (Shachter 1998; Koller & Friedman 2009, algorithm 3.1).
 
         Parameters
         ----------
         x, y
-            A node or several each.
+            One or several nodes each.
         given
             The observed nodes.
 
@@ -199,7 +200,7 @@ class DAG(PlainGraph):
         return not self._ball.meets(select(x), select(y), select(given))
 
     def d_connected(self, x: Nodes, *, given: Nodes = ()) -> frozenset[Node]:
-        """The unobserved nodes that an active trail leads to from `x`, the unobserved members of `x` included.
+        """All unobserved nodes that have an active trail from `x`, including unobserved members of `x`.
 
         >>> sorted(DAG("E -> R; E -> A <- B; A -> C").d_connected("R", given="A"))
         ['B', 'E', 'R']
@@ -207,17 +208,18 @@ class DAG(PlainGraph):
         return frozenset(self._index.names(self._ball.reached(self._index.select(x), self._index.select(given))))
 
     def active_trails(self, x: Nodes, y: Nodes, given: Nodes = (), limit: int | None = 100) -> Listing[Trail]:
-        """The active trails between `x` and `y`, shortest first; see `plausible.graphs.trails.active_trails`."""
+        """List the active trails between `x` and `y`, shortest first; see `plausible.graphs.trails.active_trails`."""
         return active_trails(self, x, y, given, limit)
 
     def explain_separation(self, x: Nodes, y: Nodes, given: Nodes = (), limit: int = 10) -> SeparationExplanation:
-        """An active trail, or what blocks each one; see `plausible.graphs.trails.explain_separation`."""
+        """Show an active trail, or what blocks each trail; see
+        `plausible.graphs.trails.explain_separation`."""
         return explain_separation(self, x, y, given, limit)
 
     def minimal_separator(
         self, x: Nodes, y: Nodes, included: Nodes = (), restricted: Nodes | None = None
     ) -> frozenset[Node] | None:
-        """A set of nodes that d-separates `x` and `y`, none of which can be spared; `None` if there is none.
+        """Find a minimal set of nodes that d-separates `x` and `y`; `None` if there is none.
 
         Minimal separators lie among the ancestors of x, y and the included nodes, and there d-separation is separation
         in the moral graph (van der Zander, Liskiewicz & Textor 2014).
@@ -225,11 +227,11 @@ class DAG(PlainGraph):
         Parameters
         ----------
         x, y
-            A node or several each.
+            One or several nodes each.
         included
-            Nodes that the separator must contain; minimal then means that none of the others can be spared.
+            Nodes that the separator must contain; minimal then means that none of the others can be removed.
         restricted
-            Nodes from which the separator must be taken; by default all but `x` and `y`.
+            The nodes that the separator may contain; by default all except `x` and `y`.
 
         Examples
         --------
@@ -247,16 +249,16 @@ class DAG(PlainGraph):
 
     @property
     def is_polytree(self) -> bool:
-        """Whether the graph is singly connected: at most one trail joins every two nodes."""
+        """Whether the graph is singly connected: no two nodes are joined by more than one trail."""
         return is_forest(self)
 
     @property
     def is_rooted_tree(self) -> bool:
-        """Whether one root has a directed path to every other node, and only one."""
+        """Whether one root has exactly one directed path to every other node."""
         return len(self.roots) == 1 and all(len(row) <= 1 for row in self._parents)
 
     def paths(self, source: Node, target: Node, limit: int | None = 100) -> Listing[tuple[Node, ...]]:
-        """The directed paths from one node to another, shortest first; O(length x edges) for each.
+        """List the directed paths from one node to another, shortest first; O(length x edges) for each.
 
         Parameters
         ----------
@@ -278,39 +280,39 @@ class DAG(PlainGraph):
     # --- related graphs ---
 
     def skeleton(self) -> UndirectedGraph:
-        """The same adjacencies without directions."""
+        """Return the undirected graph with the same adjacencies."""
         return UndirectedGraph(self.edges, nodes=self.nodes)
 
     def moralize(self) -> UndirectedGraph:
-        """The moral graph: parents of a common child are joined, then directions dropped."""
+        """Return the moral graph: join the parents of each child, then drop the directions."""
         marriages = ((row[i], row[j]) for row in self._parents for i in range(len(row)) for j in range(i + 1, len(row)))
         nodes = self.nodes
         return UndirectedGraph((*self.edges, *((nodes[a], nodes[b]) for a, b in marriages)), nodes=nodes)
 
     def without_incoming(self, nodes: Nodes) -> DAG:
-        """The mutilated graph of an intervention: all edges into `nodes` removed."""
+        """Return the graph of an intervention: without the edges into `nodes`."""
         cut = set(self._index.names(self._index.select(nodes)))
         return DAG([(a, b) for a, b in self.edges if b not in cut], nodes=self.nodes)
 
     def without_outgoing(self, nodes: Nodes) -> DAG:
-        """All edges out of `nodes` removed."""
+        """Return the graph without the edges out of `nodes`."""
         cut = set(self._index.names(self._index.select(nodes)))
         return DAG([(a, b) for a, b in self.edges if a not in cut], nodes=self.nodes)
 
     # --- edits ---
 
     def with_edge(self, source: Node, target: Node) -> DAG:
-        """This graph and one more edge; a cycle is refused."""
+        """Return the graph with one more edge; a cycle is an error."""
         return DAG((*self.edges, (source, target)), nodes=self.nodes)
 
     def without_edge(self, source: Node, target: Node) -> DAG:
-        """This graph without an edge that it has."""
+        """Return the graph without this edge."""
         if not self.has_edge(source, target):
             raise InvalidGraph(f"There is no edge {source!r} -> {target!r} to remove.")
         return DAG([edge for edge in self.edges if edge != (source, target)], nodes=self.nodes)
 
     def with_reversed_edge(self, source: Node, target: Node) -> DAG:
-        """This graph with `source -> target` turned round."""
+        """Return the graph with `source -> target` reversed."""
         return self.without_edge(source, target).with_edge(target, source)
 
     # --- as a value ---
@@ -319,7 +321,7 @@ class DAG(PlainGraph):
         return frozenset(self.edges)
 
     def to_networkx(self) -> nx.DiGraph[Any]:
-        """A networkx digraph with the same nodes and edges."""
+        """Convert to a networkx digraph with the same nodes and edges."""
         import networkx as nx
 
         graph: nx.DiGraph[Any] = nx.DiGraph()

@@ -14,14 +14,15 @@ __all__ = ["MixedGraph"]
 
 @final
 class MixedGraph(SeparationGraph):
-    """A graph whose edges have any marks, and several edges with different marks between two nodes.
+    """A graph with any kinds of edges; two nodes may be joined by several edges with different marks.
 
     Parameters
     ----------
     edges
-        Arrow text, `Edge` records or triples `(a, "->", b)`, a networkx graph or any other graph of this package.
+        A string of edges such as "A -> B <-> C", `Edge` records or triples `(a, "->", b)`, a networkx graph, or any
+        graph of this package.
     nodes
-        Nodes that come first in the node order; the way to add nodes without edges.
+        Nodes that come first in the node order. Use this to add nodes without edges.
 
     Examples
     --------

@@ -12,16 +12,17 @@ __all__ = ["PDAG"]
 
 @final
 class PDAG(MarkedGraph):
-    """A graph with edges `->` and `-`, at most one between two nodes, and no directed cycle.
+    """A partially directed acyclic graph: edges `->` and `-`, at most one per pair of nodes, no directed cycle.
 
-    It stands for the DAGs that choose a direction for every edge `-` without making a cycle or a new immorality.
+    It represents the DAGs you get by directing every edge `-` without creating a cycle or a new immorality.
 
     Parameters
     ----------
     edges
-        Arrow text, `Edge` records or triples `(a, "-", b)`, a networkx graph or any other graph of this package.
+        A string of edges such as "A -> B - C", `Edge` records or triples `(a, "-", b)`, a networkx graph, or any graph
+        of this package.
     nodes
-        Nodes that come first in the node order; the way to add nodes without edges.
+        Nodes that come first in the node order. Use this to add nodes without edges.
 
     Examples
     --------

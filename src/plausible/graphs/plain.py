@@ -59,24 +59,24 @@ class PlainGraph(NodeSet, ABC):
 
     @property
     def components(self) -> tuple[tuple[Node, ...], ...]:
-        """The connected components, directions ignored, in the node order."""
+        """The connected components, ignoring directions, in the node order."""
         return components(self)
 
     @property
     def is_connected(self) -> bool:
-        """Whether a path, directions ignored, joins every two nodes."""
+        """Whether every two nodes are joined by a path, ignoring directions."""
         return is_connected(self)
 
     # --- related graphs and edits ---
 
     def subgraph(self, nodes: Nodes) -> Self:
-        """The induced subgraph, in this graph's node order."""
+        """Return the induced subgraph, in this graph's node order."""
         kept = set(self._index.names(self._index.select(nodes)))
         edges = [(a, b) for a, b in self.edges if a in kept and b in kept]
         return type(self)(edges, nodes=[node for node in self.nodes if node in kept])
 
     def union(self, other: Self) -> Self:
-        """The nodes and edges of either graph; a directed cycle is refused."""
+        """The nodes and edges of either graph; a directed cycle is an error."""
         return union(self, other)
 
     def intersection(self, other: Self) -> Self:
@@ -88,11 +88,11 @@ class PlainGraph(NodeSet, ABC):
         return is_subgraph(self, other)
 
     def with_node(self, node: Node) -> Self:
-        """This graph and one more node."""
+        """Return the graph with one more node."""
         return type(self)(self.edges, nodes=(*self.nodes, node))
 
     def without_node(self, node: Node) -> Self:
-        """This graph without a node and its edges."""
+        """Return the graph without a node and its edges."""
         self._index.position(node)
         return self.subgraph([other for other in self.nodes if other != node])
 

@@ -25,15 +25,15 @@ __all__ = ["UndirectedGraph"]
 
 @final
 class UndirectedGraph(PlainGraph):
-    """An undirected graph: an immutable value; edits return new graphs.
+    """An undirected graph. It is immutable; edits return new graphs.
 
     Parameters
     ----------
     edges
-        Arrow text with `-` edges, pairs of nodes, an undirected networkx graph, another `UndirectedGraph` or a
-        model that has one.
+        A string of edges such as "A - B - C", pairs of nodes, an undirected networkx graph, another `UndirectedGraph`,
+        or a model with one.
     nodes
-        Nodes that come first in the node order; the way to add nodes without edges.
+        Nodes that come first in the node order. Use this to add nodes without edges.
 
     Examples
     --------

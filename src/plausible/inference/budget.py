@@ -57,15 +57,15 @@ def refusal(reason: str, advice: str, *, lacks_memory_only: bool = False) -> Too
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What one run of exact inference may cost at most.
+    """A limit on the time and memory of one run of exact inference.
 
     Attributes
     ----------
     seconds
-        Time, by a rough estimate.
+        The time limit, compared with a rough estimate.
     bytes
-        Memory: for factors, messages and the answer; for samples, expected counts and lists of best assignments, which
-        hold tables, for these too.
+        The memory limit: for factors, messages and the answer, and for tables if they must all be in memory (samples,
+        expected counts, lists of best assignments).
 
     Examples
     --------

@@ -12,16 +12,16 @@ __all__ = ["Estimate", "difference", "is_surely_zero"]
 
 
 class Estimate(float):
-    """A float that an approximate method found, with bounds and the record of how it was got.
+    """A float computed by an approximate method, with limits and a record of how it was computed.
 
     Attributes
     ----------
     lower, upper
-        Where the true number lies: for certain if `is_bound`, else with about 95 % confidence; infinite if unknown.
+        Limits of the true number: guaranteed if `is_bound`, else with about 95 % confidence; infinite if unknown.
     is_bound
-        Whether `lower` and `upper` are certain.
+        Whether `lower` and `upper` are guaranteed.
     info
-        How it was got.
+        How it was computed.
 
     Examples
     --------

@@ -57,19 +57,20 @@ _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.B
 
 
 def load(path: PathLike, format: str | None = None) -> Loaded:
-    """The model in a file: a `BayesianNetwork`, a `MarkovNetwork` or an `InfluenceDiagram`, whichever it holds.
+    """Load a model from a file: a `BayesianNetwork`, a `MarkovNetwork` or an `InfluenceDiagram`.
 
-    Type checkers take it for a Bayesian network; `load_markov_network` and `load_diagram` tell them (and check) that it
-    is another kind, `load_network` that it is none other.
+    Type checkers assume that it is a Bayesian network. `load_network`, `load_markov_network` and `load_diagram` check
+    what the file holds, and tell type checkers.
 
-    Text is UTF-8, what a byte-order mark or an XML declaration says, or else, as in old files, Windows-1252.
+    Text is read as UTF-8, or as a byte-order mark or an XML declaration says, or else, as in old files, as
+    Windows-1252.
 
     Parameters
     ----------
     path
-        A file whose ending names a format that can be read, also with `.gz` after it.
+        The file; its extension, such as `.bif` or `.bif.gz`, determines the format.
     format
-        The name of the format, such as `"bif"`, or one of its endings, where that of the file does not tell.
+        The name of the format, such as `"bif"`, or one of its extensions; by default that of the file.
 
     Examples
     --------
@@ -93,7 +94,7 @@ def load(path: PathLike, format: str | None = None) -> Loaded:
 
 
 def load_network(path: PathLike, format: str | None = None) -> BayesianNetwork:
-    """The Bayesian network in a file; a file that holds another kind of model is a `FormatError`.
+    """Load a Bayesian network from a file; raises `FormatError` if the file holds another kind of model.
 
     Parameters
     ----------
@@ -114,7 +115,7 @@ def load_network(path: PathLike, format: str | None = None) -> BayesianNetwork:
 
 
 def load_markov_network(path: PathLike, format: str | None = None) -> MarkovNetwork:
-    """The Markov network in a file; a file that holds another kind of model is a `FormatError`.
+    """Load a Markov network from a file; raises `FormatError` if the file holds another kind of model.
 
     Parameters
     ----------
@@ -125,7 +126,7 @@ def load_markov_network(path: PathLike, format: str | None = None) -> MarkovNetw
 
 
 def load_diagram(path: PathLike, format: str | None = None) -> InfluenceDiagram:
-    """The influence diagram in a file; a file that holds another kind of model is a `FormatError`.
+    """Load an influence diagram from a file; raises `FormatError` if the file holds another kind of model.
 
     Parameters
     ----------
@@ -160,16 +161,16 @@ def _parse(text: str, format: Format) -> Model:
 
 
 def save(model: Model, path: PathLike, format: str | None = None) -> None:
-    """Write a model to a file, in the format that its ending names; the file is replaced only once all is written.
+    """Save a model to a file. An existing file is replaced only once everything has been written.
 
     Parameters
     ----------
     model
-        The model; one that the format can't hold is `NotRepresentable`.
+        The model; if the format can't store it, `NotRepresentable` is raised.
     path
-        A file whose ending names a format that can be written, also with `.gz` after it.
+        The file; its extension, such as `.bif` or `.bif.gz`, determines the format.
     format
-        The name of the format, such as `"bif"`, or one of its endings, where that of the file does not tell.
+        The name of the format, such as `"bif"`, or one of its extensions; by default that of the file.
     """
     _check_path(path, "save(model, path)")
     chosen = _by_ending(path) if format is None else _by_name(format)

@@ -70,26 +70,27 @@ class NetworkAnalyses(NetworkParts, EvidenceAnalyses):
         *,
         budget: Budget | None = None,
     ) -> Derivatives:
-        """dP(e)/dθ, or dP(x | e)/dθ, of every entry θ = P(child = c | parents = u) of every table (Darwiche 2003).
+        """Compute dP(e)/dθ or dP(x | e)/dθ for every table entry θ = P(child = c | parents = u) (Darwiche 2003).
 
-        Right also where θ = 0. One calibration for P(e), two for P(x | e), however many entries there are.
+        This is correct for θ = 0 too. It takes one calibration for P(e) and two for P(x | e), no matter how many
+        entries there are.
 
         Parameters
         ----------
         evidence
             e: states, collections of states and likelihoods.
         query
-            x as (variable, state); without it the derivatives are those of P(e).
+            x as (variable, state); by default, differentiate P(e).
         others
-            What the other entries of the same row do: `fixed` gives partial derivatives; with `proportional` they keep
-            their ratios and the row its sum.
+            What happens to the other entries of the same row: `fixed` gives partial derivatives; with `proportional`
+            they keep their ratios, and the row still sums to one.
         budget
-            What one calibration may cost; the default budget where left out.
+            The most that one calibration may cost; by default `Budget()`.
 
         Returns
         -------
         Derivatives
-            `.of_value[child]`, or `[child]`, is an array with axes (parents..., child); so is `.of_log[child]`.
+            `.of_value[child]`, or just `[child]`, is an array with axes (parents..., child); so is `.of_log[child]`.
 
         Examples
         --------
@@ -116,7 +117,7 @@ class NetworkAnalyses(NetworkParts, EvidenceAnalyses):
         *,
         budget: Budget | None = None,
     ) -> npt.NDArray[np.float64]:
-        """∂² log P(e) / ∂θ_i ∂θ_j of some entries of tables, all others fixed; a calibration for each entry.
+        """Compute ∂² log P(e) / ∂θ_i ∂θ_j for some table entries, all others fixed; one calibration per entry.
 
         Parameters
         ----------
@@ -125,7 +126,7 @@ class NetworkAnalyses(NetworkParts, EvidenceAnalyses):
         evidence
             e: states, collections of states and likelihoods.
         budget
-            What one calibration may cost; the default budget where left out.
+            The most that one calibration may cost; by default `Budget()`.
 
         Examples
         --------
@@ -148,7 +149,7 @@ class NetworkAnalyses(NetworkParts, EvidenceAnalyses):
         *,
         budget: Budget | None = None,
     ) -> dict[str, npt.NDArray[np.float64]]:
-        """d ℓ/dθ of the log-likelihood ℓ = Σ log P(row) of a table with missing cells, in every entry θ of every table.
+        """Compute dℓ/dθ for every table entry θ, where ℓ = Σ log P(row) over rows that may have missing cells.
 
         Σ_m P(x, u | o[m]) / θ_{x|u}, all families from one calibration for each different row (Binder et al. 1997;
         Koller & Friedman 2009, theorem 19.2 and algorithm 19.1); right also where θ = 0.
@@ -158,11 +159,11 @@ class NetworkAnalyses(NetworkParts, EvidenceAnalyses):
         frame
             Rows of evidence; missing cells are not observed.
         weights
-            How often each row counts; once where left out.
+            How often each row counts; by default once.
         others
-            What the other entries of the same row of a table do: `fixed` or `proportional`.
+            What happens to the other entries of the same row of a table: `fixed` or `proportional`; see `derivatives`.
         budget
-            What one calibration may cost; the default budget where left out.
+            The most that one calibration may cost; by default `Budget()`.
 
         Examples
         --------
@@ -233,21 +234,21 @@ class NetworkAnalyses(NetworkParts, EvidenceAnalyses):
         parameter: ParameterLike,
         budget: Budget | None = None,
     ) -> SensitivityFunction:
-        """P(target = state | evidence) as a function f(θ) = (aθ + b) / (cθ + d) of one entry of a table.
+        """Return P(target = state | evidence) as a function of one table entry θ: f(θ) = (aθ + b) / (cθ + d).
 
-        The other entries of the row keep their ratios. The answer can be called, differentiated, solved for the θ that
-        gives a wanted posterior, and asked for its range.
+        The other entries of the row keep their ratios. You can call and differentiate the function, get its range, and
+        solve it for the θ that gives the posterior you want.
 
         Parameters
         ----------
         target, state
-            The event whose probability is looked at.
+            The event whose probability to analyse.
         evidence
             States, collections of states and likelihoods.
         parameter
-            θ as (child, states of its parents, state), the parents' states by name or in their order.
+            θ as (child, states of its parents, state); give the parents' states by name or in order.
         budget
-            What one calibration may cost; the default budget where left out.
+            The most that one calibration may cost; by default `Budget()`.
 
         Examples
         --------
@@ -274,10 +275,10 @@ class NetworkAnalyses(NetworkParts, EvidenceAnalyses):
     def sensitivities(
         self, target: str, state: State, evidence: EvidenceLike | None = None, *, budget: Budget | None = None
     ) -> EventSensitivity:
-        """How P(target = state | evidence) depends on each parameter that it can depend on.
+        """Show how P(target = state | evidence) depends on each parameter that can affect it.
 
-        Families that the evidence cuts off from the target, or that are below all findings, are not examined. Two
-        calibrations, however many parameters there are.
+        Families that the evidence separates from the target, or that lie below all findings, are skipped. This takes
+        two calibrations, no matter how many parameters there are.
         """
         found = Evidence.read(evidence, self.variables, "this network")
         event = Event.read(target, state, self.variables, "this network")
@@ -296,23 +297,23 @@ class NetworkAnalyses(NetworkParts, EvidenceAnalyses):
         limit: int | None = 20,
         budget: Budget | None = None,
     ) -> pd.DataFrame:
-        """The parameters that move P(target = state | evidence) most when each is varied alone; largest swing first.
+        """List the parameters that change P(target = state | evidence) most when varied alone, largest swing first.
 
         Parameters
         ----------
         target, state
-            The event whose probability is looked at.
+            The event whose probability to analyse.
         evidence
             States, collections of states and likelihoods.
         vary
-            What `amount` is a change of: `relative`, θ (1 ± amount); `absolute`, θ ± amount; `odds`, the odds of θ
-            divided and multiplied by 1 + amount. θ stays inside [0, 1] and its row in proportion.
+            How to vary θ: `relative` means θ (1 ± amount), `absolute` θ ± amount, and `odds` divides and multiplies the
+            odds of θ by 1 + amount. θ stays within [0, 1], and the other entries of its row keep their ratios.
         amount
-            How much.
+            By how much to vary θ.
         limit
             How many parameters to list; `None` for all.
         budget
-            What one calibration may cost; the default budget where left out.
+            The most that one calibration may cost; by default `Budget()`.
 
         Returns
         -------

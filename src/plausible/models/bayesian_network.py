@@ -35,16 +35,16 @@ __all__ = ["BayesianNetwork"]
 
 
 class BayesianNetwork(MostProbable, ContinuousQuestions, NetworkAnalyses, Hinted):
-    """P(X_1, ..., X_n) = Π P(X_i | parents of X_i): an immutable value; edits return new networks.
+    """A Bayesian network: P(X_1, ..., X_n) = Π P(X_i | parents of X_i). It is immutable; edits return new networks.
 
     Parameters
     ----------
     cpds
-        A conditional distribution for each variable, of any mix of kinds; their order is the order of the variables.
+        A conditional distribution for each variable, of any kind; their order is the order of the variables.
     inputs
-        Variables without a distribution: the network is then conditional, P(rest | inputs).
+        Variables without a distribution, which you always observe: the network is then P(the rest | inputs).
     notes
-        Name, description, positions and the like.
+        Name, description, positions and so on.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class BayesianNetwork(MostProbable, ContinuousQuestions, NetworkAnalyses, Hinted
 
     @property
     def cpds(self) -> Mapping[str, CPD]:
-        """Name -> conditional distribution, for all variables but the inputs."""
+        """Name -> conditional distribution, for all variables except the inputs."""
         return MappingProxyType(self._cpds)
 
     @property
@@ -103,13 +103,13 @@ class BayesianNetwork(MostProbable, ContinuousQuestions, NetworkAnalyses, Hinted
 
     @property
     def num_joint_parameters(self) -> int:
-        """The number of independent parameters that a table of the whole joint would need."""
+        """The number of independent parameters that a table of the full joint would have."""
         given = num_entries(self._inputs)
         return num_entries(self._variables.values()) - given
 
     @property
     def is_discrete(self) -> bool:
-        """Whether every variable has states."""
+        """Whether every variable is discrete."""
         return not any(variable.is_continuous for variable in self._variables.values())
 
     def __len__(self) -> int:
@@ -127,13 +127,13 @@ class BayesianNetwork(MostProbable, ContinuousQuestions, NetworkAnalyses, Hinted
 
     @property
     def factors(self) -> tuple[Factor, ...]:
-        """The compact factors of all distributions; their product, auxiliaries summed out, is the joint."""
+        """The compact factors of all distributions; multiply them and sum out auxiliary variables to get the joint."""
         return lower(self._cpds.values(), self._variables, {}).factors
 
     # --- other models ---
 
     def to_markov_network(self) -> MarkovNetwork:
-        """The same joint as a Markov network: a factor for each family, over the moral graph.
+        """Convert to a Markov network with the same joint: one factor per family, over the moral graph.
 
         >>> alarm = BayesianNetwork(
         ...     TableCPD("B", [0.99, 0.01]), TableCPD("E", [0.98, 0.02]),
@@ -146,7 +146,7 @@ class BayesianNetwork(MostProbable, ContinuousQuestions, NetworkAnalyses, Hinted
         return MarkovNetwork(self._tables(), variables=self._variables.values(), notes=self.notes)
 
     def to_factor_graph(self) -> FactorGraph:
-        """The factor graph with a factor P(X | U) for each family."""
+        """Convert to a factor graph, with a factor P(X | U) for each family."""
         self._refuse_inputs("a factor graph")
         names = unique_names(map(_written, self._cpds.values()), taken=self._variables)
         factors = dict(zip(names, (cpd.to_factor() for cpd in self._cpds.values()), strict=True))
@@ -155,14 +155,14 @@ class BayesianNetwork(MostProbable, ContinuousQuestions, NetworkAnalyses, Hinted
     # --- edits ---
 
     def with_cpd(self, cpd: CPD) -> BayesianNetwork:
-        """This network with a distribution added, or put in the place of the one of the same variable."""
+        """Return a network with this distribution added; it replaces the one of the same variable, if any."""
         if not isinstance(cpd, CPD):
             raise refuse_parts(cpd, cpd)
         cpds = {**self._cpds, cpd.variable.name: cpd}
         return self._with(cpds, [v for v in self._inputs if v.name != cpd.variable.name])
 
     def without_variable(self, name: str) -> BayesianNetwork:
-        """This network without a variable that has no children."""
+        """Return a network without this variable, which must have no children."""
         self._check(name)
         if children := self._graph.children(name):
             raise InvalidModel(f"{name!r} has the children {list(children)}; remove or change their CPDs first.")
@@ -170,7 +170,7 @@ class BayesianNetwork(MostProbable, ContinuousQuestions, NetworkAnalyses, Hinted
         return self._with(cpds, [v for v in self._inputs if v.name != name])
 
     def subnetwork(self, names: str | Iterable[str]) -> BayesianNetwork:
-        """The network of some variables and their ancestors: exactly their marginal distribution.
+        """Return the network of some variables and their ancestors, which has the same distribution of them.
 
         >>> chain = BayesianNetwork(
         ...     TableCPD("A", [0.5, 0.5]),
@@ -188,7 +188,7 @@ class BayesianNetwork(MostProbable, ContinuousQuestions, NetworkAnalyses, Hinted
         return self._with(cpds, [v for v in self._inputs if v.name in kept])
 
     def with_edge(self, source: str, target: str) -> BayesianNetwork:
-        """This network with one more edge: the same distribution, the target's table now listing `source` too."""
+        """Return a network with one more edge and the same distribution; the target's table gets an axis."""
         self._check(source)
         table = self.cpd(target).to_table()
         if source in table.parent_names:
@@ -198,7 +198,7 @@ class BayesianNetwork(MostProbable, ContinuousQuestions, NetworkAnalyses, Hinted
         return self.with_cpd(TableCPD(table.variable, wider, parents))
 
     def without_edge(self, source: str, target: str) -> BayesianNetwork:
-        """This network with an edge removed; the target keeps P(target | other parents): nearest in KL."""
+        """Return a network without this edge; the target keeps P(target | other parents), the closest in KL."""
         cpd = self.cpd(target)
         if source not in cpd.parent_names:
             raise InvalidModel(f"There is no edge {source!r} -> {target!r} to remove.")
@@ -207,9 +207,9 @@ class BayesianNetwork(MostProbable, ContinuousQuestions, NetworkAnalyses, Hinted
         return self.with_cpd(conditional_table(family, target))
 
     def intervene(self, do: Mapping[str, State]) -> BayesianNetwork:
-        """The mutilated network of do(X = x): the named variables lose their parents and are fixed.
+        """Return the network after do(X = x): the named variables lose their parents and have fixed values.
 
-        A continuous variable becomes a point mass, which can be sampled but has no density.
+        A continuous variable becomes a point mass, which you can sample but which has no density.
         """
         if not isinstance(do, Mapping):
             raise InvalidArgument(f"An intervention is a mapping, such as do={{'rain': 'heavy'}}, not {do!r}.")
@@ -219,7 +219,7 @@ class BayesianNetwork(MostProbable, ContinuousQuestions, NetworkAnalyses, Hinted
         return self._with(cpds, [v for v in self._inputs if v.name not in do])
 
     def renamed(self, names: Mapping[str, str]) -> BayesianNetwork:
-        """This network with some variables renamed, its notes too; all at once, so that names can be swapped.
+        """Return a network with some variables renamed, also in its notes. You can swap names.
 
         >>> BayesianNetwork(TableCPD("X", [0.5, 0.5])).renamed({"X": "coin"}).graph
         DAG('coin')
@@ -227,7 +227,7 @@ class BayesianNetwork(MostProbable, ContinuousQuestions, NetworkAnalyses, Hinted
         return self._rebuilt(renamed_variables(self._variables, names), self.notes.renamed(names))
 
     def with_states_renamed(self, name: str, states: Mapping[State, State]) -> BayesianNetwork:
-        """This network with some states of a variable renamed; their order and probabilities stay.
+        """Return a network with some states of a variable renamed; order and probabilities stay the same.
 
         >>> net = BayesianNetwork(TableCPD("coin", [0.5, 0.5])).with_states_renamed("coin", {0: "heads", 1: "tails"})
         >>> net.variables["coin"].states
@@ -238,7 +238,7 @@ class BayesianNetwork(MostProbable, ContinuousQuestions, NetworkAnalyses, Hinted
         return self._rebuilt(variables, self.notes)
 
     def with_notes(self, notes: Notes) -> BayesianNetwork:
-        """This network with other notes."""
+        """Return this network with other notes."""
         return BayesianNetwork(*self._cpds.values(), inputs=self._inputs, notes=notes)
 
     def _with(self, cpds: Mapping[str, CPD], inputs: Iterable[Variable]) -> BayesianNetwork:

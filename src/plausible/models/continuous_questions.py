@@ -32,21 +32,21 @@ class ContinuousQuestions(NetworkQuestions):
         *,
         budget: Budget | None = None,
     ) -> MomentGaussian:
-        """The mean and the covariance of continuous targets given the evidence; both exact.
+        """Compute the exact mean and covariance of continuous targets given the evidence.
 
-        In a network of linear Gaussians this is their distribution. Where discrete variables that are not observed
-        matter, the distribution is a mixture with these moments: see `mixture`.
+        In a network of linear Gaussians these determine the distribution. If unobserved discrete variables matter, the
+        distribution is a mixture with these moments: see `mixture`.
 
         Parameters
         ----------
         targets
-            The name of a continuous variable or several; rows and columns come in their order.
+            The name of one continuous variable or of several; rows and columns are in the same order.
         evidence
-            Name -> the number of a continuous variable; or the state, states or likelihood of a discrete one.
+            Name -> a number for a continuous variable; a state, states or a likelihood for a discrete one.
         do
-            Name -> number or state that an intervention sets; see `intervene`.
+            Name -> the number or state to set by intervention; see `intervene`.
         budget
-            What the answer may cost; the default budget where left out.
+            The most that the answer may cost; by default `Budget()`.
 
         Examples
         --------
@@ -76,9 +76,9 @@ class ContinuousQuestions(NetworkQuestions):
         *,
         budget: Budget | None = None,
     ) -> GaussianMixture:
-        """P(targets | evidence) as a mixture of Gaussians, over all discrete variables that the targets depend on.
+        """Compute P(targets | evidence) as a mixture of Gaussians over the discrete variables they depend on.
 
-        The targets may be discrete in part. See `moments` for the parameters.
+        Some of the targets may be discrete. See `moments` for the parameters.
         """
         network, findings = self._given(evidence, do)
         return hybrid_mixture(network.cpds, network.variables, targets, findings, budget)
@@ -99,7 +99,7 @@ class ContinuousQuestions(NetworkQuestions):
         *,
         budget: Budget | None = None,
     ) -> dict[str, MomentGaussian]:
-        """The exact mean and variance of every continuous variable, from one elimination.
+        """Compute the exact mean and variance of every continuous variable in one elimination.
 
         >>> from plausible import BayesianNetwork, LinearGaussianCPD
         >>> net = BayesianNetwork(

@@ -107,7 +107,7 @@ class EvidenceAnalyses(ABC):
         *,
         budget: Budget | None = None,
     ) -> float:
-        """H(targets | evidence): how uncertain they are jointly, in nats unless `base` says otherwise.
+        """Compute the joint entropy H(targets | evidence), in nats unless you set `base`.
 
         >>> from plausible import BayesianNetwork, TableCPD
         >>> net = BayesianNetwork(TableCPD("A", [0.5, 0.5]), TableCPD("B", [[1, 0], [0.5, 0.5]], parents=["A"]))
@@ -126,9 +126,9 @@ class EvidenceAnalyses(ABC):
         *,
         budget: Budget | None = None,
     ) -> pd.DataFrame:
-        """I(target; X | evidence) with every unobserved variable X, the largest first: what to observe next.
+        """Compute I(target; X | evidence) for every unobserved variable X, largest first: what to observe next.
 
-        By I(T; X | e) the entropy of the target falls on average when X is observed. The target is discrete, X may be
+        Observing X lowers the entropy of the target by I(T; X | e) on average. The target is discrete; X may be
         continuous.
 
         Parameters
@@ -138,11 +138,11 @@ class EvidenceAnalyses(ABC):
         evidence
             e.
         base
-            Of the logarithms: 2 for bits.
+            The base of the logarithms: 2 for bits.
         candidates
-            The variables X to look at; all where left out.
+            The variables X to consider; by default all.
         budget
-            What each answer that this takes may cost; the default budget where left out.
+            The most that each of the answers needed may cost; by default `Budget()`.
 
         Returns
         -------
@@ -217,19 +217,20 @@ class EvidenceAnalyses(ABC):
 
     @advising(_REMEDIES)
     def evidence_impact(self, target: str, evidence: EvidenceLike, *, budget: Budget | None = None) -> EvidenceImpact:
-        """Which finding moved P(target | evidence) most: each left out in turn, and each alone.
+        """Find out which finding changed P(target | evidence) most: omit each one in turn, and take each one alone.
 
-        The findings come by descending Kullback-Leibler divergence of the posterior from the one without the finding;
-        `.to_frame()` makes a table, with changes and log Bayes factors for each state of the target.
+        Findings are sorted by the Kullback-Leibler divergence of the posterior from the posterior without them, largest
+        first. `.to_frame()` returns a data frame, with the change and the log Bayes factor for each state of the
+        target.
 
         Parameters
         ----------
         target
-            The variable whose posterior is explained.
+            The variable whose posterior to explain.
         evidence
             Name -> finding.
         budget
-            What each answer that this takes may cost; the default budget where left out.
+            The most that each of the answers needed may cost; by default `Budget()`.
 
         Examples
         --------
@@ -251,9 +252,9 @@ class EvidenceAnalyses(ABC):
 
     @advising(_REMEDIES)
     def conflict(self, evidence: EvidenceLike, *, budget: Budget | None = None) -> Conflict:
-        """How much the findings disagree: conf(e) = log [Π P(e_i) / P(e)] (Jensen et al. 1991), positive if they do.
+        """Measure how much findings disagree: conf(e) = log [Π P(e_i) / P(e)], positive if so (Jensen et al. 1991).
 
-        `.partial` tells for each finding how much it disagrees with the rest.
+        `.partial` says how much each finding disagrees with the rest.
 
         >>> from plausible import BayesianNetwork, TableCPD
         >>> net = BayesianNetwork(
@@ -268,9 +269,9 @@ class EvidenceAnalyses(ABC):
 
     @advising(_REMEDIES)
     def conflict_explanations(self, evidence: EvidenceLike, *, budget: Budget | None = None) -> pd.DataFrame:
-        """The states of unobserved variables, those first that would explain a conflict of the evidence best.
+        """List states of unobserved variables that would explain a conflict in the evidence, best explanation first.
 
-        conf(e, h) = conf(e) + log P(h) / P(h | e) ≤ 0 says that h, a rare state, explains the conflict away.
+        If conf(e, h) = conf(e) + log P(h) / P(h | e) ≤ 0, the rare state h explains the conflict.
 
         >>> from plausible import BayesianNetwork, TableCPD
         >>> net = BayesianNetwork(

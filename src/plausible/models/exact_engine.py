@@ -83,7 +83,7 @@ class ExactEngine:
     # --- one evidence ---
 
     def query(self, targets: str | Sequence[str], evidence: EvidenceLike | None = None) -> Factor:
-        """P(targets | evidence) as a normalised factor; its `.info` tells the cost.
+        """Compute P(targets | evidence) as a normalised factor; its `.info` has the cost.
 
         >>> from plausible.cpds import TableCPD
         >>> from plausible.models import BayesianNetwork
@@ -97,14 +97,14 @@ class ExactEngine:
         return self._explained(evidence, lambda found: self.sums.joint(wanted, found))
 
     def marginals(self, evidence: EvidenceLike | None = None) -> dict[str, Factor]:
-        """P(X | evidence) of every variable, from one calibration."""
+        """Compute P(X | evidence) for every variable X in one calibration."""
         answers = self._explained(evidence, self.sums.marginals)
         if len(answers) == len(self.variables):
             return answers
         return {name: answers[name] for name in self.variables}  # others are auxiliary
 
     def log_probability(self, evidence: EvidenceLike) -> float:
-        """log P(evidence), natural; -inf for impossible evidence."""
+        """Compute log P(evidence), or -inf if it is impossible."""
         found = self._read(evidence)
         if found.jeffrey:
             raise NotSupported("jeffrey evidence has no probability: it replaces a belief. See likelihood(...).")
@@ -150,7 +150,7 @@ class ExactEngine:
     # --- a table of evidence ---
 
     def predict_proba(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]], target: str) -> pd.DataFrame:
-        """P(target | row) for each row of evidence, a column for each state; missing cells are not observed.
+        """Compute P(target | row) for each row of evidence, a column per state; missing cells are not observed.
 
         A column of the target itself is not looked at. Identical rows are computed once; a row that can't happen is
         an error with its number and the cells that contradict each other.
@@ -175,7 +175,7 @@ class ExactEngine:
         return pd.DataFrame(probabilities, columns=columns, index=index)
 
     def predict(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]], target: str) -> pd.Series[Any]:
-        """The most probable state of the target for each row; the first of equally probable ones."""
+        """Find the most probable state of the target for each row; ties go to the first state."""
         import pandas as pd
 
         probabilities = self._posteriors(frame, target)
@@ -184,7 +184,7 @@ class ExactEngine:
         return pd.Series([states[i] for i in probabilities.argmax(axis=1)], index=index, name=target)
 
     def log_likelihood(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]]) -> npt.NDArray[np.float64]:
-        """log P(row) for each row of evidence, missing cells summed out; -inf for a row that can't happen."""
+        """Compute log P(row) for each row of evidence, with missing cells summed out; -inf for impossible rows."""
         rows = encode_evidence(frame, self.variables, self.place)
         return self.sums.answer_rows(rows).log_totals - self.log_normalizer
 
@@ -202,10 +202,11 @@ class ExactEngine:
         frame
             Rows of evidence; missing cells are not observed.
         weights
-            How often each row counts; once where left out.
+            How often each row counts; by default once.
         families
-            The children whose families are counted; a clique is made for a family that has none. Where left out,
-            all that have one, and a warning names the others: a noisy-or with many parents is held as small factors.
+            The children whose families to count; a family that lies in no clique gets one. By default, all families
+            that lie in a clique; a warning names the others, such as a noisy-or with many parents, which is held as
+            small factors.
 
         Examples
         --------

@@ -23,16 +23,16 @@ __all__ = ["FactorGraph", "unique_names"]
 
 
 class FactorGraph(Frozen):
-    """The bipartite picture of a product of factors: it tells φ(A, B) φ(B, C) φ(A, C) from φ(A, B, C).
+    """A factor graph: variables and factors as nodes. It tells φ(A, B) φ(B, C) φ(A, C) from φ(A, B, C).
 
     Parameters
     ----------
     factors
-        Non-negative factors: a mapping from their names, or factors that then get the names f0, f1, ...
+        Non-negative factors: a mapping from names to factors, or a list, whose factors get the names f0, f1, ...
     variables
-        Variables that come first in the variable order; the way to add variables that are in no factor.
+        Variables that come first in the variable order. Use this to add variables that are in no factor.
     notes
-        Name, description, positions and the like.
+        Name, description, positions and so on.
 
     References
     ----------
@@ -79,7 +79,7 @@ class FactorGraph(Frozen):
 
     @property
     def notes(self) -> Notes:
-        """Name, description, positions and the like."""
+        """Name, description, positions and so on."""
         return self._network.notes
 
     @property

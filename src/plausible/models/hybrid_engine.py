@@ -69,7 +69,7 @@ class HybridEngine:
     place
         What errors call it.
     budget
-        What one answer, or one row of a table of evidence, may cost; the default budget where left out.
+        The most that one answer, or one row of a table of evidence, may cost; by default `Budget()`.
 
     Examples
     --------
@@ -226,9 +226,9 @@ class HybridEngine:
         frame
             Rows of evidence; missing cells are not observed.
         weights
-            How often each row counts; once where left out.
+            How often each row counts; by default once.
         families
-            The children whose families are counted. Where left out, all without continuous variables.
+            The children whose families to count; by default all families without continuous variables.
 
         Examples
         --------

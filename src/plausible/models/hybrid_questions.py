@@ -79,7 +79,7 @@ def hybrid_query(
     evidence
         Name -> a state, a collection of states, `likelihood(...)`, `jeffrey(...)`, or the number of a continuous one.
     budget
-        What the answer may cost; the default budget where left out.
+        The most that the answer may cost; by default `Budget()`.
 
     Examples
     --------

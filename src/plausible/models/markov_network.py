@@ -38,18 +38,18 @@ __all__ = ["MarkovNetwork"]
 
 
 class MarkovNetwork(MarkovQuestions, Frozen, Hinted):
-    """P(X) = Π φ_i(D_i) / Z, a Gibbs distribution: an immutable value; edits return new networks.
+    """A Markov network: P(X) = Π φ_i(D_i) / Z. It is immutable; edits return new networks.
 
-    Potentials say how well states go together; they are neither marginals nor conditional distributions.
+    Factors say how compatible states are; they are neither marginal nor conditional distributions.
 
     Parameters
     ----------
     factors
-        Non-negative factors, in any number over the same scope.
+        Non-negative factors; several may have the same scope.
     variables
-        Variables that come first in the variable order; the way to add variables that are in no factor.
+        Variables that come first in the variable order. Use this to add variables that are in no factor.
     notes
-        Name, description, positions and the like.
+        Name, description, positions and so on.
 
     Examples
     --------

@@ -85,7 +85,7 @@ class MarkovQuestions(EvidenceAnalyses):
     def log_partition(
         self, evidence: EvidenceLike | None = None, *, engine: EngineChoice = None, budget: Budget | None = None
     ) -> float:
-        """log Z(e), natural: the logarithm of the measure of all assignments that agree with the evidence.
+        """Compute log Z(e): the natural logarithm of the total over all assignments that agree with the evidence.
 
         Without evidence it must be finite: a network in which no assignment has positive measure is no distribution.
         An approximate `engine` gives an `Estimate`, a float with bounds or an interval.
@@ -110,7 +110,7 @@ class MarkovQuestions(EvidenceAnalyses):
         return [*self.factors, *(Factor((variable,), np.ones(variable.num_states)) for variable in lonely)]
 
     def joint(self, max_entries: int = MAX_ENTRIES) -> Factor:
-        """The whole distribution as one table; refused when it would have more than `max_entries`."""
+        """Compute the full distribution as one table; refused if it would have more than `max_entries`."""
         check_size(tuple(self.variables.values()), "The joint distribution", max_entries)
         result = sum_product(self._all_factors(), list(self.variables), max_entries=max_entries)
         if result.is_zero:
@@ -125,7 +125,7 @@ class MarkovQuestions(EvidenceAnalyses):
         engine: EngineChoice = None,
         budget: Budget | None = None,
     ) -> Factor:
-        """P(targets | evidence), from the part of the network that matters.
+        """Compute P(targets | evidence), using only the part of the network that matters.
 
         Normalised; its `.info` says how it was got. See `BayesianNetwork.query` for the parameters.
         """
@@ -153,7 +153,7 @@ class MarkovQuestions(EvidenceAnalyses):
         *,
         budget: Budget | None = None,
     ) -> Plan:
-        """How `query(targets, evidence)` would be answered and what it would cost, without paying for it.
+        """Show how `query(targets, evidence)` would be answered and what it would cost, without answering it.
 
         Without targets, the plan of `compile()`: for all variables, whatever the evidence.
         """
@@ -168,7 +168,7 @@ class MarkovQuestions(EvidenceAnalyses):
     def log_probability(
         self, evidence: EvidenceLike, *, engine: EngineChoice = None, budget: Budget | None = None
     ) -> float:
-        """log P(evidence) = log Z(e) - log Z, natural; -inf for impossible evidence.
+        """Compute log P(evidence) = log Z(e) - log Z, or -inf if it is impossible.
 
         An approximate `engine` gives an `Estimate`, a float with bounds or an interval.
         """
@@ -178,7 +178,7 @@ class MarkovQuestions(EvidenceAnalyses):
 
     @advising(COMPILE_REMEDIES)
     def compile(self, targets: str | Iterable[str] | None = None, *, budget: Budget | None = None) -> ExactEngine:
-        """A clique tree for this network, laid out once: for many questions, or for a table of evidence.
+        """Build a clique tree once, to answer many questions or to predict for a table of evidence.
 
         Parameters
         ----------
@@ -186,7 +186,7 @@ class MarkovQuestions(EvidenceAnalyses):
             The variables that questions and evidence will be about, where these are not all: variables that can be
             summed out at once, and parts that have nothing to do with the targets, are left out.
         budget
-            What one run may cost; the default budget where left out.
+            The most that one run may cost; by default `Budget()`.
 
         Examples
         --------
@@ -225,7 +225,7 @@ class MarkovQuestions(EvidenceAnalyses):
         engine: EngineChoice = None,
         budget: Budget | None = None,
     ) -> dict[str, Factor]:
-        """P(X | evidence) of every variable, or of some, from one calibration of a clique tree.
+        """Compute P(X | evidence) for every variable X, or for some, in one calibration of a clique tree.
 
         Parameters
         ----------
@@ -234,10 +234,10 @@ class MarkovQuestions(EvidenceAnalyses):
         targets
             The variables that are wanted.
         engine
-            A named way to get the answers, such as `LoopyBP()`; a clique tree where left out, and for "auto" where that
-            is within the budget.
+            How to compute the answers, such as `LoopyBP()`; by default a clique tree. "auto" is exact if that is within
+            the budget, else `LoopyBP(damping=0.3)`.
         budget
-            What the answer may cost; the default budget where left out.
+            The most that the answer may cost; by default `Budget()`.
         """
         wanted = list(self.variables.values())
         if targets is not None:
@@ -276,7 +276,7 @@ class MarkovQuestions(EvidenceAnalyses):
         engine: OptimizerChoice = None,
         budget: Budget | None = None,
     ) -> Assignment:
-        """A most probable assignment to all variables given the evidence, with `.log_probability` and `.log_product`.
+        """Find a most probable assignment of all variables, with its `.log_probability` and `.log_product`.
 
         An `engine` such as `GraphCut()` or `MaxProduct()` looks for one without a clique tree. As there may be none for
         log Z either, there is no `.log_probability` then, only the logarithm of the product of the factors;
@@ -301,7 +301,7 @@ class MarkovQuestions(EvidenceAnalyses):
         *,
         budget: Budget | None = None,
     ) -> float:
-        """E[Σ f(X) | evidence], the terms f being factors with any numbers; one pass answers for all together."""
+        """Compute E[Σ f(X) | evidence] in one pass; the terms f are factors with any numbers."""
         listed = [terms] if isinstance(terms, Factor) else list(terms)
         found = Evidence.read(evidence, self.variables, "this network")
         groups = [term.names for term in listed]
@@ -310,7 +310,7 @@ class MarkovQuestions(EvidenceAnalyses):
 
     @advising(K_BEST_REMEDIES)
     def k_best(self, k: int, evidence: EvidenceLike | None = None, *, budget: Budget | None = None) -> list[Assignment]:
-        """The k most probable assignments to all variables given the evidence, best first; fewer where fewer can be."""
+        """Find the k most probable assignments of all variables given the evidence, best first."""
         found = Evidence.read(evidence, self.variables, "this network")
         wanted = list(self.variables.values())
         best = self._explained(evidence, lambda: k_best_of(k, (), self._all_factors(), wanted, budget, found))
@@ -329,7 +329,7 @@ class MarkovQuestions(EvidenceAnalyses):
         time_limit: float | None = None,
         progress: Callable[[SearchProgress], None] | None = None,
     ) -> Assignment:
-        """Marginal MAP: the most probable states of some variables, the others summed out.
+        """Find the most probable states of some variables, with the others summed out (marginal MAP).
 
         See `BayesianNetwork.map` for the parameters. `.log_probability` is `None` where log Z would take too long. An
         `engine` that sums gives log Z as well; with one for best assignments there is only `.log_product`, as in `mpe`.
@@ -375,7 +375,7 @@ class MarkovQuestions(EvidenceAnalyses):
         engine: DrawChoice = None,
         budget: Budget | None = None,
     ) -> pd.DataFrame:
-        """Independent samples from the distribution given the evidence, by a clique tree, or those of an `engine`.
+        """Draw independent samples from the distribution given the evidence, or samples from an `engine`.
 
         See `BayesianNetwork.sample` for the parameters, and for what `.attrs` says of the rows of an engine.
         """

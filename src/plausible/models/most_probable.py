@@ -44,18 +44,18 @@ class MostProbable(NetworkQuestions):
         engine: OptimizerChoice = None,
         budget: Budget | None = None,
     ) -> Assignment:
-        """A most probable assignment to all variables given the evidence, with its `.log_probability`.
+        """Find a most probable assignment of all variables given the evidence, with its `.log_probability`.
 
-        By maxima in a clique tree. Where a noisy-or or the like has too many parents for a table, by a search, which
-        may take as long as the budget says; a child observed in its lowest state is no such case.
+        This maximises over a clique tree. If a noisy-or or similar distribution has too many parents for a table, it
+        searches instead, for as long as the budget allows, unless the child is observed in its lowest state.
 
-        With continuous variables that are not observed: the most probable states of all discrete variables, these
-        numbers integrated out, and then the numbers that are most probable given the states. `.log_probability` is
-        then a log-density. (The point of largest density could be another one, and another again in other units.)
+        If some continuous variables are not observed, they are first integrated out to find the most probable states of
+        the discrete variables; then come the most probable numbers given these states. `.log_probability` is then a
+        log-density. (The point of highest density may be different, and depends on the units.)
 
-        An `engine` such as `MaxProduct()` looks for a good assignment where a clique tree would be too large; how much
-        better another could be stands in `.info.error`, as a difference of logarithms. "auto" is exact where the clique
-        tree is within the budget, else `GraphCut()` where that is exact, else `MaxProduct()`.
+        If a clique tree would be too large, use an `engine` such as `MaxProduct()` to find a good assignment;
+        `.info.error` bounds how much better another one could be, as a difference of logarithms. "auto" is exact if the
+        clique tree is within the budget, else `GraphCut()` if that is exact, else `MaxProduct()`.
 
         >>> from plausible import BayesianNetwork, TableCPD
         >>> net = BayesianNetwork(TableCPD("A", [0.6, 0.4]), TableCPD("B", [[0.7, 0.3], [0.2, 0.8]], parents=["A"]))
@@ -96,10 +96,10 @@ class MostProbable(NetworkQuestions):
         *,
         budget: Budget | None = None,
     ) -> list[Assignment]:
-        """The k most probable assignments to all discrete variables given the evidence, best first, with probabilities.
+        """Find the k most probable assignments of all discrete variables given the evidence, best first.
 
-        Fewer where fewer are possible; ties in a fixed order (Nilsson 1998). Numbers that are not observed are
-        integrated out.
+        There are fewer if fewer are possible; ties have a fixed order (Nilsson 1998). Unobserved continuous variables
+        are integrated out.
 
         >>> from plausible import BayesianNetwork, TableCPD
         >>> net = BayesianNetwork(TableCPD("A", [0.6, 0.4]), TableCPD("B", [[0.7, 0.3], [0.2, 0.8]], parents=["A"]))
@@ -131,37 +131,37 @@ class MostProbable(NetworkQuestions):
         time_limit: float | None = None,
         progress: Callable[[SearchProgress], None] | None = None,
     ) -> Assignment:
-        """Marginal MAP: the most probable states of some variables, the others summed out.
+        """Find the most probable states of some variables, with the others summed out (marginal MAP).
 
-        argmax_m P(m | evidence, do), exactly: by elimination, sums before maxima, where the tables fit, else by branch
-        and bound (Park & Darwiche 2003). `.log_probability` is that of m and the evidence; `.info` tells the method
-        and, where time ran out, that the answer may not be the best.
+        This computes argmax_m P(m | evidence, do) exactly: by elimination, sums before maxima, if the tables fit, else
+        by branch and bound (Park & Darwiche 2003). `.log_probability` is that of m and the evidence. `.info` names the
+        method, and says if time ran out and a better answer may exist.
 
-        With an `engine`, by a search over m that the engine's sums score: see `approximate_map`. Then
-        `.log_probability` is what the engine says, and `.info.error` how much better another m can be, as a difference
-        of logarithms, or `None` where the engine has no bounds.
+        With an `engine`, it searches over m and scores with the engine's sums: see `approximate_map`.
+        `.log_probability` is then the engine's estimate, and `.info.error` bounds how much better another m can be, as
+        a difference of logarithms, or is `None` if the engine has no bounds.
 
         Parameters
         ----------
         names
-            The variables to choose states of.
+            The variables whose states to choose.
         evidence
             Name -> a state, a collection of states or `likelihood(...)`.
         do
-            Name -> state that an intervention sets; see `intervene`.
+            Name -> the state to set by intervention; see `intervene`.
         engine
-            One that sums, such as `LoopyBP()`; or one for best assignments, such as `MaxProduct()`, where nothing is
-            left to sum out. "auto" is exact where elimination is within `budget` and `max_entries`, else a search with
-            `LoopyBP(damping=0.3)`.
+            How to compute the sums, such as `LoopyBP()`; if there is nothing to sum out, an engine that maximises, such
+            as `MaxProduct()`. By default, the answer is exact. "auto" is exact if elimination is within `budget` and
+            `max_entries`, else a search with `LoopyBP(damping=0.3)`.
         budget
-            What the answer may cost: its seconds limit the `time_limit`, its bytes `max_entries`.
+            The most that the answer may cost: its seconds limit the `time_limit`, its bytes `max_entries`.
         max_entries
-            The entries that tables should have together in an elimination, and each of them in a search.
+            The most entries for all tables together in an elimination, and for each table in a search.
         time_limit
-            Seconds after which a search gives its best answer so far. Where what is summed out is too large for tables
-            there is none, and the question is refused whatever the time.
+            Stop a search after this many seconds, with the best answer so far. If the other variables are too many to
+            sum out in tables there is none, and the question is refused whatever the time limit.
         progress
-            Called now and then with how far a search is.
+            Called now and then with the progress of the search.
 
         Examples
         --------

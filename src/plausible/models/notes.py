@@ -11,7 +11,7 @@ __all__ = ["Notes", "VariableNotes"]
 
 @dataclass(frozen=True, slots=True)
 class VariableNotes:
-    """Notes on one variable: a longer label, a description, where it is drawn, and properties as text."""
+    """Notes on one variable: a longer label, a description, its position, and properties as text."""
 
     label: str = ""
     description: str = ""
@@ -31,7 +31,7 @@ class VariableNotes:
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """Notes on a model; they never change an answer and don't count in equality of models.
+    """Notes on a model. They never affect an answer or whether two models are equal.
 
     >>> notes = Notes(name="Asia").with_variable("smoke", VariableNotes(label="Smoker?"))
     >>> notes.of("smoke").label

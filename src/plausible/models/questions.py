@@ -49,7 +49,7 @@ class NetworkQuestions(TreeQuestions):
     __slots__ = ()
 
     def joint(self, max_entries: int = MAX_ENTRIES) -> Factor:
-        """The whole joint distribution as one table; refused when it would have more than `max_entries`."""
+        """Compute the full joint distribution as one table; refused if it would have more than `max_entries`."""
         variables = tuple(self.variables.values())
         check_size(variables, "The joint distribution", max_entries)
         inputs = Factor.scalar(1.0).extend(self.variables[name] for name in self.inputs)
@@ -68,32 +68,32 @@ class NetworkQuestions(TreeQuestions):
         budget: Budget | None = None,
         uncertainty: ParameterUncertainty | HasPosterior | None = None,
     ) -> Factor:
-        """P(targets | evidence, do), from the part of the network that matters.
+        """Compute P(targets | evidence, do), using only the part of the network that matters.
 
         Parameters
         ----------
         targets
-            The name of a variable or several; the answer's axes come in their order.
+            The name of one variable or of several; the axes of the answer are in the same order.
         evidence
             Name -> a state, a collection of states, `likelihood(...)` or `jeffrey(...)`.
         do
-            Name -> state that an intervention sets; see `intervene`.
+            Name -> the state to set by intervention; see `intervene`.
         engine
-            A named way to get the answer, such as `VariableElimination(order=[...])` or `LoopyBP()`; the cheapest exact
-            one where left out. "auto" is exact where that is within the budget, else `LoopyBP(damping=0.3)`, or
-            `Gibbs()` for a joint that no factor has; `.info` tells.
+            How to compute the answer, such as `VariableElimination(order=[...])` or `LoopyBP()`; by default the
+            cheapest exact way. "auto" is exact if that is within the budget, else `LoopyBP(damping=0.3)`, or `Gibbs()`
+            for several targets that share no factor; `.info` says which.
         budget
-            What the answer may cost; the default budget where left out.
+            The most that the answer may cost; by default `Budget()`.
         uncertainty
-            What is known about the parameters, such as a `ParameterPosterior` or a `ParameterFit`:
-            `.info.standard_deviations` then holds that of each number of the answer, by the delta method, and
-            `.info.error` the largest. It takes two calibrations for each number. Refused where distributions
-            matter that were estimated and are no tables.
+            How uncertain the parameters are, such as a `ParameterPosterior` or a `ParameterFit`.
+            `.info.standard_deviations` then has the standard deviation of each number in the answer, by the delta
+            method, and `.info.error` the largest. This takes two calibrations for each number. It is refused if the
+            answer depends on estimated distributions that are not tables.
 
         Returns
         -------
         Factor
-            Normalised; its `.info` says how it was got and what it cost.
+            Normalised; its `.info` says how it was computed and what it cost.
         """
         if uncertainty is not None:
             answer = self.query(targets, evidence, do, engine=engine, budget=budget)
@@ -137,10 +137,10 @@ class NetworkQuestions(TreeQuestions):
         engine: EngineChoice = None,
         budget: Budget | None = None,
     ) -> float:
-        """log P(evidence), natural; -inf for impossible evidence. An approximate `engine` gives an `Estimate`.
+        """Compute log P(evidence), or -inf if it is impossible. An approximate `engine` returns an `Estimate`.
 
-        Where all ancestors of the findings are observed too, as in a complete assignment, this is a sum of look-ups,
-        and the findings may be numbers of continuous variables: then it is a log-density.
+        The logarithm is natural. If all ancestors of the findings are observed too, as in a complete assignment, this
+        is just a sum of table look-ups. If findings are numbers of continuous variables, it is a log-density.
 
         >>> from plausible import BayesianNetwork, TableCPD
         >>> net = BayesianNetwork(TableCPD("coin", [0.5, 0.5]))
@@ -182,9 +182,9 @@ class NetworkQuestions(TreeQuestions):
         *,
         budget: Budget | None = None,
     ) -> float:
-        """E[Σ f(X) | evidence, do], the terms f being factors with any numbers: rewards, costs, indicators.
+        """Compute E[Σ f(X) | evidence, do], where each f is a factor with any numbers: rewards, costs, indicators.
 
-        One pass in the expectation semiring answers for all terms together.
+        One pass in the expectation semiring answers for all terms.
 
         >>> from plausible import BayesianNetwork, Factor, TableCPD
         >>> net = BayesianNetwork(TableCPD("A", [0.6, 0.4]), TableCPD("B", [[0.7, 0.3], [0.2, 0.8]], parents=["A"]))
@@ -222,10 +222,10 @@ class NetworkQuestions(TreeQuestions):
         *,
         budget: Budget | None = None,
     ) -> Plan:
-        """How `query(targets, evidence, do)` would be answered and what it would cost, without paying for it.
+        """Show how `query(targets, evidence, do)` would be answered and what it would cost, without answering it.
 
-        Without targets, the plan of `compile()`: for all variables, whatever the evidence. With targets, it also lists
-        the distributions that the answer can depend on (`requisite`, by Bayes-ball; else that is `None`).
+        Without targets, this is the plan of `compile()`: for all variables and any evidence. With targets, the plan
+        also lists the distributions that the answer can depend on (`requisite`, by Bayes-ball; otherwise `None`).
 
         >>> from plausible import examples
         >>> plan = examples.load("alarm").explain("HYPOVOLEMIA", evidence={"CVP": "HIGH", "BP": "LOW"})
@@ -255,9 +255,10 @@ class NetworkQuestions(TreeQuestions):
     # --- rows and structure ---
 
     def log_likelihood(self, frame: IntoDataFrame | Mapping[str, Sequence[Any]]) -> npt.NDArray[np.float64]:
-        """log P(row) of each complete row of a data frame, by one look-up in each distribution.
+        """Compute log P(row) for each complete row of a data frame.
 
-        The frame has a column for each variable and no others; `compile().log_likelihood` takes rows with gaps.
+        The data frame must have exactly one column for each variable. For rows with missing cells use
+        `compile().log_likelihood`.
         """
         columns = encode_columns(frame, self.variables)
         rows = len(next(iter(columns.values()))) if columns else 0
@@ -276,27 +277,27 @@ class NetworkQuestions(TreeQuestions):
         engine: EngineChoice = None,
         budget: Budget | None = None,
     ) -> ExpectedCounts:
-        """Σ over rows of P(child, parents | row): for each family an array with axes (parents..., child).
+        """Sum P(child, parents | row) over the rows: for each family, an array with axes (parents..., child).
 
         Parameters
         ----------
         frame
             Rows of evidence; missing cells are not observed.
         weights
-            How often each row counts; once where left out.
+            How often each row counts; by default once.
         families
-            The children whose families are counted; all where left out.
+            The children whose families to count; by default all.
         engine
-            A named way to get the joints, one run for each row that differs. A clique tree for all rows where left
-            out; "auto" takes that where it is within the budget, else `LoopyBP(damping=0.3)`.
+            How to compute the joints, such as `LoopyBP()`, with one run for each distinct row; by default one clique
+            tree for all rows. "auto" is exact if that is within the budget, else `LoopyBP(damping=0.3)`.
         budget
-            What the clique tree, whose tables are all held, may cost; the default budget where left out.
+            The most that the clique tree, with all of its tables in memory, may cost; by default `Budget()`.
 
         Returns
         -------
         ExpectedCounts
-            Name -> array; its `.info` is that of the worst row. `.info.error` is for one row of weight one: the error
-            of a count can be as large as that times the weights together.
+            Name -> array, with the `.info` of the least accurate row. `.info.error` is for one row of weight one: the
+            error of a count can be as large as that times the sum of the weights.
 
         Examples
         --------
@@ -318,7 +319,7 @@ class NetworkQuestions(TreeQuestions):
         return counts_by(named, factors, countable, self.variables, (frame, weights))
 
     def d_separated(self, x: str | Iterable[str], y: str | Iterable[str], given: str | Iterable[str] = ()) -> bool:
-        """Whether X ⟂ Y | Z follows from the graph and from which variables are functions of their parents.
+        """Whether X ⟂ Y | Z follows from the graph, and from knowing which variables are functions of their parents.
 
         A deterministic variable whose parents are all known is known too (Geiger, Verma & Pearl 1990), so this finds
         independencies that `graph.d_separated` does not.

@@ -84,17 +84,18 @@ class TreeQuestions(IntervenedParts):
     def compile(
         self, targets: str | Iterable[str] | None = None, *, budget: Budget | None = None
     ) -> ExactEngine | HybridEngine:
-        """A clique tree for this network, laid out once: for many questions, or for a table of evidence.
+        """Build a clique tree once, to answer many questions or to predict for a table of evidence.
 
-        With continuous variables it is a `HybridEngine`, which has the same methods and some for numbers.
+        If there are continuous variables, this is a `HybridEngine`, which has the same methods and some more for
+        numbers.
 
         Parameters
         ----------
         targets
-            The variables that questions and evidence will be about, where these are not all: what has no effect on
-            them is left out.
+            The variables that questions and evidence will be about; by default all. Whatever does not affect them is
+            left out.
         budget
-            What one run may cost, or one row where there are continuous variables; the default budget where left out.
+            The most that one run, or one row if there are continuous variables, may cost; by default `Budget()`.
 
         Examples
         --------
@@ -175,23 +176,24 @@ class TreeQuestions(IntervenedParts):
         engine: EngineChoice = None,
         budget: Budget | None = None,
     ) -> dict[str, Factor]:
-        """P(X | evidence, do) of every discrete variable, or of some, from one calibration of a clique tree.
+        """Compute P(X | evidence, do) for every discrete variable X, or for some, in one calibration of a clique tree.
 
-        See `continuous_marginals` for the others.
+        For continuous variables see `continuous_marginals`.
 
         Parameters
         ----------
         evidence
             Name -> a state, a collection of states, `likelihood(...)` or `jeffrey(...)`.
         do
-            Name -> state that an intervention sets; see `intervene`.
+            Name -> the state to set by intervention; see `intervene`.
         targets
-            The variables that are wanted; then what has no effect on them is left out, which may save much.
+            The variables to report; by default all. Whatever does not affect them is left out, which may save a lot of
+            work.
         engine
-            A named way to get the answers, such as `LoopyBP()`; the cheapest exact one where left out, and for "auto"
-            where that is within the budget.
+            How to compute the answers, such as `LoopyBP()`; by default the cheapest exact way. "auto" is exact if that
+            is within the budget, else `LoopyBP(damping=0.3)`.
         budget
-            What the answer may cost; the default budget where left out.
+            The most that the answer may cost; by default `Budget()`.
         """
         refuse_numbers_alone(self.variables, "marginals", "continuous_marginals gives the mean and variance of each.")
         network, findings = self._given(evidence, do)
@@ -286,27 +288,27 @@ class TreeQuestions(IntervenedParts):
         engine: DrawChoice = None,
         budget: Budget | None = None,
     ) -> pd.DataFrame:
-        """Samples as a data frame: independent ones, forward along the edges or, given evidence, from a clique tree.
+        """Draw rows as a data frame: independent samples of the network or, given evidence, of the exact posterior.
 
-        With an `engine` that draws, such as `Gibbs()` or `LikelihoodWeighting()`, the rows are its own: all of the same
-        weight, but they resemble or repeat each other. Then `.attrs["info"]` says how they were drawn, and
-        `.attrs["effective_size"]` how many independent rows they are worth.
+        With an `engine` such as `Gibbs()` or `LikelihoodWeighting()` the rows have equal weight, but may be correlated
+        or repeated. `.attrs["info"]` then says how they were drawn, and `.attrs["effective_size"]` how many independent
+        rows they are worth.
 
         Parameters
         ----------
         num_rows
-            How many.
+            How many rows to draw.
         seed
-            A number or a generator: the same one gives the same rows. Where left out, an engine goes by its own.
+            An integer or a NumPy generator; the same seed gives the same rows. By default, an engine uses its own seed.
         evidence
-            What holds in every row (likelihoods weigh the states).
+            Name -> finding, true in every row; likelihoods weight the states.
         do
-            Name -> state that an intervention sets; see `intervene`.
+            Name -> the state to set by intervention; see `intervene`.
         engine
-            An engine that draws. "auto" draws independent rows where the clique tree is within the budget, else by
-            `Gibbs()`.
+            How to draw, such as `Gibbs()`; by default exactly. "auto" is exact if the clique tree is within the budget,
+            else `Gibbs()`.
         budget
-            What the clique tree, whose tables are all held, may cost; the default budget where left out.
+            The most that the clique tree, with all of its tables in memory, may cost; by default `Budget()`.
 
         Examples
         --------

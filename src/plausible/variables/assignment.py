@@ -14,7 +14,7 @@ __all__ = ["Assignment"]
 
 
 class Assignment(Frozen, Mapping[str, State]):
-    """A mapping from names to states; an answer to "which is the most likely?" also has its log-probability.
+    """A mapping from names to states; the answers of `mpe`, `map` and `k_best` also have a log-probability.
 
     Examples
     --------

@@ -84,7 +84,7 @@ class Jeffrey:
 
 
 def likelihood(weights: Weights) -> Likelihood:
-    """Virtual evidence: P(what was observed | state), up to a factor.
+    """Virtual evidence: P(observation | state) for each state, up to a constant factor.
 
     >>> likelihood([0.8, 0.1]).vector(Variable("rain", ["no", "yes"]))
     array([0.8, 0.1])
@@ -93,7 +93,7 @@ def likelihood(weights: Weights) -> Likelihood:
 
 
 def jeffrey(probabilities: Weights) -> Jeffrey:
-    """Jeffrey's rule: the variable's posterior marginal shall be exactly this.
+    """Evidence by Jeffrey's rule: the posterior probabilities that the variable must have.
 
     >>> jeffrey({"yes": 0.7, "no": 0.3}).vector(Variable("rain", ["no", "yes"]))
     array([0.3, 0.7])

@@ -23,10 +23,10 @@ class Variable:
     Parameters
     ----------
     name
-        Its name; any text but the empty one.
+        The name: any non-empty string.
     states
-        Its states in order, all different; a number n stands for the states 0, ..., n - 1.
-        `None` makes the variable continuous: the attribute `states` is then empty, and `is_continuous` is true.
+        The distinct states, in order; an integer n means the states 0, ..., n - 1. `None` makes the variable
+        continuous: the attribute `states` is then empty, and `is_continuous` is true.
 
     Examples
     --------
@@ -55,13 +55,13 @@ class Variable:
 
     @property
     def num_states(self) -> int:
-        """The number of states; a continuous variable has none to count."""
+        """The number of states; an error if the variable is continuous."""
         if self.is_continuous:
             raise NotSupported(f"{self.name!r} is continuous: it has no states.")
         return len(self.states)
 
     def index(self, state: State) -> int:
-        """The position of a state; an unknown one gets close matches."""
+        """The position of a state; the error for an unknown state suggests similar ones."""
         try:
             return self._positions[state]
         except (KeyError, TypeError):
@@ -75,7 +75,7 @@ class Variable:
             return False
 
     def state_from_text(self, text: str) -> State:
-        """The state that prints as `text`: how files and the command line name states.
+        """Find the state that prints as `text`, which is how files and the command line name states.
 
         >>> Variable("X", [False, True]).state_from_text("True")
         True
@@ -94,7 +94,7 @@ class Variable:
         return UnknownState(f"{state!r} is not a state of {self.name!r}.{suggestion(_shown(state), self.states)}")
 
     def renamed(self, name: str) -> Variable:
-        """The same states under another name."""
+        """Return a variable with the same states and another name."""
         return Variable(name, None if self.is_continuous else self.states)
 
     def __repr__(self) -> str:
