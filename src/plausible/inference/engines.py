@@ -131,12 +131,12 @@ class SummingEngine(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Enumeration(SummingEngine):
-    """The table of the whole joint, conditioned and summed: 2^n entries for n binary variables.
+    """Exact inference by brute force: build the full joint table (2^n entries for n binary variables) and sum.
 
     Parameters
     ----------
     max_entries
-        A joint with more entries is refused.
+        Refuse a joint with more entries than this.
 
     Examples
     --------
@@ -157,15 +157,15 @@ class Enumeration(SummingEngine):
 
 @dataclass(frozen=True, slots=True)
 class VariableElimination(SummingEngine):
-    """Sum-product elimination, one variable after the other (Koller & Friedman 2009, algorithm 9.1).
+    """Exact inference by summing out one variable after another (Koller & Friedman 2009, algorithm 9.1).
 
     Parameters
     ----------
     order
-        Names in the order of elimination. Those of targets and of observed variables are passed over; all others
-        must be there. Where it is left out, an order is chosen greedily for each question.
+        Names in the order of elimination; by default a greedy order for each question. Targets and observed variables
+        are skipped; all other variables must be listed.
     max_entries
-        A question that builds a table with more entries is refused before any work is done.
+        Refuse a question that would build a table with more entries than this, before any work is done.
 
     Examples
     --------
@@ -195,17 +195,17 @@ class VariableElimination(SummingEngine):
 
 @dataclass(frozen=True, slots=True)
 class JunctionTree:
-    """The compiled clique tree that models use by themselves (Lauritzen & Spiegelhalter 1988).
+    """Exact inference on a clique tree, as models do by default (Lauritzen & Spiegelhalter 1988).
 
-    Each question compiles anew; `model.compile()` keeps the tree for many questions.
+    Each question builds a new tree; `model.compile()` keeps one for many questions.
 
     Parameters
     ----------
     max_entries
-        A tree whose tables have more entries together is refused before any is built; without it only the limit of
-        the compiler holds.
+        Refuse a tree whose tables have more entries than this in total, before any table is built; by default only the
+        compiler's own limit applies.
     seed
-        A whole number: the same one draws the same rows.
+        A non-negative integer; the same seed gives the same rows.
 
     Examples
     --------
@@ -263,15 +263,15 @@ class JunctionTree:
 
 @dataclass(frozen=True, slots=True)
 class Pearl(SummingEngine):
-    """Pearl's λ-π propagation on a polytree, exact in two sweeps (Pearl 1988, §4.3); see `propagate` for its messages.
+    """Exact inference on polytrees by Pearl's λ-π messages (Pearl 1988, §4.3); `propagate` shows the messages.
 
-    The factors are the families of a Bayesian network, the child last in each scope.
+    The factors must be the families of a Bayesian network, with the child last in each scope.
 
     Parameters
     ----------
     cutset
-        The names of variables to condition on, one propagation for each assignment to them: with a loop cutset,
-        such as `loop_cutset` finds, a network with loops will do.
+        Variables to condition on, with one propagation for each assignment of them. For a network with loops, use a
+        loop cutset, such as `loop_cutset` finds.
 
     Examples
     --------
@@ -298,18 +298,18 @@ class Pearl(SummingEngine):
 
 @dataclass(frozen=True, slots=True)
 class RecursiveConditioning(SummingEngine):
-    """Exact sums within bounds on memory, the more time the less there is of it (Darwiche 2001); see `conditioned_sum`.
+    """Exact inference in limited memory, at the price of time (Darwiche 2001); see `conditioned_sum`.
 
     Parameters
     ----------
     max_table_entries
-        No table built has more entries: 2^20 of them are 8 MiB.
+        The most entries in any one table; 2^20 entries take 8 MiB.
     max_cache_entries
-        No more entries are remembered at one time.
+        The most entries to cache at a time.
     max_cost
-        A plan that takes more work is refused at once.
+        Refuse a plan that takes more work than this, before it starts.
     order
-        The elimination order that the decomposition tree is made from; greedy where left out.
+        The elimination order from which to build the decomposition tree; by default a greedy one.
 
     Examples
     --------

@@ -70,23 +70,23 @@ class MiniBucketMaxState:
 
 @dataclass(frozen=True, slots=True)
 class MiniBucketMax(IterativeEngine[MiniBucketMaxState], Optimizer):
-    """An upper bound on the best assignment, and an assignment decoded from it (Dechter & Rish 2003).
+    """A good assignment and an upper bound on the best one, from tables of limited size (Dechter & Rish 2003).
 
-    Elimination gives a variable whose table would be too large copies that need not agree, which can only raise the
-    maximum. Shifts between copies that make their max-marginals agree lower it again (Ihler, Flerova, Dechter & Otten
-    2012). Assignments are read off the mini-buckets, the variables that went last being set first. Where no copies are
-    needed the assignment is a best one. A sweep costs a few operations on each table.
+    If the table of a variable would be too large, elimination splits the variable into copies that need not agree,
+    which can only raise the maximum. Shifting values until the max-marginals of the copies agree lowers it again
+    (Ihler, Flerova, Dechter & Otten 2012). Assignments are read from the mini-buckets; the variables eliminated last
+    are set first. If no copies are needed, the assignment is a best one. A sweep costs a few operations on each table.
 
     Parameters
     ----------
     bound
-        The variables in a table, at most; a factor that has more is not split.
+        The most variables in a table; a larger factor is not split.
     max_entries
-        The entries of a table, at most; the same holds.
+        The most entries in a table; a larger factor is not split.
     max_iterations
-        The sweeps with shifts after the first; with none there are no shifts at all.
+        How many sweeps that tighten the bound follow the first one; zero for none.
     tolerance
-        Less of a change ends the run.
+        Stop when a sweep changes the bound by less than this.
 
     Examples
     --------

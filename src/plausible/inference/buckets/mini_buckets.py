@@ -69,33 +69,34 @@ class MiniBucketState:
 
 @dataclass(frozen=True, slots=True)
 class MiniBuckets(IterativeEngine[MiniBucketState], ApproximateEngine):
-    """Bounds on log Σ Π φ from above and below that hold for certain, by weighted mini-buckets (Liu & Ihler 2011).
+    """Guaranteed upper and lower bounds on log Z, by weighted mini-buckets (Liu & Ihler 2011).
 
-    Elimination gives a variable whose table would be too large several copies, which are summed out one by one, each
-    as a powered sum:
+    If the table of a variable would be too large, elimination splits the variable into copies and sums them out one by
+    one, each as a powered sum:
 
         Σ_x Π_r f_r(x) ≤ Π_r (Σ_x f_r(x)^(1 / w_r))^w_r   for w_r > 0 that add up to one,
 
-    and ≥ where one weight is positive and the others are negative. Shifts between the copies then tighten both
-    bounds. Rounding is allowed for. Zeros are the harder for a bound from below the more copies meet them: it may
-    be -inf. Probabilities come from bounds for each state of a group of variables, one run a group; the `error` in
-    their `.info` bounds the error of each of them. Where no copies are needed all of this is exact.
+    and ≥ if one weight is positive and the others are negative. Shifting values between the copies then tightens both
+    bounds, which allow for rounding. Zeros weaken the lower bound, more so with more copies: it may be -inf.
+    Probabilities come from bounds for each state of a group of variables, one run per group; the `error` in their
+    `.info` bounds the error of each probability. If no copies are needed, everything is exact.
 
     A sweep costs a few operations on each table: n tables of up to `states ** bound` entries for n variables.
 
     Parameters
     ----------
     bound
-        The variables in a table, at most; a factor that has more is not split.
+        The most variables in a table; a larger factor is not split.
     max_entries
-        The entries of a table, at most; the same holds.
+        The most entries in a table; a larger factor is not split.
     max_iterations
-        The sweeps with shifts after the first; with none there are no shifts at all.
+        How many sweeps that tighten the bound follow the first one; zero for none.
     tolerance
-        Less of a change ends the run.
+        Stop when a sweep changes the bound by less than this.
     is_weighted
-        Whether the copies of a variable share its weight; else the first has all of it and the others are maximised:
-        the mini-buckets of Dechter & Rish (2003), from below with minima up to a power.
+        Whether the copies of a variable share its weight. Otherwise the first copy has all of it and the others are
+        maximised, as in the mini-buckets of Dechter & Rish (2003); for the lower bound they are minimised, up to a
+        power.
 
     Examples
     --------

@@ -29,20 +29,20 @@ __all__ = ["MarkovChain"]
 
 @final
 class MarkovChain(ChainLongRun):
-    """A chain X_1, X_2, ... in which P(X_{t+1} = j | all before) = A[i, j] for X_t = i, the same for all t.
+    """A homogeneous Markov chain X_1, X_2, ...: P(X_{t+1} = j | X_t = i) = A[i, j] for all t.
 
-    An immutable value. Distributions come as factors over one variable named "state".
+    It is immutable. Distributions are returned as factors over one variable named "state".
 
     Parameters
     ----------
     transition
-        A: a row for each state, which sums to one. An array, a SciPy sparse matrix (which stays sparse, so that
-        a hundred thousand states are no problem), or `{state: {next state: probability}}`.
+        A: a row for each state, which sums to one. An array, a SciPy sparse matrix (which stays sparse, so a hundred
+        thousand states are no problem), or `{state: {next state: probability}}`.
     states
-        Names for the rows; 0, 1, ... where left out.
+        Names of the rows; by default 0, 1, ...
     start
-        The distribution of X_1: numbers, `{state: probability}`, or one state. Questions that need it take it as
-        an argument, too.
+        The distribution of X_1: numbers, `{state: probability}`, or one state. Methods that need it also accept it as
+        an argument.
 
     Notes
     -----

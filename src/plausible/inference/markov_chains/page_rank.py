@@ -36,18 +36,18 @@ _MAX_STEPS = 10_000
 
 
 def pagerank(links: Links, damping: float = 0.85) -> Factor:
-    """The long-run share of a surfer's time on each page (Brin & Page 1998).
+    """Compute PageRank: the long-run share of a surfer's time on each page (Brin & Page 1998).
 
-    With probability `damping` the surfer follows a link of the page, each equally likely; else, and from a page that
-    has none, she goes to any page at all. For damping below one the answer is unique whatever the links.
+    With probability `damping` the surfer follows a random link of the page; otherwise, or if the page has none, she
+    jumps to a random page. If damping is below one, the answer is unique.
 
     Parameters
     ----------
     links
-        For each page those that it links to; a `DAG`, a networkx graph, or a square array, sparse or not, in which row
-        i links to column j where there is anything but zero. Links said twice, or with a weight, count once.
+        A mapping from each page to those it links to; a `DAG`, a networkx graph, or a square array, sparse or not, in
+        which a non-zero entry (i, j) is a link from i to j. Repeated and weighted links count once.
     damping
-        At most one; with one the links alone must make the answer unique.
+        The probability of following a link. If it is one, the links alone must make the answer unique.
 
     Returns
     -------

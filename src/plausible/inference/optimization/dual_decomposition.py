@@ -57,7 +57,7 @@ class DualState:
 
 @dataclass(frozen=True, slots=True)
 class DualDecomposition(Optimizer):
-    """Bounds on the best assignment that only go down, and assignments read off them; a bound that is met proves it.
+    """Find a good assignment and an ever tighter bound on the best one; if they meet, the assignment is optimal.
 
     Every factor is maximised by itself; messages δ_fi(x_i) shift values between factors so that
 
@@ -72,7 +72,7 @@ class DualDecomposition(Optimizer):
     Parameters
     ----------
     max_iterations
-        At most this many sweeps, there and back.
+        The most sweeps, each there and back.
     tolerance
         The bound has stopped where a sweep lowers it by less than this times the largest logarithm of a factor's
         ratio of entries, or this if that is more than one.

@@ -23,7 +23,7 @@ __all__ = ["GraphCut", "has_cut"]
 
 @dataclass(frozen=True, slots=True)
 class GraphCut(Optimizer):
-    """The best assignment of a submodular pairwise model of binary variables, in polynomial time.
+    """Find the best assignment of binary variables exactly by a minimum cut, if pairwise factors favour agreement.
 
     With energies E = -log φ, every pair must satisfy E(0,0) + E(1,1) ≤ E(0,1) + E(1,0); factors of the same pair
     count together. The best assignment then is a minimum cut of a network with a node for each variable (Greig,

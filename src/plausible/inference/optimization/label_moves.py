@@ -23,7 +23,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class AlphaExpansion(LabelMoves):
-    """Labels that no α-expansion improves (Boykov, Veksler & Zabih 2001): any set of variables may switch to α at once.
+    """Improve labels by α-expansions: any set of variables may switch to α at once (Boykov, Veksler & Zabih 2001).
 
     With energies E = -log φ, each pair must satisfy E(a,b) + E(α,α) ≤ E(a,α) + E(α,b) for all labels: metrics do, such
     as Potts' [a ≠ b] and truncated distances min(|a - b|, k); truncated squares don't. For a metric the energy is at
@@ -35,9 +35,9 @@ class AlphaExpansion(LabelMoves):
     Parameters
     ----------
     max_sweeps
-        At most this many rounds over all labels.
+        The most rounds over all labels.
     time_limit
-        Seconds after which the best labels so far are returned, the cut under way included; `None` for no limit.
+        Stop after this many seconds, once the current cut is done, with the best labels so far; `None` for no limit.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class AlphaExpansion(LabelMoves):
 
 @dataclass(frozen=True, slots=True)
 class AlphaBetaSwap(LabelMoves):
-    """Labels that no α-β-swap improves (Boykov, Veksler & Zabih 2001): variables at α or β may trade these at will.
+    """Improve labels by α-β-swaps: variables labelled α or β may exchange them (Boykov, Veksler & Zabih 2001).
 
     With energies E = -log φ, each pair must satisfy E(α,α) + E(β,β) ≤ E(α,β) + E(β,α): semi-metrics do, such as
     truncated squares min((a - b)², k), which need no triangle inequality. No guarantee on the energy, except that with
@@ -99,9 +99,9 @@ class AlphaBetaSwap(LabelMoves):
     Parameters
     ----------
     max_sweeps
-        At most this many rounds over all pairs of labels.
+        The most rounds over all pairs of labels.
     time_limit
-        Seconds after which the best labels so far are returned, the cut under way included; `None` for no limit.
+        Stop after this many seconds, once the current cut is done, with the best labels so far; `None` for no limit.
 
     Examples
     --------

@@ -32,7 +32,7 @@ _WANTED_ERROR, _LARGEST_COST = 2.5e-10, 1e8
 
 @dataclass(frozen=True, slots=True)
 class LinearRelaxation(Optimizer):
-    """The local-polytope relaxation, solved by HiGHS and rounded; a bound that is met proves the assignment.
+    """Solve the linear relaxation (local polytope) with HiGHS and round it; if the bound is met, this is optimal.
 
     Maximise Σ_f Σ μ_f(x_f) log φ_f(x_f) over pseudo-marginals μ ≥ 0 that sum to one and agree with each other:
     Σ_{x_f \\ x_i} μ_f(x_f) = μ_i(x_i) for each variable of each factor (Schlesinger 1976; Koller & Friedman 2009,
@@ -43,12 +43,12 @@ class LinearRelaxation(Optimizer):
     Parameters
     ----------
     integer
-        Ask for whole numbers, by branch and bound: the best assignment, in time that can be exponential. The bound
-        is the solver's and what the solver may be wrong by; with many factors that is too much for a proof.
+        Require integers, by branch and bound: this finds the best assignment, but the time can be exponential. The
+        bound is the solver's plus its tolerance; with many factors that is too loose for a proof.
     max_nodes
         Stop branching after this many nodes, with the best assignment and bound so far.
     time_limit
-        Stop the solver after so many seconds, with the best assignment and bound so far; `None` for no limit.
+        Stop after this many seconds, with the best assignment and bound so far; `None` for no limit.
 
     Examples
     --------

@@ -143,23 +143,23 @@ class BranchAndBoundState:
 
 @dataclass(frozen=True, slots=True)
 class BranchAndBound(Optimizer):
-    """A best assignment by depth-first branch and bound, and a bound on it if time is up (Kask & Dechter 2001).
+    """Find a best assignment by depth-first branch and bound, or bound it if time runs out (Kask & Dechter 2001).
 
-    Mini-buckets bound what the variables that are not set yet can add; a first assignment is from `LocalSearch`.
-    Connected parts are searched side by side. The larger the tables the tighter the bounds, up to those of exact
-    elimination, with which the search goes straight to a best assignment. Memory is what the tables take; time is
-    exponential in the number of variables at worst.
+    Mini-buckets bound what the unassigned variables can add; the first assignment comes from `LocalSearch`. Connected
+    components are searched separately. Larger tables give tighter bounds; if they are large enough for exact
+    elimination, the search goes straight to a best assignment. Memory is that of the tables; time is exponential in the
+    number of variables at worst.
 
     Parameters
     ----------
     max_entries
-        The entries of the tables that bound: 2^i for mini-buckets over i binary variables. Factors that have more are
-        not split.
+        The most entries in a mini-bucket: 2^i for i binary variables. A larger factor is not split.
     time_limit
-        Seconds after which the best assignment so far is returned. A greedy ascent is waited for; tables that would
-        take longer are not made, and the bound is the product of the factors' peaks then. `None` for no limit.
+        Stop after this many seconds, with the best assignment so far; `None` for no limit. A greedy ascent always
+        finishes; tables that would take longer are not built, and the bound is then the product of the factors' largest
+        entries.
     seed
-        For the local search.
+        A non-negative integer for the local search; the same seed gives the same answer.
 
     Examples
     --------

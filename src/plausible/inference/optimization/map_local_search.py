@@ -27,7 +27,7 @@ _MAXIMUM = "A local maximum: try more restarts or more patience, and BranchAndBo
 
 @dataclass(frozen=True, slots=True)
 class LocalSearch(Optimizer):
-    """A local maximum of Π φ over the flips of one variable: fast, on models of any size, without a guarantee.
+    """Find a good assignment by changing one variable at a time: fast, for models of any size, no guarantee.
 
     Zeros are repaired first: an assignment with fewer factors at zero beats any with more. Steepest and first ascent,
     tabu search and annealing, alone or with restarts, run in compiled code, at up to a million flips a second; other
@@ -36,13 +36,14 @@ class LocalSearch(Optimizer):
     Parameters
     ----------
     method
-        The search; where left out, tabu search with five restarts from perturbations, its length a quarter and its
-        patience ten times the number of variables. On large models without zeros `SimulatedAnnealing` often comes
-        further in the same time.
+        The search; by default tabu search with five restarts from perturbations, with a length of a quarter and a
+        patience of ten times the number of variables. On large models without zeros, `SimulatedAnnealing` often does
+        better in the same time.
     seed
-        The same seed gives the same answer.
+        A non-negative integer; the same seed gives the same answer.
     time_limit
-        The search stops after so many seconds and some ten thousand flips; `None` for no limit.
+        Stop after this many seconds, checked every ten thousand flips or so, with the best assignment so far; `None`
+        for no limit.
 
     Examples
     --------

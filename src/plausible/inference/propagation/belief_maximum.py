@@ -50,16 +50,17 @@ class MaxProductState(MessageState):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaxProduct(ReweightedEngine, Optimizer):
-    r"""Messages that maximise where `LoopyBP` sums, then a choice of states one by one, given those chosen before.
+    r"""Find a good assignment by max-product messages, and bound the best one; exact on trees.
 
-    On a forest the assignment is a best one, ties or not. With cycles, factors count as often as random trees have
-    them (see `TreeReweightedBP`), and for any messages, with beliefs b whose largest entry is one,
+    Messages maximise where those of `LoopyBP` sum; then states are chosen one by one, given those chosen before. On a
+    forest the assignment is a best one, even with ties. With cycles, factors are weighted by random trees (see
+    `TreeReweightedBP`), and for any messages, with beliefs b whose largest entry is one,
 
     .. math:: \max \log \prod φ ≤ \log c + \sum_f ρ_f \max_{v ∈ f, x_v} \log \frac{\max_{x_f ∼ x_v} b_f(x_f)}{b_v(x_v)}
 
-    bounds all assignments (Wainwright, Jaakkola & Willsky 2005b). Every few rounds an assignment is made, improved
-    one state at a time, and kept if it is the best so far, as is the lowest bound. A run ends where the two meet,
-    which proves a best assignment, where the messages settle, or where both have stopped improving; `.info.error` has
+    bounds all assignments (Wainwright, Jaakkola & Willsky 2005b). Every few rounds an assignment is read from the
+    beliefs and improved one state at a time; the best assignment and the lowest bound are kept. A run ends when the two
+    meet, which proves the assignment optimal, when the messages converge, or when both stop improving; `.info.error` is
     the gap.
 
     Parameters
@@ -69,8 +70,8 @@ class MaxProduct(ReweightedEngine, Optimizer):
     tolerance, num_trees, seed
         As for `TreeReweightedBP`.
     reweighted
-        Whether to count factors by trees. Where false, each counts once, the plain algorithm, which often finds as
-        good an assignment but, with cycles, proves next to nothing: only that no factor exceeds its largest entry.
+        Whether to weight factors by trees. If false, each factor counts once: the plain algorithm, which often finds an
+        equally good assignment but, with cycles, gives only the trivial bound that no factor exceeds its largest entry.
 
     Examples
     --------

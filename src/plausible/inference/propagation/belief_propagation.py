@@ -32,34 +32,34 @@ _OTHERS = "ClusterBP(bound=8), MiniBuckets() or Gibbs()"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopyBP(MessageEngine, ResumableEngine):
-    r"""Sum-product messages on the Bethe cluster graph, exact on trees (Koller & Friedman 2009, §11.3).
+    r"""Loopy belief propagation: approximate in general, exact on trees (Koller & Friedman 2009, §11.3).
 
-    There is one cluster for each factor φ_f and one for each variable. Messages start at one and are renewed until
-    they settle, if they do:
+    There is one cluster for each factor φ_f and one for each variable. Messages start at one and are updated until they
+    converge, if they do:
 
     .. math:: m_{f→v}(x) ∝ \sum_{x_f ∼ x} φ_f(x_f) \prod_{u ∈ f, u ≠ v} n_{u→f}(x_u),
               \qquad n_{v→f}(x) ∝ \prod_{g ∋ v, g ≠ f} m_{g→v}(x).
 
-    Beliefs about a variable are the product of the messages into it, those about a factor's variables the product of
-    the factor and the messages into it. Once settled they agree with each other, and log Z is estimated by the Bethe
-    free energy. With cycles there is no promise of settling, nor of how good the beliefs then are; on a forest they
-    are exact, and `.info` says so. Factors within the scope of another are merged into it first.
+    The belief about a variable is the product of the messages into it; the belief about a factor's variables is the
+    product of the factor and the messages into it. At convergence the beliefs agree with each other, and the Bethe free
+    energy estimates log Z. With cycles, neither convergence nor accuracy is guaranteed; on a forest the beliefs are
+    exact, and `.info` says so. A factor whose scope lies within that of another is merged into it first.
 
     Parameters
     ----------
     schedule
-        "sequential" renews the messages of one variable after the other, forth and back, so that a forest takes one
-        round and another to see that nothing changes; "synchronous" renews all from those of the round before;
-        "residual" always gives the next turn to the variable whose factors were told the largest changes since its
-        last (Elidan, McGraw & Koller 2006, without their look-ahead: Sutton & McCallum 2007).
+        "sequential" updates the messages of one variable after another, back and forth, so a forest takes one round,
+        and a second one to see that nothing changes. "synchronous" updates all messages from those of the previous
+        round. "residual" always updates the variable whose factors have received the largest changes since its last
+        turn (Elidan, McGraw & Koller 2006, without their look-ahead: Sutton & McCallum 2007).
     damping
-        The share of the old message, in logarithms, that is kept in the new one.
+        The weight of the old message in the new one, on a log scale.
     tolerance
-        Messages, their peaks at one, that change no more than this have settled; those on a forest go on until
-        nothing but rounding is left.
+        Messages, scaled to a maximum of one, have converged when they change by no more than this; on a forest they are
+        updated until only rounding is left.
     max_iterations
-        Rounds after which to give up. A round costs Σ arity · entries over the tables, twice that if sequential; one
-        of the residual schedule has as many turns as there are variables.
+        The most rounds to run. A round costs Σ arity · entries over the tables, twice that if sequential; a round of
+        the residual schedule has one turn per variable.
 
     Examples
     --------
@@ -107,29 +107,29 @@ class LoopyBP(MessageEngine, ResumableEngine):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeReweightedBP(ReweightedEngine, ResumableEngine):
-    r"""Belief propagation with factors counted as often as random trees have them: log Z at most its estimate.
+    r"""Tree-reweighted belief propagation: approximate beliefs, and an upper bound on log Z.
 
-    Let ρ_f be the share of some sets of factors, none with a cycle, that factor f is in. Messages are those of
-    belief propagation with φ_f^(1/ρ_f) for φ_f, and n_{v→f} = Π_g m_{g→v}^ρ_g / m_{f→v}. For any messages, the
+    Take some sets of factors without cycles, and let ρ_f be the share of them that contain factor f. Messages are those
+    of belief propagation with φ_f^(1/ρ_f) for φ_f, and n_{v→f} = Π_g m_{g→v}^ρ_g / m_{f→v}. For any messages, the
     normalised beliefs b reparametrise the product, Π φ = c Π b_f^ρ_f Π b_v^(1 - Σ ρ_f), which is a geometric mean of
     products over trees. By Hölder's inequality
 
     .. math:: \log Z ≤ \log c + \sum_f ρ_f \max_{v ∈ f, x_v} \log \frac{\sum_{x_f ∼ x_v} b_f(x_f)}{b_v(x_v)}.
 
-    The sum vanishes as the messages settle; since it is added to the bound, `upper` holds at any time, settled or
-    not, rounding included by a margin of 1e-13 times the terms of log c (Wainwright, Jaakkola & Willsky 2005; trees
-    of factors of any arity in place of spanning trees).
+    The sum vanishes as the messages converge. Since it is part of the bound, `upper` holds at any time, converged or
+    not; a margin of 1e-13 times the terms of log c covers rounding (Wainwright, Jaakkola & Willsky 2005; trees of
+    factors of any arity in place of spanning trees).
 
     Parameters
     ----------
     schedule, damping, max_iterations
         As for `LoopyBP`.
     tolerance
-        Messages whose logarithms change no more than this have settled.
+        Messages have converged when their logarithms change by no more than this.
     num_trees
-        How many random sets of factors to take; more where it takes more for each factor to be in one.
+        How many random sets of factors to use; more are drawn if some factor is in none of them.
     seed
-        Of the random sets.
+        A non-negative integer for the random sets; the same seed gives the same answer.
 
     Examples
     --------

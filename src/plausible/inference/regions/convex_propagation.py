@@ -68,7 +68,7 @@ class ConvexState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConvexBP(IterativeEngine[ConvexState], ApproximateEngine):
-    r"""Block ascent on the dual of a convex free energy: it tends to the same beliefs from any start.
+    r"""Belief propagation with a convex free energy: it converges to the same beliefs from any start.
 
     Beliefs minimise -Σ ⟨log φ_f⟩ - Σ c_f H(b_f) - Σ c_v H(b_v) among those that agree on variables. Where the counting
     numbers split into shares a_f > 0, a_v, a_vf ≥ 0 (see `convex_split`), that is strictly convex. Let λ_vf be what v
@@ -85,13 +85,13 @@ class ConvexBP(IterativeEngine[ConvexState], ApproximateEngine):
     Parameters
     ----------
     counts
-        "bethe-like": the convex numbers nearest to those of loopy belief propagation. "trees": those of
-        tree-reweighted belief propagation, an upper bound. "covering": all positive, an upper bound that is looser and
-        settles fastest. Or a function from a `Problem` to `CountingNumbers`.
+        "bethe-like": the convex counting numbers closest to those of loopy belief propagation. "trees": those of
+        tree-reweighted belief propagation, which give an upper bound. "covering": all positive, a looser upper bound
+        that converges fastest. Or a function from a `Problem` to `CountingNumbers`.
     tolerance
-        Beliefs about factors that change no more than this in a turn have settled.
+        Beliefs about factors have converged when they change by no more than this in a turn.
     max_iterations
-        Rounds after which to give up. A round costs Σ arity · entries over the tables.
+        The most rounds to run. A round costs Σ arity · entries over the tables.
 
     Examples
     --------

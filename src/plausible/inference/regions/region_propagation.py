@@ -19,28 +19,28 @@ __all__ = ["ClusterBP", "RegionBP"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterBP(RegionEngine):
-    r"""Belief propagation on a join graph whose clusters have at most `bound` variables, from loops to the clique tree.
+    r"""Belief propagation on clusters of at most `bound` variables: between loopy propagation and the clique tree.
 
-    Clusters i, j send each other δ_{i→j}(S_ij) = Σ ψ_i Π_{k≠j} δ_{k→i} over what they share, until the messages settle
-    (Dechter, Kask & Mateescu 2002; Koller & Friedman 2009, §11.3). The higher the bound, the fewer the cycles
-    and the better the beliefs, as a rule; from the width of a min-fill order plus one on the graph is a clique tree and
-    the answers are exact, and `.info` says so. A round costs Σ degree · states^bound over the clusters.
+    Clusters i, j send each other δ_{i→j}(S_ij) = Σ ψ_i Π_{k≠j} δ_{k→i} over the variables they share, until the
+    messages converge (Dechter, Kask & Mateescu 2002; Koller & Friedman 2009, §11.3). As a rule, a higher bound means
+    fewer cycles and better beliefs. If the bound exceeds the width of a min-fill order, the graph is a clique tree and
+    the answers are exact; `.info` says so. A round costs Σ degree · states^bound over the clusters.
 
     Parameters
     ----------
     bound
-        The variables of a cluster, at most; a factor of more is a cluster of its own.
+        The most variables in a cluster; a larger factor is a cluster by itself.
     schedule
-        "sequential" sends messages wave by wave, from the ends of the graph to its first cluster and back, so that a
-        tree takes one round and another to see that nothing changes; "synchronous" renews all from those of the round
-        before.
+        "sequential" sends messages in waves, from the ends of the graph to its first cluster and back, so a tree takes
+        one round, and a second one to see that nothing changes. "synchronous" updates all messages from those of the
+        previous round.
     damping
-        The share of the old message, in logarithms, that is kept in the new one; none on a tree.
+        The weight of the old message in the new one, on a log scale; zero on a tree.
     tolerance
-        Messages whose logarithms would change no more than this undamped, relative to those below -1, have settled;
-        those on a tree go on until nothing but rounding is left.
+        Messages have converged when their logarithms, undamped, would change by no more than this, relative to those
+        below -1; on a tree they are updated until only rounding is left.
     max_iterations
-        Rounds after which to give up.
+        The most rounds to run.
 
     Examples
     --------
@@ -73,22 +73,22 @@ class ClusterBP(RegionEngine):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegionBP(RegionEngine):
-    r"""Generalised belief propagation on the intersections of clusters: fixed points of Kikuchi's free energy.
+    r"""Generalised belief propagation on clusters and their intersections (Kikuchi's free energy).
 
-    Each cluster exchanges messages with all regions within it, one set of regions that do not touch after the other
-    (Heskes, Albers & Kappen 2003). Where they settle, the beliefs agree with each other and are a stationary point of
-    Kikuchi's free energy, as those of Yedidia, Freeman & Weiss (2005) are,
+    Each cluster exchanges messages with all regions inside it, one set of disjoint regions after another (Heskes,
+    Albers & Kappen 2003). At convergence the beliefs agree with each other and are a stationary point of Kikuchi's free
+    energy, as in Yedidia, Freeman & Weiss (2005):
 
     .. math:: F = - \sum_f \sum_x b_f(x) \log φ_f(x) - \sum_R c_R H(b_R).
 
-    With the squares of a grid they are far better than loopy belief propagation. There is no promise of settling;
-    damping helps.
+    On the squares of a grid this is far better than loopy belief propagation. Convergence is not guaranteed; damping
+    helps.
 
     Parameters
     ----------
     clusters
-        Sets of names of variables; those that are observed are passed over, and factors that no cluster holds are
-        clusters of their own. Left out, they are `short_loops`: on a grid its squares.
+        Sets of variable names; by default `short_loops`, which are the squares of a grid. Observed variables are
+        skipped, and a factor that fits in no cluster is a cluster by itself.
     schedule, damping, tolerance, max_iterations
         As for `ClusterBP`.
 

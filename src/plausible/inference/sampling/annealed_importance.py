@@ -95,7 +95,7 @@ class AnnealingState:
 
 @dataclass(frozen=True, slots=True)
 class AnnealedImportance(ApproximateEngine):
-    """log Z by annealed importance sampling (Neal 2001), and beliefs from the weighted particles.
+    """Estimate log Z by annealed importance sampling (Neal 2001), and beliefs from the weighted particles.
 
     Particles start from independent variables, each drawn from the factors that it has for itself. At step t of T every
     other factor counts as φ^(t / T): the weight of a particle is multiplied by the ratio of the new product to the old,
@@ -110,13 +110,13 @@ class AnnealedImportance(ApproximateEngine):
     Parameters
     ----------
     num_temperatures
-        T, the steps; twice as many about halve the variance of log weights.
+        T, the number of steps; doubling it about halves the variance of the log weights.
     num_particles
-        Independent particles.
+        How many independent particles to use.
     seed
-        A whole number; the same one gives the same answer.
+        A non-negative integer; the same seed gives the same answer.
     num_threads
-        At most this many, one for each core where left out; the answer does not depend on it.
+        The most threads to use; by default one per core. The answer does not depend on it.
 
     Examples
     --------

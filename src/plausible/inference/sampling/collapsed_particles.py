@@ -92,7 +92,7 @@ class CollapsedState:
 
 @dataclass(frozen=True, slots=True)
 class CollapsedGibbs(ApproximateEngine):
-    """Gibbs sampling of some variables S, another engine answering for all others given them (cutset sampling).
+    """Gibbs sampling of some variables S, while another engine answers for the others (cutset sampling).
 
     A sweep redraws each x_i of S from P(x_i | the rest of S), proportional to the total over all other variables that
     the inner engine finds for each state. A particle is then an assignment of S and the inner engine's belief about
@@ -100,13 +100,13 @@ class CollapsedGibbs(ApproximateEngine):
     2007). Where S cuts all cycles, belief propagation inside is exact, and the error is that of sampling alone;
     elsewhere it stands in for exact inference, and `info.error` is `None`.
 
-    The inner engine is asked once for each assignment of S that comes up, however often: the fewer joint states S
-    has, the less. `log_total` is the inner engine's own.
+    The inner engine runs once for each distinct assignment of S, so this is cheaper if S has few joint states.
+    `log_total` is the inner engine's own.
 
     Parameters
     ----------
     sampled
-        The names of S. Names that don't matter to a question are passed over.
+        The names of the variables S. Variables that don't affect the answer are skipped.
     inner
         Any engine, exact or not.
     num_samples, burn_in, num_chains, seed

@@ -193,22 +193,22 @@ def _sums_of(log_weights: NDArray[np.float64], plan: SamplingPlan) -> SampleSums
 
 @dataclass(frozen=True, slots=True)
 class RejectionSampling(DirectedSampler):
-    """Forward samples, of which those that agree with the evidence count (Henrion 1988): P(x | e) ≈ N(x, e) / N(e).
+    """Draw forward samples and keep those that agree with the evidence (Henrion 1988): P(x | e) ≈ N(x, e) / N(e).
 
-    A sample that agrees in states meets virtual evidence λ(x) with the probability λ(x) / max λ. The acceptance rate
-    estimates P(e), so that rare evidence leaves few samples: see `LikelihoodWeighting`.
+    With virtual evidence λ, a sample is kept with probability λ(x) / max λ. The acceptance rate estimates P(e), so rare
+    evidence leaves few samples: then use `LikelihoodWeighting`.
 
     Parameters
     ----------
     num_samples
-        How many samples are drawn, accepted or not.
+        How many samples to draw, accepted or not.
     seed
-        A whole number, not negative.
+        A non-negative integer; the same seed gives the same answer.
 
     Notes
     -----
-    For each sample and variable a look-up for each parent and a comparison for each state. The memory needed does not
-    grow with the samples.
+    Each variable of a sample costs one look-up per parent and one comparison per state. Memory does not grow with the
+    number of samples.
 
     Examples
     --------
@@ -311,23 +311,23 @@ def sampling_info(engine: str, sums: SampleSums, few: str, num_drawn: int | None
 
 @dataclass(frozen=True, slots=True)
 class LikelihoodWeighting(DirectedSampler):
-    """Forward samples with the evidence put in, each weighed by its likelihood (Fung & Chang 1989).
+    """Draw forward samples with the evidence fixed, each weighted by its likelihood (Fung & Chang 1989).
 
     P(x | e) ≈ Σ w 1{x} / Σ w with w = Π P(e_i | parents of e_i) over the observed variables. A variable with virtual
-    evidence λ is drawn from P(x | u) λ(x), and w gets the factor Σ_x P(x | u) λ(x): an observed state is the case where
-    λ is zero elsewhere.
+    evidence λ is drawn from P(x | u) λ(x), and w is multiplied by Σ_x P(x | u) λ(x); for an observed state, λ is zero
+    elsewhere.
 
     Parameters
     ----------
     num_samples
-        How many samples are drawn.
+        How many samples to draw.
     seed
-        A whole number, not negative.
+        A non-negative integer; the same seed gives the same answer.
 
     Notes
     -----
-    No sample is thrown away, but where evidence at the leaves is improbable, few samples have nearly all the weight;
-    `info.effective_samples` shows it. `ImportanceSampling` learns to draw better ones.
+    No sample is discarded, but if the evidence at the leaves is improbable, a few samples have nearly all the weight;
+    `info.effective_samples` shows this. `ImportanceSampling` learns to draw better samples.
 
     Examples
     --------

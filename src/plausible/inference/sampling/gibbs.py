@@ -17,34 +17,36 @@ __all__ = ["Gibbs"]
 
 @dataclass(frozen=True, slots=True)
 class Gibbs(ChainEngine):
-    """Gibbs sampling (Geman & Geman 1984; Koller & Friedman 2009, algorithm 12.4), from several chains at once.
+    """Gibbs sampling with several chains (Geman & Geman 1984; Koller & Friedman 2009, algorithm 12.4).
 
-    A sweep redraws each block of variables from P(block | all others), the renormalised product of the factors that
-    hold some of it. Beliefs about what one block holds are means of these probabilities, not of draws (Gelfand & Smith
-    1990), which varies less; other joint beliefs are frequencies. `info.error` is half of a 95 % interval for
-    the worst number, from batch means and Student's t, `info.residual` the worst split R-hat minus one, and
-    `info.advice` says where chains disagree, where zeros keep them from going everywhere, or where draws are too few.
+    A sweep redraws each block of variables from P(block | all others), the normalised product of the factors that
+    involve it. Beliefs about variables of one block are means of these probabilities rather than of draws (Gelfand &
+    Smith 1990), which reduces the variance; other joint beliefs are frequencies. `info.error` is half the width of a 95
+    % interval for the least accurate number, from batch means and Student's t. `info.residual` is the worst split R-hat
+    minus one. `info.advice` says if chains disagree, if zeros keep them from reaching all states, or if there are too
+    few draws.
 
-    A sweep costs the sum, over blocks, of their joint states times the factors that they touch. `log_total` is left
-    to `AnnealedImportance`.
+    A sweep costs, for each block, its number of joint states times the factors that involve it. For `log_total` use
+    `AnnealedImportance`.
 
     Parameters
     ----------
     num_samples
-        Sweeps that count, of all chains together; rounded up so that each chain has as many batches of one length.
+        How many sweeps to use, over all chains; rounded up so that every chain has equally many batches of equal
+        length.
     burn_in
-        Sweeps of each chain before those.
+        How many sweeps of each chain to discard first.
     num_chains
-        Independent chains, each from a random assignment of positive probability.
+        How many independent chains to run, each from a random assignment of positive probability.
     blocks
-        Groups of names to redraw together; all other variables are redrawn alone. Names that don't matter to a
-        question are passed over.
+        Groups of variables to redraw together; all others are redrawn one by one. Variables that don't affect the
+        answer are skipped.
     collapsed
-        Names of variables to sum out exactly before sampling; beliefs about them are exact given the others.
+        Variables to sum out exactly before sampling; beliefs about them are exact given the others.
     seed
-        A whole number; the same one gives the same answer.
+        A non-negative integer; the same seed gives the same answer.
     num_threads
-        At most this many, one for each core where left out; the answer does not depend on it.
+        The most threads to use; by default one per core. The answer does not depend on it.
 
     Examples
     --------

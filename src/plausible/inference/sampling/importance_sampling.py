@@ -29,28 +29,28 @@ _STAGE_SHARE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class ImportanceSampling(DirectedSampler):
-    """Self-normalised importance sampling with an adaptive proposal q: P(x | e) ≈ Σ w 1{x} / Σ w, w = P(x, e) / q(x).
+    """Importance sampling that learns its proposal q: P(x | e) ≈ Σ w 1{x} / Σ w, w = P(x, e) / q(x).
 
-    The best q is P(x | e) itself. An ancestor of evidence is drawn from a table of its own given its parents, which
-    begins as P(x | u) λ(x) with messages λ from the evidence (as in EPIS-BN, Yuan & Druzdzel 2003), or as what another
-    engine believes of x given u, and is learned in stages from weighted samples (as in AIS-BN, Cheng & Druzdzel 2000).
-    States that the evidence rules out, as far as single factors show, are never drawn. A share of the network's own
-    distribution keeps weights bounded (Hesterberg 1995). The answer is made of samples from the last proposal only, so
-    that its weights are unbiased.
+    The best q is P(x | e) itself. Each ancestor of evidence has its own proposal table given its parents. The table
+    starts as P(x | u) λ(x) with messages λ from the evidence (as in EPIS-BN, Yuan & Druzdzel 2003), or as another
+    engine's belief about x given u, and is learned in stages from weighted samples (as in AIS-BN, Cheng & Druzdzel
+    2000). States that a single factor and the evidence rule out are never drawn. Mixing in the network's own
+    distribution keeps the weights bounded (Hesterberg 1995). The answer uses samples from the last proposal only, so
+    its weights are unbiased.
 
     Parameters
     ----------
     num_samples
-        How many samples the answer is made of; each stage of learning draws a tenth of that.
+        How many samples to use for the answer; each stage of learning draws a tenth of that.
     proposal
-        "evidence" begins with messages from the evidence, "prior" with the distributions of the network, and an
-        engine such as `LoopyBP()` or `MeanField()` with its beliefs.
+        Where to start: "evidence" uses messages from the evidence, "prior" the distributions of the network, and an
+        engine such as `LoopyBP()` or `MeanField()` its beliefs.
     adapt
-        How many stages of learning there are; zero leaves the first proposal as it is.
+        How many stages of learning to run; zero keeps the first proposal.
     prior_share
-        The part of each draw that follows the network's own distribution, above zero and at most one.
+        The share of the network's own distribution in each draw, above zero and at most one.
     seed
-        A whole number, not negative.
+        A non-negative integer; the same seed gives the same answer.
 
     Examples
     --------

@@ -39,11 +39,11 @@ _START_DRAWS = 32
 
 @dataclass(frozen=True, slots=True)
 class Metropolis(ChainEngine):
-    """Metropolis-Hastings (Hastings 1970; Koller & Friedman 2009, §12.3.4), from several chains at once.
+    """Metropolis-Hastings sampling with several chains (Hastings 1970; Koller & Friedman 2009, §12.3.4).
 
-    A proposed assignment x' is taken with probability min(1, P(x') q(x | x') / (P(x) q(x' | x))); else the chain stays.
-    Beliefs are frequencies after each sweep. `info.acceptance` is the share of proposals that were taken. The other
-    options and what `info` says are as in `Gibbs`.
+    A proposed assignment x' is accepted with probability min(1, P(x') q(x | x') / (P(x) q(x' | x))); otherwise the
+    chain stays. Beliefs are frequencies after each sweep. `info.acceptance` is the share of proposals that were
+    accepted. The other options, and the rest of `info`, are as in `Gibbs`.
 
     Parameters
     ----------

@@ -85,7 +85,7 @@ class ExponentialCooling(CoolingSchedule):
 
 @dataclass(frozen=True, slots=True)
 class SimulatedAnnealing(SearchMethod):
-    """A random operator at each step, applied with probability min(1, exp(δ/τ)), δ the change of the score.
+    """Simulated annealing: try a random step, and take it with probability min(1, exp(δ/τ)), δ its gain in score.
 
     Cooled slowly enough it ends in a best state (too slowly to wait for); what it does in a given time depends on the
     schedule and on what the problem proposes. Near τ = 0 it is first ascent that also drifts along plateaus. The best
@@ -94,9 +94,9 @@ class SimulatedAnnealing(SearchMethod):
     Parameters
     ----------
     schedule
-        The temperatures, one for each attempt.
+        The temperature of each attempt.
     max_steps
-        The search stops after so many attempts; `None` for as many as the schedule has.
+        Stop after this many attempts; `None` for the whole schedule.
 
     Examples
     --------

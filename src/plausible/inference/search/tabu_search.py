@@ -16,7 +16,7 @@ __all__ = ["TabuSearch"]
 
 @dataclass(frozen=True, slots=True)
 class TabuSearch(SearchMethod):
-    """The best operator that reverses none of the last ones, even if it worsens (Koller & Friedman 2009, alg. A.6).
+    """Tabu search: take the best step that undoes no recent one, even downhill (Koller & Friedman 2009, alg. A.6).
 
     It walks out of local maxima and across plateaus; the best state seen is the result. An operator that leads to a
     better state than all before is taken even if it reverses a recent one, since no state seen before is that good
@@ -25,11 +25,11 @@ class TabuSearch(SearchMethod):
     Parameters
     ----------
     length
-        How many of the operators applied last must not be reversed; 0 forbids nothing.
+        How many of the latest operators must not be reversed; 0 forbids nothing.
     patience
-        The search stops after so many steps in a row that did not improve the best score.
+        Stop after this many steps in a row without a new best score.
     max_steps
-        The search stops after so many steps; `None` for no limit.
+        Stop after this many steps; `None` for no limit.
 
     Examples
     --------

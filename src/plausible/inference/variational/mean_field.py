@@ -74,37 +74,39 @@ class MeanFieldState:
 
 @dataclass(frozen=True, slots=True)
 class MeanField(ResumableEngine):
-    """Naive and structured mean field, by coordinate ascent (Koller & Friedman 2009, §11.5; Saul & Jordan 1996).
+    """Naive or structured mean field: approximate beliefs, and a lower bound on log Z (Saul & Jordan 1996).
 
-    Of all q = Π_B q_B over blocks of variables, look for the one with the largest energy functional
+    Coordinate ascent (Koller & Friedman 2009, §11.5) looks, among all q = Π_B q_B over blocks of variables, for the one
+    with the largest energy functional
 
         F[q] = Σ_φ E_q[log φ] + Σ_B H(q_B)  <=  log Z,
 
-    where log Z - F[q] is the relative entropy of q to the truth. With the other blocks held fixed the best q_B is
+    where log Z - F[q] is the relative entropy of q to the true distribution. With the other blocks fixed, the best q_B
+    is
 
         q_B ∝ Π_{φ in B} φ · Π_{φ across} exp E_{q of the others}[log φ],
 
-    so each update raises the bound. Blocks are kept as clique trees over these factors: one that is a chain or a tree
-    costs what its tables cost. Zeros are exact: q never leaves the support of the product.
+    so each update raises the bound. Each block is a clique tree over these factors, so a chain or a tree costs only its
+    tables. Zeros are exact: q never leaves the support of the product.
 
     Parameters
     ----------
     blocks
-        Groups of names whose joint belief stays whole; variables in none stand alone. Without any this is naive mean
-        field, with all variables in one it is exact.
+        Groups of variables that are treated jointly; a variable in no group is a block by itself. Without blocks this
+        is naive mean field; with all variables in one block it is exact.
     restarts
-        Runs from different beginnings, the best of which counts: there are local optima.
+        How many runs from different starts; the best one counts, since there are local optima.
     tolerance
-        Stop when no belief changes by more in a step.
+        Stop when no belief changes by more than this in a step.
     max_iterations
-        The steps of a run at most.
+        The most steps in a run.
     seed
-        Of the beginnings.
+        A non-negative integer for the random starts; the same seed gives the same answer.
 
     Notes
     -----
     A step updates every block once; it costs the entries of each factor times its number of variables, and the
-    tables of the blocks' clique trees. The beliefs tend to be too sure of themselves.
+    tables of the blocks' clique trees. The beliefs tend to be overconfident.
 
     Examples
     --------
