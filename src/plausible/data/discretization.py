@@ -29,16 +29,16 @@ DISCRETIZATION_METHODS = (*ONE_COLUMN_METHODS, "mdl", "hartemink")
 
 @dataclass(frozen=True, slots=True)
 class Discretizer(Mapping[str, DiscretizedColumn]):
-    """Columns of numbers as intervals; made by `fit` from data, or by `at` from cuts that are known.
+    """Replace numbers by intervals; make one with `fit` from data, or with `at` from cuts you know.
 
-    A number in an interval is replaced by its label; `inverse` gives a number within the interval, so that
-    transforming once more changes nothing. Missing cells stay missing; numbers beyond all that were seen are in the
-    outer intervals, which are not bounded.
+    Each number is replaced by the label of its interval. `inverse` returns a number within the interval, so
+    transforming again changes nothing. Missing cells stay missing. The outer intervals are unbounded, so they also take
+    numbers outside the range of the data.
 
     Attributes
     ----------
     columns
-        Where each is cut.
+        The cuts of each column.
 
     Examples
     --------

@@ -29,20 +29,20 @@ TableLike: TypeAlias = "Table | IntoDataFrame | Mapping[str, Sequence[Any]] | st
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """Rows of data on variables of both kinds; made by `Table.read`.
+    """A table of data with discrete and continuous columns; make one with `Table.read`.
 
     Attributes
     ----------
     variables
         Name -> variable, in the order of the columns.
     codes
-        A row of state positions for each discrete variable, in order; -1 where missing.
+        An array with a row of state positions for each discrete variable, in order; -1 if missing.
     numbers
-        A row of numbers for each continuous variable, in order; NaN where missing.
+        An array with a row of numbers for each continuous variable, in order; NaN if missing.
     weights
-        How often each row counts; `None` where each counts once.
+        How often each row counts; `None` if each counts once.
     interventions
-        Name -> the rows in which that variable was set from outside, which say nothing about its causes.
+        Name -> the rows in which that variable was set by intervention, which say nothing about its causes.
     """
 
     variables: Mapping[str, Variable]

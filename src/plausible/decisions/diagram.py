@@ -43,21 +43,20 @@ __all__ = ["InfluenceDiagram"]
 
 
 class InfluenceDiagram(DiagramQuestions, Frozen, Hinted):
-    """Who decides what, knowing what, and what comes of it: an immutable value; edits return new diagrams.
+    """An influence diagram: chance variables, decisions and utilities. It is immutable; edits return new diagrams.
 
-    Every decision knows what it `sees` and nothing else: memory is explicit, so that the diagram may have a limited
-    one (a LIMID). Utilities add.
+    A decision knows only what it `sees`: memory is explicit and may be limited (a LIMID). Utilities add up.
 
     Parameters
     ----------
     chance
-        A conditional distribution of each chance variable, of any discrete kind; decisions may be parents.
+        A conditional distribution for each chance variable, of any discrete kind; parents may be decisions.
     decisions
-        The decisions; where several could come first, their order here says which one does.
+        The decisions; if the graph leaves their order in time open, they are made in this order.
     utilities
-        The parts of the total utility; each name is a node of the graph.
+        The parts of the total utility; each one is a node of the graph.
     notes
-        Name, description, positions and the like.
+        Name, description, positions and so on.
 
     Examples
     --------
@@ -140,12 +139,12 @@ class InfluenceDiagram(DiagramQuestions, Frozen, Hinted):
 
     @property
     def utility_factors(self) -> Mapping[str, Factor]:
-        """Name -> the numbers of a utility, a factor over its parents."""
+        """Name -> the values of a utility, as a factor over its parents."""
         return MappingProxyType(self._utility_factors)
 
     @property
     def graph(self) -> DAG:
-        """The graph of all nodes; the edges into a decision are what it sees."""
+        """The graph of all nodes; the edges into a decision come from what it sees."""
         return self._graph
 
     def information(self, decision: str) -> tuple[Variable, ...]:
@@ -158,7 +157,7 @@ class InfluenceDiagram(DiagramQuestions, Frozen, Hinted):
         return tuple(self._variables[name] for name in self.decision(decision).sees)
 
     def decision(self, name: str) -> Decision:
-        """A decision by its name."""
+        """Get a decision by name."""
         if name not in self._decisions:
             kind = "a chance variable, " if name in self._chance else "a utility, " if name in self._utilities else ""
             raise UnknownVariable(
@@ -169,13 +168,13 @@ class InfluenceDiagram(DiagramQuestions, Frozen, Hinted):
     # --- strategies ---
 
     def strategy(self, rules: Mapping[str, RuleLike]) -> Strategy:
-        """A complete strategy from rules as people write them.
+        """Make a strategy from simple rules: actions, mappings, functions or tables.
 
         Parameters
         ----------
         rules
-            For each decision: an action to take whatever is seen; a mapping from what is seen to actions; a function of
-            what is seen; or a table of probabilities as a `Factor` or `TableCPD`.
+            For each decision: an action to take in any case; a mapping from the states it sees to actions; a function
+            of these states; or a table of probabilities as a `Factor` or `TableCPD`.
 
         Examples
         --------
@@ -195,7 +194,7 @@ class InfluenceDiagram(DiagramQuestions, Frozen, Hinted):
         )
 
     def uniform_strategy(self) -> Strategy:
-        """The fully mixed strategy that takes every action with the same probability.
+        """The strategy that takes every action with the same probability.
 
         Rules of more than 4096 entries are over the decision alone.
 
@@ -214,9 +213,9 @@ class InfluenceDiagram(DiagramQuestions, Frozen, Hinted):
         return Strategy(rules)
 
     def network(self, strategy: Strategy | None = None) -> BayesianNetwork:
-        """The Bayesian network that a strategy makes of the diagram; without one, decisions are its inputs.
+        """Return the Bayesian network of this diagram under a strategy; without one, decisions are inputs.
 
-        A strategy may have rules for some of the decisions only; the others stay inputs then.
+        The strategy may have rules for some decisions only; the others stay inputs.
 
         >>> diagram = InfluenceDiagram([TableCPD("rain", [0.7, 0.3])], [Decision("umbrella", 2, sees=["rain"])])
         >>> diagram.network(diagram.strategy({"umbrella": {0: 0, 1: 1}})).query("umbrella").values
@@ -240,7 +239,7 @@ class InfluenceDiagram(DiagramQuestions, Frozen, Hinted):
         return relevance_graph(self)
 
     def minimal_reduction(self) -> Reduction:
-        """This diagram without irrelevant information: see `plausible.decisions.structure.irrelevance`."""
+        """Return this diagram without irrelevant information: see `plausible.decisions.structure.irrelevance`."""
         return minimal_reduction(self)
 
     def recall(self) -> Recall:
@@ -248,7 +247,7 @@ class InfluenceDiagram(DiagramQuestions, Frozen, Hinted):
         return check_recall(self)
 
     def with_recall(self) -> InfluenceDiagram:
-        """This diagram with perfect recall: decisions also see what earlier ones saw and chose."""
+        """Return a diagram with perfect recall: decisions also see what earlier decisions saw and chose."""
         return with_recall(self)
 
     def count_strategies(
@@ -273,7 +272,7 @@ class InfluenceDiagram(DiagramQuestions, Frozen, Hinted):
     # --- edits ---
 
     def with_information(self, sees: Mapping[str, Iterable[str]]) -> InfluenceDiagram:
-        """This diagram with some decisions seeing other things; keys are decisions, values all that they see.
+        """Return a diagram in which some decisions see other variables: decision -> all that it sees.
 
         >>> diagram = InfluenceDiagram([TableCPD("rain", [0.7, 0.3])], [Decision("umbrella", 2, sees=["rain"])])
         >>> diagram.with_information({"umbrella": []}).decision("umbrella").sees
@@ -289,7 +288,7 @@ class InfluenceDiagram(DiagramQuestions, Frozen, Hinted):
         return InfluenceDiagram(self._chance.values(), decisions, self._utilities.values(), self.notes)
 
     def with_decision(self, decision: Decision) -> InfluenceDiagram:
-        """This diagram with a decision added, or put in the place of the decision or chance variable of that name.
+        """Return a diagram with this decision added; it replaces a decision or chance variable of the same name.
 
         >>> diagram = InfluenceDiagram([TableCPD("rain", [0.7, 0.3])], [Decision("umbrella", 2, sees=["rain"])])
         >>> list(diagram.with_decision(Decision("coat", 2, sees=["rain"])).decisions)
@@ -301,9 +300,9 @@ class InfluenceDiagram(DiagramQuestions, Frozen, Hinted):
         return InfluenceDiagram(chance, decisions.values(), self._utilities.values(), self.notes)
 
     def with_rules(self, rules: Mapping[str, RuleLike]) -> InfluenceDiagram:
-        """This diagram with some decisions made: they become chance variables that follow rules.
+        """Return a diagram in which some decisions follow rules: they become chance variables.
 
-        Rules are written as for `strategy`; an action alone sets the decision, whatever is seen.
+        Write rules as for `strategy`; a single action means that it is always taken.
 
         >>> worth = Utility(["a", "b"], [[3, 2], [0, 1]])
         >>> diagram = InfluenceDiagram([], [Decision("a", 2), Decision("b", 2)], [worth])
@@ -316,15 +315,16 @@ class InfluenceDiagram(DiagramQuestions, Frozen, Hinted):
         return InfluenceDiagram(chance, decisions, self._utilities.values(), self.notes)
 
     def with_chance(self, cpd: CPD) -> InfluenceDiagram:
-        """This diagram with a distribution added, or put in the place of the one of the same variable."""
+        """Return a diagram with this distribution added; it replaces the one of the same variable, if any."""
         check_kind(cpd, CPD, "with_chance")
         chance = {**self._chance, cpd.variable.name: cpd}
         return InfluenceDiagram(chance.values(), self._decisions.values(), self._utilities.values(), self.notes)
 
     def with_utility(self, utility: Utility) -> InfluenceDiagram:
-        """This diagram with a utility added, or put in the place of the one of the same name.
+        """Return a diagram with this utility added; it replaces the one of the same name, if any.
 
-        Utilities add up: a nameless one with the parents of another warns, for it may have been meant to replace that.
+        Utilities add up. A utility without a name that has the same parents as another gives a warning, since you may
+        have meant to replace that one.
 
         >>> diagram = InfluenceDiagram([], [Decision("work", 2)], [Utility("work", [0, 5], name="wage")])
         >>> diagram.with_utility(Utility("work", [0, 7], name="wage")).solve().expected_utility
@@ -336,7 +336,7 @@ class InfluenceDiagram(DiagramQuestions, Frozen, Hinted):
         return InfluenceDiagram(self._chance.values(), self._decisions.values(), utilities.values(), self.notes)
 
     def with_curve(self, curve: UtilityCurve, name: str = "utility") -> InfluenceDiagram:
-        """This diagram with a curve of the sum of all utilities for its only one: see `plausible.decisions.totals`.
+        """Return a diagram whose only utility is a curve of the total utility: see `plausible.decisions.totals`.
 
         >>> from plausible.decisions import ExponentialCurve
         >>> risk = Utility(["coin", "bet"], [[0, 3], [0, -1]])
@@ -348,7 +348,7 @@ class InfluenceDiagram(DiagramQuestions, Frozen, Hinted):
         return with_curve(self, curve, name)
 
     def without(self, name: str) -> InfluenceDiagram:
-        """This diagram without a chance variable, decision or utility that no other node depends on.
+        """Return a diagram without this chance variable, decision or utility; no other node may depend on it.
 
         >>> diagram = InfluenceDiagram([TableCPD("rain", [0.7, 0.3])], [Decision("umbrella", 2, sees=["rain"])])
         >>> diagram.without("umbrella")

@@ -29,16 +29,16 @@ UtilityValues: TypeAlias = npt.ArrayLike | Mapping[Any, float] | Callable[..., f
 
 
 class Decision(Frozen):
-    """A choice that somebody makes, knowing the states of what it `sees`.
+    """A decision: a choice between actions, made knowing the states of the variables it `sees`.
 
     Parameters
     ----------
     variable
-        Its name (then see `states`) or a `Variable`.
+        A name (then give the `states`) or a `Variable`.
     states
         The actions to choose from.
     sees
-        Names of what is known when it is made: chance variables and earlier decisions.
+        Names of the variables known when it is made: chance variables and earlier decisions.
 
     Examples
     --------
@@ -90,15 +90,15 @@ class Decision(Frozen):
 
 
 class Utility(Frozen):
-    """A part of what an outcome is worth, as a function of some variables; the parts of a diagram add.
+    """A utility: a number for each combination of its parents' states. The utilities of a diagram add up.
 
     Parameters
     ----------
     parents
-        Names or `Variable` objects of what it depends on.
+        The variables it depends on: names or `Variable` objects.
     values
-        An array over the states of the parents, in their order; a mapping from their states (a tuple, where there are
-        several) to numbers; or a function of the states, called with one argument for each parent, in order.
+        An array with an axis for each parent, in order; a mapping from the parents' states (a tuple if there are
+        several parents) to numbers; or a function of these states, with one argument for each parent, in order.
     name
         By default `U(parents)`.
 

@@ -38,22 +38,24 @@ class DiagramQuestions:
         time_limit: float | None = 60.0,
         progress: Callable[[SolvingState], object] | None = None,
     ) -> Solution:
-        """A strategy with the largest expected utility, and how it is known to be one.
+        """Find a strategy with the largest expected utility, and say whether that is proved.
 
         Parameters
         ----------
         method
-            `"auto"`, exact where decisions do not rely on each other or are few enough to be searched with a proof;
+            `"auto"`, which is exact if decisions do not rely on each other or are few enough for an exhaustive search;
             `"local"`, `"elimination"`, `"arc-reversal"`, `"network"` or `"enumeration"`: see
             `plausible.decisions.solving.solve.solve`.
         evidence
             What is known before any decision is made.
         restarts, seed
-            Random strategies from which iterated optimisation starts, beside the uniform one, and their source.
+            How many random strategies iterated optimisation starts from, beside the uniform one, and the seed that
+            draws them: the same seed gives the same answer.
         time_limit
-            A search for a proof stops after so many seconds, or `None` for no limit; `gap` tells how far it came.
+            Stop the search for a proof after this many seconds, with the best strategy so far and its `gap`; `None` for
+            no limit.
         progress
-            Told a `SolvingState` after each step; an answer that is true stops the search.
+            Called with a `SolvingState` after each step; return true to stop.
 
         Examples
         --------
@@ -74,9 +76,9 @@ class DiagramQuestions:
     def expected_utility(
         self, strategy: Strategy | Mapping[str, RuleLike], evidence: EvidenceLike | None = None
     ) -> float:
-        """What a strategy is worth, given evidence from before all decisions.
+        """Compute the expected utility of a strategy, given evidence known before all decisions.
 
-        `strategy` is a `Strategy`, or rules in the forms that `InfluenceDiagram.strategy` reads.
+        `strategy` is a `Strategy`, or rules as for `InfluenceDiagram.strategy`.
 
         >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
         >>> pair = InfluenceDiagram([], [Decision("D", 2), Decision("E", 2)], [Utility(["D", "E"], [[1, 0], [0, 2]])])
@@ -90,7 +92,7 @@ class DiagramQuestions:
     def utility_parts(
         self, strategy: Strategy | Mapping[str, RuleLike], evidence: EvidenceLike | None = None
     ) -> dict[str, float]:
-        """Utility -> its expectation under a strategy; the parts add up to `expected_utility`.
+        """Compute the expectation of each utility under a strategy; they add up to `expected_utility`.
 
         >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
         >>> parts = [Utility("D", [3, 5], name="gain"), Utility("D", [0, -1], name="cost")]
@@ -104,7 +106,7 @@ class DiagramQuestions:
     def risk_profile(
         self, strategy: Strategy | Mapping[str, RuleLike], evidence: EvidenceLike | None = None
     ) -> Lottery:
-        """The distribution of the total utility under a strategy, a `Lottery` over amounts.
+        """Compute the distribution of the total utility under a strategy, as a `Lottery` over amounts.
 
         See `plausible.decisions.totals.risk_profile`.
 
@@ -122,7 +124,7 @@ class DiagramQuestions:
     def optimal_rule(
         self, decision: str, strategy: Strategy | Mapping[str, RuleLike], evidence: EvidenceLike | None = None
     ) -> Factor:
-        """The best rule of one decision where all others follow a strategy.
+        """Find the best rule for one decision, when all others follow a strategy.
 
         >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
         >>> pair = InfluenceDiagram([], [Decision("D", 2), Decision("E", 2)], [Utility(["D", "E"], [[1, 0], [0, 2]])])
@@ -136,7 +138,7 @@ class DiagramQuestions:
     def expected_utility_factor(
         self, decision: str, strategy: Strategy | Mapping[str, RuleLike], evidence: EvidenceLike | None = None
     ) -> Factor:
-        """μ(w, d) = P(w) E[U | w, d] of one decision where all others follow a strategy.
+        """Compute μ(w, d) = P(w) E[U | w, d] for one decision, when all others follow a strategy.
 
         >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
         >>> pair = InfluenceDiagram([], [Decision("D", 2), Decision("E", 2)], [Utility(["D", "E"], [[1, 0], [0, 2]])])
@@ -150,7 +152,7 @@ class DiagramQuestions:
     def local_optimality_test(
         self, strategy: Strategy | Mapping[str, RuleLike], evidence: EvidenceLike | None = None
     ) -> LocalOptimality:
-        """Whether no change of a single rule makes a strategy better, and what would be better if one does.
+        """Test whether changing a single rule would improve a strategy, and if so, how.
 
         >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
         >>> pair = InfluenceDiagram([], [Decision("D", 2), Decision("E", 2)], [Utility(["D", "E"], [[1, 0], [0, 2]])])
@@ -162,7 +164,7 @@ class DiagramQuestions:
         return local_optimality_test(self._diagram, self._strategy(strategy), evidence)
 
     def explain(self, evidence: EvidenceLike | None = None) -> SolvingPlan:
-        """How `solve` would go about it: what decisions need to know, their order, and the tables that it takes.
+        """Show how `solve` would proceed: what decisions need to know, their order, and the tables required.
 
         >>> from plausible.decisions import Decision, InfluenceDiagram, Utility
         >>> pair = InfluenceDiagram([], [Decision("D", 2), Decision("E", 2)], [Utility(["D", "E"], [[1, 0], [0, 2]])])
@@ -186,7 +188,7 @@ class DiagramQuestions:
         evidence: EvidenceLike | None = None,
         options: Options | None = None,
     ) -> ValueOfInformation:
-        """What it is worth to see variables at a decision and all later ones, and which actions change.
+        """Compute what it is worth to see some variables before a decision, and which actions that would change.
 
         See `plausible.decisions.information.value.value_of_information`, and `rank_observations` for all variables.
 
@@ -210,7 +212,7 @@ class DiagramQuestions:
         evidence: EvidenceLike | None = None,
         options: Options | None = None,
     ) -> ValueOfControl:
-        """What it is worth to set a chance variable, knowing its parents or what `sees` says.
+        """Compute what it is worth to set a chance variable, seeing its parents or the variables in `sees`.
 
         See `plausible.decisions.information.control.value_of_control`.
 

@@ -23,10 +23,10 @@ _MAX_ROWS = 32
 
 
 class Strategy(Frozen, Mapping[str, Factor]):
-    """A rule for each decision: `strategy[name]` is P(decision | what it sees), a factor over both.
+    """A rule for each decision: `strategy[name]` is the factor P(decision | what it sees).
 
-    Rules may be deterministic or mix actions. Make one with `InfluenceDiagram.strategy`, which reads rules in the forms
-    in which people write them.
+    Rules may be deterministic or random. Make a strategy with `InfluenceDiagram.strategy`, which accepts simple forms
+    of rules.
 
     Examples
     --------

@@ -37,31 +37,31 @@ def identify(
     *,
     observed: Nodes | None = None,
 ) -> Estimand:
-    """P(outcome | do(treatment), given) as a function of the observed distribution.
+    """Express P(outcome | do(treatment), given) in terms of the observed distribution.
 
-    The algorithms ID and IDC, which are complete: they find an estimand whenever there is one. Of the forms that an
-    estimand can have, an adjustment Σ_w P(y | x, w) P(w) is preferred where there is one; otherwise, in graphs of up to
-    30 relevant variables, variables that the estimand gets shorter without are left out. Each step costs a few
-    operations on bit sets; effects in graphs of 500 nodes take a fraction of a second.
+    This uses the algorithms ID and IDC, which are complete: they find an estimand whenever there is one. An adjustment
+    Σ_w P(y | x, w) P(w) is preferred if there is one; otherwise, in graphs of up to 30 relevant variables, variables
+    are left out if that makes the estimand shorter. Each step costs a few operations on bit sets; effects in graphs of
+    500 nodes take a fraction of a second.
 
     Parameters
     ----------
     graph
-        A causal graph with `<->` for latent common causes, a DAG, a model with one of these, or arrow text.
+        A causal graph with `<->` for latent common causes, a DAG, a model with one of these, or a string of arrows.
     outcome, treatment, given
-        A node or several each; no node twice.
+        One or several nodes each; no node twice.
     observed
-        The nodes that can be measured, where the graph has latent nodes of its own; all others are projected out.
+        The nodes that can be measured, if the graph has latent nodes; all others are projected out.
 
     Returns
     -------
     Estimand
-        With its formula, its derivation, and `evaluate`.
+        The formula, its derivation, and `evaluate`.
 
     Raises
     ------
     NotIdentifiable
-        With the hedge that proves it as its `hedge`.
+        If there is no estimand; its `hedge` proves that.
 
     References
     ----------

@@ -150,21 +150,21 @@ def value_of_information(
     evidence: EvidenceLike | None = None,
     options: Options | None = None,
 ) -> ValueOfInformation:
-    """VPI(D | X) = MEU with X seen at D and all later decisions, less MEU.
+    """Compute the value of perfect information: the gain in MEU if D and all later decisions see X.
 
-    Later is what comes after D in time; where the graph leaves that open, in the order of the diagram.
-    It is never negative, as what is seen may be ignored, and zero exactly where an optimal strategy stays optimal. The
-    values of several variables do not add up: two may say the same, or be of use only together.
+    Later means after D in time or, if the graph leaves that open, in the order of the diagram. The value is never
+    negative, since a decision may ignore what it sees, and it is zero exactly if an optimal strategy stays optimal. The
+    values of several variables do not add up: two may say the same, or be useful only together.
 
     Parameters
     ----------
     diagram
         The influence diagram, with perfect recall or limited memory.
     variables
-        X: one variable or several, which D must not influence; none are worth 0. What D sees anyway is told in
-        `already_seen`, with what D and later decisions would lose without it.
+        X: one variable or several, which D must not influence; none are worth 0. Variables that D already sees are
+        listed in `already_seen`, with what D and later decisions would lose without them.
     decision
-        D; not needed where there is only one.
+        D; may be omitted if there is only one decision.
     cost
         What it costs to see them, in units of utility.
     evidence, options

@@ -44,7 +44,7 @@ def solve(
     evidence: EvidenceLike | None = None,
     options: Options | None = None,
 ) -> Solution:
-    """A strategy with the largest expected utility, and how it is known to be one.
+    """Find a strategy with the largest expected utility, and say whether that is proved.
 
     Parameters
     ----------

@@ -103,32 +103,33 @@ def learn_parameters(
     kinds: Mapping[str, str | CPDLearner] | None = None,
     knowledge: ParameterKnowledge | None = None,
 ) -> BayesianNetwork:
-    """A network with the given graph and parameters from data; `fit_parameters` tells more about them.
+    """Learn the parameters of a network with a given graph; `fit_parameters` returns more detail.
 
-    Where cells are missing, they are completed by expectation maximisation (`learn.em`, which has more options, such
-    as hidden variables and restarts): right where they are missing at random. Warns with `UnidentifiedParameters`
-    where the data leave parameters open and `unseen` does not say what to do.
+    If cells are missing, this uses expectation maximisation, which assumes that they are missing at random (`learn.em`
+    has more options, such as hidden variables and restarts). An `UnidentifiedParameters` warning says if the data do
+    not determine some parameters and `unseen` does not say what to do.
 
     Parameters
     ----------
     graph
-        A DAG, arrow text, or a network, which also says which states its variables have.
+        A DAG, a string of arrows, or a network, which also sets the states of its variables.
     data
-        Rows (a frame, columns, a file, a matrix, a `Table`), also with missing cells, or statistics of them.
+        Rows (a data frame, columns, a file, a matrix, a `Table`), with or without missing cells, or their statistics.
     prior
-        For tables and trees: one for all, or name -> prior; each a prior or its name: "k2", "bdeu:10", "dirichlet:1",
-        or "none".
+        The prior of tables and trees: one for all, or name -> prior. A prior is an object or a string: "k2", "bdeu:10",
+        "dirichlet:1" or "none".
     estimate
-        "mean" of the posterior, its mode ("map"), or "mle", for tables and trees. The mean where there is a prior, else
-        maximum likelihood.
+        For tables and trees: the posterior "mean", the posterior mode ("map") or maximum likelihood ("mle"). By default
+        the mean if there is a prior, else maximum likelihood.
     unseen
-        What becomes of rows without cases: "uniform", "error", or what the "prior" says, which each such table needs.
+        What to do with table rows without cases: "uniform", "error", or "prior", which needs a prior for each such
+        table.
     kinds
-        Name -> kind of its distribution, where it is no table: "tree", "noisy-or", "logistic", or a learner such as
+        Name -> kind of distribution, if not a table: "tree", "noisy-or", "logistic", or a learner such as
         `LogisticLearner(penalty=1)`. Continuous variables are linear Gaussian, discrete ones with continuous parents
         logistic.
     knowledge
-        Fixed CPDs, tied tables, starts.
+        Fixed CPDs, tied tables, and starting values.
 
     Examples
     --------
@@ -173,20 +174,21 @@ def fit_parameters(
     Parameters
     ----------
     graph
-        A DAG, arrow text, or a network, which also says which states its variables have.
+        A DAG, a string of arrows, or a network, which also sets the states of its variables.
     data
         Rows, also with missing cells, or statistics of them.
     prior
         For tables and trees: one for all, or name -> prior; each a prior or its name.
     estimate
-        "mean" of the posterior, its mode ("map"), or "mle", for tables and trees. The mean where there is a prior, else
-        maximum likelihood.
+        For tables and trees: the posterior "mean", the posterior mode ("map") or maximum likelihood ("mle"). By default
+        the mean if there is a prior, else maximum likelihood.
     unseen
-        What becomes of rows without cases: "uniform", "error", or what the "prior" says, which each such table needs.
+        What to do with table rows without cases: "uniform", "error", or "prior", which needs a prior for each such
+        table.
     kinds
         Name -> kind of its distribution, or a learner of it, where it is not the usual one.
     knowledge
-        Fixed CPDs, tied tables, starts.
+        Fixed CPDs, tied tables, and starting values.
 
     Examples
     --------

@@ -52,13 +52,13 @@ PriorLike: TypeAlias = Prior | str | Mapping[str, Prior | str] | None
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dirichlet:
-    """The same pseudo-counts for each row, or those of a whole table.
+    """A Dirichlet prior: the same pseudo-counts for each row, or a whole table of them.
 
     Parameters
     ----------
     counts
-        A number for each cell alike; a number for each state of the child, in order or by state; or an array with an
-        axis for each parent and one for the child. Zero everywhere is no prior at all.
+        One number for all cells; a number for each state of the child, in order or by state; or an array with an axis
+        for each parent and one for the child. If all are zero, there is no prior.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def _by_state(child: Variable, counts: Mapping[Any, float]) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class K2:
-    """One case in each cell: all rows are equally likely (Cooper & Herskovits 1992).
+    """A prior of one case in each cell: all rows of probabilities are equally likely (Cooper & Herskovits 1992).
 
     >>> K2().pseudo_counts(Variable("coin", 2), [])
     array([1., 1.])
@@ -107,7 +107,7 @@ class K2:
 
 @dataclass(frozen=True, slots=True)
 class BDeu:
-    """α_{x|u} = α / (number of cells): a uniform joint that is worth α cases (Buntine 1991).
+    """A uniform prior worth α cases, spread over all cells: α_{x|u} = α / (number of cells) (Buntine 1991).
 
     Parameters
     ----------
@@ -134,14 +134,14 @@ class BDeu:
 
 @dataclass(frozen=True, slots=True)
 class BDe:
-    """α_{x|u} = α P'(x, u): a prior network that is worth α cases (Heckerman, Geiger & Chickering 1995).
+    """A prior network worth α cases: α_{x|u} = α P'(x, u) (Heckerman, Geiger & Chickering 1995).
 
     Parameters
     ----------
     network
-        P', over at least the variables of the tables; its graph may be another one.
+        P', which has at least the variables of the tables; its graph may be different.
     equivalent_sample_size
-        α: how many cases it is worth.
+        α: how many cases the prior is worth.
 
     Examples
     --------

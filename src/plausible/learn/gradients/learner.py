@@ -119,7 +119,7 @@ def learn_by_gradient(
     progress: Progress | None = None,
     resume: AscentState | None = None,
 ) -> GradientFit:
-    """The parameters at a local maximum of ℓ(θ) = Σ_m w_m log P(o[m] | θ), or of ℓ(θ) + log P(θ).
+    """Learn parameters by gradient ascent on ℓ(θ) = Σ_m w_m log P(o[m] | θ), or on ℓ(θ) + log P(θ).
 
     Rows of tables are climbed in the coordinates θ_x = exp λ_x / Σ_y exp λ_y, which have no constraints; noisy-or and
     logistic distributions and trees in their own parameters, by the chain rule (Koller & Friedman 2009, section
@@ -132,20 +132,20 @@ def learn_by_gradient(
         A discrete network: the graph, the states, and where to climb from. States of a hidden variable that are alike
         there stay alike: see `GradientOptions(restarts=...)`.
     data
-        Rows with cells missing, or whole columns.
+        Rows; cells or whole columns may be missing.
     prior
         For tables and trees, with pseudo-counts of at least one: MAP instead of maximum likelihood. A tree's leaf has
         those of all the rows that it stands for.
     weights
-        How often each row counts; as the table says where left out.
+        How often each row counts; by default as the table says.
     knowledge
-        Fixed CPDs, tied tables, starts.
+        Fixed CPDs, tied tables, and starting values.
     options
         How to climb, and when to stop.
     progress
         Told the state after each step; a true answer stops the climb.
     resume
-        The state of an earlier fit, to go on from.
+        The state of an earlier fit from which to continue.
 
     Examples
     --------

@@ -264,32 +264,33 @@ def learn_em(
     progress: EMProgress | None = None,
     time_limit: float | None = None,
 ) -> EMFit:
-    """Learn the parameters of a network from rows with missing cells, by expectation maximisation.
+    """Learn the parameters of a network from data with missing cells, by expectation maximisation.
 
-    An E-step finds the expected counts M̄[x, u] = Σ_rows P(x, u | row, θ), and the expected second moments of
-    continuous families; an M-step finds the parameters of greatest likelihood for them. The log-likelihood of what was
-    observed, with the log-prior where there is one, never falls; the fixed points are its stationary points, usually
-    local maxima. Right where cells are missing at random: whether one is missing may depend on what is observed, and
-    not on what it would have been (Rubin 1976).
+    An E-step computes the expected counts M̄[x, u] = Σ_rows P(x, u | row, θ), and the expected second moments of
+    continuous families; an M-step finds the parameters of greatest likelihood for them. The log-likelihood of the
+    observed cells, plus the log-prior if there is one, never decreases; fixed points are its stationary points, usually
+    local maxima. Cells must be missing at random: whether a cell is missing may depend on observed cells, but not on
+    its own value (Rubin 1976).
 
     Parameters
     ----------
     graph
-        A DAG, arrow text, or a network, which says which states its variables have.
+        A DAG, a string of arrows, or a network, which also sets the states of its variables.
     data
         Rows with missing cells (None, NaN).
     prior
-        For tables and trees: one for all, or name -> prior.
+        The prior of tables and trees: one for all, or name -> prior.
     estimate
-        The "mean" of Dirichlet posteriors, which is also their mode in the coordinates log θ, their mode in θ ("map"),
-        or "mle". The mean where there is a prior, else maximum likelihood.
+        The posterior "mean", which for Dirichlet posteriors is also the mode in the coordinates log θ, the mode in θ
+        ("map") or maximum likelihood ("mle"). By default the mean if there is a prior, else maximum likelihood.
     start
-        A network; "available" (rows in which a family is complete), "random", "prior" or "uniform" tables; or a
-        `Table` of completed rows. By default families with hidden variables are random, and others "available".
+        Where to start: a network; "available" (estimates from the rows in which a family is complete), "random",
+        "prior" or "uniform" tables; or a `Table` of completed rows. By default families with hidden variables are
+        random, and others "available".
     restarts
-        So many more runs from random tables; all are kept, the best one is the answer.
+        How many more runs to make from random tables; all are kept, and the best one is the answer.
     seed
-        Of random starts: a whole number or a generator.
+        An integer or a NumPy generator; the same seed gives the same answer.
     tolerance, stopping
         "likelihood" (the objective gains at most tolerance · |objective|), "parameters" (no probability changes by
         more), "extrapolated" (the distance to the limit, by the linear rate of the last gains, is at most tolerance ·
@@ -298,40 +299,41 @@ def learn_em(
         rule want ten steps in which the average gain, by least squares, is within tolerance · |objective| and twice
         its standard error: a rise or fall that can be told from noise is no convergence.
     max_steps
-        At most so many steps a run.
+        The most steps in a run.
     validation
-        Rows to judge by with stopping="validation".
+        The rows to use with stopping="validation".
     kinds
-        Name -> kind of its distribution, where it is no table, or a learner; see `learn.parameters`. A tree that
-        `knowledge` has a start for keeps its splits. Continuous variables are linear Gaussian, given their discrete
-        parents; a `GaussianMomentLearner` says how small variances may get, and what is believed of coefficients.
+        Name -> kind of distribution, if not a table, or a learner; see `learn.parameters`. A tree for which `knowledge`
+        has a start keeps its splits. Continuous variables are linear Gaussian for each state of their discrete parents;
+        a `GaussianMomentLearner` sets the smallest variance and the prior of the coefficients.
     knowledge
-        Fixed CPDs, tied tables, starts.
+        Fixed CPDs, tied tables, and starting values.
     hidden
-        Variables of the graph that the data lack: name -> number of states, or variables, also continuous ones.
+        Variables of the graph that are not in the data: name -> number of states, or `Variable` objects, which may be
+        continuous.
     method
         "em"; "squared" or "overrelaxed" (longer steps) and "hybrid" (then L-BFGS), which are faster at the end;
         "incremental" (blocks of cases) and "family" (one distribution at a time); "hard" (most probable completions);
         "annealed", "reweighted", "beam" and "perturbed", which look for better optima; "variational" (mean field). Or
         one of these with its options, such as `IncrementalEM(num_blocks=50)`.
     engine
-        What completes the cases, where exact inference is too costly: see `EngineExpectations`.
+        How to compute the expected counts, if exact inference is too costly: see `EngineExpectations`.
     progress
-        Told an `EMState` after each step; a true answer ends the run.
+        Called with an `EMState` after each step; return true to stop.
     time_limit
-        In seconds, for all runs together.
+        Stop after this many seconds, for all runs together, with the best network so far; `None` for no limit.
 
     Warns
     -----
     UnidentifiedParameters
-        Where there are no rows, and no prior either.
+        If there are neither rows nor a prior.
     SymmetricStart
-        Where the states of a hidden variable are all alike at the start, as with "uniform": they stay so.
+        If the states of a hidden variable are all alike at the start, as with "uniform": they stay alike.
 
     Notes
     -----
-    A step costs one pass over the clique tree for each group of cases that agree in what a clique can tell. EM
-    converges linearly, the slower the more is missing.
+    A step costs one pass over the clique tree for each group of cases that a clique can't tell apart. EM converges
+    linearly, and more slowly the more is missing.
 
     Examples
     --------

@@ -214,7 +214,7 @@ def learn_structural_em(
     rules: SEMRules | None = None,
     **options: Any,
 ) -> StructuralEMFit:
-    """Learn a network, graph and parameters, from rows with missing cells.
+    """Learn a network, both graph and parameters, from data with missing cells.
 
     Each step completes the data by what the network expects, D*, and searches a graph for D* as if it were complete:
     score(G' : D*) - score(G : D*) is at most the true gain with BIC (Friedman 1997), so that the score of the observed
@@ -229,24 +229,24 @@ def learn_structural_em(
     method, score, knowledge, **options
         The search; see `learn_structure`.
     hidden
-        Variables that the data lack: name -> number of states, or variables.
+        Variables that are not in the data: name -> number of states, or `Variable` objects.
     prior
-        Of the parameters; by default BDeu where the score is, else none.
+        The prior of the parameters; by default BDeu if the score is BDeu, else none.
     start
         A graph, a network with parameters (whose states the data are read with), "naive-bayes" (hidden variables are
         parents of all others), "random" (of a random half of them; without hidden variables a random sparse graph), or
         "empty".
     restarts
-        So many more runs from "random" graphs; more than one optimum is usual where there are hidden variables.
+        How many more runs to make from "random" graphs; with hidden variables there are usually several optima.
     seed
-        Of random starts and searches.
+        An integer or a NumPy generator; the same seed gives the same answer.
     rules
-        Numbers of steps, limits, progress.
+        Numbers of steps, limits and progress.
 
     Warns
     -----
     DisconnectedHidden
-        Where a hidden variable has no edge at the start.
+        If a hidden variable has no edge at the start.
 
     Notes
     -----

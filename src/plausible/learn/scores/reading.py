@@ -105,19 +105,19 @@ _METHODS = (BIC, BDeScore, BDeuScore, DirichletScore, K2Score)
 def score_graph(
     graph: GraphLike[DAG], data: TableLike, score: str | Score | None = None, *, method: str | None = None
 ) -> float:
-    """How well a graph fits data: the sum of the scores of its families; with missing cells, what stands for it.
+    """Score how well a graph fits data: the sum over its families, or an approximation if cells are missing.
 
     Parameters
     ----------
     graph
-        On the columns of the data; those without edges need not be named.
+        A graph over the columns of the data; you need not list nodes without edges.
     data
-        What `Table.read` takes; cells may be missing (None, NaN).
+        Anything that `Table.read` accepts, such as a data frame; cells may be missing (None, NaN).
     score
-        A score or its name. `None` for BIC of the kind that fits the columns: of counts, of numbers, or of both.
+        A score or its name. `None` means BIC of the kind that fits the columns: discrete, continuous or both.
     method
-        How it is had where cells are missing: one of `INCOMPLETE_SCORES`, with the prior of a Dirichlet score, or
-        `K2`. Unless given, "bic" for BIC, and "cheeseman-stutz" for Dirichlet scores. `score_incomplete` tells more.
+        How to score if cells are missing: one of `INCOMPLETE_SCORES`, with the prior of a Dirichlet score, or `K2`. By
+        default "bic" for BIC, and "cheeseman-stutz" for Dirichlet scores. `score_incomplete` returns more detail.
 
     Examples
     --------

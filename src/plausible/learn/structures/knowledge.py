@@ -20,17 +20,17 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """Constraints on the edges of a graph that is learned.
+    """What you already know about a graph to be learned: required and forbidden edges, tiers, a limit on parents.
 
     Parameters
     ----------
     required, forbidden
-        Edges (parent, child) that the graph has, or does not have: pairs, or arrow text.
+        Edges that the graph must or must not have: pairs `(parent, child)`, or a string of arrows.
     tiers
-        Groups of names, causes before effects: no edge leads from a later group into an earlier one. Names in no group
-        are free.
+        Groups of names, causes before effects: no edge leads from a later group to an earlier one. Variables in no
+        group are free.
     max_parents
-        No variable has more; `None` for no limit.
+        The most parents a variable may have; `None` for no limit.
 
     Examples
     --------

@@ -60,7 +60,7 @@ def learn_structure(
 ) -> StructureResult:
     """Learn a graph from data, complete or not.
 
-    The answer does not depend on the order of rows and columns: ties are broken by names.
+    The answer does not depend on the order of rows and columns; ties are broken by name.
 
     =======================  ==========================================================================================
     method                   what it does (and its options)
@@ -93,31 +93,33 @@ def learn_structure(
     Parameters
     ----------
     data
-        What `Table.read` takes, or statistics of it.
+        Anything that `Table.read` accepts, such as a data frame; or statistics.
     method
-        One of those above, or a search such as `TabuSearch(length=5)`.
+        One of the methods above, or a search such as `TabuSearch(length=5)`.
     score
-        A name such as "bic", "bdeu", "aic", "k2", or a `Score`. Usually BIC, and the log-likelihood for "chow-liu" and
-        "tan"; Gaussian or conditional-Gaussian where there are continuous variables.
+        A name such as "bic", "bdeu", "aic" or "k2", or a `Score`. By default BIC, or the log-likelihood for "chow-liu"
+        and "tan"; Gaussian or conditional Gaussian if there are continuous variables.
     knowledge
-        Required and forbidden edges, tiers, and how many parents there may be.
+        Required and forbidden edges, tiers, and the most parents a variable may have.
     start
-        Where a local search starts: a DAG, arrow text, "tree" for the best forest, "random"; usually the required
-        edges alone.
+        Where a local search starts: a DAG, a string of arrows, "tree" for the best forest, or "random"; by default the
+        required edges alone.
     seed
-        Of random choices: a whole number, a generator, or `None` for choices that differ from run to run.
+        An integer or a NumPy generator; the same seed gives the same answer. `None` for answers that may differ from
+        run to run.
     progress
-        Called with the state of the search after each step; an answer that is true stops it.
+        Called with the state of the search after each step; return true to stop.
     time_limit
-        After so many seconds the search stops with the best graph so far.
+        Stop after this many seconds, with the best graph so far; `None` for no limit.
     missing
-        What becomes of missing cells: "sem" completes them by structural EM, missing at random being assumed (numbers
-        by the Gaussian of all columns; numbers and states together by draws from the network so far); "available"
-        counts each family in the rows that have it, "pairwise" each pair (not with numbers and states together),
-        "complete-rows" drops all others: three that assume that cells are missing completely at random. Or the
-        `SEMRules` of structural EM. Usually "sem"; the result says what was done.
+        What to do with missing cells. "sem", the default, completes them by structural EM, which assumes that they are
+        missing at random (numbers by a Gaussian over all columns; numbers and states together by draws from the current
+        network). Three others assume that cells are missing completely at random: "available" counts each family in the
+        rows where it is complete, "pairwise" each pair of variables (not for numbers and states together), and
+        "complete-rows" drops incomplete rows. You can also pass the `SEMRules` of structural EM. The result says what
+        was done.
     **options
-        Of the method.
+        Options of the method.
 
     Examples
     --------
