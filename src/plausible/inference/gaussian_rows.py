@@ -111,7 +111,7 @@ def eliminate_rows(
     target
         A hidden variable whose moments are wanted.
     budget
-        What a row may cost; the default budget where left out.
+        The most that a row may cost; by default `Budget()`.
 
     Raises
     ------

@@ -54,8 +54,8 @@ class HybridModel:
     regressions
         One for each continuous variable, except those that are observed without a distribution of their own.
     budget
-        What a question may cost, numbers and sums over discrete variables together; the default budget where left
-        out. What costs more is refused before it is begun.
+        The most that a question may cost, numbers and sums over discrete variables together; by default `Budget()`.
+        What costs more is refused before it is begun.
 
     Examples
     --------

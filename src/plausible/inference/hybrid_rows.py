@@ -70,7 +70,7 @@ class HybridRows:
     parts
         Groups of regressions that share no continuous variable, each with its joint distribution where that is handy.
     budget
-        What a row may cost; the default budget where left out.
+        The most that a row may cost; by default `Budget()`.
 
     Examples
     --------

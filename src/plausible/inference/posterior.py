@@ -78,7 +78,7 @@ def posterior(
     order
         A good elimination order, if one is known; see `compile_factors`.
     budget
-        What the answer may cost; the default budget where left out.
+        The most that the answer may cost; by default `Budget()`.
 
     Returns
     -------

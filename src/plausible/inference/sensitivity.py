@@ -66,7 +66,7 @@ class FamilyProduct:
     log_scale
         The logarithm of the constant.
     budget
-        What one calibration may cost; the default budget where left out.
+        The most that one calibration may cost; by default `Budget()`.
 
     Examples
     --------

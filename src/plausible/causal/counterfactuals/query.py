@@ -59,7 +59,7 @@ def counterfactual(
     actual_do
         What was set in the real world already, before the evidence was seen.
     budget
-        What the answer may cost; the default budget where left out.
+        The most that the answer may cost; by default `Budget()`.
 
     Returns
     -------

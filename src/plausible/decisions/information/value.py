@@ -150,11 +150,12 @@ def value_of_information(
     evidence: EvidenceLike | None = None,
     options: Options | None = None,
 ) -> ValueOfInformation:
-    """Compute the value of perfect information: the gain in MEU if D and all later decisions see X.
+    """Compute the value of perfect information: how much more D is worth if it and later decisions see X.
 
-    Later means after D in time or, if the graph leaves that open, in the order of the diagram. The value is never
-    negative, since a decision may ignore what it sees, and it is zero exactly if an optimal strategy stays optimal. The
-    values of several variables do not add up: two may say the same, or be useful only together.
+    It is the gain in maximum expected utility. Later means after D in time or, if the graph leaves that open, in the
+    order of the diagram. The value is never negative, since a decision may ignore what it sees, and it is zero exactly
+    if an optimal strategy stays optimal. The values of several variables do not add up: two may say the same, or be
+    useful only together.
 
     Parameters
     ----------

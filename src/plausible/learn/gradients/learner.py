@@ -24,7 +24,7 @@ from plausible.models.display import learned_html, title_of
 
 __all__ = ["GradientFit", "GradientOptions", "Progress", "climb", "learn_by_gradient"]
 
-#: Told the state after each step; a true answer stops the climb.
+#: Called with the state after each step; returning true stops the ascent.
 Progress: TypeAlias = Callable[[AscentState], object]
 #: Why a climb ended.
 Stopped: TypeAlias = Literal["converged", "stuck", "step limit", "time limit", "interrupted"]
@@ -32,7 +32,7 @@ Stopped: TypeAlias = Literal["converged", "stuck", "step limit", "time limit", "
 
 @dataclass(frozen=True, slots=True)
 class GradientOptions:
-    """How to climb, and when to stop.
+    """How to ascend, and when to stop.
 
     Parameters
     ----------
@@ -141,9 +141,9 @@ def learn_by_gradient(
     knowledge
         Fixed CPDs, tied tables, and starting values.
     options
-        How to climb, and when to stop.
+        How to ascend, and when to stop.
     progress
-        Told the state after each step; a true answer stops the climb.
+        Called with the state after each step; return true to stop.
     resume
         The state of an earlier fit from which to continue.
 
