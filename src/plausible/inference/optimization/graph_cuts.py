@@ -25,10 +25,10 @@ __all__ = ["GraphCut", "has_cut"]
 class GraphCut(Optimizer):
     """Find the best assignment of binary variables exactly by a minimum cut, if pairwise factors favour agreement.
 
-    With energies E = -log φ, every pair must satisfy E(0,0) + E(1,1) ≤ E(0,1) + E(1,0); factors of the same pair
-    count together. The best assignment then is a minimum cut of a network with a node for each variable (Greig,
-    Porteous & Seheult 1989; Kolmogorov & Zabih 2004; Koller & Friedman 2009, §13.6), and the largest flow through
-    the network proves it. Zeros in factors are fine. A grid of 200 x 200 pixels takes a fraction of a second.
+    With energies E = -log φ, every pair must satisfy E(0,0) + E(1,1) ≤ E(0,1) + E(1,0); factors over the same pair are
+    multiplied first. The best assignment is then a minimum cut of a network with a node for each variable (Greig,
+    Porteous & Seheult 1989; Kolmogorov & Zabih 2004; Koller & Friedman 2009, §13.6), and the maximum flow proves it
+    optimal. Factors may have zeros. A grid of 200 x 200 pixels takes a fraction of a second.
 
     Examples
     --------

@@ -29,9 +29,9 @@ _MAXIMUM = "A local maximum: try more restarts or more patience, and BranchAndBo
 class LocalSearch(Optimizer):
     """Find a good assignment by changing one variable at a time: fast, for models of any size, no guarantee.
 
-    Zeros are repaired first: an assignment with fewer factors at zero beats any with more. Steepest and first ascent,
+    It repairs zeros first: an assignment with fewer factors at zero beats any with more. Steepest and first ascent,
     tabu search and annealing, alone or with restarts, run in compiled code, at up to a million flips a second; other
-    searches run as they are. The bound that comes with the answer is the product of the factors' peaks.
+    searches run as written. The bound of the answer is the product of the factors' largest entries.
 
     Parameters
     ----------

@@ -97,15 +97,15 @@ class AnnealingState:
 class AnnealedImportance(ApproximateEngine):
     """Estimate log Z by annealed importance sampling (Neal 2001), and beliefs from the weighted particles.
 
-    Particles start from independent variables, each drawn from the factors that it has for itself. At step t of T every
-    other factor counts as φ^(t / T): the weight of a particle is multiplied by the ratio of the new product to the old,
-    then the particle makes a Gibbs sweep. The mean weight is an unbiased estimate of Z over that of the start. A zero
-    counts as a small number until the last step, so that particles can walk across it.
+    Particles start with independent variables, each drawn from its single-variable factors. At step t of T every other
+    factor is raised to the power t / T: the weight of a particle is multiplied by the ratio of the new product to the
+    old one, then the particle makes a Gibbs sweep. The mean weight is an unbiased estimate of Z relative to that of the
+    start. A zero counts as a small number until the last step, so that particles can cross it.
 
-    The interval of `estimate` is that of Student's t for the effective particles, in relative standard errors of the
-    mean weight: about 95 % where the weights are equal enough; `info` says when they are not. Costs T sweeps of Gibbs
-    sampling for each particle. The variance of log weights grows with the number of variables: with thousands, take as
-    many temperatures, or bounds by `MiniBuckets` and `TreeReweightedBP`.
+    The interval of `estimate` uses Student's t with the effective number of particles and the relative standard error
+    of the mean weight. It covers about 95 % if the weights are similar enough; `info` says when they are not. The cost
+    is T Gibbs sweeps per particle. The variance of the log weights grows with the number of variables: for thousands of
+    variables, use as many temperatures, or the bounds of `MiniBuckets` and `TreeReweightedBP`.
 
     Parameters
     ----------

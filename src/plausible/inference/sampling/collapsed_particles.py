@@ -94,11 +94,11 @@ class CollapsedState:
 class CollapsedGibbs(ApproximateEngine):
     """Gibbs sampling of some variables S, while another engine answers for the others (cutset sampling).
 
-    A sweep redraws each x_i of S from P(x_i | the rest of S), proportional to the total over all other variables that
-    the inner engine finds for each state. A particle is then an assignment of S and the inner engine's belief about
-    anything given it, and the answer is the mean of these beliefs (Koller & Friedman 2009, §12.4; Bidyuk & Dechter
-    2007). Where S cuts all cycles, belief propagation inside is exact, and the error is that of sampling alone;
-    elsewhere it stands in for exact inference, and `info.error` is `None`.
+    A sweep redraws each x_i of S from P(x_i | the rest of S), for which the inner engine sums over all other variables.
+    A particle is an assignment of S together with the inner engine's beliefs given it, and the answer is the mean of
+    these beliefs (Koller & Friedman 2009, §12.4; Bidyuk & Dechter 2007). If S cuts all cycles, belief propagation as
+    the inner engine is exact, and the only error is that of sampling; otherwise it is an approximation, and
+    `info.error` is `None`.
 
     The inner engine runs once for each distinct assignment of S, so this is cheaper if S has few joint states.
     `log_total` is the inner engine's own.

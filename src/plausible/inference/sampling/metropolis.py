@@ -49,19 +49,17 @@ class Metropolis(ChainEngine):
     ----------
     proposal
         "single-site uniform": a random variable takes another state, all equally likely. "block": a random one of the
-        `blocks` (variables in none are blocks by themselves) takes another joint state. Both are proposed as often as
-        there are blocks in a sweep, in compiled code; the first time in a sweep the present state is among the
-        proposals, so that no chain goes round in step.
-        An engine such as `MeanField()` or `LoopyBP()`: all variables are drawn at once, independently, from its
-        beliefs (a fiftieth of the time from all states that are possible, so that everything can be reached), as in
-        variational MCMC (de Freitas et al. 2001). A sweep is one proposal. Good for few variables, or weak couplings:
-        `info.acceptance` shows it.
-        Or a function of the problem, the states (chains, variables; positions, in the order of `problem.variables`)
-        and a generator, that returns new states and log q(old | new) - log q(new | old), a number for each chain. It
-        must not change what it is given. A sweep is one proposal, and a call: Python's time for it is shared by all
-        chains, so write it for whole arrays and raise `num_chains` rather than `num_samples` for each.
+        `blocks` (a variable in none is a block by itself) takes another joint state. A sweep makes as many proposals as
+        there are blocks, in compiled code; the first one may also be the current state, so that no chain is periodic.
+        An engine such as `MeanField()` or `LoopyBP()`: all variables are drawn at once, independently, from its beliefs
+        (one time in fifty from all possible states, so that every state can be reached), as in variational MCMC (de
+        Freitas et al. 2001). A sweep is one proposal. This works well for few variables or weak couplings; check
+        `info.acceptance`. Or a function of the problem, the states (an array of state positions with axes chains and
+        variables, in the order of `problem.variables`) and a generator. It returns new states and, for each chain, log
+        q(old | new) - log q(new | old), and must not modify its arguments. A sweep is one proposal and one call for all
+        chains, so write it for whole arrays, and raise `num_chains` rather than the samples of each chain.
     num_samples, burn_in, num_chains, blocks, collapsed, seed, num_threads
-        As in `Gibbs`; `num_threads` does not matter to a function of the user's own.
+        As in `Gibbs`; `num_threads` has no effect if the proposal is a function.
 
     Examples
     --------

@@ -87,9 +87,9 @@ class ExponentialCooling(CoolingSchedule):
 class SimulatedAnnealing(SearchMethod):
     """Simulated annealing: try a random step, and take it with probability min(1, exp(δ/τ)), δ its gain in score.
 
-    Cooled slowly enough it ends in a best state (too slowly to wait for); what it does in a given time depends on the
-    schedule and on what the problem proposes. Near τ = 0 it is first ascent that also drifts along plateaus. The best
-    state seen is the result (Kirkpatrick, Gelatt & Vecchi 1983).
+    With slow enough cooling it ends in a best state, but that takes too long in practice; how good it is in a given
+    time depends on the schedule and on the steps the problem proposes. Near τ = 0 it is first ascent that also drifts
+    along plateaus. The result is the best state seen (Kirkpatrick, Gelatt & Vecchi 1983).
 
     Parameters
     ----------

@@ -18,9 +18,9 @@ __all__ = ["TabuSearch"]
 class TabuSearch(SearchMethod):
     """Tabu search: take the best step that undoes no recent one, even downhill (Koller & Friedman 2009, alg. A.6).
 
-    It walks out of local maxima and across plateaus; the best state seen is the result. An operator that leads to a
-    better state than all before is taken even if it reverses a recent one, since no state seen before is that good
-    (the aspiration criterion of Glover 1989). Where every other legal operator reverses a recent one the search stops.
+    This escapes local maxima and crosses plateaus; the result is the best state seen. A step (an operator) that leads
+    to a new best state is taken even if it reverses a recent one (the aspiration criterion of Glover 1989). If all
+    legal operators reverse a recent one, the search stops.
 
     Parameters
     ----------

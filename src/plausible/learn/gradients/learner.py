@@ -121,21 +121,21 @@ def learn_by_gradient(
 ) -> GradientFit:
     """Learn parameters by gradient ascent on ℓ(θ) = Σ_m w_m log P(o[m] | θ), or on ℓ(θ) + log P(θ).
 
-    Rows of tables are climbed in the coordinates θ_x = exp λ_x / Σ_y exp λ_y, which have no constraints; noisy-or and
-    logistic distributions and trees in their own parameters, by the chain rule (Koller & Friedman 2009, section
-    19.2.1). What EM does fast at first, these methods do fast at the end: start from the network of a short EM run.
-    Entries that are zero at the start stay zero. Cost of a step: one or two passes of the different rows.
+    Rows of tables use the unconstrained coordinates θ_x = exp λ_x / Σ_y exp λ_y; noisy-or and logistic distributions
+    and trees use their own parameters, by the chain rule (Koller & Friedman 2009, section 19.2.1). EM is fast at the
+    beginning and these methods at the end, so start from the network of a short EM run. Entries that are zero at the
+    start stay zero. A step costs one or two passes over the distinct rows.
 
     Parameters
     ----------
     start
-        A discrete network: the graph, the states, and where to climb from. States of a hidden variable that are alike
-        there stay alike: see `GradientOptions(restarts=...)`.
+        A discrete network: the graph, the states, and where to start. States of a hidden variable that are alike at the
+        start stay alike: see `GradientOptions(restarts=...)`.
     data
         Rows; cells or whole columns may be missing.
     prior
-        For tables and trees, with pseudo-counts of at least one: MAP instead of maximum likelihood. A tree's leaf has
-        those of all the rows that it stands for.
+        The prior of tables and trees, with pseudo-counts of at least one: MAP instead of maximum likelihood. A leaf of
+        a tree gets the pseudo-counts of all the rows it represents.
     weights
         How often each row counts; by default as the table says.
     knowledge

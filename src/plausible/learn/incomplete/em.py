@@ -292,12 +292,13 @@ def learn_em(
     seed
         An integer or a NumPy generator; the same seed gives the same answer.
     tolerance, stopping
-        "likelihood" (the objective gains at most tolerance · |objective|), "parameters" (no probability changes by
-        more), "extrapolated" (the distance to the limit, by the linear rate of the last gains, is at most tolerance ·
-        |objective|), or "validation" (the log-likelihood of `validation` does not rise; the network before is taken).
-        Where the objective fell in the last ten steps, as it may with an engine that is not exact, the first and third
-        rule want ten steps in which the average gain, by least squares, is within tolerance · |objective| and twice
-        its standard error: a rise or fall that can be told from noise is no convergence.
+        When to stop: "likelihood" (the objective gains at most tolerance · |objective|), "parameters" (no probability
+        changes by more than the tolerance), "extrapolated" (the distance to the limit, estimated from the linear rate
+        of the last gains, is at most tolerance · |objective|), or "validation" (the log-likelihood of `validation` does
+        not rise; the previous network is returned). With an approximate engine the objective may fall. If it fell in
+        the last ten steps, the first and third rules require that the average gain over ten steps, by least squares, is
+        within tolerance · |objective| and within twice its standard error: a trend that stands out from the noise is
+        not convergence.
     max_steps
         The most steps in a run.
     validation

@@ -216,11 +216,11 @@ def learn_structural_em(
 ) -> StructuralEMFit:
     """Learn a network, both graph and parameters, from data with missing cells.
 
-    Each step completes the data by what the network expects, D*, and searches a graph for D* as if it were complete:
-    score(G' : D*) - score(G : D*) is at most the true gain with BIC (Friedman 1997), so that the score of the observed
-    cells never falls. It ends at a graph that no search over its own completed data improves; better graphs may be
-    near. With a Bayesian score the gain is an approximation, and a graph that the observed cells do not like is
-    refused. Cells are taken to be missing at random.
+    Each step completes the data to D* using the expectations of the current network, and searches for a better graph as
+    if D* were complete. With BIC, score(G' : D*) - score(G : D*) is at most the true gain (Friedman 1997), so the score
+    of the observed cells never falls. The run ends when no search over the completed data improves the graph; better
+    graphs may still exist nearby. With a Bayesian score the gain is an approximation, and a graph that lowers the score
+    of the observed cells is rejected. Cells are assumed to be missing at random.
 
     Parameters
     ----------
@@ -233,9 +233,9 @@ def learn_structural_em(
     prior
         The prior of the parameters; by default BDeu if the score is BDeu, else none.
     start
-        A graph, a network with parameters (whose states the data are read with), "naive-bayes" (hidden variables are
-        parents of all others), "random" (of a random half of them; without hidden variables a random sparse graph), or
-        "empty".
+        Where to start: a graph, a network with parameters (which also sets the states), "naive-bayes" (hidden variables
+        are parents of all others), "random" (parents of a random half; without hidden variables a random sparse graph),
+        or "empty".
     restarts
         How many more runs to make from "random" graphs; with hidden variables there are usually several optima.
     seed
@@ -250,11 +250,11 @@ def learn_structural_em(
 
     Notes
     -----
-    A step costs the listing of the completions of the parts that missing cells come in (see `ExpectedStatistics`; where
-    these are too many see `SEMRules.num_draws`), the search over them, and EM for the new graph.
+    A step lists the completions of each group of missing cells (see `ExpectedStatistics`; if there are too many, see
+    `SEMRules.num_draws`), searches, and runs EM for the new graph.
 
-    Other ways, not taken here: stochastic search over graphs and completions together (Myers, Laskey & Levitt 1999),
-    reversible-jump Monte Carlo over graphs and parameters (Green 1995), Dirichlet processes over both.
+    Alternatives that are not implemented: stochastic search over graphs and completions together (Myers, Laskey &
+    Levitt 1999), reversible-jump Monte Carlo over graphs and parameters (Green 1995), Dirichlet processes over both.
 
     References
     ----------
