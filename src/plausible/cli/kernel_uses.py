@@ -65,7 +65,7 @@ def _graphs() -> None:
 
 def _approximate() -> None:
     ring, network, evidence = _ring(), _asia(), {"xray": "yes"}
-    chains = {"num_samples": 20, "burn_in": 2}
+    chains: dict[str, Any] = {"num_samples": 20, "burn_in": 2}
     engines: tuple[Any, ...] = (
         *(pb.LoopyBP(schedule=schedule) for schedule in ("sequential", "synchronous", "residual")),
         *(pb.MeanField(), pb.MeanField(blocks=[["A", "B"]])),
@@ -105,7 +105,7 @@ def _structures() -> None:
     pb.learn.structure(rows, method="exact")
     pb.learn.pc(rows)
     pb.learn.parameters(_asia().graph, rows)
-    numbers = np.arange(20)
+    numbers = list(range(20))
     pb.learn.parameters("a -> b", {"a": numbers, "b": numbers})
 
 

@@ -59,11 +59,11 @@ class Job(NamedTuple):
 
     def run(self) -> None:
         """Compile, which leaves the machine code on disk."""
-        import numba
+        from numba import typeof
 
         kernel = getattr(import_module(self.module), self.name)
         examples = _mapped(self.arguments, _example)
-        kernel.dispatcher.compile(tuple(numba.typeof(example) for example in examples))
+        kernel.dispatcher.compile(tuple(map(typeof, examples)))
 
 
 def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
@@ -155,7 +155,8 @@ def record(kernel: Any, arguments: tuple[Any, ...]) -> None:
 @contextmanager
 def recorded() -> Iterator[dict[tuple[str, bytes], Job]]:
     """The kernels that are interpreted inside of the block, with each combination of kinds of arguments once."""
-    _Record.jobs = jobs = {}
+    jobs: dict[tuple[str, bytes], Job] = {}
+    _Record.jobs = jobs
     try:
         yield jobs
     finally:

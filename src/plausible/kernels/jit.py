@@ -121,7 +121,7 @@ class Kernel:
             answer = self.interpreted(*arguments)
             self.spent += thread_time() - began
         self._hold = _Hold.number
-        return answer
+        return _plain(answer)
 
     # --- machine code ---
 
@@ -156,6 +156,14 @@ class Kernel:
         return False
 
 
+def _plain(answer: Any) -> Any:
+    """An answer whose numbers are Python's, as those of machine code are."""
+    if isinstance(answer, tuple):
+        parts = map(_plain, answer)
+        return type(answer)(*parts) if hasattr(answer, "_fields") else tuple(parts)
+    return answer.item() if isinstance(answer, np.generic) else answer
+
+
 def runs_as_machine_code(function: Callable[..., Any]) -> bool:
     """Whether a kernel would run as machine code if it were called."""
     return tier() == "compiled" or (tier() == "auto" and background.is_compiled(cast(Kernel, function)))
@@ -183,9 +191,11 @@ def _numba() -> Any:
     import numba
     from numba.extending import typeof_impl
 
+    types: Any = numba
+
     @typeof_impl.register(Kernel)
     def _type_of_kernel(value: Kernel, _context: Any) -> Any:
-        return numba.typeof(value.dispatcher)
+        return types.typeof(value.dispatcher)
 
     return numba
 
@@ -230,7 +240,7 @@ def inlined_kernel(function: Any = None, *, steps: Any = None) -> Any:
     return _made({"inline": "always"}, function, steps)
 
 
-def twin_of(original: Function) -> Callable[[Function], Function]:
+def twin_of(original: Callable[..., Any]) -> Callable[[Function], Function]:
     """Decorate the twin of a kernel: what the interpreted tier calls in its place, the same in NumPy."""
 
     def decorate(twin: Function) -> Function:

@@ -54,7 +54,7 @@ _CLIQUE_FIELDS = [
 ]
 
 
-class Clique(np.void):
+class Clique(np.void):  # type: ignore[misc]  # final in the stubs only
     """The record of a clique."""
 
 

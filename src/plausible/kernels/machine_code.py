@@ -116,7 +116,7 @@ def _chain() -> Any:
     from numba.core import caching
 
     def cache_in(folder: Path) -> Any:
-        class Locator(caching._CacheLocator):  # type: ignore[misc]
+        class Locator(caching._CacheLocator):
             """Where in this folder the machine code of a function lies."""
 
             def __init__(self, function: Callable[..., Any], file: str) -> None:
@@ -139,14 +139,14 @@ def _chain() -> Any:
             def from_function(cls, function: Callable[..., Any], file: str) -> Locator:
                 return cls(function, file)
 
-        class Implementation(caching.CompileResultCacheImpl):  # type: ignore[misc]
-            _locator_classes = (Locator,)
+        class Implementation(caching.CompileResultCacheImpl):
+            _locator_classes = [Locator]  # noqa: RUF012
 
         return type("FolderCache", (caching.FunctionCache,), {"_impl_class": Implementation})
 
     classes = [cache_in(folder) for folder in _folders()]
 
-    class Chain(caching.NullCache):  # type: ignore[misc]
+    class Chain(caching.NullCache):
         """The first folder that has the machine code, and the first that takes it."""
 
         def __init__(self, function: Callable[..., Any]) -> None:

@@ -38,15 +38,15 @@ CONTRADICTION = -1.0
 _SAFE_SUM = 1e-200
 
 
-class VariableRecord(np.void):
+class VariableRecord(np.void):  # type: ignore[misc]  # final in the stubs only
     """The record of a variable."""
 
 
-class FactorRecord(np.void):
+class FactorRecord(np.void):  # type: ignore[misc]  # final in the stubs only
     """The record of a factor."""
 
 
-class EdgeRecord(np.void):
+class EdgeRecord(np.void):  # type: ignore[misc]  # final in the stubs only
     """The record of an edge."""
 
 

@@ -28,7 +28,7 @@ _OPERAND_FIELDS = [
 ]
 
 
-class Operand(np.void):
+class Operand(np.void):  # type: ignore[misc]  # final in the stubs only
     """The record of an operand."""
 
 

@@ -7,7 +7,7 @@ who draws which block nor in which order.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,7 +78,8 @@ def _draw_column(thresholds: Floats, width: int, start: np.uint64, rows: Columns
 def _draw_column_in_numpy(
     thresholds: Floats, width: int, start: np.uint64, rows: Columns, column: Columns, count: int
 ) -> None:
-    uniforms = hashed_uniform(start + np.arange(count, dtype=np.uint64) * STEP)  # which takes arrays as well
+    words: Any = start + np.arange(count, dtype=np.uint64) * STEP
+    uniforms = hashed_uniform(words)  # which takes arrays as well
     column[:count] = 0
     for k in range(width):
         column[:count] += uniforms >= thresholds[rows[:count] + k]
