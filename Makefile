@@ -17,15 +17,18 @@ PORTABLE := $(addprefix src/plausible/,causal cpds decisions factors inference l
 run: .venv/installed
 	$(BIN)/plausible demo
 
+# Tests ask a million small questions, for which compiling pays; `make test TIER=interpreted` tries the other tier.
+TIER ?= compiled
 test: .venv/installed-dev
-	$(BIN)/python -m pytest -m "not slow" --numprocesses auto --dist worksteal
+	test $(TIER) != compiled || $(BIN)/plausible compile
+	PLAUSIBLE_KERNELS=$(TIER) $(BIN)/python -m pytest -m "not slow" --numprocesses auto --dist worksteal
 
 test-slow: .venv/installed-dev
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+	PLAUSIBLE_KERNELS=$(TIER) $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 test-portable: .venv/installed-dev
 	for core in $(BLAS_CORES); do \
-		OPENBLAS_CORETYPE=$$core $(BIN)/python -m pytest -m "not slow" --numprocesses auto --dist loadfile $(PORTABLE) \
+		OPENBLAS_CORETYPE=$$core PLAUSIBLE_KERNELS=$(TIER) $(BIN)/python -m pytest -m "not slow" --numprocesses auto --dist loadfile $(PORTABLE) \
 			|| exit 1; \
 	done
 

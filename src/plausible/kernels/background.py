@@ -165,7 +165,7 @@ def recorded() -> Iterator[dict[tuple[str, bytes], Job]]:
 
 def _work(jobs: Sequence[Job]) -> None:
     with suppress(AttributeError, OSError):  # not on every system
-        os.nice(15)
+        os.nice(5)
     for job in jobs:
         job.run()
 
