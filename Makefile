@@ -12,7 +12,7 @@ PORTABLE := $(addprefix src/plausible/,causal cpds decisions factors inference l
 	tests/decisions/test_ties.py tests/learn/confidence/test_bootstrap.py tests/learn/gradients/test_curvature.py \
 	tests/learn/incomplete_structures/test_rescoring.py
 
-.PHONY: run test test-slow test-portable check bench clean
+.PHONY: run test test-interpreted test-slow test-portable check bench clean
 
 run: .venv/installed
 	$(BIN)/plausible demo
@@ -22,6 +22,11 @@ TIER ?= compiled
 test: .venv/installed-dev
 	test $(TIER) != compiled || $(BIN)/plausible compile
 	PLAUSIBLE_KERNELS=$(TIER) $(BIN)/python -m pytest -m "not slow" --numprocesses auto --dist worksteal
+
+# What a machine without machine code runs: the engine, the models, the tour and the guide.
+test-interpreted: .venv/installed-dev
+	PLAUSIBLE_KERNELS=interpreted $(BIN)/python -m pytest -m "not slow" --numprocesses auto --dist worksteal \
+		tests/kernels tests/engine tests/models README.md docs/guide.md
 
 test-slow: .venv/installed-dev
 	PLAUSIBLE_KERNELS=$(TIER) $(BIN)/python -m pytest --numprocesses auto --dist worksteal

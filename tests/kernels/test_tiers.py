@@ -15,6 +15,7 @@ import pytest
 
 import plausible
 from plausible.cli.kernel_uses import use_all_kernels
+from plausible.engine.compilation import compile_program
 from plausible.errors import InvalidArgument
 from plausible.kernels import background, jit, machine_code, vectors
 from plausible.kernels.background import ArrayKind, Job
@@ -112,6 +113,21 @@ def test_a_steady_run_stays_in_its_tier(monkeypatch):
         assert not vectors.largest_of._pays((np.ones(2),))
     with use_tier("auto"):
         assert vectors.largest_of._pays((np.ones(2),))
+
+
+@pytest.mark.parametrize("tiers", [("compiled", "interpreted"), ("interpreted", "compiled")], ids="-".join)
+def test_what_one_tier_has_made_the_other_can_use(tiers):
+    """A clique tree of either tier answers in the other: all questions, and rows of evidence."""
+    network, rows = plausible.examples.load("asia"), {"xray": ["yes", "no", None], "smoke": ["yes", None, "no"]}
+    compile_program.cache_clear()
+    expected = [0.646, 0.0012, 0.01]
+    with use_tier(tiers[0]):
+        engine = network.compile()
+    with use_tier(tiers[1]):
+        assert engine.predict_proba(rows, "lung")["yes"].round(4).tolist() == expected
+        assert engine.marginals({"xray": "yes"})["lung"]["yes"] == pytest.approx(0.488711, abs=1e-6)
+        assert engine.mpe({"xray": "yes"})["lung"] == "yes"
+        assert sum(table.sum() for table in engine.expected_counts(rows).values()) == pytest.approx(3 * 8)
 
 
 def test_an_unknown_tier_is_refused(monkeypatch):

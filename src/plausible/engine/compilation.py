@@ -64,7 +64,8 @@ def compile_program(
     from plausible.kernels.blocks import Layout
     from plausible.kernels.forest import join_cliques
     from plausible.kernels.jit import runs_as_machine_code
-    from plausible.kernels.layout import BLOCK, WIDE_BLOCK, lay_out
+    from plausible.kernels.layout import BLOCK, CLIQUE, WIDE_BLOCK, lay_out
+    from plausible.kernels.operands import OPERAND
     from plausible.kernels.upward import collect
 
     flat, starts = _flat(scopes)
@@ -78,7 +79,10 @@ def compile_program(
     members, member_starts, parents = join_cliques(run.order, run.cliques, run.clique_starts, counts)
     _check_size(run, members, member_starts, counts)
     block = BLOCK if runs_as_machine_code(collect) else WIDE_BLOCK
-    *arrays, weight_starts, extent = lay_out(members, member_starts, parents, counts, flat, starts, block)
+    cliques, operands, *arrays, weight_starts, extent = lay_out(
+        members, member_starts, parents, counts, flat, starts, block
+    )
+    arrays = [cliques.view(CLIQUE), operands.view(OPERAND), *arrays]  # records, also where machine code made them
     for array in (counts, *arrays, weight_starts):
         array.setflags(write=False)
     layout = Layout(counts, *arrays)
