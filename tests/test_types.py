@@ -28,7 +28,7 @@ def _run(*command: str) -> str:
 
 
 def _pyright() -> Reported:
-    report = json.loads(_run("pyright", "--outputjson", "--pythonpath", sys.executable))
+    report = json.loads(_run("pyright", "--outputjson", "--project", "pyproject.toml", "--pythonpath", sys.executable))
     errors = [error for error in report["generalDiagnostics"] if error["severity"] == "error"]
     assert report["summary"]["filesAnalyzed"] == 2
     assert {Path(error["file"]) for error in errors} <= {EVERYDAY, MISTAKES}

@@ -375,3 +375,11 @@ def test_another_file_is_overwritten(plausible, tmp_path, monkeypatch):
     code, _, errors = plausible("predict", "asia", "rows.csv", "lung", "answers.csv")
     assert (code, errors) == (0, "")
     assert (tmp_path / "answers.csv").read_text().startswith("smoke,P(lung=yes)")
+
+
+def test_a_column_that_may_be_a_misspelt_variable_is_warned_of(predict):
+    """It is passed through, as any other that is no variable, but not in silence."""
+    code, _, errors, rows = predict("asia", "xray,smok\nyes,no\n", "lung")
+    assert code == 0
+    assert "'smok' is not a variable. Did you mean 'smoke'?" in errors
+    assert float(rows[0]["P(lung=yes)"]) == pytest.approx(0.488711, abs=1e-6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +16,7 @@ from plausible.cli.progress import ShowProgress, progress_bar
 from plausible.cli.source import ModelSource, read_network
 from plausible.cli.streams import STANDARD_INPUT, is_standard
 from plausible.cli.tables import TableFormat, check_ending, new_table, open_table
-from plausible.errors import InvalidArgument, counted
+from plausible.errors import InvalidArgument, PlausibleWarning, close_match, counted
 from plausible.io import Network
 
 __all__ = ["EXAMPLES", "NOTES", "run"]
@@ -74,7 +75,12 @@ def run(
     if as_json:
         document = {"rows": num_rows, "target": target, "output": str(output), "not_variables": others}
         print_json(document, error=is_standard(output))
-    elif not is_standard(output):
+        return
+    unobserved = [name for name in found.variables if name not in table.columns]
+    slips = [f"{name!r} is not a variable.{meant}" for name in others if (meant := close_match(name, unobserved))]
+    if slips:
+        warnings.warn(f"Columns that were passed through: {' '.join(slips)}", PlausibleWarning, stacklevel=2)
+    if not is_standard(output):
         note = f" (no variables, passed through: {', '.join(others)})" if others else ""
         print_line(f"{output}: {counted(num_rows, 'row')} written{note}")
 
