@@ -18,7 +18,7 @@ from plausible.cli.kernel_uses import use_all_kernels
 from plausible.engine.compilation import compile_program
 from plausible.errors import InvalidArgument
 from plausible.kernels import background, jit, machine_code, vectors
-from plausible.kernels.background import ArrayKind, Job
+from plausible.kernels.background import ArrayKind
 from plausible.kernels.jit import Kernel, use_tier
 
 SOURCE = Path(plausible.__file__).parent
@@ -174,7 +174,6 @@ def test_plausible_compile_meets_every_kernel():
         use_all_kernels()
     called = {name for name, _ in calls}
     assert {entry.name for entry in _entries() if isinstance(entry, Kernel)} - called == RARE
-    assert all(isinstance(job, Job) for job in calls.values())
 
 
 @pytest.mark.slow  # compiles all kernels, which takes minutes
@@ -184,7 +183,7 @@ def test_both_tiers_agree_on_every_kernel(monkeypatch):
     interpret = Kernel._interpret
 
     def watched(self, *arguments):
-        before, answer = _copied(arguments), None
+        before = _copied(arguments)
         answer = interpret(self, *arguments)
         if len(calls.setdefault(self.name, [])) < 3:
             calls[self.name].append((self, before, _copied(arguments), _copied(answer)))
@@ -211,3 +210,45 @@ def _copied(value):
         parts = [_copied(part) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
     return value.copy() if isinstance(value, np.ndarray) else value
+
+
+def test_blocks_of_several_threads_close_in_any_order():
+    """Two open blocks are one run, which is over when both are."""
+    first, second = jit.steady(), jit.steady()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert jit._Hold.number > 0
+    second.__exit__(None, None, None)
+    assert (jit._Hold.number, jit._Hold.num_calls) == (0, 1)
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+@pytest.mark.parametrize("left", [0, 20], ids=["empty", "cut"])
+def test_a_damaged_file_of_machine_code_is_made_again(run_python, ending, left):
+    """Nothing fails; the next process finds it whole."""
+    run = (
+        "import numpy as np\nfrom plausible.kernels import jit, machine_code, vectors\n"
+        "with jit.use_tier('compiled'):\n    print(vectors.largest_of(np.ones(2)))\n"
+        "print(sum(vectors.largest_of.dispatcher.stats.cache_hits.values()))\n"
+    )
+    damage = (
+        f"for file in machine_code.first_writable().glob('vectors.largest_of*.{ending}'):\n"
+        f"    file.write_bytes(file.read_bytes()[:{left}])\n"
+    )
+    assert run_python(run + damage)[0] == "1.0"
+    assert run_python(run) == ["1.0", "0"]
+    assert run_python(run) == ["1.0", "1"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks exist on Unix only")
+def test_a_forked_process_does_not_wait_for_locks_of_threads_that_it_has_not(run_python):
+    """A lock that another thread held at the time of the fork is new in the child."""
+    code = (
+        "import os\nimport threading\nimport numpy as np\nfrom plausible.kernels import jit, vectors\n"
+        "holder = threading.Thread(target=jit._ONE_AT_A_TIME.acquire)\nholder.start()\nholder.join()\n"
+        "child = os.fork()\n"
+        "if child == 0:\n    os._exit(int(vectors.largest_of(np.ones(2))))\n"
+        "print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
+    )
+    assert run_python(code) == ["1"]

@@ -7,6 +7,7 @@ What the other process needs to know of a call's arguments is of which kinds the
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import pickle
 import subprocess
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
+from threading import RLock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +24,9 @@ import numpy as np
 from plausible.kernels import machine_code
 
 __all__ = ["Job", "compile_soon", "is_compiled", "record", "recorded"]
+
+
+_LOG = logging.getLogger("plausible")
 
 
 class ArrayKind(NamedTuple):
@@ -89,6 +94,7 @@ def _example(kind: Any) -> Any:
 class _Worker:
     """The other process, what it is to do next, and the machine code that there is."""
 
+    lock = RLock()
     process: subprocess.Popen[bytes] | None = None
     waiting: dict[str, Job] = {}  # noqa: RUF012
     asked: set[str] = set()  # noqa: RUF012
@@ -97,24 +103,28 @@ class _Worker:
 
 def is_compiled(kernel: Any) -> bool:
     """Whether there is machine code of a kernel on disk."""
-    if _Worker.compiled is None or (_Worker.process is not None and _Worker.process.poll() is not None):
-        _Worker.process, _Worker.compiled = None, machine_code.compiled_names()
-        _start_next()
-    return kernel.name in _Worker.compiled
+    with _Worker.lock:
+        if _Worker.compiled is None or (_Worker.process is not None and _Worker.process.poll() is not None):
+            _Worker.process, _Worker.compiled = None, machine_code.compiled_names()
+            _start_next()
+        return kernel.name in _Worker.compiled
 
 
 def compile_soon(kernel: Any, arguments: tuple[Any, ...]) -> bool:
     """Have a kernel compiled for arguments of these kinds; False where that can't be, or was tried in vain."""
-    if kernel.name not in _Worker.asked:
-        _Worker.asked.add(kernel.name)
-        _Worker.waiting[kernel.name] = Job.of(kernel, arguments)
-        _start_next()
-    return _Worker.process is not None
+    with _Worker.lock:
+        if kernel.name not in _Worker.asked:
+            _Worker.asked.add(kernel.name)
+            _Worker.waiting[kernel.name] = Job.of(kernel, arguments)
+            _start_next()
+        return _Worker.process is not None
 
 
 def _start_next() -> None:
-    """Start the process, if it is not there, with what waits for it."""
-    if _Worker.process is None and _Worker.waiting and machine_code.first_writable() is not None:
+    """Start the process, if it is not there and can be, with what waits for it."""
+    has_python = bool(sys.executable) and not getattr(sys, "frozen", False)
+    if _Worker.process is None and _Worker.waiting and has_python and machine_code.first_writable() is not None:
+        _LOG.info("Compiling %s in the background.", ", ".join(sorted(_Worker.waiting)))
         jobs = pickle.dumps(list(_Worker.waiting.values()))
         _Worker.waiting = {}
         with suppress(OSError):
@@ -133,9 +143,19 @@ def _start() -> subprocess.Popen[bytes]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         env=environment,
+        start_new_session=True,  # an interrupt of this process is none of the other's
     )
     atexit.register(process.kill)
     return process
+
+
+def _after_fork() -> None:
+    """In a process that was forked: the other process is the parent's."""
+    _Worker.lock, _Worker.process, _Worker.waiting, _Worker.asked = RLock(), None, {}, set()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 # --- what calls are made ---

@@ -52,6 +52,18 @@ _LOG = logging.getLogger("plausible")
 _LOCK = RLock()
 #: Threads that interpret take turns: together they would only take the interpreter from one another.
 _ONE_AT_A_TIME = RLock()
+
+
+def _after_fork() -> None:
+    """In a process that was forked: whoever held a lock is not here to give it back."""
+    global _LOCK, _ONE_AT_A_TIME
+    _LOCK, _ONE_AT_A_TIME = RLock(), RLock()
+    _Hold.depth, _Hold.number, _Hold.num_calls = 0, 0, 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
 #: All kernels, by module and name.
 _KERNELS: dict[tuple[str, str], Kernel] = {}
 #: What the interpreted tier of each module sees under the names that the module defines or imports.
@@ -148,9 +160,8 @@ class Kernel:
         if background.is_compiled(self):
             return True
         steps = 0.0 if self._steps is None else self._steps(*arguments) * _Hold.num_calls
-        if steps * _STEP_SECONDS > COMPILE_SECONDS or (
-            self.spent > COMPILE_SECONDS and not background.compile_soon(self, arguments)
-        ):
+        is_asked_for = self.spent > COMPILE_SECONDS / 4 and background.compile_soon(self, arguments)
+        if steps * _STEP_SECONDS > COMPILE_SECONDS or (self.spent > COMPILE_SECONDS and not is_asked_for):
             _LOG.info("Compiling %s, once for this installation; `plausible compile` compiles all.", self.name)
             return True
         return False
@@ -284,9 +295,10 @@ def use_tier(name: Tier) -> Iterator[None]:
 
 
 class _Hold:
-    """The innermost `steady` block: its number, 0 for none, and the calls of a kernel that are to come in it."""
+    """The `steady` blocks that are open, in all threads: how many, the number of their run (0 for none) and of the
+    last run, and how many calls of a kernel are to come in it."""
 
-    number, num_calls, last = 0, 1, 0
+    depth, number, last, num_calls = 0, 0, 0, 1
 
 
 @contextmanager
@@ -294,17 +306,22 @@ def steady(num_calls: int = 1) -> Iterator[None]:
     """Inside of the block, a kernel that was interpreted once stays interpreted.
 
     For runs in which the last digits must not depend on when machine code is ready: those of several threads, say.
+    Blocks that are open at the same time, within one another or in several threads, are one run.
 
     Parameters
     ----------
     num_calls
         About how often each kernel will be called with as much work as the first time.
     """
-    outer = _Hold.number, _Hold.num_calls
-    if not outer[0]:
-        _Hold.last += 1
-        _Hold.number, _Hold.num_calls = _Hold.last, max(1, num_calls)
+    with _LOCK:
+        _Hold.depth += 1
+        if _Hold.depth == 1:
+            _Hold.last += 1
+            _Hold.number, _Hold.num_calls = _Hold.last, max(1, num_calls)
     try:
         yield
     finally:
-        _Hold.number, _Hold.num_calls = outer
+        with _LOCK:
+            _Hold.depth -= 1
+            if _Hold.depth == 0:
+                _Hold.number, _Hold.num_calls = 0, 1

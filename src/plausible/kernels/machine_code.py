@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import os
 import platform
 import shutil
@@ -23,6 +24,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 __all__ = ["cache_of", "compiled_names", "first_writable"]
@@ -61,20 +63,22 @@ def _user_folder() -> Path:
 
 def _content() -> str:
     """A name for the text of the kernels: they call one another, so a change of one changes all."""
-    return _digest(*(file.read_bytes() for file in sorted(_HOME.glob("*.py"))))
+    files = (file for file in sorted(_HOME.glob("*.py")) if file.name not in ("background.py", "machine_code.py"))
+    return _digest(*(file.read_bytes() for file in files))
 
 
 def _environment() -> str:
     """A name for all else that machine code depends on."""
     settings = [f"{name}={value}" for name, value in sorted(os.environ.items()) if name.startswith("NUMBA_CPU")]
     numba = f"{version('numba')} {version('llvmlite')}"
-    return _digest(*(part.encode() for part in (sys.version, numba, platform.platform(), _processor(), *settings)))
+    return _digest(*(part.encode() for part in (sys.version, numba, sys.platform, _processor(), *settings)))
 
 
 def _processor() -> str:
     """What the processor can do; its family where the system does not tell more."""
     with suppress(OSError), open("/proc/cpuinfo", encoding="utf-8") as file:
-        told = (line.partition(":") for line in file)
+        first = itertools.takewhile(str.strip, file)  # the lines of one core: the others are alike
+        told = (line.partition(":") for line in first)
         return " ".join(value for key, _, value in told if key.strip() in ("model name", "flags", "Features"))
     return f"{platform.machine()} {platform.processor()}"
 
@@ -108,6 +112,16 @@ def _forget_older(folder: Path) -> None:
 def cache_of(function: Callable[..., Any]) -> Any:
     """What Numba loads the machine code of a function from, and saves it to."""
     return _chain()(function)
+
+
+def _loaded(cache: Any, signature: Any, context: Any) -> Any:
+    """Machine code from one folder; None where there is none, or where a file is damaged, which is then forgotten."""
+    try:
+        return cache.load_overload(signature, context)
+    except (OSError, EOFError, UnpicklingError, ValueError, AttributeError, ImportError, IndexError, KeyError):
+        with suppress(OSError):
+            cache.flush()
+        return None
 
 
 @functools.cache
@@ -153,7 +167,7 @@ def _chain() -> Any:
             self._caches = [one(function) for one in classes]
 
         def load_overload(self, signature: Any, context: Any) -> Any:
-            found = (cache.load_overload(signature, context) for cache in self._caches)
+            found = (_loaded(cache, signature, context) for cache in self._caches)
             return next((code for code in found if code is not None), None)
 
         def save_overload(self, signature: Any, code: Any) -> None:
