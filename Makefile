@@ -23,10 +23,10 @@ test: .venv/installed-dev
 	test $(TIER) != compiled || $(BIN)/plausible compile
 	PLAUSIBLE_KERNELS=$(TIER) $(BIN)/python -m pytest -m "not slow" --numprocesses auto --dist worksteal
 
-# What a machine without machine code runs: the engine, the models, the tour and the guide.
+# What a machine without machine code runs: the engine, the tour and the guide.
 test-interpreted: .venv/installed-dev
 	PLAUSIBLE_KERNELS=interpreted $(BIN)/python -m pytest -m "not slow" --numprocesses auto --dist worksteal \
-		tests/kernels tests/engine tests/models README.md docs/guide.md
+		tests/kernels tests/engine README.md docs/guide.md
 
 test-slow: .venv/installed-dev
 	PLAUSIBLE_KERNELS=$(TIER) $(BIN)/python -m pytest --numprocesses auto --dist worksteal
