@@ -54,8 +54,9 @@ def test_split_cliques_are_shared_out_block_by_block():
         ranges = split_blocks(program, clique)
         num_blocks = int(program.layout.cliques["num_blocks"][clique])
         assert [block for first, last in ranges for block in range(first, last)] == list(range(num_blocks))
-        first_axis = int(program.layout.outer_sizes[program.layout.cliques["outer_start"][clique]])
-        assert all(first % (num_blocks // first_axis) == 0 for first, _ in ranges)
+        if num_blocks > 1:  # interpreted, blocks are wider, and one may be all of the table
+            first_axis = int(program.layout.outer_sizes[program.layout.cliques["outer_start"][clique]])
+            assert all(first % (num_blocks // first_axis) == 0 for first, _ in ranges)
 
 
 @pytest.mark.usefixtures("small_limits")
