@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import plausible
+from kernel_calls import copied, flat
 from plausible.cli.kernel_uses import use_all_kernels
 from plausible.engine.compilation import compile_program
 from plausible.errors import InvalidArgument
@@ -183,10 +184,10 @@ def test_both_tiers_agree_on_every_kernel(monkeypatch):
     interpret = Kernel._interpret
 
     def watched(self, *arguments):
-        before = _copied(arguments)
+        before = copied(arguments)
         answer = interpret(self, *arguments)
         if len(calls.setdefault(self.name, [])) < 3:
-            calls[self.name].append((self, before, _copied(arguments), _copied(answer)))
+            calls[self.name].append((self, before, copied(arguments), copied(answer)))
         return answer
 
     monkeypatch.setattr(Kernel, "_interpret", watched)
@@ -194,22 +195,11 @@ def test_both_tiers_agree_on_every_kernel(monkeypatch):
         use_all_kernels()
     for kernel, before, after, answer in (call for known in calls.values() for call in known):
         compiled = kernel.dispatcher(*before)
-        for one, other in zip(_flat((compiled, before)), _flat((answer, after)), strict=True):
+        for one, other in zip(flat((compiled, before)), flat((answer, after)), strict=True):
             if one.dtype.names is None:
                 np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12, err_msg=kernel.name)
             else:
                 assert one.tolist() == other.tolist(), kernel.name
-
-
-def _flat(value):
-    return [part for item in value for part in _flat(item)] if isinstance(value, tuple) else [np.asarray(value)]
-
-
-def _copied(value):
-    if isinstance(value, tuple):
-        parts = [_copied(part) for part in value]
-        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    return value.copy() if isinstance(value, np.ndarray) else value
 
 
 def test_blocks_of_several_threads_close_in_any_order():

@@ -9,6 +9,7 @@ from types import FunctionType
 import numpy as np
 import pytest
 
+from kernel_calls import copied, flat
 from plausible.kernels import contingency, counting, downward, family_terms, graph_moves, sampling, vectors, views
 from plausible.kernels.jit import _KERNELS, Kernel
 from plausible.kernels.sampling import BLOCK, Lookups
@@ -29,7 +30,7 @@ def _loops_of(kernel):
 
 
 def _numbers(rng, size):
-    """Numbers with zeros and infinities among them."""
+    """Numbers with zeros among them."""
     values = rng.normal(size=size)
     values[rng.random(size) < 0.2] = 0.0
     return values
@@ -197,28 +198,16 @@ CASES = {
 }
 
 
-def _flat(value):
-    """All numbers in a value, tuples within tuples opened."""
-    return [part for item in value for part in _flat(item)] if isinstance(value, tuple) else [np.asarray(value)]
-
-
-def _copied(value):
-    if isinstance(value, tuple):
-        parts = [_copied(part) for part in value]
-        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    return value.copy() if isinstance(value, np.ndarray) else value
-
-
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("kernel", CASES, ids=lambda kernel: kernel.name)
 def test_a_twin_says_what_its_loops_say(kernel, seed):
     """Answer and all arrays that were written to agree, on random numbers with zeros, infinities and empty arrays."""
     arguments = CASES[kernel](np.random.default_rng(seed))
-    by_twin, by_loops = _copied(arguments), _copied(arguments)
+    by_twin, by_loops = copied(arguments), copied(arguments)
     with np.errstate(all="ignore"):
         answers = kernel.interpreted(*by_twin), _loops_of(kernel)(*by_loops)
-    for one, other in zip(_flat((answers[0], by_twin)), _flat((answers[1], by_loops)), strict=True):
-        if one.dtype != object:
+    for one, other in zip(flat((answers[0], by_twin)), flat((answers[1], by_loops)), strict=True):
+        if one.dtype != object:  # no answer
             np.testing.assert_allclose(one, other, rtol=1e-13, atol=1e-13)
 
 

@@ -56,7 +56,7 @@ def words_of(command: Command) -> Callable[..., None]:
         return found
 
     def run(words: list[str] | None = None) -> None:
-        raise NotImplementedError(f"The command is not loaded: {words}.")
+        raise RuntimeError(f"The command is not loaded: {words}.")
 
     # An annotation that is written above would be a text, in which a function within a function has no name.
     run.__annotations__ = {"words": Annotated[list[str] | None, typer.Argument(autocompletion=complete)]}
