@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, NoReturn
 
@@ -19,7 +20,7 @@ from plausible import __version__
 from plausible.cli.commands import COMMANDS
 from plausible.cli.completion import COMPLETING, PASS_ALL, option_command, words_of
 from plausible.cli.output import print_line
-from plausible.errors import PlausibleError
+from plausible.errors import MissingFile, PlausibleError
 
 __all__ = ["main"]
 
@@ -107,6 +108,8 @@ def _exit_code(given: list[str]) -> int:
         raise
     except PlausibleError as error:
         return _told(str(error))
+    except FileNotFoundError as error:
+        return _told(str(MissingFile.at(Path(error.filename), ()) if error.filename else error))
     except OSError as error:
         return _told(f"{error.filename!r}: {error.strerror}." if error.filename and error.strerror else str(error))
     except MemoryError:

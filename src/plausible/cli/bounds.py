@@ -24,7 +24,7 @@ from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.piped_models import format_of
 from plausible.cli.quoting import names_in
 from plausible.cli.source import read_network
-from plausible.cli.streams import is_standard, piped_bytes
+from plausible.cli.streams import check_one_reader, is_standard, piped_bytes
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, ModelContradicted, suggestion
 from plausible.graphs import DAG, CausalGraph
@@ -102,6 +102,7 @@ def run(
     name. Where what is observed contradicts the graph, by more than sampling noise explains, this is said and the exit
     code is 1.
     """
+    check_one_reader({"SOURCE": source, "--graph": graph})
     asked = read_effect(effect)
     causes, whole = _read(source, graph, observed, na)
     seen = usable_rows(whole, causes.nodes, missing) if isinstance(whole, Table) else whole

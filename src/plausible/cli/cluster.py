@@ -17,7 +17,7 @@ from plausible.cli.data import (
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.piped_models import check_target, save_model
 from plausible.cli.progress import ShowProgress, progress_bar
-from plausible.cli.streams import is_standard
+from plausible.cli.streams import input_name, is_standard
 from plausible.cli.tables import TableFormat, check_ending, new_table
 from plausible.errors import InvalidArgument, counted
 from plausible.learn.mixtures.choice import ClusterChoice, choose_clusters
@@ -83,7 +83,7 @@ def run(
     table = read_data(data, missing_values=na, continuous=continuous, states=states)
     options: dict[str, Any] = {"covariance": covariance, "assignment": "hard" if hard else "soft"}
     options |= {"restarts": restarts, "seed": seed}
-    with progress_bar(f"clusters of {data}", progress) as advance:
+    with progress_bar(f"clusters of {input_name(data)}", progress) as advance:
         if choose is None:
             choice, found = None, MixtureClustering(clusters or 1, **options).fit(table)
         else:

@@ -7,6 +7,7 @@ from typing import Any
 
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.source import GraphSource, read_graph_or_network
+from plausible.cli.streams import check_one_reader
 from plausible.errors import NotSupported
 from plausible.graphs import DAG, StructureComparison, compare_structure, is_i_equivalent
 from plausible.models import BayesianNetwork, compare
@@ -21,6 +22,7 @@ def run(reference: GraphSource, estimate: GraphSource, as_json: AsJson = False) 
 
     It lists missing, extra and reversed edges, their distance, precision and recall, and differences of parameters.
     """
+    check_one_reader({"REFERENCE": reference, "ESTIMATE": estimate})
     meant, found = read_graph_or_network(reference), read_graph_or_network(estimate)
     first, second = (source.graph if isinstance(source, BayesianNetwork) else source for source in (meant, found))
     if not isinstance(first, DAG) or not isinstance(second, DAG):

@@ -20,6 +20,8 @@ EXAMPLES = (
     "plausible convert asia.xdsl - --to bif",
 )
 
+_ONE = {"variables": "variable", "utilities": "utility"}
+
 
 def run(
     model: ModelSource,
@@ -56,4 +58,5 @@ def run(
     if as_json:
         print_json({"source": model, "target": target, **written})
     else:
-        print_line(f"{target}: {', '.join(f'{count} {thing}' for thing, count in written.items())} written")
+        things = [f"{count} {_ONE[thing] if count == 1 else thing}" for thing, count in written.items()]
+        print_line(f"{target}: {', '.join(things)} written")

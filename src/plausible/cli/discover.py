@@ -18,7 +18,7 @@ from plausible.cli.empty_cells import whole_rows
 from plausible.cli.graph_learning import Deadline, search_note
 from plausible.cli.output import AsJson, json_text, print_json, print_line
 from plausible.cli.progress import ShowProgress, progress_bar
-from plausible.cli.streams import is_standard
+from plausible.cli.streams import input_name, is_standard
 from plausible.data.intervention_marks import are_targets
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, counted, suggestion
@@ -116,7 +116,7 @@ def run(
     deadline = Deadline.after(time_limit)
     columns = read_columns(data, missing_values=na, continuous=continuous, states=states)
     table = search.usable(columns.table(interventions=interventions))
-    with progress_bar(f"searching {Path(data).name}", progress) as advance:
+    with progress_bar(f"searching {input_name(data.name)}", progress) as advance:
         found = search.find(table, deadline, lambda state: advance(deadline.fraction, _note(state)))
         samples: list[_Found] = []
         if bootstrap and deadline.left != 0:

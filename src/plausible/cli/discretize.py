@@ -15,7 +15,7 @@ from plausible.cli.data import (
     read_data,
 )
 from plausible.cli.output import AsJson, print_json, print_line
-from plausible.cli.streams import is_standard
+from plausible.cli.streams import is_standard, output_name
 from plausible.cli.tables import TableFormat, check_ending, new_table
 from plausible.data.discretization import Discretizer
 from plausible.errors import InvalidArgument, counted
@@ -82,6 +82,6 @@ def run(
         print_json(document, error=is_standard(output))
         return
     cut = f"{counted(table.num_rows, 'row')} written, {counted(len(found), 'column')} cut"
-    print_line(f"{output}: {cut}", error=is_standard(output))
+    print_line(f"{output_name(output)}: {cut}", error=is_standard(output))
     for name, column in found.items():
         print_line(f"  {name}: {', '.join(map(str, column.variable.states))}", error=is_standard(output))

@@ -24,6 +24,7 @@ from plausible.cli.effect_text import EFFECTS, EffectOption, EffectText, Term, n
 from plausible.cli.empty_cells import MissingRows, told_left_out, usable_rows
 from plausible.cli.hedges import tell_not_identifiable
 from plausible.cli.output import AsJson, print_json, print_line
+from plausible.cli.streams import check_one_reader
 from plausible.cli.weights import WeightsColumn, weighted_by
 from plausible.data.intervention_marks import are_targets
 from plausible.data.table import Table
@@ -92,6 +93,7 @@ def run(
         raise InvalidArgument(f"--method {method!r} is no way to estimate.{method_suggestion(method)}")
     if not 0 < confidence < 1:
         raise InvalidArgument(f"--confidence lies between 0 and 1, not at {confidence!r}.")
+    check_one_reader({"DATA": data, "--graph": graph})
     asked, source = read_effect(effect), read_causal_source(graph, ANY_CLASS, "--graph")
     outcome, treatment = _names(asked)
     columns = read_columns(data, source.variables.values(), missing_values=na, continuous=continuous, states=states)

@@ -15,6 +15,7 @@ from plausible.cli.hedges import tell_not_identifiable
 from plausible.cli.output import AsJson, factor_document, print_json, print_line
 from plausible.cli.quoting import names_in
 from plausible.cli.source import read_network
+from plausible.cli.streams import check_one_reader
 from plausible.errors import InvalidArgument, NotIdentifiable, NotSupported
 from plausible.graphs import MAG, PAG, PDAG
 from plausible.models import BayesianNetwork
@@ -49,6 +50,7 @@ def run(
     evaluated, asking the network for observed probabilities alone; states in --effect say for which treatments and
     conditions: 'X=1 => Y | W=0'.
     """
+    check_one_reader({"GRAPH": graph, "--network": network})
     asked = read_effect(effect)
     source = read_causal_source(graph, ANY_CLASS)
     if not isinstance(source.graph, ONE_GRAPH):

@@ -13,7 +13,7 @@ from plausible.cli.chunks import ColumnKind
 from plausible.cli.data import DataFile, MissingMarkers, read_columns
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.source import read_network
-from plausible.cli.streams import is_standard
+from plausible.cli.streams import check_one_reader, is_standard, output_name
 from plausible.cli.tables import TableFormat, check_ending, new_table, open_table
 from plausible.data.csv_columns import WHOLE_NUMBER
 from plausible.data.table import Table
@@ -68,6 +68,7 @@ def run(
     looks surer than it is. Several copies from a network show how much missing cells leave open: ask each, and pool the
     answers.
     """
+    check_one_reader({"DATA": data, "--network": network})
     check_ending(output, format)
     if copies > 1 and is_standard(output):
         raise InvalidArgument("--copies writes several files, so - will not do: name a file, as in -o out.csv.")
@@ -95,7 +96,7 @@ def run(
         return
     for file in files:
         written, added = counted(num_rows, "row"), counted(num_filled, "cell")
-        print_line(f"{file}: {written} written, {added} filled ({chosen})", error=is_standard(output))
+        print_line(f"{output_name(file)}: {written} written, {added} filled ({chosen})", error=is_standard(output))
     if left:
         unfilled = f"{counted(sum(left.values()), 'cell')} of {', '.join(left)} left empty"
         print_line(f"{unfilled}: {chosen} says nothing of them.", error=is_standard(output))

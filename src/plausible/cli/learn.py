@@ -26,7 +26,7 @@ from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.piped_models import check_target, save_model
 from plausible.cli.progress import ShowProgress, progress_bar
 from plausible.cli.source import read_graph
-from plausible.cli.streams import is_standard
+from plausible.cli.streams import check_one_reader, input_name, is_standard, output_name
 from plausible.cli.weights import WeightsColumn, weighted_by
 from plausible.data.table import Table
 from plausible.errors import (
@@ -169,6 +169,7 @@ def run(
     was found, in either direction and in the one it has. Empty cells are missing: --missing says how a search counts
     them; tables are then learned by EM, unless rows with empty cells are dropped.
     """
+    check_one_reader({"DATA": data, "--graph": graph})
     check_target(output, format)
     deadline, believed = Deadline.after(time_limit), read_prior(prior)
     columns = read_columns(data, missing_values=na, continuous=continuous, states=states)
@@ -193,7 +194,7 @@ def run(
             missing,
         )
         _warn_of_names(table)
-        with progress_bar(f"learning from {Path(data).name}", progress) as advance, _in_shell_words():
+        with progress_bar(f"learning from {input_name(data.name)}", progress) as advance, _in_shell_words():
             found = search.learn(table, bootstrap, deadline, advance)
     else:
         limits = (method, score, required, forbidden, tiers, class_variable, order, variant, bootstrap)
@@ -333,7 +334,7 @@ def _tell(facts: dict[str, Any], found: LearnedGraph, num_asked: int, *, as_json
         print_json(document, error=is_standard(facts["output"]))
         return
     variables, rows = counted(len(found.graph), "variable"), counted(facts["rows"], "row")
-    lines = [f"{facts['output']}: {variables} written, learned from {rows}", found.text]
+    lines = [f"{output_name(facts['output'])}: {variables} written, learned from {rows}", found.text]
     lines += [facts["missing"]] if facts["missing"] else []
     if num_asked:
         short = (

@@ -14,7 +14,7 @@ from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.prediction import Prediction, check_columns, check_question
 from plausible.cli.progress import ShowProgress, progress_bar
 from plausible.cli.source import ModelSource, read_network
-from plausible.cli.streams import STANDARD_INPUT, is_standard
+from plausible.cli.streams import check_one_reader, input_name, is_standard
 from plausible.cli.tables import TableFormat, check_ending, new_table, open_table
 from plausible.errors import InvalidArgument, PlausibleWarning, close_match, counted
 from plausible.io import Network
@@ -58,6 +58,7 @@ def run(
     or `mean(target)` and `variance(target)` where the target is continuous, with --no-proba the mean alone.
     Files may be larger than memory; the output appears only once it is whole.
     """
+    check_one_reader({"MODEL": model, "DATA": data})
     found = read_network(model)
     findings, interventions = _given(evidence, do, found)
     # A variable that was set is in that state with certainty, so it may be given as well.
@@ -67,7 +68,7 @@ def run(
     if data.exists() and output.exists() and output.samefile(data):
         raise InvalidArgument(f"{output} is the file to read: name another one for the answers, so that it is kept.")
     with open_table(data) as table:
-        check_columns(found, fixed, table.columns, STANDARD_INPUT if is_standard(data) else str(data))
+        check_columns(found, fixed, table.columns, input_name(data))
         engine = intervened(found, interventions).compile()
         prediction = Prediction(engine, found.variables, found.variables[target], fixed, proba)
         num_rows = _write(table, prediction, output, format, progress)

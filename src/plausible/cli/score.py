@@ -11,6 +11,7 @@ from plausible.cli.data import DataFile, MissingMarkers, read_data
 from plausible.cli.facts import facts
 from plausible.cli.output import AsJson, print_json
 from plausible.cli.source import GraphSource, read_graph_or_network
+from plausible.cli.streams import check_one_reader, input_name
 from plausible.cli.weights import WeightsColumn, weighted_by
 from plausible.data.table import Table
 from plausible.errors import InvalidArgument, NotSupported, suggestion
@@ -47,6 +48,7 @@ def run(
     nothing from the network but its graph. Usually it is BIC of the kind that fits the data. Columns that the network
     or graph does not have are left out, and named; 'A -> B; C' is a graph that has C.
     """
+    check_one_reader({"MODEL": model, "DATA": data})
     found = read_graph_or_network(model)
     network = found if isinstance(found, BayesianNetwork) else None
     graph = network.graph if network else found
@@ -70,7 +72,7 @@ def run(
     else:
         rows = [(label.replace("_", "-").replace("per-row", "per row"), document[label]) for label in document]
         notes = [("columns not used", ", ".join(unused))] if unused else []
-        facts(f"{model} on {data}", [*rows, *scores.items(), *notes])
+        facts(f"{input_name(model)} on {input_name(data)}", [*rows, *scores.items(), *notes])
 
 
 def _columns_of(graph: DAG, table: Table, model: str) -> Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,7 +12,17 @@ from typing import BinaryIO
 
 from plausible.errors import FormatError, InvalidArgument
 
-__all__ = ["STANDARD_INPUT", "binary_output", "is_standard", "open_input", "piped_bytes", "piped_file"]
+__all__ = [
+    "STANDARD_INPUT",
+    "binary_output",
+    "check_one_reader",
+    "input_name",
+    "is_standard",
+    "open_input",
+    "output_name",
+    "piped_bytes",
+    "piped_file",
+]
 
 #: What messages call it.
 STANDARD_INPUT = "standard input"
@@ -25,6 +35,47 @@ def is_standard(path: Path | str | None) -> bool:
     (True, True, False)
     """
     return path is not None and str(path) == "-"
+
+
+def input_name(path: Path | str) -> str:
+    """What messages call a file that is read.
+
+    >>> input_name("rows.csv"), input_name("-")
+    ('rows.csv', 'standard input')
+    """
+    return STANDARD_INPUT if is_standard(path) else str(path)
+
+
+def output_name(path: Path | str) -> str:
+    """What messages call a file that is written.
+
+    >>> output_name("rows.csv"), output_name("-")
+    ('rows.csv', 'standard output')
+    """
+    return "standard output" if is_standard(path) else str(path)
+
+
+def check_one_reader(inputs: Mapping[str, Path | str | None]) -> None:
+    """Refuse `-` for two inputs of a command: standard input holds one file.
+
+    Parameters
+    ----------
+    inputs
+        What the user calls each input, such as `DATA` or `--graph` -> the file that is given, if any.
+
+    Examples
+    --------
+    >>> check_one_reader({"DATA": "-", "--graph": "asia"})
+    >>> check_one_reader({"DATA": "-", "--graph": "-"})
+    Traceback (most recent call last):
+        ...
+    plausible.errors.InvalidArgument: DATA and --graph are both -, but standard input holds one file: name a file for
+    one of them.
+    """
+    piped = [name for name, given in inputs.items() if is_standard(given)]
+    if len(piped) > 1:
+        both = " and ".join(piped)
+        raise InvalidArgument(f"{both} are both -, but standard input holds one file: name a file for one of them.")
 
 
 def open_input() -> io.BufferedReader:

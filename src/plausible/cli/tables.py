@@ -17,7 +17,7 @@ from plausible.cli.chunks import ColumnKind, TableReader, TableWriter
 from plausible.cli.csv_tables import CSVReader, CSVWriter, read_csv, write_csv
 from plausible.cli.parquet_tables import parquet_reader, parquet_rows, read_parquet, write_parquet
 from plausible.cli.streams import STANDARD_INPUT, binary_output, is_standard, open_input
-from plausible.errors import InvalidArgument
+from plausible.errors import InvalidArgument, MissingFile
 
 __all__ = ["TableFormat", "check_ending", "new_table", "open_table"]
 
@@ -51,7 +51,11 @@ def check_ending(path: Path, format: str | None = None) -> str:
 
 def open_table(path: Path) -> AbstractContextManager[TableReader]:
     """The table in a CSV or Parquet file, or on standard input, to be read in chunks."""
-    return _piped_table() if is_standard(path) else _READERS[check_ending(path)](path)
+    if is_standard(path):
+        return _piped_table()
+    if not path.exists():
+        raise MissingFile.at(path, _READERS)
+    return _READERS[check_ending(path)](path)
 
 
 @contextmanager

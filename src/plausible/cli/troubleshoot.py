@@ -11,6 +11,7 @@ import typer
 from plausible.cli.evidence import SYNTAX, EvidenceTexts, read_findings, read_interventions, state_of
 from plausible.cli.output import AsJson, print_json, print_line
 from plausible.cli.source import ModelSource, read_model
+from plausible.cli.streams import is_standard
 from plausible.cli.troubleshoot_session import Conversation, resumed
 from plausible.cli.troubleshoot_text import advice_document, advice_text, plan_document, step_document
 from plausible.decisions.troubleshooting.costs import Costs, read_costs
@@ -69,6 +70,8 @@ def run(
 
     In a session, each step is answered with what came of it, or with why, do STEP, undo, stop or help.
     """
+    if is_standard(model) and (session or save or resume):
+        raise InvalidArgument("Answers of a session are read from standard input, so MODEL can't be -: name a file.")
     network = _network(model)
     helper = _troubleshooter(network, read_costs(costs), works)
     if save is not None and save.exists():

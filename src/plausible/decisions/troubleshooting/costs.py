@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple, TextIO
 
 from plausible.decisions.troubleshooting.repair_order import check_cost
-from plausible.errors import FormatError, InvalidArgument, suggestion
+from plausible.errors import FormatError, InvalidArgument, MissingFile, suggestion
 from plausible.variables.frozen_mapping import FrozenMapping
 
 __all__ = ["Costs", "read_costs"]
@@ -106,6 +106,8 @@ def read_costs(path: str | PathLike[str]) -> Costs:
     {'fuse': 'whole', 'wire': 'whole'}
     """
     file = fspath(path)
+    if not Path(path).exists():
+        raise MissingFile.at(Path(path), (".csv", ".tsv", ".txt"))
     with Path(path).open(encoding="utf-8-sig", newline="") as stream:
         rows = list[_Row]()
         try:
