@@ -420,31 +420,3 @@ def test_the_end_of_memory_is_one_line(plausible, monkeypatch):
 
     monkeypatch.setattr(pb.BayesianNetwork, "query", too_much)
     assert plausible("query", "asia", "lung") == (2, "", "plausible: The memory is not enough for this.\n")
-
-
-def test_what_the_guide_shows_runs_and_names_every_command(plausible, tmp_path, monkeypatch):
-    """Line after line, in one folder."""
-    monkeypatch.setattr("plausible.cli.compile._compiled", lambda jobs, _: iter(jobs))  # which would take minutes
-    guide = (Path(__file__).parents[2] / "docs" / "guide.md").read_text(encoding="utf-8")
-    shown = [line for line in guide.splitlines() if line.startswith("    plausible ")]
-    lines = [shlex.split(line)[1:] for line in shown if "|" not in shlex.split(line)]
-    assert {line[0] for line in lines} == set(NAMES)
-    monkeypatch.chdir(tmp_path)
-    Path("costs.csv").write_text(COSTS)
-    pb.save(pb.examples.load("asia"), "learned.bif")
-    for line in lines:
-        code, text, errors = plausible(*line)
-        assert (code, errors) == (0, ""), line
-        assert text
-    for line in shown:
-        if "|" in shlex.split(line):
-            _run_in_bash(line)
-
-
-def _run_in_bash(line: str) -> None:
-    """Run a pipeline, which must succeed, with nothing on standard error that begins as a mistake does."""
-    setting = f'plausible() {{ {shlex.quote(sys.executable)} -m plausible "$@"; }}'
-    done = subprocess.run(["bash", "-c", f"{setting}\n{line}"], capture_output=True, check=False)
-    assert done.returncode == 0, line
-    assert b"plausible:" not in done.stderr
-    assert b"Traceback" not in done.stderr

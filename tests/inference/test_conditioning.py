@@ -259,4 +259,4 @@ def test_the_plan_prints_itself():
     """What is conditioned on, and the price."""
     factors, _ = grid(np.random.default_rng(0), 3, 3)
     assert str(condition_plan(factors, [])).startswith("recursive conditioning on no variable: 23 steps, ")
-    assert "on 1 variables (" in str(condition_plan(factors, [], max_table_entries=8))
+    assert "on 1 variable (" in str(condition_plan(factors, [], max_table_entries=8))

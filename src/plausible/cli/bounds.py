@@ -26,7 +26,7 @@ from plausible.cli.quoting import names_in
 from plausible.cli.source import read_network
 from plausible.cli.streams import check_one_reader, is_standard, piped_bytes
 from plausible.data.table import Table
-from plausible.errors import InvalidArgument, ModelContradicted, suggestion
+from plausible.errors import InvalidArgument, ModelContradicted, counted, suggestion
 from plausible.graphs import DAG, CausalGraph
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
@@ -256,7 +256,7 @@ def _tell(found: Bounds, assumed: list[str], left_out: str, interval: _Interval 
         print_line(f"confidence: {found.confidence:.0%}")
     if interval is not None:
         low, high = interval.ends
-        print_line(f"{interval.level:.0%} of {interval.num_samples} samples: {low:.4g} to {high:.4g}")
+        print_line(f"{interval.level:.0%} of {counted(interval.num_samples, 'sample')}: {low:.4g} to {high:.4g}")
     if left_out:
         print_line(f"missing: {left_out}")
     if not found.is_sharp:

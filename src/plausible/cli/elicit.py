@@ -12,7 +12,7 @@ from plausible.cli.output import AsJson, print_json, print_line
 from plausible.decisions.elicitation.elicited import ElicitationResult
 from plausible.decisions.elicitation.methods import ElicitationSession, standard_gamble, time_trade_off, visual_analog
 from plausible.decisions.elicitation.session_files import load_session
-from plausible.errors import FormatError, InvalidArgument, close_match
+from plausible.errors import FormatError, InvalidArgument, close_match, counted
 
 __all__ = ["EXAMPLES", "run"]
 
@@ -128,7 +128,7 @@ def _print_result(session: ElicitationSession, path: Path | None) -> None:
     print_line(str(result))
     if not session.is_done:
         again = f" Go on with: plausible elicit --save {path}" if path is not None else ""
-        print_line(f"Ended early; at most {session.num_left} questions were left.{again}")
+        print_line(f"Ended early, with up to {counted(session.num_left, 'question')} left.{again}")
         return
     for told in result.items_told:
         if told.is_at_limit:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from plausible.data.table import Table
-from plausible.errors import InvalidArgument
+from plausible.errors import InvalidArgument, counted
 from plausible.learn.incomplete_structures.available import complete_rows
 
 __all__ = ["MissingRows", "told_left_out", "usable_rows", "whole_rows"]
@@ -44,8 +44,8 @@ def whole_rows(table: Table) -> Table:
         return complete_rows(table)
     except InvalidArgument:
         raise InvalidArgument(
-            f"None of {table.num_rows} rows is complete, and --missing complete-rows leaves nothing. Complete them "
-            "first: plausible impute."
+            f"None of {counted(table.num_rows, 'row')} is complete, and --missing complete-rows leaves nothing. "
+            "Complete them first: plausible impute."
         ) from None
 
 
@@ -54,4 +54,5 @@ def told_left_out(before: Table, after: Table) -> str:
     number = before.num_rows - after.num_rows
     if not number:
         return ""
-    return f"{number} of {before.num_rows} rows left out, whose cells are taken to be missing completely at random"
+    rows = counted(before.num_rows, "row")
+    return f"{number} of {rows} left out, whose cells are taken to be missing completely at random"

@@ -265,7 +265,7 @@ def _used(columns: DataColumns, unseen: Container[str], graph: DAG | None, weigh
 def _given_graph(text: str, columns: Collection[str], unseen: Collection[str]) -> DAG:
     """The graph that arrow text spells, or that of the network in a file."""
     endings = tuple(ending for known in FORMATS for ending in known.extensions)
-    is_file = Path(text).is_file() or text.lower().endswith(endings)
+    is_file = is_standard(text) or Path(text).is_file() or text.lower().endswith(endings)
     graph = read_graph(text) if is_file and text not in columns else DAG(text)
     shape = "--graph is one such as 'A -> B <- C; D', of names of columns, or the file of a Bayesian network"
     if not isinstance(graph, DAG):

@@ -80,9 +80,9 @@ def run(
     unobserved = [name for name in found.variables if name not in table.columns]
     slips = [f"{name!r} is not a variable.{meant}" for name in others if (meant := close_match(name, unobserved))]
     if slips:
-        warnings.warn(f"Columns that were passed through: {' '.join(slips)}", PlausibleWarning, stacklevel=2)
+        warnings.warn(f"Columns that were copied unchanged: {' '.join(slips)}", PlausibleWarning, stacklevel=2)
     if not is_standard(output):
-        note = f" (no variables, passed through: {', '.join(others)})" if others else ""
+        note = f" (not variables, copied unchanged: {', '.join(others)})" if others else ""
         print_line(f"{output}: {counted(num_rows, 'row')} written{note}")
 
 

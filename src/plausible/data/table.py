@@ -15,7 +15,7 @@ from plausible.data.column_types import read_column, read_numbers
 from plausible.data.columns import encode_column, equally_long
 from plausible.data.intervention_marks import from_columns, mark_columns, read_interventions
 from plausible.data.sources import open_columns
-from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.errors import InvalidArgument, UnknownVariable, counted
 from plausible.variables import Variable
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class Table:
         >>> Table.read({"dose": [0, 1, 1], "set": [None, "dose", None]}, interventions="set").interventions["dose"]
         array([False,  True, False])
         >>> Table.read({"name": ["Ann", None], "age": [31.5, 44.0], "notes": [None, None]}, columns=["age"])
-        Table(2 rows, 1 variables)
+        Table(2 rows, 1 variable)
         """
         given = _by_name(variables)
         wanted = None if columns is None else _listed(columns)
@@ -225,7 +225,7 @@ class Table:
         return replace(self, weights=_read_weights(weights, self.num_rows))
 
     def __repr__(self) -> str:
-        return f"Table({self.num_rows} rows, {len(self.variables)} variables)"
+        return f"Table({counted(self.num_rows, 'row')}, {counted(len(self.variables), 'variable')})"
 
 
 # --- reading ---

@@ -9,6 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.errors import counted
 from plausible.factors import Factor
 from plausible.graphs.seeds import Seed, generator_of
 from plausible.inference.engine_mistakes import mistaken_engine
@@ -118,4 +119,6 @@ def told_size(effective_size: float, num_rows: int) -> str:
     >>> told_size(81.3, 100)
     'The 100 rows are worth about 81 independent ones.'
     """
+    if num_rows == 1:
+        return f"The row is worth about {counted(round(effective_size), 'independent row')}."
     return f"The {num_rows} rows are worth about {effective_size:.0f} independent ones."

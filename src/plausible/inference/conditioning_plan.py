@@ -8,7 +8,7 @@ from heapq import heapify, heappop, heappush
 from math import prod
 
 from plausible.display import html_of_print
-from plausible.errors import TooLarge
+from plausible.errors import TooLarge, counted
 from plausible.inference.conditioning_tree import DecompositionTree
 
 __all__ = ["ConditioningPlan", "plan_conditioning"]
@@ -65,7 +65,7 @@ class ConditioningPlan:
 
     def __str__(self) -> str:
         names = ", ".join(self.cutset[:8]) + (", ..." if len(self.cutset) > 8 else "")
-        where = f"on {len(self.cutset)} variables ({names})" if self.cutset else "on no variable"
+        where = f"on {counted(len(self.cutset), 'variable')} ({names})" if self.cutset else "on no variable"
         return (
             f"recursive conditioning {where}: {self.num_steps:,} steps, {self.cost:.3g} entries built, the largest "
             f"table {self.largest_table:,}, {self.cache_entries:,} remembered"
@@ -100,7 +100,7 @@ def plan_conditioning(
     >>> from plausible.inference.conditioning_tree import decomposition_tree
     >>> tree = decomposition_tree(["AB", "BC", "CA"], "ABC")
     >>> print(plan_conditioning(tree, dict.fromkeys("ABC", 10), max_table_entries=100, max_cache_entries=0))
-    recursive conditioning on 1 variables (A): 32 steps, 1.4e+03 entries built, the largest table 100, 0 remembered
+    recursive conditioning on 1 variable (A): 32 steps, 1.4e+03 entries built, the largest table 100, 0 remembered
     """
     answer = prod(num_states[name] for name in tree.context[tree.root])
     if answer > max_table_entries:

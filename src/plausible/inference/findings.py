@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from plausible.display import html_of_print
-from plausible.errors import ImpossibleEvidence, UnknownVariable
+from plausible.errors import ImpossibleEvidence, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.factors.information import kl_divergence
 from plausible.factors.logarithms import log_unit
@@ -160,7 +160,7 @@ class EvidenceImpact:
         """The belief before and after, and the first findings; `to_frame()` has them all."""
         beliefs = zip(self.posterior.scope[0].states, self.prior.flat, self.posterior.flat, strict=True)
         moves = [f"{state} {before:.4g} -> {after:.4g}" for state, before, after in beliefs]
-        lines = [f"P({self.target}) by {len(self)} findings: {', '.join(_head(moves))}"]
+        lines = [f"P({self.target}) by {counted(len(self), 'finding')}: {', '.join(_head(moves))}"]
         return "\n".join([*lines, *(f"  {finding}" for finding in _head(self.findings))])
 
     def to_frame(self) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from typing import Any
 
 from plausible.display import html_of_print
 from plausible.engine.program import SECONDS_PER_ENTRY
-from plausible.errors import TooLarge
+from plausible.errors import TooLarge, counted
 from plausible.factors import Factor
 from plausible.factors.alignment import union_scope
 from plausible.graphs.elimination import eliminate, elimination_order
@@ -75,8 +75,8 @@ class Plan:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.engine}: {self.num_factors} factors over {self.num_variables} variables",
-            f"{self.num_cliques} cliques, width {self.width}, {_counted(self.entries)} entries, "
+            f"{self.engine}: {counted(self.num_factors, 'factor')} over {counted(self.num_variables, 'variable')}",
+            f"{counted(self.num_cliques, 'clique')}, width {self.width}, {_counted(self.entries)} entries, "
             f"{_mebibytes(self.bytes)} MiB, about {self.seconds:.1g} s",
         ]
         if self.num_cliques:
@@ -127,7 +127,7 @@ def plan_factors(
     >>> coin, call = Variable("coin", 2), Variable("call", 2)
     >>> print(plan_factors([Factor([coin], [0.5, 0.5]), Factor([coin, call], [[0.9, 0.1], [0.2, 0.8]])], []))
     clique tree: 2 factors over 2 variables
-    1 cliques, width 1, 4 entries, 0.0 MiB, about 1e-06 s
+    1 clique, width 1, 4 entries, 0.0 MiB, about 1e-06 s
     largest clique: (coin, call), 4 entries, separator ()
     elimination order: coin, call
     """

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.display import html_of_print
-from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.errors import InvalidArgument, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.inference.sensitivity import FamilyProduct, event_gradient, possible, refuse_jeffrey, scaled
 from plausible.inference.sensitivity_parameters import Event, Parameter
@@ -278,7 +278,7 @@ class EventSensitivity:
             for slope, family, place in slopes[:_SHOWN]
         ]
         more = [f"  ... ({len(slopes)} in all)"] if len(slopes) > _SHOWN else []
-        title = f"P({self.event} | e) = {self.probability:.6g}, by {len(slopes)} parameters:"
+        title = f"P({self.event} | e) = {self.probability:.6g}, by {counted(len(slopes), 'parameter')}:"
         return "\n".join([title, *lines, *more])
 
 

@@ -66,7 +66,7 @@ def parse_json(text: str) -> Model:
     >>> parse_json('''{"format": "plausible", "version": 1, "kind": "bayesian-network",
     ...   "variables": [{"name": "coin", "states": [false, true]}],
     ...   "distributions": [{"variable": "coin", "kind": "table", "values": [0.5, 0.5]}]}''')
-    <BayesianNetwork: 1 variables, 0 edges, 1 parameters>
+    <BayesianNetwork: 1 variable, 0 edges, 1 parameter>
     """
     root = parse_values(text)
     kind = _kind(root)

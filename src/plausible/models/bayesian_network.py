@@ -273,8 +273,8 @@ class BayesianNetwork(MostProbable, ContinuousQuestions, NetworkAnalyses, Hinted
 
     def __repr__(self) -> str:
         title = f" {self.notes.name!r}" if self.notes.name else ""
-        edges = counted(self._graph.num_edges, "edge")
-        return f"<BayesianNetwork{title}: {len(self)} variables, {edges}, {self.num_parameters} parameters>"
+        sizes = {"variable": len(self), "edge": self._graph.num_edges, "parameter": self.num_parameters}
+        return f"<BayesianNetwork{title}: {', '.join(counted(size, thing) for thing, size in sizes.items())}>"
 
     def _repr_html_(self) -> str:
         return html_page(title_of(self), network_table(self))

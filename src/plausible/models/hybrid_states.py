@@ -147,8 +147,8 @@ def hybrid_plan(
     >>> from plausible.cpds import LinearGaussianCPD
     >>> cpds = {"x": LinearGaussianCPD("x", 1.0, variance=4.0), "y": LinearGaussianCPD("y", -3.5, {"x": 0.5}, 4.0)}
     >>> print(hybrid_plan(cpds, {name: cpd.variable for name, cpd in cpds.items()}, "x", {"y": 2.0}))
-    strong elimination: 2 factors over 1 variables
-    1 cliques, width 0, 8 entries, 0.0 MiB, about 0.0004 s
+    strong elimination: 2 factors over 1 variable
+    1 clique, width 0, 8 entries, 0.0 MiB, about 0.0004 s
     largest clique: (x), 3 entries, separator ()
     elimination order: x
     """

@@ -142,12 +142,12 @@ def test_rows_in_which_a_variable_was_set_do_not_count_for_it():
 
 def test_policies_for_rows_without_cases():
     table = Table.read({"A": [0, 0, 0], "B": [0, 1, 1]}, [Variable("A", 2), Variable("B", 2)])
-    with pytest.warns(UnidentifiedParameters, match="1 rows of 'B'"):
+    with pytest.warns(UnidentifiedParameters, match="1 row of 'B'"):
         learn_parameters("A -> B", table)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         np.testing.assert_allclose(learn_parameters("A -> B", table, unseen="uniform").cpd("B").values[1], 0.5)
-    with pytest.raises(InvalidArgument, match="1 rows of 'B', such as that of A=1"):
+    with pytest.raises(InvalidArgument, match="1 row of 'B', such as that of A=1"):
         fit_parameters("A -> B", table, unseen="error")
     skewed = {"B": Dirichlet([3.0, 1.0])}
     mixed = fit_parameters("A -> B", table, skewed, estimate="mle", unseen="prior")
@@ -284,7 +284,7 @@ def test_names_that_are_no_priors_are_refused_with_help(name, told):
 
 def test_rows_left_to_a_prior_need_one_of_their_own_variable():
     table = Table.read({"x": [0, 0], "y": [0, 1]}, [Variable("x", 2)])
-    with pytest.raises(InvalidArgument, match="1 rows of 'y', such as that of x=1, and no prior"):
+    with pytest.raises(InvalidArgument, match="1 row of 'y', such as that of x=1, and no prior"):
         learn_parameters("x -> y", table, {"x": K2()}, unseen="prior")
     assert learn_parameters("x -> y", table, {"y": K2()}, unseen="prior").cpd("y").values[1] == pytest.approx(
         [0.5, 0.5]

@@ -20,7 +20,7 @@ from plausible.causal.discovery.mark_conflicts import (
 from plausible.causal.discovery.possible_d_sep import refine_skeleton
 from plausible.causal.discovery.skeleton_phases import remaining
 from plausible.data.table import TableLike
-from plausible.errors import InvalidArgument, suggestion
+from plausible.errors import InvalidArgument, counted, suggestion
 from plausible.graphs.ancestral import MAG, PAG
 from plausible.graphs.ancestral_class import pag_member, stands_for_class
 from plausible.graphs.mark_masks import MarkMasks, adjacency_masks, bits
@@ -70,7 +70,7 @@ class PAGResult(ConstraintBasedResult[PAG]):
 
     def _described(self) -> str:
         circles = sum(edge.mark_at(end) is Mark.CIRCLE for edge in self.graph.edges for end in edge.ends)
-        return f"{self.graph.num_edges} edges with {circles} open ends"
+        return f"{counted(self.graph.num_edges, 'edge')} with {counted(circles, 'open end')}"
 
 
 def fci(

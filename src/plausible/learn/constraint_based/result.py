@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar
 
 from plausible.display import html_of_print
+from plausible.errors import counted
 from plausible.graphs.marked import MarkedGraph
 from plausible.learn.constraint_based.orientation import Triple
 from plausible.learn.constraint_based.skeleton import Pair
@@ -57,11 +58,11 @@ class ConstraintBasedResult(ABC, Generic[GraphT]):
 
     def __str__(self) -> str:
         parts = [
-            f"{len(self.graph.nodes)} variables, {self._described()}",
-            f"{sum(self.num_tests)} tests",
-            f"{len(self.conflicts)} conflicts" if self.conflicts else "",
-            f"{len(self.ambiguous)} ambiguous triples" if self.ambiguous else "",
-            f"{len(self.determined)} pairs separated by what determines one" if self.determined else "",
+            f"{counted(len(self.graph.nodes), 'variable')}, {self._described()}",
+            counted(sum(self.num_tests), "test"),
+            counted(len(self.conflicts), "conflict") if self.conflicts else "",
+            counted(len(self.ambiguous), "ambiguous triple") if self.ambiguous else "",
+            f"{counted(len(self.determined), 'pair')} separated by what determines one" if self.determined else "",
             f"stopped by {self.stopped}" if self.stopped else "",
         ]
         return f"{'; '.join(filter(None, parts))}\n{self.graph}"

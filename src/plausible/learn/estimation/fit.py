@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 from plausible.cpds import CPD
 from plausible.cpds.rows import place_text
 from plausible.data.table_statistics import TableStatistics
-from plausible.errors import InvalidArgument, NotSupported, PlausibleWarning, UnknownVariable, suggestion, warn_caller
+from plausible.errors import (
+    InvalidArgument,
+    NotSupported,
+    PlausibleWarning,
+    UnknownVariable,
+    counted,
+    suggestion,
+    warn_caller,
+)
 from plausible.learn.estimation.families import DataLike, Families, read_families
 from plausible.learn.estimation.family_posterior import Estimate, Unseen
 from plausible.learn.estimation.gaussian import GaussianLearner
@@ -90,7 +98,7 @@ class ParameterFit:
         return learned_html(self.network, title_of(self))
 
     def __repr__(self) -> str:
-        return f"<ParameterFit of {self.network!r}, {self.num_unidentified} rows not identified>"
+        return f"<ParameterFit of {self.network!r}, {counted(self.num_unidentified, 'row')} not identified>"
 
 
 def learn_parameters(
@@ -147,8 +155,8 @@ def learn_parameters(
     if unseen is None and fit.unidentified:
         names = ", ".join(map(repr, list(fit.unidentified)[:5])) + (", ..." if len(fit.unidentified) > 5 else "")
         warn_caller(
-            f"There is no data for {fit.num_unidentified} rows of {names}, which were filled in. Give a prior=, such "
-            "as BDeu(10), or unseen='uniform' if that is meant; fit_parameters lists them.",
+            f"There is no data for {counted(fit.num_unidentified, 'row')} of {names}, which were filled in. "
+            "Give a prior=, such as BDeu(10), or unseen='uniform' if that is meant; fit_parameters lists them.",
             UnidentifiedParameters,
         )
     return fit.network
@@ -341,4 +349,4 @@ def _refuse_open(network: BayesianNetwork, unidentified: Mapping[str, NDArray[np
 def _open_rows(cpd: CPD, mask: NDArray[np.bool_]) -> str:
     parents = [parent for parent in cpd.parents if not parent.is_continuous]
     where = f", such as that of {place_text(parents, tuple(np.argwhere(mask)[0].tolist()))}" if parents else ""
-    return f"{int(mask.sum())} rows of {cpd.variable.name!r}{where}"
+    return f"{counted(int(mask.sum()), 'row')} of {cpd.variable.name!r}{where}"

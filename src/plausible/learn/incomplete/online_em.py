@@ -65,7 +65,7 @@ class OnlineEM:
     >>> for rows in ({"coin": [0, 0]}, {"coin": [1, 0]}):
     ...     online = online.partial_fit(rows)
     >>> online
-    <OnlineEM: 2 batches that weigh 4, decay 1.0, <BayesianNetwork: 1 variables, 0 edges, 1 parameters>>
+    <OnlineEM: 2 batches that weigh 4, decay 1.0, <BayesianNetwork: 1 variable, 0 edges, 1 parameter>>
     >>> online.network.cpd("coin").values  # (3 + 1/2) / (4 + 1)
     array([0.7, 0.3])
 
