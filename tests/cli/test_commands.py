@@ -233,14 +233,17 @@ MISTAKES = {
     "samples to no table": (("sample", "asia", "-o", "rows.txt"), "neither a .csv nor a .parquet"),
     "samples to no folder": (("sample", "asia", "-o", "nowhere/rows.csv"), "'nowhere/rows.csv'"),
     "do in a Markov network": (("query", "misconception", "A", "--do", "B=b0"), "no causal direction"),
-    "no table": (("predict", "asia", "rows.txt", "lung", "out.csv"), "neither a .csv nor a .parquet"),
+    "no table": (("predict", "asia", "empty.bif", "lung", "out.csv"), "neither a .csv nor a .parquet"),
     "a folder for a model": (("info", "."), "'.' is a folder"),
     "no model": (("info", ""), "'' is neither a file nor an example"),
     "a folder to write samples to": (("sample", "asia", "-o", "folder.csv"), "'folder.csv': Is a directory."),
     "a folder to convert to": (("convert", "asia", "folder.bif"), "Is a directory"),
     "a folder to predict to": (("predict", "asia", "rows.csv", "lung", "folder.csv"), "'folder.csv': Is a directory."),
     "a folder of evidence": (("predict", "asia", "folder.csv", "lung", "out.csv"), "'folder.csv': Is a directory."),
-    "no file of evidence": (("predict", "asia", "none.csv", "lung", "out.csv"), "'none.csv': No such file"),
+    "no file of evidence": (
+        ("predict", "asia", "none.csv", "lung", "out.csv"),
+        "No such file: 'none.csv', looked for in",
+    ),
     "an empty file of evidence": (("predict", "asia", "empty.csv", "lung", "out.csv"), "The file has no columns"),
     "an empty model": (("query", "empty.bif", "lung"), "empty.bif:1:1:"),
     "predict into its own input": (("predict", "asia", "rows.csv", "lung", "rows.csv"), "is the file to read"),
@@ -271,7 +274,10 @@ MISTAKES = {
     "an argument too many": (("sample", "asia", "10"), "; more: plausible sample --help\n"),
     "a finding for a target": (("query", "asia", "lung", "xray=yes"), "write --evidence xray=yes"),
     "no file to learn into": (("learn", "rows.csv", "-o", "net.doc"), "'net.doc' names no format to write"),
-    "no folder to learn into": (("learn", "rows.csv", "-o", "nowhere/net.bif"), "'nowhere/net.bif': No such file"),
+    "no folder to learn into": (
+        ("learn", "rows.csv", "-o", "nowhere/net.bif"),
+        "No such file: 'nowhere/net.bif'. There is no folder",
+    ),
     "no file for a mixture": (("cluster", "rows.csv", "-k", "1", "--network", "net.dne"), "no format to write"),
     "graph text": (("dsep", "A -> ", "A", "B"), "expected a node after '->'"),
     "a cycle": (("independencies", "A -> B -> A"), "directed cycle"),
@@ -420,3 +426,53 @@ def test_the_end_of_memory_is_one_line(plausible, monkeypatch):
 
     monkeypatch.setattr(pb.BayesianNetwork, "query", too_much)
     assert plausible("query", "asia", "lung") == (2, "", "plausible: The memory is not enough for this.\n")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("predict", "asia", "costs.cvs", "lung", "out.csv"),
+        ("troubleshoot", "asia", "--costs", "costs.cvs", "--works", "dysp=no"),
+        ("learn", "costs.cvs", "-o", "net.json"),
+        ("discretize", "costs.csv", "-o", "out.csv", "--cuts", "costs.cvs"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_missing_file_is_told_with_its_folder_and_the_nearest_name(plausible, tmp_path, monkeypatch, command):
+    """Whatever the command wants of it."""
+    monkeypatch.chdir(tmp_path)
+    Path("costs.csv").write_text(COSTS)
+    code, text, errors = plausible(*command)
+    assert (code, text) == (2, "")
+    assert errors == f"plausible: No such file: 'costs.cvs', looked for in '{tmp_path}'. Did you mean 'costs.csv'?\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (("explain", "coin.json"), "clique tree: 1 factor over 1 variable\n1 clique, "),
+        (("convert", "coin.json", "coin.bif"), "coin.bif: 1 variable written\n"),
+        (("convert", "choice.json", "choice.xdsl"), "choice.xdsl: 2 variables, 1 utility written\n"),
+        (("discover", "coin.csv"), "# fci at alpha 0.05: 1 variable, 0 edges with 0 open ends; 0 tests\n"),
+        (("predict", "coin.json", "coin.csv", "coin", "out.csv"), "out.csv: 1 row written\n"),
+        (
+            ("elicit", "a", "--worst", "b", "--best", "c", "--tolerance", "0.5"),
+            "Ended early, with up to 1 question left.",
+        ),
+        (("sample", "coin.json", "-n", "1", "--engine", "gibbs", "-o", "out.csv"), "worth about 1 independent row."),
+    ],
+    ids=" ".join,
+)
+def test_one_thing_is_told_in_the_singular(plausible, tmp_path, monkeypatch, command, told):
+    """One variable, one row, one utility, one question."""
+    monkeypatch.chdir(tmp_path)
+    coin = pb.TableCPD("coin", [0.5, 0.5], states=["h", "t"])
+    pb.save(pb.BayesianNetwork(coin), "coin.json")
+    choice = pb.InfluenceDiagram(
+        [coin], [pb.Decision("call", ["h", "t"])], [pb.Utility(["coin", "call"], [[1, 0], [0, 2]])]
+    )
+    pb.save(choice, "choice.json")
+    Path("coin.csv").write_text("coin\nh\n")
+    code, text, errors = plausible(*command)
+    assert code == 0
+    assert told in text + errors

@@ -87,7 +87,8 @@ def test_a_folder_that_is_not_there_is_named_as_it_was_given(plausible, rows, tm
     for target in ("nowhere/answers.csv", "nowhere/answers.parquet"):
         code, text, errors = plausible("predict", "asia", str(rows), "lung", target)
         assert (code, text) == (2, "")
-        assert errors == f"plausible: '{target}': No such file or directory.\n"
+        folder = tmp_path / "nowhere"
+        assert errors == f"plausible: No such file: '{target}'. There is no folder '{folder}'.\n"
 
 
 def test_the_bar_is_drawn_on_standard_error_if_asked_for(plausible, rows, tmp_path):

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import pty
+import shlex
 import signal
 import subprocess
 import sys
@@ -121,7 +122,7 @@ def test_learning_reads_and_writes_pipes(plausible, asia, tmp_path):
     plausible("learn", str(data), "-o", str(target))
     code, text, errors = plausible("learn", "-", "-o", "-", piped=rows)
     assert (code, text) == (0, target.read_text())
-    assert errors.startswith("-: 8 variables written, learned from 300 rows\n")
+    assert errors.startswith("standard output: 8 variables written, learned from 300 rows\n")
     assert pb.io.parse(plausible("learn", "-", "-o", "-", "--format", "bif", piped=rows)[1], "bif")
 
 
@@ -134,7 +135,7 @@ def test_other_commands_read_data_from_a_pipe(plausible, asia, tmp_path, pack):
     for before, after in ((("score", "asia"), ()), (("discover",), ("--method", "ges"))):
         code, text, errors = plausible(*before, "-", *after, piped=pack(rows))
         assert (code, errors) == (0, "")
-        assert text.replace("asia on -", f"asia on {data}") == plausible(*before, str(data), *after)[1]
+        assert text.replace("asia on standard input", f"asia on {data}") == plausible(*before, str(data), *after)[1]
 
 
 def test_tables_are_written_to_standard_output(plausible):
@@ -146,7 +147,8 @@ def test_tables_are_written_to_standard_output(plausible):
         assert errors
         assert len(pd.read_csv(io.StringIO(text))) == 40
     code, text, errors = plausible("impute", "-", "-o", "-", piped=b"a,b\n1,\n1,2\n")
-    assert (code, text, errors) == (0, "a,b\n1,2\n1,2\n", "-: 2 rows written, 1 cell filled (most-frequent)\n")
+    assert (code, text) == (0, "a,b\n1,2\n1,2\n")
+    assert errors == "standard output: 2 rows written, 1 cell filled (most-frequent)\n"
 
 
 def test_separators_and_ragged_rows_on_standard_input_are_named(plausible):
@@ -168,6 +170,49 @@ def test_parquet_goes_through_pipes(asia):
     )
     expected = [asia.query("lung", row)["yes"] for row in answers[["xray", "smoke"]].to_dict("records")]
     assert answers["P(lung=yes)"].tolist() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("command", "both"),
+    [
+        ("predict - - lung answers.csv", "MODEL and DATA"),
+        ("score - -", "MODEL and DATA"),
+        ("compare - -", "REFERENCE and ESTIMATE"),
+        ("learn - --graph - -o net.json", "DATA and --graph"),
+        ("impute - --network - -o filled.csv", "DATA and --network"),
+        ("effect - --graph - --effect 'smoke => xray'", "DATA and --graph"),
+        ("bounds - --graph - --effect 'smoke=yes => xray=yes'", "SOURCE and --graph"),
+        ("identify - --network - --effect 'smoke => xray'", "GRAPH and --network"),
+    ],
+)
+def test_standard_input_is_refused_for_two_inputs(plausible, command, both):
+    """It holds one file; the message names both arguments."""
+    code, text, errors = plausible(*shlex.split(command), piped=CSV.encode())
+    problem = "are both -, but standard input holds one file: name a file for one of them."
+    assert (code, text, errors) == (2, "", f"plausible: {both} {problem}\n")
+
+
+def test_a_session_and_its_model_do_not_share_standard_input(plausible):
+    """The lines of the model would be taken for answers."""
+    command = ("troubleshoot", "-", "--costs", "costs.csv", "--works", "dysp=no", "--session")
+    code, _, errors = plausible(*command, piped=b"network x { }")
+    assert (code, "so MODEL can't be -" in errors) == (2, True)
+
+
+def test_the_graph_to_learn_from_may_be_piped(plausible, tmp_path):
+    """As for other commands."""
+    data, target = tmp_path / "data.csv", str(tmp_path / "net.json")
+    data.write_text("smoke,xray\nyes,no\nno,no\nyes,yes\n")
+    assert plausible("learn", str(data), "--graph", "-", "-o", target, piped=b"smoke -> xray\n")[0] == 0
+    assert pb.load_network(target).graph == pb.DAG("smoke -> xray")
+
+
+def test_messages_do_not_call_standard_input_and_output_a_dash(plausible):
+    """What is written to standard output is told on standard error."""
+    code, _, errors = plausible("learn", "-", "-o", "-", piped=b"coin\nh\n")
+    assert (code, errors.splitlines()[0]) == (0, "standard output: 1 variable written, learned from 1 row")
+    assert plausible("impute", "-", "-o", "-", piped=b"coin\nh\n")[2].startswith("standard output: 1 row written")
+    assert plausible("score", "smoke -> xray", "-", piped=CSV.encode())[1].startswith("smoke -> xray on standard input")
 
 
 def test_a_terminal_gets_no_bytes_and_gives_no_file():

@@ -93,7 +93,7 @@ def test_columns_of_the_input_are_passed_through(predict):
     content = "id,B,A,note\n007,t,u,\n008,s,no state at all,NA\n"
     code, text, errors, rows = predict(network(["u", "v"], ["s", "t"]), content, "A")
     assert (code, errors) == (0, "")
-    assert "passed through: id, note" in text
+    assert "copied unchanged: id, note" in text
     assert list(rows[0]) == ["id", "B", "A", "note", "P(A=u)", "P(A=v)", "predicted A"]
     assert [tuple(row.values())[:4] for row in rows] == [("007", "t", "u", ""), ("008", "s", "no state at all", "NA")]
     assert [float(row["P(A=v)"]) for row in rows] == pytest.approx([0.64, 0.16])
@@ -378,7 +378,7 @@ def test_another_file_is_overwritten(plausible, tmp_path, monkeypatch):
 
 
 def test_a_column_that_may_be_a_misspelt_variable_is_warned_of(predict):
-    """It is passed through, as any other that is no variable, but not in silence."""
+    """It is copied, as any other that is no variable, but not in silence."""
     code, _, errors, rows = predict("asia", "xray,smok\nyes,no\n", "lung")
     assert code == 0
     assert "'smok' is not a variable. Did you mean 'smoke'?" in errors
