@@ -14,7 +14,7 @@ import pytest
 import plausible as pb
 from plausible import hints
 from plausible.errors import PlausibleError, UnknownAttribute
-from plausible.hints import Hinted
+from plausible.hints import Hinted, HintedNames
 
 ASIA = pb.examples.load("asia")
 ROWS = pd.DataFrame({"A": [0, 1, 1, 0, 1], "B": [0, 1, 0, 0, 1]})
@@ -125,3 +125,35 @@ def test_a_fault_inside_of_a_property_is_not_hidden():
         _ = Broken().worse
     with pytest.raises(UnknownAttribute, match="has no attribute 'name'"):
         _ = Broken().size
+
+
+def test_the_names_of_a_page_cost_a_factor_nothing():
+    """A class with `__getattr__` is read more slowly: factors have none, and offer no name of the page."""
+    factor = ASIA.query("lung")
+    assert not hasattr(pb.Factor, "__getattr__")
+    assert not set(pb.Factor._hints) & set(dir(factor))
+    assert {"values", "scope", "marginalize"} <= set(dir(factor))
+    with pytest.raises(UnknownAttribute, match=r"A Factor has no attribute 'get_value'\. Write factor\[state\]"):
+        _ = factor.get_value
+
+
+def test_a_hint_never_hides_an_attribute():
+    """A class that has the name keeps it, its own or inherited."""
+
+    class Table(HintedNames):
+        _hints = {"size": "Use x.", "old": "Use size."}
+
+        size = 3
+
+    class Wide(Table):
+        old = 4
+
+    assert (Table().size, Wide().size, Wide().old) == (3, 3, 4)
+
+
+def test_a_graph_is_not_searched_for_a_graph(monkeypatch):
+    """Misses are slow in hinted classes: a graph where a graph is wanted causes none."""
+    missed: list[str] = []
+    monkeypatch.setattr(Hinted, "__getattr__", lambda self, name: missed.append(name))
+    assert ASIA.query("lung", {"xray": "yes"}).names == ("lung",)
+    assert missed == []

@@ -8,7 +8,7 @@ the right call. In the sentences `net`, `graph`, `factor`, `diagram`, `fit` and 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from plausible.errors import UnknownAttribute
 
@@ -23,6 +23,7 @@ __all__ = [
     "NETWORK_HINTS",
     "RESULT_HINTS",
     "Hinted",
+    "HintedNames",
 ]
 
 
@@ -55,6 +56,50 @@ class Hinted:
             if name.startswith("_") or any(name in vars(base) for base in kind.__mro__):
                 return object.__getattribute__(self, name)  # raises again what went wrong inside of a property
             raise UnknownAttribute(kind, name, kind._hints.get(name, ""))
+
+
+class HintedNames:
+    """A base like `Hinted` for values that inner loops read: it advises on the names of its page only, at no cost.
+
+    Python looks attributes up more slowly in a class with `__getattr__`, those too that are there; so each name of the
+    page is an attribute which raises the advice. It is left out of `dir`; close matches are left to Python.
+
+    Examples
+    --------
+    >>> class Shape(HintedNames):
+    ...     _hints = {"area": "Use shape.size()."}
+    >>> Shape().area
+    Traceback (most recent call last):
+        ...
+    plausible.errors.UnknownAttribute: A Shape has no attribute 'area'. Use shape.size().
+    >>> hasattr(Shape(), "area"), "area" in dir(Shape())
+    (False, False)
+    """
+
+    __slots__ = ()
+
+    _hints: ClassVar[Mapping[str, str]] = {}
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name, text in vars(cls).get("_hints", {}).items():
+            if not hasattr(cls, name):
+                setattr(cls, name, _Hint(name, text))
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name not in self._hints]
+
+
+class _Hint:
+    """An attribute that is not there: reading it raises the advice."""
+
+    __slots__ = ("_name", "_text")
+
+    def __init__(self, name: str, text: str) -> None:
+        self._name, self._text = name, text
+
+    def __get__(self, instance: object, owner: type) -> NoReturn:
+        raise UnknownAttribute(owner, self._name, self._text)
 
 
 def _page(*pages: Mapping[str, str]) -> Mapping[str, str]:

@@ -35,6 +35,7 @@ from plausible.factors import Factor
 from plausible.factors.alignment import num_entries
 from plausible.graphs import DAG
 from plausible.hints import DIAGRAM_HINTS, Hinted
+from plausible.method_names import own_methods
 from plausible.models import BayesianNetwork, Notes
 from plausible.variables import Variable
 from plausible.variables.frozen import Frozen
@@ -42,6 +43,7 @@ from plausible.variables.frozen import Frozen
 __all__ = ["InfluenceDiagram"]
 
 
+@own_methods
 class InfluenceDiagram(DiagramQuestions, Frozen, Hinted):
     """An influence diagram: chance variables, decisions and utilities. It is immutable; edits return new diagrams.
 

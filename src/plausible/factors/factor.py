@@ -32,6 +32,7 @@ from plausible.factors.alignment import (
 )
 from plausible.factors.arithmetic import divide, dot, scaled_to_sum
 from plausible.factors.labelled import MAX_AXES, LabelledTable
+from plausible.method_names import own_methods
 from plausible.variables import Assignment, State, Variable
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["Factor", "product"]
 
 
+@own_methods
 class Factor(LabelledTable):
     """A table with named axes: a number for each assignment of the variables in its scope.
 

@@ -11,7 +11,7 @@ from plausible.errors import InvalidFactor, NotSupported, UnknownVariable
 from plausible.factors import conversions
 from plausible.factors.alignment import Scope, Table, assignment_at, scope_text
 from plausible.factors.display import TextTable, factor_table
-from plausible.hints import FACTOR_HINTS, Hinted
+from plausible.hints import FACTOR_HINTS, HintedNames
 from plausible.variables import Assignment, State, Variable
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ __all__ = ["MAX_AXES", "LabelledTable"]
 MAX_AXES = 64
 
 
-class LabelledTable(Hinted):
+class LabelledTable(HintedNames):
     """Numbers for all assignments to a scope: the part of `Factor` that only looks at them.
 
     The table is kept without the axes of one-state variables; see `plausible.factors.alignment`.

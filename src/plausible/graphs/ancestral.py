@@ -17,11 +17,13 @@ from plausible.graphs.marks import Edge, Mark
 from plausible.graphs.nodes import Node, NodeIndex, Nodes
 from plausible.graphs.text import quote
 from plausible.graphs.walks import Incidence, closure, walk_reach
+from plausible.method_names import own_methods
 
 __all__ = ["MAG", "PAG", "mag_of"]
 
 
 @final
+@own_methods
 class MAG(SeparationGraph):
     """A maximal ancestral graph: tails say "ancestor", arrowheads "no ancestor", and every absent edge a separation.
 
@@ -65,6 +67,7 @@ class MAG(SeparationGraph):
 
 
 @final
+@own_methods
 class PAG(MarkedGraph):
     """A partial ancestral graph: the marks that all MAGs of a Markov equivalence class share; a circle is no such mark.
 

@@ -13,11 +13,13 @@ from plausible.graphs.m_separation import SeparationGraph
 from plausible.graphs.marks import Edge
 from plausible.graphs.nodes import Node, Nodes
 from plausible.graphs.trails import SeparationExplanation
+from plausible.method_names import own_methods
 
 __all__ = ["CausalGraph", "latent_projection", "read_causes"]
 
 
 @final
+@own_methods
 class CausalGraph(SeparationGraph):
     """A causal graph with latent variables: `->` is a cause, `<->` a latent common cause of exactly two nodes.
 

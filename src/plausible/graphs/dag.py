@@ -18,6 +18,7 @@ from plausible.graphs.separation import BayesBall, Rows
 from plausible.graphs.trails import SeparationExplanation, Trail, active_trails, explain_separation
 from plausible.graphs.undirected import UndirectedGraph
 from plausible.hints import DAG_HINTS
+from plausible.method_names import own_methods
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -27,6 +28,7 @@ __all__ = ["DAG"]
 
 
 @final
+@own_methods
 class DAG(PlainGraph):
     """A directed acyclic graph. It is immutable; edits return new graphs.
 

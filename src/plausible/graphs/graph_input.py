@@ -104,9 +104,10 @@ def read_as(source: object, *kinds: type[Any]) -> Any:
     plausible.errors.NotSupported: Expected a DAG, a model with one, or arrow text such as 'A -> B', not a list.
     Make a graph of it first, as with DAG(...).
     """
-    for candidate in (source, getattr(source, "graph", None)):
-        if isinstance(candidate, kinds):
-            return candidate
+    if isinstance(source, kinds):
+        return source
+    if isinstance(carried := getattr(source, "graph", None), kinds):
+        return carried
     if isinstance(source, str) or is_networkx(source):
         return _written(source, kinds)
     raise NotSupported(_refusal(source, kinds))

@@ -8,11 +8,13 @@ from plausible.errors import CyclicGraph, NotSupported
 from plausible.graphs.m_separation import SeparationGraph
 from plausible.graphs.marks import Mark
 from plausible.graphs.nodes import Node, Nodes
+from plausible.method_names import own_methods
 
 __all__ = ["MixedGraph"]
 
 
 @final
+@own_methods
 class MixedGraph(SeparationGraph):
     """A graph with any kinds of edges; two nodes may be joined by several edges with different marks.
 

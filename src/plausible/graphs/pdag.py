@@ -6,11 +6,13 @@ from typing import final
 
 from plausible.graphs.marked import MarkedGraph
 from plausible.graphs.nodes import Node
+from plausible.method_names import own_methods
 
 __all__ = ["PDAG"]
 
 
 @final
+@own_methods
 class PDAG(MarkedGraph):
     """A partially directed acyclic graph: edges `->` and `-`, at most one per pair of nodes, no directed cycle.
 

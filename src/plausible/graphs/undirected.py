@@ -15,6 +15,7 @@ from plausible.graphs.paths import PathRules, checked_limit, simple_paths
 from plausible.graphs.plain import PlainGraph, read_pairs
 from plausible.graphs.separation import Rows
 from plausible.graphs.separators import minimal_cut, minimal_cuts, reach_outside
+from plausible.method_names import own_methods
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -24,6 +25,7 @@ __all__ = ["UndirectedGraph"]
 
 
 @final
+@own_methods
 class UndirectedGraph(PlainGraph):
     """An undirected graph. It is immutable; edits return new graphs.
 

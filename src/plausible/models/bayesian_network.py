@@ -15,6 +15,7 @@ from plausible.factors import Factor
 from plausible.factors.alignment import num_entries
 from plausible.graphs import DAG
 from plausible.hints import NETWORK_HINTS, Hinted
+from plausible.method_names import own_methods
 from plausible.models.analyses import NetworkAnalyses
 from plausible.models.by_name import ByName
 from plausible.models.continuous_questions import ContinuousQuestions
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["BayesianNetwork"]
 
 
+@own_methods
 class BayesianNetwork(MostProbable, ContinuousQuestions, NetworkAnalyses, Hinted):
     """A Bayesian network: P(X_1, ..., X_n) = Π P(X_i | parents of X_i). It is immutable; edits return new networks.
 

@@ -21,6 +21,7 @@ from plausible.graphs.cliques import is_clique, maximal_cliques
 from plausible.graphs.cluster_graph import ClusterGraph, assign_factors
 from plausible.hints import MARKOV_HINTS, Hinted
 from plausible.inference.elimination import absorb, sum_product
+from plausible.method_names import own_methods
 from plausible.models.by_name import ByName
 from plausible.models.display import factors_table, title_of
 from plausible.models.markov_questions import MarkovQuestions
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["MarkovNetwork"]
 
 
+@own_methods
 class MarkovNetwork(MarkovQuestions, Frozen, Hinted):
     """A Markov network: P(X) = Π φ_i(D_i) / Z. It is immutable; edits return new networks.
 

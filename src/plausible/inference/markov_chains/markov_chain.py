@@ -22,12 +22,14 @@ from plausible.inference.markov_chains.chain_input import (
 from plausible.inference.markov_chains.chain_limits import SMALL, power_of
 from plausible.inference.markov_chains.chain_long_run import ChainLongRun
 from plausible.inference.options import read_count, read_generator
+from plausible.method_names import own_methods
 from plausible.variables import State
 
 __all__ = ["MarkovChain"]
 
 
 @final
+@own_methods
 class MarkovChain(ChainLongRun):
     """A homogeneous Markov chain X_1, X_2, ...: P(X_{t+1} = j | X_t = i) = A[i, j] for all t.
 

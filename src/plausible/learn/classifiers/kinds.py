@@ -20,6 +20,7 @@ from plausible.learn.scores.score import FamilyScores, Score
 from plausible.learn.structures.knowledge import Knowledge
 from plausible.learn.structures.structure import learn_structure
 from plausible.learn.structures.trees import edge_weights
+from plausible.method_names import own_methods
 
 __all__ = ["BayesianNetworkClassifier", "KDBClassifier", "NaiveBayesClassifier", "TANClassifier"]
 
@@ -27,6 +28,7 @@ __all__ = ["BayesianNetworkClassifier", "KDBClassifier", "NaiveBayesClassifier",
 _ROUNDING = 1e-12
 
 
+@own_methods
 class NaiveBayesClassifier(NetworkClassifier):
     """All features are independent given the class: P(c | x) ∝ P(c) Π P(x_i | c).
 
@@ -46,6 +48,7 @@ class NaiveBayesClassifier(NetworkClassifier):
         return DAG([(target, name) for name in table.variables if name != target], nodes=table.variables)
 
 
+@own_methods
 class TANClassifier(NetworkClassifier):
     """Tree-augmented naive Bayes: the features also form a tree, the best given the class (Friedman et al. 1997).
 
@@ -90,6 +93,7 @@ class TANClassifier(NetworkClassifier):
         return learn_structure(table, "tan", self.edge_score, **options).graph
 
 
+@own_methods
 class KDBClassifier(NetworkClassifier):
     """k-dependence: each feature has the class and up to k other features as parents (Sahami 1996).
 
@@ -156,6 +160,7 @@ def _rounded(information: float, unit: float) -> float:
     return information if math.isinf(information) else round(information / unit)
 
 
+@own_methods
 class BayesianNetworkClassifier(NetworkClassifier):
     """Any network over features and class, learned or given; only the class's Markov blanket matters.
 

@@ -21,6 +21,7 @@ from plausible.learn.mixtures.networks import mixture_network
 from plausible.learn.mixtures.options import MixtureKind, MixtureParameters, MixturePrior
 from plausible.learn.mixtures.rows import MixtureRows, MixtureSpace
 from plausible.learn.mixtures.starts import given_shares
+from plausible.method_names import own_methods
 from plausible.models import BayesianNetwork
 from plausible.variables import Variable
 
@@ -36,6 +37,7 @@ class EmptyClusters(PlausibleWarning):
     """Fewer clusters hold rows than were asked for."""
 
 
+@own_methods
 class MixtureClustering(Clusterer):
     """A mixture P(x) = Σ_k π_k P(discrete features | k) N(numbers; μ_k, Σ_k), fitted by EM.
 

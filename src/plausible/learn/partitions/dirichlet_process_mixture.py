@@ -21,6 +21,7 @@ from plausible.learn.partitions.partition_priors import ChineseRestaurant, Finit
 from plausible.learn.partitions.partition_problem import PartitionProblem
 from plausible.learn.partitions.partition_sampling import sample_partitions
 from plausible.learn.partitions.product_base import BaseMeasure, default_base
+from plausible.method_names import own_methods
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,6 +32,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+@own_methods
 class DirichletProcessMixture(Clusterer):
     """Clusters whose number the data decides: a Bayesian mixture over all partitions of the rows.
 
