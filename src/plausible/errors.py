@@ -34,6 +34,8 @@ from collections.abc import Hashable, Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 
+from plausible.plain_values import shown
+
 __all__ = [
     "CyclicGraph",
     "FormatError",
@@ -83,7 +85,7 @@ class UnknownVariable(PlausibleError, KeyError):
     @classmethod
     def named(cls, name: Hashable, candidates: Iterable[Hashable], place: str) -> UnknownVariable:
         """The error for `name` that is missing in `place`, with close matches among `candidates`."""
-        return cls(f"{name!r} is not a variable of {place}.{suggestion(name, candidates)}")
+        return cls(f"{shown(name)} is not a variable of {place}.{suggestion(name, candidates)}")
 
 
 class UnknownState(PlausibleError, ValueError):
@@ -280,7 +282,7 @@ def close_match(name: Hashable, candidates: Iterable[Hashable]) -> str:
     """The candidates that `name` may stand for, in a sentence (with a leading space); empty where none is close."""
     by_folded = {str(candidate).casefold(): candidate for candidate in candidates}
     close = get_close_matches(str(name).casefold(), by_folded, n=3, cutoff=0.6)
-    return f" Did you mean {' or '.join(repr(by_folded[text]) for text in close)}?" if close else ""
+    return f" Did you mean {' or '.join(shown(by_folded[text]) for text in close)}?" if close else ""
 
 
 def suggestion(name: Hashable, candidates: Iterable[Hashable]) -> str:
@@ -296,9 +298,9 @@ def suggestion(name: Hashable, candidates: Iterable[Hashable]) -> str:
         return ""
     if close := close_match(name, known):
         return close
-    shown = ", ".join(repr(candidate) for candidate in known[:8])
+    first = ", ".join(shown(candidate) for candidate in known[:8])
     more = f", ... ({len(known)} in all)" if len(known) > 8 else ""
-    return f" Known: {shown}{more}."
+    return f" Known: {first}{more}."
 
 
 def _article(noun: str) -> str:
@@ -320,7 +322,7 @@ def shortened(value: object, most: int = 80) -> str:
     >>> shortened(2.5), shortened(list(range(100)))
     ('2.5', '<list>')
     """
-    text = repr(value)
+    text = shown(value)
     return text if len(text) <= most and "\n" not in text else f"<{type(value).__name__}>"
 
 

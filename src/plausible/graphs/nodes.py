@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from plausible.errors import InvalidGraph, UnknownVariable, suggestion
 from plausible.hints import GRAPH_HINTS, Hinted
+from plausible.plain_values import shown
 
 __all__ = [
     "MARKS_ATTRIBUTE",
@@ -77,7 +78,7 @@ class NodeIndex:
             return list(map(self.position, members))  # raises, with the name of the stranger
 
     def _unknown(self, node: object) -> UnknownVariable:
-        return UnknownVariable(f"{node!r} is not a node of this graph.{suggestion(node, self.nodes)}")
+        return UnknownVariable(f"{shown(node)} is not a node of this graph.{suggestion(node, self.nodes)}")
 
     def names(self, positions: Iterable[int]) -> tuple[Node, ...]:
         """The nodes at these positions, in the order given."""

@@ -12,6 +12,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
 from plausible.errors import InvalidGraph
+from plausible.plain_values import shown
 
 __all__ = ["Connection", "constructor_arguments", "format_statements", "parse_statements", "quote", "stated_kind"]
 
@@ -180,4 +181,4 @@ def constructor_arguments(text: str, nodes: Iterable[Hashable], edges: Iterable[
     nodes = list(nodes)
     if all(isinstance(node, str) for node in nodes):
         return repr(text)
-    return f"{list(edges)!r}, nodes={nodes!r}"
+    return f"[{', '.join(map(shown, edges))}], nodes={shown(nodes)}"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from plausible.errors import ImpossibleEvidence, TooLarge
+from plausible.plain_values import shown
 from plausible.variables import Jeffrey
 
 __all__ = ["impossible_evidence", "smallest_contradiction"]
@@ -69,7 +70,7 @@ def impossible_evidence(
         return None
     if not contradiction:  # possible after all, or impossible whatever the evidence
         return None
-    findings = ", ".join(f"{name}={finding!r}" for name, finding in contradiction.items())
+    findings = ", ".join(f"{name}={shown(finding)}" for name, finding in contradiction.items())
     if len(contradiction) == 1:
         return ImpossibleEvidence(f"The evidence {findings} has probability zero.")
     rest = "" if len(contradiction) == len(certain) else ", whatever the other findings"

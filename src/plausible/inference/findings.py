@@ -20,6 +20,7 @@ from plausible.factors.information import kl_divergence
 from plausible.factors.logarithms import log_unit
 from plausible.inference.contradiction import impossible_evidence
 from plausible.kernels.rounding import ROUNDING
+from plausible.plain_values import shown
 from plausible.variables import State
 from plausible.variables.ranking import ranked
 
@@ -99,7 +100,7 @@ class FindingImpact:
         return f"<{self}>"
 
     def __str__(self) -> str:
-        return f"{self.name}={self.finding!r}: {self.divergence:.4g} nats, {self.divergence_alone:.4g} alone"
+        return f"{self.name}={shown(self.finding)}: {self.divergence:.4g} nats, {self.divergence_alone:.4g} alone"
 
     _repr_html_ = html_of_print
 

@@ -11,6 +11,7 @@ from plausible.cpds import CPD
 from plausible.errors import ImpossibleEvidence, InvalidModel
 from plausible.inference.contradiction import impossible_evidence
 from plausible.models.network_parts import NetworkParts
+from plausible.plain_values import shown
 from plausible.variables import Evidence, EvidenceLike, State
 from plausible.variables.evidence import findings_of
 
@@ -69,7 +70,7 @@ def settings_of(do: Mapping[str, State] | None) -> Mapping[str, State]:
 
 
 def _contradicted(name: str, finding: object, value: object) -> ImpossibleEvidence:
-    return ImpossibleEvidence(f"The evidence {name}={finding!r} contradicts do={{{name!r}: {value!r}}}.")
+    return ImpossibleEvidence(f"The evidence {name}={shown(finding)} contradicts do={{{name!r}: {shown(value)}}}.")
 
 
 def has_hidden_numbers(cpds: Iterable[CPD], found: Evidence) -> bool:

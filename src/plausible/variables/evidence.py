@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.errors import InvalidEvidence, UnknownVariable, shortened
+from plausible.plain_values import plain, shown
 from plausible.variables.variable import State, Variable, is_missing
 
 if TYPE_CHECKING:
@@ -229,7 +230,9 @@ def _state(variable: Variable, finding: Any) -> int:
             "wrap it in likelihood(...) for virtual evidence or in jeffrey(...) for a posterior marginal."
         )
     if finding is None or is_missing(finding):
-        raise InvalidEvidence(f"The evidence for {variable.name!r} is {finding!r}; leave out what is not observed.")
+        raise InvalidEvidence(
+            f"The evidence for {variable.name!r} is {shown(finding)}; leave out what is not observed."
+        )
     raise variable.unknown_state(finding)
 
 
@@ -257,7 +260,7 @@ def _number(variable: Variable, finding: Any) -> float:
     try:
         number = float(finding)
     except (TypeError, ValueError):
-        raise InvalidEvidence(f"{variable.name!r} is continuous: expected a number, not {finding!r}.") from None
+        raise InvalidEvidence(f"{variable.name!r} is continuous: expected a number, not {shown(finding)}.") from None
     if not np.isfinite(number):
         raise InvalidEvidence(f"The evidence for {variable.name!r} is {number}: expected a finite number.")
     return number
@@ -273,7 +276,7 @@ def _split(kind: str, weights: Weights) -> tuple[tuple[State, ...] | None, tuple
         vector = np.zeros(())
     if vector.ndim != 1:
         raise InvalidEvidence(f"{kind} evidence is a list with one number for each state, not {weights!r}.")
-    return tuple(weights) if keyed else None, tuple(vector.tolist())
+    return tuple(map(plain, weights)) if keyed else None, tuple(vector.tolist())
 
 
 def _vector(

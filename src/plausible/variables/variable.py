@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from plausible.display import html_of_repr
 from plausible.errors import InvalidVariable, NotSupported, UnknownState, suggestion
+from plausible.plain_values import plain, shown
 
 __all__ = ["State", "Variable", "is_missing"]
 
@@ -48,7 +49,7 @@ class Variable:
         if not isinstance(name, str) or not name:
             raise InvalidVariable(f"A variable needs a name that is a non-empty text, not {name!r}.")
         ordered = () if states is None else _ordered(name, states)
-        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "name", plain(name))
         object.__setattr__(self, "states", ordered)
         object.__setattr__(self, "is_continuous", states is None)
         object.__setattr__(self, "_positions", {} if states is None else _positions(name, ordered))
@@ -90,8 +91,9 @@ class Variable:
     def unknown_state(self, state: object) -> UnknownState:
         """The error for a value that is not a state."""
         if self.is_continuous:
-            return UnknownState(f"{self.name!r} is continuous: expected a number, not {state!r}.")
-        return UnknownState(f"{state!r} is not a state of {self.name!r}.{suggestion(_shown(state), self.states)}")
+            return UnknownState(f"{self.name!r} is continuous: expected a number, not {shown(state)}.")
+        near = suggestion(state if _is_hashable(state) else repr(state), self.states)
+        return UnknownState(f"{shown(state)} is not a state of {self.name!r}.{near}")
 
     def renamed(self, name: str) -> Variable:
         """Return a variable with the same states and another name."""
@@ -119,7 +121,7 @@ def _ordered(name: str, states: object) -> tuple[State, ...]:
             f"The states of {name!r} are a list in a fixed order, such as ['low', 'high'], or their number; "
             f"not {states!r}."
         )
-    return tuple(states)
+    return tuple(map(plain, states))
 
 
 def _positions(name: str, states: tuple[State, ...]) -> dict[State, int]:
@@ -155,7 +157,3 @@ def is_missing(state: object) -> bool:
         return bool(state != state)
     except (TypeError, ValueError):
         return True
-
-
-def _shown(state: object) -> Hashable:
-    return state if _is_hashable(state) else repr(state)
