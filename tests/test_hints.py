@@ -6,6 +6,7 @@ import copy
 import pickle
 import re
 import traceback
+from importlib import import_module
 
 import numpy as np
 import pandas as pd
@@ -56,9 +57,41 @@ def test_every_call_that_a_hint_names_exists(word, thing):
             reached(pb if start == "pb" else thing, path)
 
 
+@pytest.mark.parametrize("package", hints.PACKAGE_HINTS)
+def test_every_call_that_the_hint_of_a_module_names_exists(package):
+    """Each sentence is shown for a name that is not there, and its calls can be followed."""
+    module, known = import_module(package), {"net": ASIA, "diagram": DIAGRAM, "pb": pb}
+    for name, sentence in hints.PACKAGE_HINTS[package].items():
+        with pytest.raises(AttributeError, match=re.escape(f"has no attribute {name!r}. {sentence}")):
+            getattr(module, name)
+        for start, path in CALL.findall(sentence):
+            reached(known[start], path)
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "advice"),
+    [
+        (pb, "read_bif", "pb.load("),
+        (pb, "BIFReader", "pb.load("),
+        (pb, "TabularCPD", "pb.TableCPD("),
+        (pb, "HillClimbSearch", "pb.learn.structure("),
+        (pb.learn, "HillClimbSearch", "pb.learn.structure("),
+        (pb.learn, "fit", "pb.learn.parameters("),
+        (pb.causal, "effect", "pb.causal.estimate_effect"),
+        (pb.examples, "alarm", "pb.examples.load("),
+    ],
+)
+def test_a_name_of_another_library_leads_to_the_one_here(module, name, advice):
+    """As for attributes of values."""
+    assert not hasattr(module, name)
+    with pytest.raises(AttributeError, match=re.escape(advice)):
+        getattr(module, name)
+
+
 def test_every_page_is_used():
     """No page of hints stands in the file for nothing."""
-    pages = [page for name, page in vars(hints).items() if name in hints.__all__ and name.endswith("_HINTS")]
+    of_values = set(hints.__all__) - {"PACKAGE_HINTS"}
+    pages = [page for name, page in vars(hints).items() if name in of_values and name.endswith("_HINTS")]
     assert all(any(type(thing)._hints.items() >= page.items() for _, thing in OBJECTS) for page in pages)
 
 

@@ -16,7 +16,7 @@ PlausibleError
 ├── UnknownAttribute (AttributeError) an attribute that an object does not have; says what to call instead
 ├── InvalidArgument (ValueError)      an option or number out of its range
 ├── TooLarge (MemoryError)            an answer that would not fit; says how big it is
-├── MissingFile (FileNotFoundError)   a file that is not there; names the folder and files like it
+├── MissingFile (FileNotFoundError)   a file or its folder that is not there; names those like it
 ├── FormatError (ValueError)          a file that can't be read; carries file, line and column
 ├── NotRepresentable (ValueError)     a model that a file format can't hold
 ├── ModelContradicted (ValueError)    observations that no model of the assumed kind can show
@@ -182,18 +182,37 @@ class TooLarge(PlausibleError, MemoryError):
 
 
 class MissingFile(PlausibleError, FileNotFoundError):
-    """A file that is not there."""
+    """A file that is not there, or that can't be written because its folder is not."""
 
     @classmethod
     def at(cls, path: Path, endings: Iterable[str]) -> MissingFile:
         """The error for a path; it names close matches, or else the files in its folder that have such an ending."""
         folder, endings = path.absolute().parent, tuple(endings)
         if not folder.is_dir():
-            return cls(f"No such file: {str(path)!r}. There is no folder {str(folder)!r}.")
+            return cls._of(path, f"No such file: {str(path)!r}. {_no_folder(folder)}")
         files = sorted(other.name for other in folder.iterdir() if other.is_file())
         fitting = [name for name in files if name.lower().endswith(endings)]
         near = close_match(path.name, files) or suggestion(path.name, fitting)
-        return cls(f"No such file: {str(path)!r}, looked for in {str(folder)!r}.{near}")
+        return cls._of(path, f"No such file: {str(path)!r}, looked for in {str(folder)!r}.{near}")
+
+    @classmethod
+    def for_writing(cls, path: Path) -> MissingFile:
+        """The error for a file that can't be made because its folder is not there."""
+        folder = path.absolute().parent
+        return cls._of(path, f"{str(path)!r} can't be written. {_no_folder(folder)} Make it first, or write elsewhere.")
+
+    @classmethod
+    def _of(cls, path: Path, message: str) -> MissingFile:
+        error = cls(message)
+        error.filename = str(path)  # as errors of the system have it
+        return error
+
+
+def _no_folder(folder: Path) -> str:
+    """That there is none, in a sentence; with folders like it beside where it should be."""
+    beside = folder.parent
+    folders = [other.name for other in beside.iterdir() if other.is_dir()] if beside.is_dir() else []
+    return f"There is no folder {str(folder)!r}.{close_match(folder.name, folders)}"
 
 
 class FormatError(PlausibleError, ValueError):

@@ -1,4 +1,4 @@
-"""What other libraries call a thing, and what to call here: for errors about attributes that are not there.
+"""What other libraries call a thing, and what to call here: for errors about names that are not there.
 
 Pages of hints map a name that users of pgmpy, pyAgrum, bnlearn, networkx or scikit-learn would try to a sentence with
 the right call. In the sentences `net`, `graph`, `factor`, `diagram`, `fit` and `result` stand for the object, `pb` for
@@ -21,6 +21,7 @@ __all__ = [
     "GRAPH_HINTS",
     "MARKOV_HINTS",
     "NETWORK_HINTS",
+    "PACKAGE_HINTS",
     "RESULT_HINTS",
     "Hinted",
     "HintedNames",
@@ -267,3 +268,65 @@ FIT_HINTS = _page(
         "model cpds query predict sample": "Ask the network: fit.network.",
     },
 )
+
+_LOAD = "Use pb.load('model.bif'); the ending names the format."
+_SAVE = "Use pb.save(net, 'model.bif'); the ending names the format."
+_PARAMETERS = "Use pb.learn.parameters(graph, frame, prior=pb.BDeu(10)); pb.learn.structure(frame) learns a graph."
+_STRUCTURE = "Use pb.learn.structure(frame, method='hill-climbing'); 'tabu', 'chow-liu', 'ges' and 'mmhc' are others."
+_ASK = "Ask the network: net.query(names, evidence={name: state}), or net.compile() for many questions."
+_EFFECT = "Use pb.causal.estimate_effect for data, net.query(outcome, do={treatment: state}) for a network."
+
+_FILE_HINTS = {
+    "read_bif readBIF BIFReader XMLBIFReader XDSLReader NETReader UAIReader loadBN load_model read_model": _LOAD,
+    "write_bif writeBIF BIFWriter XMLBIFWriter XDSLWriter NETWriter UAIWriter saveBN save_model": _SAVE,
+}
+_LEARNING_HINTS = {
+    "fit estimate MaximumLikelihoodEstimator BayesianEstimator MLE BNLearner parameter_learning": _PARAMETERS,
+    "HillClimbSearch HillClimb hc hill_climbing TreeSearch ExhaustiveSearch structure_learning": _STRUCTURE,
+    "GES ges mmhc MmhcEstimator chow_liu tabu": _STRUCTURE,
+    "PC": "Use pb.learn.pc(frame).",
+    "ExpectationMaximization expectation_maximization EM": "Use pb.learn.em(graph, frame).",
+}
+_ENGINE_HINTS = {
+    "query infer BeliefPropagation LazyPropagation ShaferShenoyInference": _ASK,
+    "GibbsSampling GibbsSampler": "Use net.query(names, engine=pb.Gibbs()).",
+    "LoopyBeliefPropagation": "Use net.query(names, engine=pb.LoopyBP()).",
+    "BayesianModelSampling ForwardSampling": "Use net.sample(1000, seed=0), which gives a frame.",
+}
+_CAUSAL_HINTS = {
+    "effect ate ATE causal_effect average_treatment_effect estimate_ate": _EFFECT,
+    "CausalInference CausalModel doCalculus": "Use pb.causal.identify(graph, outcome, treatment).",
+}
+
+#: Package -> the page of its module: names of functions and classes that other libraries have.
+PACKAGE_HINTS: Mapping[str, Mapping[str, str]] = {
+    "plausible": _page(
+        {**_FILE_HINTS, **_LEARNING_HINTS, **_ENGINE_HINTS, **_CAUSAL_HINTS},
+        {
+            "read_csv": "Read it with pandas, or give its name: pb.learn.structure('rows.csv').",
+            "TabularCPD DiscreteCPD CPT": "Use pb.TableCPD(name, values, parents=[...]); the last axis is its own.",
+            "DiscreteFactor": "Use pb.Factor({name: states}, values).",
+            "MarkovModel DiscreteMarkovNetwork MRF": "Use pb.MarkovNetwork(factors).",
+            "LinearGaussianBayesianNetwork": "Use pb.BayesianNetwork, with CPDs such as pb.LinearGaussianCPD.",
+            "NaiveBayes": "Use pb.learn.NaiveBayesClassifier.",
+            "get_example_model load_example": "Use pb.examples.load('asia').",
+        },
+    ),
+    "plausible.learn": _page(_LEARNING_HINTS, {"learn": _PARAMETERS, "query predict": _ASK}),
+    "plausible.causal": _page(
+        _CAUSAL_HINTS,
+        {
+            "estimate": _EFFECT,
+            "do intervene intervention": "Use net.query(names, do={name: state}), or net.intervene({name: state}).",
+            "backdoor backdoor_sets get_all_backdoor_adjustment_sets get_minimal_adjustment_set": (
+                "Use pb.causal.adjustment_sets(graph, outcome, treatment)."
+            ),
+            "frontdoor get_all_frontdoor_adjustment_sets": "Use pb.causal.front_door_set(graph, outcome, treatment).",
+        },
+    ),
+    "plausible.inference": _page(_ENGINE_HINTS),
+    "plausible.decisions": _page({"solve optimal_policy LIMIDInference": "Ask the diagram: diagram.solve()."}),
+    "plausible.examples": _page(
+        {"asia alarm cancer sachs child insurance get_example_model": "Use pb.examples.load(name), as with 'asia'."}
+    ),
+}

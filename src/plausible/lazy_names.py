@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from plausible.errors import close_match
+from plausible.hints import PACKAGE_HINTS
 
 __all__ = ["LazyNames", "lazy_names"]
 
@@ -42,7 +43,7 @@ def lazy_names(package: str, file: str) -> LazyNames:
 
     def get(name: str) -> Any:
         if name not in homes:
-            hint = "" if name.startswith("_") else _elsewhere(package, name, homes) or close_match(name, names)
+            hint = "" if name.startswith("_") else _advice(package, name, homes)
             raise AttributeError(f"module {package!r} has no attribute {name!r}.{hint}")
         found = _load(package, name, *homes[name])
         vars(import_module(package))[name] = found
@@ -69,6 +70,12 @@ def _load(package: str, name: str, home: str, original: str) -> Any:
     if name != original:  # so that help() and pickles call it what it is called here
         found.__module__, found.__name__, found.__qualname__ = package, name, name
     return found
+
+
+def _advice(package: str, name: str, homes: Homes) -> str:
+    """What was meant, in a sentence with a leading space: a call here, the same name in a room, or a close match."""
+    hint = PACKAGE_HINTS.get(package, {}).get(name)
+    return f" {hint}" if hint else _elsewhere(package, name, homes) or close_match(name, homes)
 
 
 def _elsewhere(package: str, name: str, homes: Homes) -> str:

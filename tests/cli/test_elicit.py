@@ -145,7 +145,7 @@ def test_files_that_hold_no_session_are_named(monkeypatch, capsys, tmp_path):
     assert "none.json is not there" in told.err
     code, told = _ask(monkeypatch, capsys, ["x", *ANCHORS, "--save", str(tmp_path / "no" / "where.json")], [])
     assert code == 2
-    assert "where.json'. There is no folder" in told.err
+    assert "where.json' can't be written. There is no folder" in told.err
     assert "partial" not in told.err
 
 

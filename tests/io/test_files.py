@@ -14,7 +14,7 @@ import pytest
 from random_networks import random_network, random_notes
 
 from plausible.cpds import LinearGaussianCPD, LogisticCPD, NoisyOr, TableCPD
-from plausible.decisions import Decision, InfluenceDiagram, Utility
+from plausible.decisions import Decision, InfluenceDiagram, Utility, load_session, save_session, visual_analog
 from plausible.errors import FormatError, InvalidArgument, MissingFile, NotRepresentable, RoundedProbabilities
 from plausible.factors import Factor
 from plausible.graphs import DAG
@@ -104,6 +104,23 @@ def test_a_missing_file_names_the_folder_and_files_like_it(tmp_path):
         load(tmp_path / "nett.json")
     with pytest.raises(MissingFile, match=r"There is no folder '.*nowhere'\.$"):
         load(tmp_path / "nowhere" / "net.json")
+
+
+def test_a_missing_folder_to_write_into_is_named(tmp_path):
+    """With folders like it; nothing is made unasked."""
+    (tmp_path / "models").mkdir()
+    with pytest.raises(MissingFile) as refused:
+        save(NETWORK, tmp_path / "model" / "net.bif.gz")
+    assert str(refused.value) == (
+        f"'{tmp_path}/model/net.bif.gz' can't be written. There is no folder '{tmp_path}/model'. "
+        "Did you mean 'models'? Make it first, or write elsewhere."
+    )
+    assert isinstance(refused.value, FileNotFoundError)
+    with pytest.raises(MissingFile, match=r"There is no folder '.*nowhere'\. Make it first"):
+        save_session(visual_analog(["tea"], worst="none", best="both"), tmp_path / "nowhere" / "money.json")
+    with pytest.raises(MissingFile, match=r"No such file.*looked for in"):
+        load_session(tmp_path / "money.json")
+    assert [path.name for path in tmp_path.rglob("*")] == ["models"]
 
 
 def test_the_name_of_an_example_is_no_file(tmp_path):

@@ -150,7 +150,9 @@ def test_frames_without_repeated_columns_still_pass() -> None:
     ("given", "advice"),
     [
         ("A -> B", "with pb.learn.parameters('A -> B', frame), or give a CPD"),
-        (pb.DAG("A -> B"), "pb.learn.parameters(DAG('A -> B'), frame)"),
+        ("A -> B", "parents=['A']). The graph alone is pb.DAG('A -> B')."),
+        (pb.DAG("A -> B"), "with pb.learn.parameters(graph, frame), or give a CPD"),
+        (NETWORK, "That is a model already, and edits such as net.with_cpd(cpd) give a new one."),
         ([("A", "B")], "A graph has no probabilities"),
         (pb.DAG("A -> B").to_networkx(), "A graph has no probabilities"),
         ("alarm.bif", "pb.load('alarm.bif')"),
@@ -163,8 +165,9 @@ def test_frames_without_repeated_columns_still_pass() -> None:
 )
 def test_a_network_of_something_else_than_distributions_says_what_to_call(given: Any, advice: str) -> None:
     """Graphs, files, data and factors are taken for what they are."""
-    with pytest.raises(InvalidModel, match=re.escape(advice)):
+    with pytest.raises(InvalidModel, match=re.escape(advice)) as refused:
         pb.BayesianNetwork(given)
+    assert "pb.DAG(DAG(" not in str(refused.value)
 
 
 def test_parts_by_name_offer_close_matches() -> None:

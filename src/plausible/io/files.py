@@ -6,12 +6,11 @@ import codecs
 import gzip
 import os
 import re
-import shutil
 import zlib
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
+from plausible.data.writing import write_whole
 from plausible.decisions import InfluenceDiagram
 from plausible.errors import FormatError, InvalidArgument, MissingFile, NotRepresentable, suggestion
 from plausible.io.formats import Format, Model, check_model
@@ -180,21 +179,7 @@ def save(model: Model, path: PathLike, format: str | None = None) -> None:
         raise NotRepresentable(
             "A name or note has half of a surrogate pair, which UTF-8 can't hold. Save as .json."
         ) from None
-    target = Path(path).resolve()
-    if target.suffix.lower() == ".gz":
-        data = gzip.compress(data, mtime=0)
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
-    try:
-        partial.write_bytes(data)
-        if target.exists():
-            shutil.copymode(target, partial)
-        partial.replace(target)
-    except OSError as error:
-        # The file that could not be made has a name that nobody gave.
-        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
-    finally:
-        with suppress(OSError):
-            partial.unlink()
+    write_whole(path, gzip.compress(data, mtime=0) if Path(path).suffix.lower() == ".gz" else data)
 
 
 def to_text(model: Model, format: str) -> str:

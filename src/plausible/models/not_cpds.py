@@ -8,6 +8,7 @@ from typing import Any
 from plausible.cpds import CPD
 from plausible.errors import InvalidModel, shortened
 from plausible.factors import Factor
+from plausible.graphs.nodes import NodeSet
 
 __all__ = ["refuse_parts"]
 
@@ -32,10 +33,15 @@ def _advice(given: Any, culprit: object) -> str:
         return " Give the values of the mapping: BayesianNetwork(cpds.values())."
     if isinstance(culprit, Factor):
         return " Factors make a MarkovNetwork; the distribution of a variable is TableCPD(name, values, parents=[...])."
+    if hasattr(culprit, "graph") and hasattr(culprit, "variables"):
+        return " That is a model already, and edits such as net.with_cpd(cpd) give a new one."
     if _is_graph(given):
+        is_made = isinstance(given, NodeSet)
+        name = "graph" if is_made else shortened(given)
+        alone = "" if is_made else f" The graph alone is pb.DAG({name})."
         return (
-            f" A graph has no probabilities: learn them from data with pb.learn.parameters({shortened(given)}, frame), "
-            f"or give a CPD for each variable, such as {_EXAMPLES}. The graph alone is pb.DAG({shortened(given)})."
+            f" A graph has no probabilities: learn them from data with pb.learn.parameters({name}, frame), "
+            f"or give a CPD for each variable, such as {_EXAMPLES}.{alone}"
         )
     return f" A CPD is {_EXAMPLES}, for example."
 

@@ -6,8 +6,9 @@ import json
 import os
 from pathlib import Path
 
+from plausible.data.writing import write_whole
 from plausible.decisions.elicitation.methods import ElicitationSession, resume_session
-from plausible.errors import FormatError
+from plausible.errors import FormatError, MissingFile
 
 __all__ = ["load_session", "save_session"]
 
@@ -32,16 +33,7 @@ def save_session(session: ElicitationSession, path: str | os.PathLike[str]) -> N
     >>> result["400"], result.curve()(400)
     (0.5, 0.5)
     """
-    target = Path(path).resolve()
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
-    try:
-        partial.write_text(json.dumps(session.to_dict(), indent=2) + "\n", encoding="utf-8")
-        partial.replace(target)
-    except OSError as error:
-        # The file beside the one meant has a name that nobody gave.
-        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
-    finally:
-        partial.unlink(missing_ok=True)
+    write_whole(path, (json.dumps(session.to_dict(), indent=2) + "\n").encode("utf-8"))
 
 
 def load_session(path: str | os.PathLike[str]) -> ElicitationSession:
@@ -56,11 +48,13 @@ def load_session(path: str | os.PathLike[str]) -> ElicitationSession:
 
     Examples
     --------
-    >>> load_session("missing.json")
+    >>> load_session("missing/money.json")
     Traceback (most recent call last):
         ...
-    FileNotFoundError: [Errno 2] No such file or directory: 'missing.json'
+    plausible.errors.MissingFile: No such file: 'missing/money.json'. There is no folder '...missing'.
     """
+    if not Path(path).exists():
+        raise MissingFile.at(Path(path), (".json",))
     try:
         record = json.loads(Path(path).read_text(encoding="utf-8"))
     except ValueError as error:
