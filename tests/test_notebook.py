@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import html
 import inspect
+import pickle
 import re
 from enum import Enum
 from html.parser import HTMLParser
@@ -16,6 +17,7 @@ import pytest
 
 import plausible as pb
 from plausible.display import TextTable, html_of
+from plausible.inference import QueryInfo
 from plausible.models import FactorGraph
 
 ROOMS = [
@@ -79,6 +81,110 @@ def test_so_does_every_class_of_the_package_that_calls_hand_out():
     assert missing == []
 
 
+#: Small values whose fields say more than their text, or that users write themselves.
+WRITTEN = {
+    *("AffineMap", "Context", "Immorality", "Indifference", "Junction", "Limit", "Monotone", "NoDirectEffect"),
+    *("Planes", "Program", "QueryTerm", "RiskInterval", "Statement", "Step", "Symbol", "TakenStep", "TextLines"),
+    *("TextTable", "WorldFinding"),
+}
+
+
+def test_a_shell_shows_what_print_shows():
+    """Records that print well don't show their fields instead, a page long: the source is looked through."""
+    raw = set()
+    for path in Path(pb.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                kinds = [ast.unparse(part) for part in (*node.decorator_list, *node.bases)]
+                is_record = any(
+                    k == "NamedTuple" or (k.startswith("dataclass") and "repr=False" not in k) for k in kinds
+                )
+                names = {part.name for part in node.body if isinstance(part, ast.FunctionDef)}
+                names |= {ast.unparse(part.targets[0]) for part in node.body if isinstance(part, ast.Assign)}
+                raw |= {node.name} if is_record and "__str__" in names and "__repr__" not in names else set()
+    assert raw == WRITTEN
+
+
+ASIA = pb.examples.load("asia")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (ASIA.query("lung").info, "<QueryInfo: variable elimination, exact, cost 6>"),
+        (
+            QueryInfo(
+                "chains", exact=False, converged=False, error=None, iterations=1, effective_samples=2.5, advice="Wait."
+            ),
+            "<QueryInfo: chains, approximate, not converged, error unknown, 1 sample, effective samples 2.5; Wait.>",
+        ),
+        (
+            ASIA.conflict({"xray": "yes", "smoke": "no"}),
+            "<Conflict: the findings disagree: conf(e) = 0.4708 nats, by finding: xray 0.4708, smoke 0.4708>",
+        ),
+        (
+            pb.causal.identify("S -> T -> C; S <-> C", outcome="C", treatment="S"),
+            "<Estimand: P(c | do(s)) = Σ_t P(t | s) Σ_s' P(c | t, s') P(s')>",
+        ),
+        (
+            ASIA.sensitivity("lung", "yes", {"xray": "yes"}, parameter=("xray", {"either": "no"}, "yes")),
+            "<SensitivityFunction: P(lung=yes | e) = 0.488711 at P(xray=yes | either=no) = 0.05>",
+        ),
+    ],
+    ids=lambda part: type(part).__name__,
+)
+def test_records_of_everyday_calls_are_short_at_the_prompt(value, text):
+    """Kind and contents in a line."""
+    assert repr(value) == text
+    assert value._repr_html_()
+
+
+def test_records_with_several_lines_are_shown_as_they_print():
+    """Plans and comparisons of tables."""
+    plan = ASIA.explain("lung")
+    assert repr(plan) == str(plan)
+    assert str(plan).startswith("clique tree: 2 factors over 2 variables\n")
+
+
+@pytest.mark.parametrize("ask", [ASIA.marginals, ASIA.compile().marginals, ASIA.to_markov_network().marginals])
+def test_marginals_are_a_dictionary_that_prints_as_a_table(ask):
+    """Equal to a plain one; a row for each variable; long ones are cut."""
+    beliefs = ask({"xray": "yes"})
+    assert isinstance(beliefs, dict)
+    assert beliefs == dict(beliefs)
+    assert pickle.loads(pickle.dumps(beliefs)) == beliefs
+    assert repr(beliefs).splitlines()[2:4] == [
+        "asia     | yes 0.0131555, no 0.986844",
+        "tub      | yes 0.0924109, no 0.907589",
+    ]
+    assert cells(beliefs._repr_html_())[1] == ["asia", "yes 0.0131555, no 0.986844"]
+    assert repr(type(beliefs)()) == "{}"
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        ASIA.marginals(targets=["lung"]),
+        ASIA.marginals(engine=pb.LoopyBP()),
+        ASIA.to_markov_network().marginals(engine=pb.LoopyBP()),
+        pb.BayesianNetwork(pb.TableCPD("A", [0.5, 0.5]), pb.LinearGaussianCPD("X", variance=1.0)).compile().marginals(),
+    ],
+)
+def test_so_are_those_of_other_ways_to_an_answer(answers):
+    """Whatever engine gives them."""
+    assert repr(answers).startswith("variable | distribution")
+
+
+@pytest.mark.parametrize(
+    "engine", [ASIA.compile(), pb.BayesianNetwork(pb.LinearGaussianCPD("X", variance=1.0)).compile()]
+)
+def test_compiled_engines_show_their_variables(engine):
+    """The title is what a shell shows."""
+    text = engine._repr_html_()
+    assert repr(engine).strip("<>") in html.unescape(text)
+    assert [row[0] for row in cells(text)] == ["variable", *engine.variables]
+
+
 NET = pb.BayesianNetwork(
     pb.TableCPD(EVIL, [0.25, 0.75], states=["<b>", "a&b"]),
     pb.TableCPD("y", [[0.5, 0.5], [0.1, 0.9]], parents=[EVIL], states=["no", EVIL]),
@@ -99,6 +205,9 @@ SHOWN = {
     "causal graph": pb.CausalGraph(GRAPH),
     "variable": NET.variables[EVIL],
     "answer": NET.query(EVIL),
+    "answers": NET.marginals(),
+    "engine": NET.compile(),
+    "conflict": NET.conflict({EVIL: "<b>", "y": "no"}),
     "distribution": NET.cpd("y"),
     "best assignment": NET.mpe({}),
     "plan": NET.explain([EVIL]),

@@ -16,6 +16,7 @@ __all__ = [
     "html_page",
     "num_shown",
     "one_line",
+    "repr_of_print",
 ]
 
 #: Notebooks align cells to the right, which is for numbers.
@@ -136,6 +137,20 @@ def html_of(text: str) -> str:
 def html_of_print(value: object) -> str:
     """What `print` shows, as HTML: for `_repr_html_` of classes that have a `__str__` of their own."""
     return html_of(str(value))
+
+
+def repr_of_print(value: object) -> str:
+    """What a shell shows of a record that prints well: its kind and its line, or else its lines as they are.
+
+    >>> class Reading:
+    ...     __repr__ = repr_of_print
+    ...     def __str__(self) -> str:
+    ...         return "20 degrees"
+    >>> Reading()
+    <Reading: 20 degrees>
+    """
+    text = str(value)
+    return text if "\n" in text else f"<{type(value).__name__}: {text}>"
 
 
 def html_of_repr(value: object) -> str:

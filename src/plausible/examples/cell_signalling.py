@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from plausible.causal.interventional.regimes import regimes
 from plausible.data.discretization import Discretizer
 from plausible.data.table import Table
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.comparison import compare_structure
 from plausible.graphs.interventional_classes import interventional_essential_graph
@@ -169,6 +169,8 @@ class CellSignalling:
             counts = getattr(self, name).counts
             lines.append(f"{name:<12}" + "".join(f"{number:>12}" for number in counts))
         return "\n".join(lines)
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -18,6 +18,7 @@ from plausible.engine.run import Semiring, Workspace
 from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported
 from plausible.factors import Factor
 from plausible.factors.alignment import check_size
+from plausible.factors.marginals import Marginals
 from plausible.inference.budget import Budget, advising, read_budget, too_large
 from plausible.inference.info import QueryInfo
 from plausible.inference.jeffrey import fit_jeffrey
@@ -98,7 +99,7 @@ class CompiledFactors:
         with self._collected(evidence) as (_, log_total):
             return log_total
 
-    def marginals(self, evidence: Evidence) -> dict[str, Factor]:
+    def marginals(self, evidence: Evidence) -> Marginals:
         """The normalised marginal of every variable, from one calibration."""
         weights = self._weights(self._without_jeffrey(evidence))
         with self._workspace(Semiring.SUM) as workspace:
@@ -108,7 +109,7 @@ class CompiledFactors:
                 log_total, _, marginals = workspace.all_marginals(weights)
         _refuse_zero(log_total)
         factors = Factor.singles(self.variables.values(), marginals, self.info)
-        return dict(zip(self.variables, factors, strict=True))
+        return Marginals(zip(self.variables, factors, strict=True))
 
     def joint(self, targets: Sequence[Variable], evidence: Evidence) -> Factor:
         """P(targets | evidence): read off a clique that has them all, else by elimination."""

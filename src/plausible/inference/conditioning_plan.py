@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from math import prod
 
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import TooLarge, counted
 from plausible.inference.conditioning_tree import DecompositionTree
 
@@ -70,6 +70,8 @@ class ConditioningPlan:
             f"recursive conditioning {where}: {self.num_steps:,} steps, {self.cost:.3g} entries built, the largest "
             f"table {self.largest_table:,}, {self.cache_entries:,} remembered"
         )
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import ImpossibleEvidence, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.factors.information import kl_divergence
@@ -275,6 +275,14 @@ class Conflict:
     def is_positive(self) -> bool:
         """Whether the findings disagree: a rare case, a false finding, or a wrong model."""
         return self.value > 0
+
+    def __str__(self) -> str:
+        manner = "disagree" if self.is_positive else "agree"
+        parts = ", ".join(_head([f"{name} {value:.4g}" for name, value in self.partial.items()]))
+        return f"the findings {manner}: conf(e) = {self.value:.4g} nats, by finding: {parts or 'none'}"
+
+    __repr__ = repr_of_print
+    _repr_html_ = html_of_print
 
 
 def conflict(

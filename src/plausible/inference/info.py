@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.display import html_of_print, repr_of_print
+from plausible.errors import counted
+
 __all__ = ["QueryInfo"]
 
 
@@ -57,3 +60,17 @@ class QueryInfo:
     r_hat: float | None = None
     standard_deviations: NDArray[np.float64] | None = field(default=None, compare=False)
     advice: str = ""
+
+    def __str__(self) -> str:
+        parts = [self.engine, "exact" if self.exact else "approximate"]
+        parts += [] if self.converged else ["not converged"]
+        parts += ["error unknown"] if self.error is None else [f"error {self.error:.3g}"] if self.error else []
+        parts += [f"cost {self.cost:,}"] if self.cost else []
+        rounds = "sample" if self.effective_samples is not None else "round"
+        parts += [counted(self.iterations, rounds)] if self.iterations else []
+        measures = {"effective samples": self.effective_samples, "acceptance": self.acceptance, "R-hat": self.r_hat}
+        parts += [f"{name} {number:.4g}" for name, number in measures.items() if number is not None]
+        return f"{', '.join(parts)}{f'; {self.advice}' if self.advice else ''}"
+
+    __repr__ = repr_of_print
+    _repr_html_ = html_of_print

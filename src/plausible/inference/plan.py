@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
 
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.engine.program import SECONDS_PER_ENTRY
 from plausible.errors import TooLarge, counted
 from plausible.factors import Factor
@@ -90,6 +90,8 @@ class Plan:
         if not self.fits:
             lines.append("over budget: add evidence, or raise the budget; fewer targets at a time may cost less")
         return "\n".join(lines)
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -10,7 +10,7 @@ from typing import NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.inference.sensitivity import FamilyProduct, event_gradient, possible, refuse_jeffrey, scaled
@@ -192,6 +192,8 @@ class SensitivityFunction:
 
     def __str__(self) -> str:
         return f"P({self.event} | e) = {self.value:.6g} at {self.parameter} = {self.current:.6g}"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG
 from plausible.variables import Evidence, State, Variable
@@ -71,6 +71,8 @@ class Parameter:
     def __str__(self) -> str:
         given = ", ".join(f"{name}={state}" for name, state in self.given)
         return f"P({self.child}={self.state}{' | ' if given else ''}{given})"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 
@@ -144,6 +146,8 @@ class Event:
 
     def __str__(self) -> str:
         return f"{self.variable.name}={self.state}"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

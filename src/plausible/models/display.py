@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from plausible.cpds.display import states_text
@@ -13,7 +13,7 @@ from plausible.variables import Variable
 if TYPE_CHECKING:
     from plausible.models.bayesian_network import BayesianNetwork
 
-__all__ = ["factors_table", "learned_html", "network_table", "states_cell", "title_of"]
+__all__ = ["factors_table", "learned_html", "network_table", "states_cell", "title_of", "variables_table"]
 
 #: Lists in a cell that are longer are cut.
 _MAX_LISTED = 12
@@ -32,6 +32,13 @@ def _distribution(network: BayesianNetwork, name: str) -> tuple[str, str, str]:
         return ("", "input", "")
     cpd = network.cpds[name]
     return (_listed(cpd.parent_names), cpd.kind, str(cpd.num_parameters))
+
+
+def variables_table(variables: Collection[Variable]) -> TextTable:
+    """A row for each variable: its states."""
+    shown = list(variables)[: num_shown(len(variables))]
+    rows = tuple((variable.name, states_cell(variable)) for variable in shown)
+    return TextTable(("variable", "states"), rows, 2, len(variables) - len(rows))
 
 
 def factors_table(factors: Sequence[Factor], names: Iterable[str] | None = None) -> TextTable:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.data import decode, encode_evidence
+from plausible.display import html_page
 from plausible.errors import (
     ImpossibleEvidence,
     InvalidArgument,
@@ -19,14 +20,17 @@ from plausible.errors import (
     PlausibleWarning,
     TooLarge,
     UnknownVariable,
+    counted,
 )
 from plausible.factors import Factor
 from plausible.factors.alignment import num_entries
+from plausible.factors.marginals import Marginals
 from plausible.graphs.seeds import Seed, generator_of
 from plausible.inference.compiled import CompiledFactors, compile_factors
 from plausible.inference.contradiction import impossible_evidence
 from plausible.inference.plan import Plan, plan_factors, plan_of
 from plausible.inference.posterior import read_targets
+from plausible.models.display import title_of, variables_table
 from plausible.variables import Assignment, Evidence, EvidenceLike, Variable
 from plausible.variables.evidence import findings_of
 
@@ -78,7 +82,10 @@ class ExactEngine:
     place: str = "this compiled model"
 
     def __repr__(self) -> str:
-        return f"<ExactEngine: {len(self.variables)} variables, {self.sums.program}>"
+        return f"<ExactEngine: {counted(len(self.variables), 'variable')}, {self.sums.program}>"
+
+    def _repr_html_(self) -> str:
+        return html_page(title_of(self), variables_table(self.variables.values()))
 
     # --- one evidence ---
 
@@ -101,7 +108,7 @@ class ExactEngine:
         answers = self._explained(evidence, self.sums.marginals)
         if len(answers) == len(self.variables):
             return answers
-        return {name: answers[name] for name in self.variables}  # others are auxiliary
+        return Marginals((name, answers[name]) for name in self.variables)  # others are auxiliary
 
     def log_probability(self, evidence: EvidenceLike) -> float:
         """Compute log P(evidence), or -inf if it is impossible."""

@@ -11,16 +11,19 @@ import numpy.typing as npt
 
 from plausible.cpds import CPD
 from plausible.data.evidence_columns import EvidenceColumns
-from plausible.errors import InvalidArgument, NotSupported
+from plausible.display import html_page
+from plausible.errors import InvalidArgument, NotSupported, counted
 from plausible.factors import Factor, MomentGaussian
 from plausible.factors.alignment import Scope, check_size
 from plausible.factors.gaussian_mixture import GaussianMixture
+from plausible.factors.marginals import Marginals
 from plausible.graphs.seeds import Seed
 from plausible.inference.budget import Budget
 from plausible.inference.gaussian import EvidenceWeight
 from plausible.inference.hybrid_rows import HybridAnswers, HybridRows
 from plausible.inference.plan import Plan
 from plausible.inference.posterior import read_targets
+from plausible.models.display import title_of, variables_table
 from plausible.models.exact_engine import (
     checked_count,
     checked_weights,
@@ -92,7 +95,10 @@ class HybridEngine:
 
     def __repr__(self) -> str:
         numbers = sum(variable.is_continuous for variable in self.variables.values())
-        return f"<HybridEngine: {len(self.variables)} variables, {numbers} of them continuous>"
+        return f"<HybridEngine: {counted(len(self.variables), 'variable')}, {numbers} of them continuous>"
+
+    def _repr_html_(self) -> str:
+        return html_page(title_of(self), variables_table(self.variables.values()))
 
     # --- one evidence ---
 
@@ -105,7 +111,7 @@ class HybridEngine:
         """P(X | evidence) of every discrete variable; see `continuous_marginals` for the others."""
         refuse_numbers_alone(self.variables, "marginals", "continuous_marginals gives the mean and variance of each.")
         answers = hybrid_marginals(self.cpds, self.variables, evidence, self.budget)
-        return {name: answer for name, answer in answers.items() if isinstance(answer, Factor)}
+        return Marginals((name, answer) for name, answer in answers.items() if isinstance(answer, Factor))
 
     def continuous_marginals(self, evidence: EvidenceLike | None = None) -> dict[str, MomentGaussian]:
         """The exact mean and variance of every continuous variable."""

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from plausible.errors import ImpossibleEvidence, InvalidModel, NotSupported, TooLarge
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES, check_size
+from plausible.factors.marginals import Marginals
 from plausible.graphs.seeds import Seed
 from plausible.inference.approximate_counts import ExpectedCounts
 from plausible.inference.approximate_map import approximate_map, check_map_engine
@@ -246,8 +247,8 @@ class MarkovQuestions(EvidenceAnalyses):
         named = chosen(engine, budget, lambda: self._fits(found, wanted, budget), lambda: BELIEFS)
         check_engine(named, self.variables)
         if named is not None:
-            return self._explained(evidence, lambda: named.marginals(self._all_factors(), wanted, found))
-        return self._explained(evidence, lambda: self._posteriors(wanted, found, budget))
+            return Marginals(self._explained(evidence, lambda: named.marginals(self._all_factors(), wanted, found)))
+        return Marginals(self._explained(evidence, lambda: self._posteriors(wanted, found, budget)))
 
     def _fits(self, found: Evidence, wanted: Sequence[Variable], budget: Budget | None) -> bool:
         """Whether a clique tree is within the budget: for any evidence, or for this."""

@@ -15,6 +15,7 @@ from plausible.data import decode
 from plausible.errors import ImpossibleEvidence, NotSupported, TooLarge
 from plausible.factors import Factor
 from plausible.factors.alignment import num_entries
+from plausible.factors.marginals import Marginals
 from plausible.graphs.seeds import Seed, generator_of
 from plausible.inference.budget import APPROXIMATE, LESS_MEMORY, Budget, advising, read_budget
 from plausible.inference.choice import BELIEFS, DRAWS, EngineChoice, chosen
@@ -200,20 +201,20 @@ class TreeQuestions(IntervenedParts):
         wanted = None if targets is None else read_targets(targets, network.variables, "this network")
         named = chosen(engine, budget, lambda: network._fits(findings, wanted, budget), lambda: BELIEFS)
         if named is not None:
-            return network._marginals_by(named, wanted, findings)
+            return Marginals(network._marginals_by(named, wanted, findings))
         if network._needs_hidden_numbers(findings):
             answers = hybrid_marginals(network.cpds, network.variables, findings, budget)
             tables = {name: answer for name, answer in answers.items() if isinstance(answer, Factor)}
-            return tables if wanted is None else {variable.name: tables[variable.name] for variable in wanted}
+            return Marginals((name, tables[name]) for name in (tables if wanted is None else (v.name for v in wanted)))
         if wanted is not None:
-            return network._marginals_given(wanted, findings, budget)
+            return Marginals(network._marginals_given(wanted, findings, budget))
         try:
             compiled, rest = network._engine_given(findings, budget)
         except TooLarge:
             compiled = None
         if compiled is None or compiled.sums.program.num_entries > LARGE_TREE:
             discrete = [variable for variable in network.variables.values() if not variable.is_continuous]
-            return network._marginals_given(discrete, findings, budget)
+            return Marginals(network._marginals_given(discrete, findings, budget))
         return compiled.marginals(rest)
 
     def _marginals_by(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from plausible.causal.calculus.quantity import Quantity, sum_sign, value_text, written
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.graphs.nodes import Node
 from plausible.graphs.text import quote
 
@@ -45,5 +45,7 @@ class ProbabilityStep:
             return f"{self.before} = {first} {second}   [chain rule]"
         total = sum_sign(map(value_text, self.nodes))
         return f"{self.before} = {total} {first} {second}   [conditioning on {', '.join(map(quote, self.nodes))}]"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print

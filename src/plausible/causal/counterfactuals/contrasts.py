@@ -13,7 +13,7 @@ from plausible.causal.counterfactuals.findings import joint_evidence
 from plausible.causal.counterfactuals.potential import Potential, Setting
 from plausible.causal.counterfactuals.query import Findings, counterfactual
 from plausible.causal.functional.model import FunctionalModel
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.factors import Factor
 from plausible.factors.display import format_number
@@ -45,6 +45,8 @@ class Contrast:
 
     def __str__(self) -> str:
         return "\n".join(map(self._line, np.ndindex(self.treated.values.shape)))
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 
@@ -119,6 +121,8 @@ class NaturalEffects:
     def __str__(self) -> str:
         parts = {"total": self.total, "natural direct": self.direct, "natural indirect": self.indirect}
         return "\n".join(line for name, part in parts.items() for line in (name, indent(str(part), "  ")))
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -10,7 +10,7 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import ImpossibleEvidence
 from plausible.factors import Factor
 from plausible.inference.posterior import log_total
@@ -72,6 +72,8 @@ class ExperimentTerm:
         given = f" | do({_text(self.do)})" if self.do else ""
         return f"P({_text(self.outcome)}{given})"
 
+    __repr__ = repr_of_print
+
     _repr_html_ = html_of_print
 
 
@@ -95,6 +97,8 @@ class SumOfProducts:
             return "0" if self.is_zero else "1"
         sign = f"Σ_{{{', '.join(free.name for free in self.free)}}} " if self.free else ""
         return sign + " ".join(map(str, self.terms))
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 
@@ -140,6 +144,8 @@ class CounterfactualEstimand:
         if not self.denominator.terms:
             return str(self.numerator)
         return f"{self.numerator} / ({self.denominator})"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

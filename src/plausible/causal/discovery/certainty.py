@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import final
 
 from plausible.causal.discovery.settled import read_settled
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs.ancestral import MAG, PAG
 from plausible.graphs.ancestral_class import pag_member, pag_of
@@ -62,6 +62,8 @@ class CausalCertainty:
         paths = "; ".join(f"{cause} ~> {effect}" for cause, effect in pairs) or "none"
         allowed = ["hidden variables"] * self.hidden + ["selection"] * self.selection
         return f"causal paths that are sure with {' and '.join(allowed) or 'all variables observed'}: {paths}"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

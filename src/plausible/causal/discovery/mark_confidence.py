@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from plausible.causal.discovery.fci import fci
 from plausible.data.table import Table, TableLike
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs.ancestral import PAG
 from plausible.graphs.ancestral_class import stands_for_class
@@ -76,6 +76,8 @@ class MarkConfidence:
             if self.edge(a, b) >= 0.5:
                 lines.append(f"  {a}, {b}  {self.edge(a, b):.0%}: {self._end(a, b)}, {self._end(b, a)}")
         return "\n".join(lines)
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.graphs.mark_masks import MarkMasks, bits
 from plausible.graphs.marks import Mark
 
@@ -45,6 +45,8 @@ class MarkConflict:
 
     def __str__(self) -> str:
         return _SENTENCES[self.kind].format(*self.names)
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from plausible.causal.discovery.settled import read_settled
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs.ancestral import PAG
 from plausible.graphs.graph_input import GraphLike
@@ -55,6 +55,8 @@ class PAGEffect:
             return f"P({outcome} | do({treatment})) = P({outcome} | {treatment}): nothing can confound the two."
         shown = " - ".join(map(str, self.path))
         return f"P({outcome} | do({treatment})) is open: {shown} may be more than the effect of {treatment}."
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.causal.estimation.rows import EffectRows, EffectTask, totals
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.factors.display import format_number
 from plausible.variables import State
 
@@ -55,6 +55,8 @@ class ThinCell(NamedTuple):
         if self.level is None:
             return f"cases where {place}"
         return f"cases of {self.level} where {place} ({self.share:.2%} of all cases)"
+
+    __repr__ = repr_of_print
 
     def _repr_html_(self) -> str:
         return html_of_print(self)

@@ -11,7 +11,7 @@ from plausible.causal.identification.chains import Chain
 from plausible.causal.identification.districts import DistrictPlan, EffectPlan
 from plausible.causal.identification.masks import MaskGraph
 from plausible.causal.identification.question import node_list
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.graphs.nodes import Node
 
 __all__ = ["IDDerivation", "IDStep", "district_steps"]
@@ -26,6 +26,8 @@ class IDStep:
 
     def __str__(self) -> str:
         return f"{self.rule}: {self.statement}"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 
@@ -44,6 +46,8 @@ class IDDerivation:
 
     def __str__(self) -> str:
         return "\n".join(f"{number}. {step}" for number, step in enumerate(self.steps, start=1))
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -14,7 +14,7 @@ from plausible.causal.expressions.tables import Evaluation
 from plausible.causal.expressions.tree import Expression
 from plausible.causal.identification.derivation import IDDerivation
 from plausible.causal.identification.question import Effect
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, suggestion
 from plausible.factors import Factor
 from plausible.graphs.nodes import Node
@@ -82,6 +82,8 @@ class Estimand:
         named = {node: notation.symbol(Symbol(node)) for node in asked}
         effect = Effect(*(tuple(named[node] for node in nodes) for nodes in self._roles))
         return f"{effect} = {self.formula}"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from plausible.causal.identification.districts import Failure
 from plausible.causal.identification.masks import MaskGraph
 from plausible.causal.identification.question import Effect, node_list
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.mark_masks import bits
 from plausible.graphs.marks import Edge
@@ -69,6 +69,8 @@ class Hedge:
 
     def __str__(self) -> str:
         return f"hedge with F = {_braced(self.outer)} and F' = {_braced(self.inner)}"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from plausible.causal.discovery.pag_effects import effect_in_pag, refuse_query
 from plausible.causal.queries.arguments import refuse_overlap
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs.ancestral import MAG, PAG
 from plausible.graphs.causal_graph import CausalGraph, latent_projection, read_causes
@@ -35,6 +35,8 @@ class Effect:
         conditions = [f"do({node_list(self.treatment)})"] if self.treatment else []
         conditions += [node_list(self.given)] if self.given else []
         return f"P({node_list(self.outcome)}{' | ' if conditions else ''}{', '.join(conditions)})"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

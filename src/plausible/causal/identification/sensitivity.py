@@ -8,7 +8,7 @@ from itertools import combinations
 
 from plausible.causal.identification.algorithm import is_identifiable
 from plausible.causal.identification.question import Effect, read_question
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike
@@ -104,6 +104,8 @@ class EdgeSensitivity:
             told = {"one less edge that makes it so": self.repairing, "one less that does not": self.stubborn}
         lines = [f"  {what}: {', '.join(map(str, edges)) or 'none'}" for what, edges in told.items()]
         return "\n".join([f"{self.effect} is {'' if self.identifiable else 'not '}identifiable", *lines])
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -14,7 +14,7 @@ from plausible.causal.interventional.regimes import regimes
 from plausible.data.intervention_marks import are_targets
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, NotSupported, counted
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.graph_input import GraphLike, read_dag
@@ -101,6 +101,8 @@ class InterventionalClass:
         experiments = counted(sum(map(bool, self.targets)), "experiment")
         members = counted(self.size, "graph")
         return f"{self.graph}\n{members}, score {self.score:.6g}, from {experiments}; stopped: {self.stopped}"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

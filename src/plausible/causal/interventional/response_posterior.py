@@ -25,7 +25,7 @@ from plausible.causal.interventional.response_sampler import (
 )
 from plausible.causal.interventional.response_space import ResponseSpace
 from plausible.data.table import Table, TableLike
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge
 from plausible.graphs import DAG, CausalGraph
 from plausible.graphs.graph_input import GraphLike
@@ -88,6 +88,8 @@ class PosteriorAnswer:
     def __str__(self) -> str:
         low, high = self.interval()
         return f"{self.mean:.4g} (95% [{low:.4g}, {high:.4g}])"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

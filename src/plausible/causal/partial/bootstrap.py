@@ -16,7 +16,7 @@ from plausible.causal.partial.bounds import Bounds, check_order, read_systems, s
 from plausible.causal.partial.feasibility import Contradictions
 from plausible.causal.partial.linear_query import LinearQuery
 from plausible.causal.partial.source import Observed, SourceLike, read_source
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import ImpossibleEvidence, InvalidArgument, ModelContradicted, TooLarge
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.dag import DAG
@@ -58,6 +58,8 @@ class BootstrappedBounds:
             return f"{self.bounds}\nno sample has bounds"
         low, high = self.interval()
         return f"{self.bounds}\n95% interval of {num_samples} samples: {low:.6g} to {high:.6g}"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -12,7 +12,7 @@ from plausible.causal.partial.district import build_district
 from plausible.causal.partial.feasibility import ROUNDING, Contradictions, smallest_violation
 from plausible.causal.partial.region import confidence_polytope
 from plausible.causal.partial.source import SourceLike, read_source
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike
@@ -61,6 +61,8 @@ class Falsification:
         if len(self.limits) == 1:
             missed = f"the limit {claims} is missed by at least {self.missed_limits:.4g}"
         return f"Contradicted: {shown}{'; and' if far else ', but'} {missed}."
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

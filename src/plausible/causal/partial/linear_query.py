@@ -12,7 +12,7 @@ from plausible.causal.counterfactuals.comparison import check_comparison
 from plausible.causal.counterfactuals.findings import findings_under, refuse_idle_do, state_positions
 from plausible.causal.counterfactuals.potential import Potential, Setting
 from plausible.causal.functional.responses import ResponseVariable
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.models.interventions import settings_of
 from plausible.variables import State
@@ -107,6 +107,8 @@ class LinearQuery:
             parts.append((self.constant, f"{abs(self.constant):g}"))
         (first, start), *others = parts
         return f"{'-' if first < 0 else ''}{start}" + "".join(f" {'-' if n < 0 else '+'} {part}" for n, part in others)
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -18,7 +18,7 @@ from plausible.causal.partial.instruments import (
 from plausible.causal.partial.linear_query import average_causal_effect, probability_of
 from plausible.causal.partial.region import joint_intervals
 from plausible.causal.partial.source import SourceLike, read_source
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.graphs.causal_graph import CausalGraph
@@ -81,6 +81,8 @@ class NoncomplianceReport:
         if not self.inequality.is_satisfied:
             lines.append(f"The instrumental inequality is violated by {self.inequality.excess:.4g}.")
         return "\n".join(lines)
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

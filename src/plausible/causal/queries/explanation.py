@@ -8,7 +8,7 @@ from itertools import islice, pairwise
 from typing import Literal, TypeAlias
 
 from plausible.causal.queries.arguments import read_causal, read_nodes, refuse_overlap
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.dag import DAG
@@ -55,6 +55,8 @@ class AssociationSource:
             "common cause": f"{'latent ' if self.is_latent else ''}common cause{f' {names}' if names else ''}",
         }[self.kind]
         return f"{self.trail}  ({note})"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from plausible.causal.queries.arguments import read_nodes, read_variables, refuse_overlap
 from plausible.causal.queries.effects import effect_table
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.graphs.causal_graph import CausalGraph, read_causes
 from plausible.graphs.dag import DAG
@@ -57,6 +57,8 @@ class CausalIndependence:
             return f"{claim} does not follow from the graph: {way}."
         verdict = "holds in this network, though not by its graph" if self.holds else "does not hold"
         return f"{claim} {verdict}: {way} makes a difference of {self.difference:.3g}."
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -21,7 +21,7 @@ from plausible.decisions.asymmetric.plan import (
 )
 from plausible.decisions.rounding import utility_rounding
 from plausible.decisions.trees.unrolling import path_tables
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import ImpossibleEvidence, InvalidArgument, TooLarge
 from plausible.factors.display import format_number
 from plausible.inference.options import check_count
@@ -124,6 +124,8 @@ class UnconstrainedSolution:
 
     def __str__(self) -> str:
         return f"Expected utility {format_number(self.expected_utility)} by the best plan.\n{plan_text(self)}".rstrip()
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

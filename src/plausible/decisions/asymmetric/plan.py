@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Protocol, TypeAlias
 
 from plausible.decisions.wording import seen_text
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, InvalidModel, UnknownState, UnknownVariable
 from plausible.factors.display import format_number
 from plausible.variables import State, Variable
@@ -47,6 +47,8 @@ class NextStep:
 
     def __str__(self) -> str:
         return f"{self.decision}={self.action}, worth {format_number(self.expected_utility)}"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

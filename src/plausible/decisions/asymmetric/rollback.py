@@ -21,7 +21,7 @@ from plausible.decisions.asymmetric.plan import (
 from plausible.decisions.asymmetric.posteriors import Posteriors
 from plausible.decisions.asymmetric.recursion import Work, run_recursion
 from plausible.decisions.rounding import utility_rounding
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, TooLarge, counted
 from plausible.factors.display import format_number
 from plausible.inference.options import check_count
@@ -123,6 +123,8 @@ class SequentialSolution:
         solved = counted(self.num_subproblems, "sub-problem")
         first = f"Expected utility {format_number(self.expected_utility)} by the best plan ({solved})."
         return f"{first}\n{plan_text(self)}".rstrip()
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -17,7 +17,7 @@ from plausible.decisions.attributes.outcome_tables import (
     slack,
 )
 from plausible.decisions.attributes.witnesses import LotteryPair
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.variables import Assignment, State
@@ -61,6 +61,8 @@ class AdditiveIndependence:
         if self.holds:
             return f"{claim}{given}: additive independent, within {self.deviation:.3g}"
         return f"{claim}{given}: not additive independent. {self.witness}"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

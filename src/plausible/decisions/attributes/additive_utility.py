@@ -13,7 +13,7 @@ import numpy as np
 from plausible.decisions.attributes.scope_sets import num_free_parameters, sum_text
 from plausible.decisions.attributes.witnesses import outcome_text
 from plausible.decisions.parts import Utility
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, InvalidFactor, UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES, Scope, check_size, num_entries, read_scope, union_scope
@@ -51,6 +51,8 @@ class BestOutcome:
 
     def __str__(self) -> str:
         return f"{outcome_text(self.outcome)}: {self.utility:.6g}"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from plausible.decisions.attributes.outcome_tables import Floats, check_utility
 from plausible.decisions.elicitation.micromorts import MicromortRate, micromorts
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.variables import State, Variable
@@ -40,6 +40,8 @@ class DiagnosisChoice:
     def __str__(self) -> str:
         return f"{self.diagnosis}: {self.expected_utility:.6g}"
 
+    __repr__ = repr_of_print
+
     _repr_html_ = html_of_print
 
 
@@ -61,6 +63,8 @@ class InferentialLoss:
 
     def __str__(self) -> str:
         return f"{self.loss:.6g} lost by {self.chosen} instead of {self.gold}"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

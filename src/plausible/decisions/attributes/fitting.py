@@ -13,7 +13,7 @@ from plausible.data.columns import encode_columns
 from plausible.decisions.attributes.additive_utility import AdditiveUtility
 from plausible.decisions.attributes.outcome_tables import Floats, Names, lost_by_rounding, read_numbers
 from plausible.decisions.attributes.scope_sets import UtilityBasis, sum_text, utility_basis
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, close_match, shortened
 from plausible.factors.alignment import read_scope
 from plausible.factors.definite import pivoted_root
@@ -72,6 +72,8 @@ class UtilityFit:
         known = f"{self.num_identified} of {self.num_free_parameters} free parameters"
         answers = f"{len(self.residuals)} answers, residuals {self.root_mean_square:.3g}"
         return f"{sum_text(self.utility.scopes)}: {known} from {answers}"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

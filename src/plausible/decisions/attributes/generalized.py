@@ -18,7 +18,7 @@ from plausible.decisions.attributes.outcome_tables import (
 )
 from plausible.decisions.attributes.scope_sets import read_scopes, sum_text, utility_basis
 from plausible.decisions.attributes.witnesses import LotteryPair, residual_pair
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.variables import State
@@ -66,6 +66,8 @@ class GeneralizedAdditiveIndependence:
         if self.holds:
             return f"{sum_text(self.scopes)}: {self.num_free_parameters} free parameters, within {self.deviation:.3g}"
         return f"not {sum_text(self.scopes)}. {self.witness}"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 
@@ -197,6 +199,8 @@ class LotteryComparison:
         if self.is_indifferent:
             return "equally good: the marginals on every scope agree"
         return f"the marginals on ({', '.join(self.scope)}) differ by {self.largest_gap:.6g}"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

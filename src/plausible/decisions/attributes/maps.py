@@ -11,7 +11,7 @@ from plausible.decisions.attributes.additive import conditional_additive_indepen
 from plausible.decisions.attributes.additive_utility import AdditiveUtility
 from plausible.decisions.attributes.generalized import canonical_decomposition
 from plausible.decisions.attributes.outcome_tables import Names, check_utility, names_of, partition_of
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.graphs import UndirectedGraph, maximal_cliques, minimal_undirected_i_map
@@ -68,6 +68,8 @@ class CAIMap:
     def __str__(self) -> str:
         edges = "; ".join(f"{a} - {b}" for a, b in self.graph.edges) or "no edges"
         return f"CAI-map of {', '.join(self.utility.names)}: {edges}"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

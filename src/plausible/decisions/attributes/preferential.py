@@ -10,7 +10,7 @@ import numpy as np
 
 from plausible.decisions.attributes.outcome_tables import Floats, Names, TwoSides, check_utility, slack, two_sides
 from plausible.decisions.attributes.witnesses import PreferenceChange, outcome_text
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at
@@ -53,6 +53,8 @@ class PreferentialIndependence:
         if self.holds:
             return f"{names}: preferentially independent of the other attributes"
         return f"{names}: preferences depend on the other attributes. {self.witness}"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 
@@ -185,6 +187,8 @@ class ConditionalPreference:
         told = [" ~ ".join(f"[{outcome_text(outcome)}]" for outcome in group) for group in groups[:_NUM_SHOWN]]
         end = " > ..." if len(groups) > _NUM_SHOWN else ""
         return f"where {outcome_text(self.context)}: {' > '.join(told)}{end}"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

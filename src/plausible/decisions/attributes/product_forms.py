@@ -12,7 +12,7 @@ import numpy as np
 
 from plausible.decisions.attributes.outcome_tables import Floats, check_utility, slack
 from plausible.decisions.attributes.utility_independence import UtilityIndependence, utility_independence
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor, product
 
@@ -63,6 +63,8 @@ class MutualUtilityIndependence:
         if self.holds:
             return f"every set of attributes is utility independent of the others: the utility is {self.form}"
         return f"not every set of attributes is utility independent of the others. {self._reason}"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from plausible.decisions.attributes.outcome_tables import Floats, Names, TwoSides, largest_miss, slack, two_sides
 from plausible.decisions.attributes.witnesses import PreferenceChange
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 
@@ -54,6 +54,8 @@ class UtilityIndependence:
         if self.holds:
             return f"{names}: utility independent of the other attributes, within {self.deviation:.3g}"
         return f"{names}: not utility independent of the other attributes. {self.witness}"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from plausible.decisions.attributes.outcome_tables import Floats
 from plausible.decisions.wording import seen_text
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.factors.alignment import Scope, assignment_at
 from plausible.variables import Assignment
 
@@ -38,6 +38,8 @@ class LotteryPair:
     def __str__(self) -> str:
         first, second = lottery_text(self.first), lottery_text(self.second)
         return f"{first} and {second} have the same marginals and differ by {self.difference:.6g}"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 
@@ -68,6 +70,8 @@ class PreferenceChange:
             f"{lottery_text(self.first)} against {lottery_text(self.second)}: {here} where "
             f"{outcome_text(self.context)}, {there} where {outcome_text(self.other_context)}"
         )
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

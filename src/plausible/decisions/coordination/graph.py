@@ -13,7 +13,7 @@ import numpy as np
 from plausible.decisions.coordination.local_values import LocalValue, local_value
 from plausible.decisions.coordination.rule_elimination import best_by_rules
 from plausible.decisions.coordination.value_rules import ValueRule
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable, close_match
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES
@@ -68,6 +68,8 @@ class JointAction:
         lines = [f"{name.ljust(width)}  {action}" for name, action in self.actions.items()]
         known = "" if self.is_exact else f", at most {format_number(self.bound)} for any other"
         return "\n".join([*lines, f"value {format_number(self.value)}{known}"])
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

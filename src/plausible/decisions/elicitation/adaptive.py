@@ -13,7 +13,7 @@ from plausible.decisions.elicitation.questions import Answer, Question, gamble_q
 from plausible.decisions.elicitation.session import Session
 from plausible.decisions.lotteries.situation import ActionRanking, DecisionSituation
 from plausible.decisions.lotteries.ties import OF_SIZE, tie_room
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, counted
 from plausible.variables.ranking import ranked
 
@@ -133,6 +133,8 @@ class AdaptiveResult:
             f"{self.action} after {counted(self.num_questions, 'question')} ({self.ending}); "
             f"knowing the utilities would add {self.expected_regret:.4g} at most\n{self.ranking}"
         )
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -13,7 +13,7 @@ from plausible.decisions.elicitation.methods import ElicitationSession, standard
 from plausible.decisions.elicitation.questions import Respondent
 from plausible.decisions.elicitation.search import Schedule
 from plausible.decisions.elicitation.session import run_session
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, shortened
 from plausible.factors.display import TextTable
 
@@ -74,6 +74,8 @@ class DiscrepancyReport:
             f"{first} puts {better} above {other}, {second} below" for better, other, first, second in self.reversals
         ]
         return "\n".join([str(TextTable(("item", *self.ways, "spread"), rows, 1)), *lines])
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

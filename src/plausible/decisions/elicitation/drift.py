@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from plausible.decisions.elicitation.gaussian_belief import GaussianUtilityBelief, checked_covariance
 from plausible.decisions.elicitation.questions import Answer, Question
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, suggestion
 from plausible.factors.display import TextTable
 
@@ -111,6 +111,8 @@ class UtilityCourse:
             for time, each in zip(self.times, self.beliefs, strict=True)
         )
         return str(TextTable(("time", *map(str, self.latest.outcomes)), rows, 1))
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from plausible.decisions.lotteries.curve_base import UtilityCurve
 from plausible.decisions.lotteries.curve_fitting import CurveFamily, fit_curve
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, shortened, suggestion
 from plausible.factors.display import TextTable
 
@@ -159,6 +159,8 @@ class ElicitationResult(Mapping[Hashable, float]):
             for told in self.items_told
         )
         return "\n".join([str(TextTable(("item", "utility", "low", "high", "questions"), rows, 1)), *self._warnings()])
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -9,7 +9,7 @@ from numbers import Real
 from typing import Any
 
 from plausible.decisions.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, shortened
 from plausible.factors.display import TextTable
 
@@ -81,6 +81,8 @@ class QualityAdjustedYears:
         rows = tuple((str(state), *(f"{number:.6g}" for number in numbers)) for state, *numbers in self.stages)
         table = TextTable(("state", "years", "weight", "quality-adjusted"), rows, 1)
         return f"{table}\ntotal: {self.total:.6g} quality-adjusted years"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

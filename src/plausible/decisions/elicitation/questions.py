@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, shortened
 
 __all__ = ["Answer", "Question", "QuestionKind", "Respondent", "gamble_question", "scale_question", "time_question"]
@@ -83,6 +83,8 @@ class Question:
 
     def __str__(self) -> str:
         return self.text
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

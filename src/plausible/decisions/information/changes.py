@@ -10,7 +10,7 @@ import numpy as np
 from plausible.decisions.solving.problem import Floats
 from plausible.decisions.solving.solution import Policy, Solution
 from plausible.decisions.wording import place_text
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.factors.alignment import Scope, align, assignment_at, check_size, table_shape
 from plausible.factors.display import format_number
 from plausible.variables import Assignment, State
@@ -50,6 +50,8 @@ class ActionChange:
     def __str__(self) -> str:
         where = place_text(self.decision, self.seen, self.probability)
         return f"{where}: {self.after} instead of {self.before}, better by {format_number(self.gain)}"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -12,7 +12,7 @@ from plausible.decisions.parts import Decision
 from plausible.decisions.solving.options import Options
 from plausible.decisions.solving.solution import Policy, Solution
 from plausible.decisions.solving.solve import solve
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.factors.display import format_number
 from plausible.inference.options import check_number
@@ -73,6 +73,8 @@ class ValueOfControl:
         if not (self.before.is_optimal and self.after.is_optimal):
             lines.append(NOT_PROVED)
         return "\n".join([*lines, "", str(self.settings)])
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from plausible.decisions.wording import seen_text
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.factors.display import format_number
 from plausible.inference.options import check_count
@@ -124,6 +124,8 @@ class ObservationPlan:
             label = f"{seen_text(start.seen)} (probability {format_number(start.probability)}): " if start.seen else ""
             lines += _lines(start.node, self.decision, label, "")
         return "\n".join(lines)
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

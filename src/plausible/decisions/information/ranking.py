@@ -12,7 +12,7 @@ from plausible.decisions.information.value import NOT_PROVED, gain
 from plausible.decisions.rounding import utility_rounding
 from plausible.decisions.solving.options import Options
 from plausible.decisions.solving.solve import solve
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import TooLarge, UnknownVariable
 from plausible.factors.display import TextTable, format_number
 from plausible.variables.evidence import EvidenceLike
@@ -57,6 +57,8 @@ class InformationValue:
     def __str__(self) -> str:
         what = ", ".join(self.variables) or "nothing"
         return f"{what}: worth {format_number(self.value)}, net {format_number(self.net_value)}"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 
@@ -105,6 +107,8 @@ class ObservationRanking:
         title = f"Observations at {self.decision}; expected utility without {format_number(self.expected_utility)}."
         notes = [] if self.is_exact else [NOT_PROVED]
         return "\n".join([title, *notes, str(self.to_table()) if self.values else "There is nothing to observe."])
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

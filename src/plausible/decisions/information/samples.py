@@ -23,7 +23,7 @@ from plausible.decisions.information.tables import SeenTable, seen_tables
 from plausible.decisions.information.value import gain
 from plausible.decisions.rounding import utility_rounding
 from plausible.decisions.solving.problem import Floats, Ints
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.factors.display import format_number
 from plausible.inference.options import check_count, check_number
 from plausible.variables.evidence import EvidenceLike
@@ -92,6 +92,8 @@ class ValueOfSample:
             f"{format_number(self.value)}{error}{cost} ({how} data set{'' if self.num_samples == 1 else 's'})."
         )
         return worth if self.tells_about else f"{worth}\n{self._told_root}"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -14,7 +14,7 @@ from plausible.decisions.information.ranking import InformationValue
 from plausible.decisions.information.set_search import SetSearch, worth_of_sets
 from plausible.decisions.rounding import utility_rounding
 from plausible.decisions.solving.options import Options
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, counted
 from plausible.factors.display import TextTable, format_number
 from plausible.inference.options import check_count, check_number
@@ -146,6 +146,8 @@ class ObservationChoice:
         if not self.best.is_charged:
             lines.append("Costs count for the budget alone; they are not taken off the value.")
         return "\n".join([*lines, str(self.to_table())])
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -11,7 +11,7 @@ from plausible.decisions.information.observing import observing, read_decision, 
 from plausible.decisions.solving.options import Options
 from plausible.decisions.solving.solution import Solution
 from plausible.decisions.solving.solve import solve
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.factors.display import format_number
 from plausible.inference.options import check_number
 from plausible.variables.evidence import EvidenceLike
@@ -109,6 +109,8 @@ class ValueOfInformation:
             lines.append(NOT_PROVED)
         nothing = [] if self._is_nothing_new else ["No action changes."]
         return "\n".join([*lines, *(map(str, self.changes) if self.changes else nothing)])
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.decisions.lotteries.curve_base import Floats, UtilityCurve
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 
 __all__ = ["ATTITUDES", "Attitude", "RiskAttitude", "RiskInterval", "risk_attitude"]
@@ -69,6 +69,8 @@ class RiskAttitude:
 
     def __str__(self) -> str:
         return "; ".join(map(str, self.intervals))
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -11,7 +11,7 @@ from plausible.decisions.lotteries.cycles import preference_cycles
 from plausible.decisions.lotteries.indifference import Indifference, indifference_probability
 from plausible.decisions.lotteries.lottery import Lottery, LotteryLike, as_lottery
 from plausible.decisions.lotteries.preferences import PreferenceLike, PreferenceRelation, as_relation
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.variables.frozen_mapping import FrozenMapping
 
@@ -60,6 +60,8 @@ class AxiomViolation:
     def __str__(self) -> str:
         return f"{self.axiom}: {self.reason}"
 
+    __repr__ = repr_of_print
+
     _repr_html_ = html_of_print
 
 
@@ -106,6 +108,8 @@ class AxiomReport:
         checks = ", ".join(f"{axiom} {self.num_checks[axiom]}" for axiom in AXIOMS)
         head = "no axiom is broken" if self.is_rational else f"{len(self.violations)} violations"
         return "\n".join([f"{head} (checks: {checks})", *map(str, self.violations)])
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

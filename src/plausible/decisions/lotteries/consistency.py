@@ -12,7 +12,7 @@ import numpy as np
 from plausible.decisions.lotteries.exact_chances import ExactChances, exact_chances
 from plausible.decisions.lotteries.exact_program import maximize_last
 from plausible.decisions.lotteries.preferences import Statement, StatementLike, read_statements
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.factors.display import TextTable
 from plausible.variables.frozen_mapping import FrozenMapping
@@ -65,6 +65,8 @@ class ConsistencyReport:
             return f"consistent, for example with\n{TextTable(('outcome', 'utility'), rows, 1)}"
         lines = [f"  {weight:.4g} x {said}" for weight, said in zip(self.weights, self.contradiction, strict=True)]
         return "\n".join(["no utility function agrees with all of (weighted, both sides are the same lottery)", *lines])
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

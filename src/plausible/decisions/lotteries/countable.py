@@ -12,7 +12,7 @@ from itertools import islice
 from plausible.decisions.lotteries.lottery import ROUNDING, Lottery
 from plausible.decisions.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
 from plausible.decisions.lotteries.series import judged_tail
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.variables.frozen import Frozen
 
@@ -70,6 +70,8 @@ class SeriesValue:
         if self.diverges:
             return f"diverges: {seen}, which do not shrink fast enough for a sum"
         return f"not settled: {seen}, which tell neither a sum nor that there is none"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

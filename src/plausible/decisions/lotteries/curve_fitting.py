@@ -12,7 +12,7 @@ import numpy.typing as npt
 from plausible.decisions.lotteries.curve_base import Floats, UtilityCurve
 from plausible.decisions.lotteries.curves import TabulatedCurve
 from plausible.decisions.lotteries.shaped_families import FAMILIES, Family
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, suggestion
 
 __all__ = ["CurveFamily", "CurveFit", "fit_curve"]
@@ -59,6 +59,8 @@ class CurveFit:
 
     def __str__(self) -> str:
         return f"{self.curve!r} misses {self.residuals.size} points by {self.root_mean_square:.4g} on average"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.decisions.lotteries.lottery import Lottery, LotteryLike, as_lottery
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 
 __all__ = ["StochasticDominance", "stochastic_dominance"]
 
@@ -46,6 +46,8 @@ class StochasticDominance:
             return "neither dominates: it depends on the utility curve"
         who = "everybody who likes more" if self.order == 1 else "everybody who likes more and dislikes risk"
         return f"the {self.better} dominates at order {self.order}: {who} prefers it"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -9,7 +9,7 @@ from functools import cmp_to_key
 
 from plausible.decisions.lotteries.lottery import Lottery, LotteryLike, as_lottery
 from plausible.decisions.lotteries.preferences import PreferenceLike, PreferenceRelation, as_relation
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.factors.display import TextTable
 from plausible.variables.frozen_mapping import FrozenMapping
@@ -162,6 +162,8 @@ class ConstructedUtility:
     def __str__(self) -> str:
         rows = tuple((str(outcome), f"{value:.4g}") for outcome, value in self.utility.items())
         return str(TextTable(("outcome", "utility"), rows, 1))
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

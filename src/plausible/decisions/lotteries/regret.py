@@ -16,7 +16,7 @@ from plausible.decisions.lotteries.outcome_utilities import UtilityLike
 from plausible.decisions.lotteries.payoffs import PayoffsLike, read_chances, read_payoffs
 from plausible.decisions.lotteries.situation import DecisionSituation
 from plausible.decisions.lotteries.ties import OF_RANGE, tie_room
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import NotSupported
 from plausible.factors.display import TextTable, format_number
 from plausible.variables.frozen_mapping import FrozenMapping
@@ -78,6 +78,8 @@ class RegretChoice(BestActions):
             return told
         mixture = "; ".join(f"{action}: {format_number(w)}" for action, w in self.weights.items() if w > 0)
         return f"{told}\nat random, greatest regret {format_number(self.mixed_regret)}: [{mixture}]"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 
@@ -217,6 +219,8 @@ class RegretPreferences:
         )
         circles = ["cycle: " + " > ".join(str(action) for action in (*cycle, cycle[0])) for cycle in self.cycles]
         return "\n".join([str(TextTable(("preferred to", *map(str, self.actions)), rows, 1)), *circles])
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

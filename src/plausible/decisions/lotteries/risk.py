@@ -13,7 +13,7 @@ from plausible.decisions.lotteries.attitudes import ATTITUDES, Attitude
 from plausible.decisions.lotteries.countable import CountableLottery, SeriesValue
 from plausible.decisions.lotteries.curve_base import Floats, UtilityCurve
 from plausible.decisions.lotteries.lottery import ROUNDING, Lottery, LotteryLike, as_lottery
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 
 __all__ = [
@@ -228,6 +228,8 @@ class RiskAssessment:
             f"mean {self.mean:.6g}, as good as {self.certainty_equivalent:.6g} for sure: "
             f"risk premium {self.premium:.6g} ({self.attitude})"
         )
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

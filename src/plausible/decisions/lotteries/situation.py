@@ -12,7 +12,7 @@ from plausible.decisions.lotteries.best_actions import BestActions
 from plausible.decisions.lotteries.lottery import Lottery, LotteryLike, as_lottery
 from plausible.decisions.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
 from plausible.decisions.lotteries.ties import OF_RANGE, tie_room
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, suggestion
 from plausible.factors.display import TextTable, format_number
 from plausible.variables.frozen import Frozen
@@ -64,6 +64,8 @@ class ActionRanking(BestActions):
         )
         table = str(TextTable(("action", "expected utility", "short of the best"), rows, 1))
         return f"{table}\nas good as each other: {', '.join(map(str, self.ties))}" if self.ties else table
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -14,7 +14,7 @@ from plausible.decisions.attributes.additive_utility import AdditiveUtility
 from plausible.decisions.attributes.fitting import Attributes
 from plausible.decisions.attributes.outcome_tables import Floats, Names
 from plausible.decisions.populations.choice_tables import ChoiceFeatures, ObservedChoices, choice_features
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, PlausibleError
 
 __all__ = ["RationalizedChoices", "rationalize_choices"]
@@ -60,6 +60,8 @@ class RationalizedChoices:
         if self.is_consistent:
             return f"some utility explains all choices, with the margin {self.margin:.4g}"
         return f"no utility of this form explains the choices in {', '.join(map(str, self.contradiction))} together"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -18,7 +18,7 @@ from plausible.decisions.populations.answers import read_background
 from plausible.decisions.populations.choice_tables import ChoiceFeatures, ObservedChoices, choice_features
 from plausible.decisions.populations.population import UtilityPopulation
 from plausible.decisions.populations.users import UserUtility
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 
 __all__ = ["ChoiceModel", "fit_choices"]
@@ -75,6 +75,8 @@ class ChoiceModel:
     def __str__(self) -> str:
         end = "" if self.converged else ", not converged"
         return f"{sum_text(self.basis.scopes)} from choices: log-likelihood {self.log_likelihood:.6g}{end}"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

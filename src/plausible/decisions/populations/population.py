@@ -21,7 +21,7 @@ from plausible.decisions.populations.parameters import (
     log_likelihoods,
 )
 from plausible.decisions.populations.users import MixedUserUtility, UserUtility
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.factors.alignment import read_scope
@@ -101,6 +101,8 @@ class UtilityPopulation:
     def __str__(self) -> str:
         return f"{sum_text(self.basis.scopes)}: {self.basis.size} coordinates, {_fit_text(self)}"
 
+    __repr__ = repr_of_print
+
     _repr_html_ = html_of_print
 
 
@@ -161,6 +163,8 @@ class UtilityMixture:
 
     def __str__(self) -> str:
         return f"{self.weights}\n{_fit_text(self.populations[0])}"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -15,7 +15,7 @@ from plausible.decisions.attributes.fitting import Attributes, Outcomes, outcome
 from plausible.decisions.attributes.outcome_tables import Floats, Names
 from plausible.decisions.attributes.scope_sets import sum_text, utility_basis
 from plausible.decisions.populations.answers import Answers, condition, read_answers
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.factors.alignment import Scope, read_scope
@@ -89,6 +89,8 @@ class DecompositionScores:
 
     def __str__(self) -> str:
         return str(self.posterior)
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 
@@ -201,6 +203,8 @@ class DecompositionSearch:
 
     def __str__(self) -> str:
         return f"{sum_text(self.scopes)}: log-evidence {self.log_evidence:.6g}"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

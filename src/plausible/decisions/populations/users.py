@@ -11,7 +11,7 @@ import numpy as np
 from plausible.decisions.attributes.additive_utility import AdditiveUtility
 from plausible.decisions.attributes.outcome_tables import Floats
 from plausible.decisions.attributes.scope_sets import UtilityBasis
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import UnknownVariable
 from plausible.factors import Factor
 from plausible.factors.alignment import Scope, check_size, num_entries
@@ -41,6 +41,8 @@ class Estimate:
 
     def __str__(self) -> str:
         return f"{self.mean:.6g} ± {self.standard_deviation:.3g}"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 
@@ -111,6 +113,8 @@ class UserUtility:
     def __str__(self) -> str:
         return _table_text(self, self.basis.variables)
 
+    __repr__ = repr_of_print
+
     _repr_html_ = html_of_print
 
     def _along(self, row: Floats) -> Estimate:
@@ -152,6 +156,8 @@ class MixedUserUtility:
 
     def __str__(self) -> str:
         return f"{self.weights}\n\n{_table_text(self, self.components[0].basis.variables)}"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -17,7 +17,7 @@ from plausible.decisions.solving.options import Options
 from plausible.decisions.solving.solve import solve
 from plausible.decisions.strategy import Strategy
 from plausible.decisions.wording import seen_text
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import ImpossibleEvidence, InvalidArgument, UnknownVariable, close_match
 from plausible.factors import Factor
 from plausible.factors.display import TextTable, format_number
@@ -129,6 +129,8 @@ class ActionComparison:
         if not self.is_reached:
             lines.append("The strategy never gets there: the decisions before count as set, whatever they saw.")
         return "\n".join(lines)
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

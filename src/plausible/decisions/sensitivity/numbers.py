@@ -16,7 +16,7 @@ from plausible.decisions.solving.solution import Solution
 from plausible.decisions.solving.solve import solve
 from plausible.decisions.strategy import Strategy
 from plausible.decisions.wording import seen_text
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.inference.sensitivity_parameters import Parameter
 from plausible.inference.sensitivity_tornado import varied
 from plausible.variables import State
@@ -159,6 +159,8 @@ class UtilityEntry:
     def __str__(self) -> str:
         return f"{self.utility}({seen_text(dict(self.given))})"
 
+    __repr__ = repr_of_print
+
     _repr_html_ = html_of_print
 
 
@@ -243,5 +245,7 @@ class ProbabilityEntry:
 
     def __str__(self) -> str:
         return str(self.parameter)
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print

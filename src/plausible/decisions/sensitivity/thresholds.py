@@ -17,7 +17,7 @@ from plausible.decisions.solving.options import Options
 from plausible.decisions.solving.solution import Solution
 from plausible.decisions.strategy import Strategy
 from plausible.decisions.wording import place_text
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import counted
 from plausible.factors.display import TextTable, format_number
 from plausible.variables.evidence import EvidenceLike
@@ -87,6 +87,8 @@ class StableInterval:
             lines += [f"{side}: {place_text(c.decision, c.seen)}: {c.after} instead of {c.before}" for c in changes]
         return "\n".join([*lines, *([] if self.is_exact else [NOT_PROVED])])
 
+    __repr__ = repr_of_print
+
     _repr_html_ = html_of_print
 
 
@@ -125,6 +127,8 @@ class StrategyStability:
             lines += [order, str(self.to_table())]
         lines += [] if all(found.is_exact for found in self.intervals) else [NOT_PROVED]
         return "\n".join([*lines, *([f"Stopped before {self.num_left} more."] if self.num_left else [])])
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -16,7 +16,7 @@ from plausible.decisions.sensitivity.variation import VariationState, one_by_one
 from plausible.decisions.solving.options import Options
 from plausible.decisions.solving.solution import Policy, Solution
 from plausible.decisions.wording import seen_text
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.factors.display import TextTable, format_number
 from plausible.inference.options import check_number
@@ -108,6 +108,8 @@ class DecisionTornado:
             str(self.to_table()),
         ]
         return "\n".join([*lines, *([f"Stopped before {self.num_left} more."] if self.num_left else [])])
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -15,7 +15,7 @@ from plausible.decisions.solving.joint_tree import JointTree
 from plausible.decisions.solving.problem import Floats, Problem, read_problem
 from plausible.decisions.solving.updating import Rules
 from plausible.decisions.wording import place_text
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at
@@ -115,6 +115,8 @@ class BetterAction:
         where = place_text(self.decision, self.seen, self.probability)
         return f"{where}: {self.action} is better by {format_number(self.gain)}"
 
+    __repr__ = repr_of_print
+
     _repr_html_ = html_of_print
 
 
@@ -145,6 +147,8 @@ class LocalOptimality:
         if self.is_locally_optimal:
             return "Locally optimal: no change of a single rule is an improvement."
         return "\n".join(["Not locally optimal:", *map(str, self.better)])
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

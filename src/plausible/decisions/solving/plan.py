@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from plausible.decisions.solving.findings import read_findings
 from plausible.decisions.solving.layout import lay_out
 from plausible.decisions.solving.task import read_task
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.variables.evidence import EvidenceLike
 
 if TYPE_CHECKING:
@@ -65,6 +65,8 @@ class SolvingPlan:
             lines.append(f"Without influence: {', '.join(self.barren)}")
         lines.append(f"Tables with {self.num_entries} entries, the largest over {', '.join(self.largest) or 'nothing'}")
         return "\n".join(lines)
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from plausible.decisions.solving.problem import Floats, Ints
 from plausible.decisions.strategy import Strategy
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.factors.alignment import assignment_at
 from plausible.factors.display import TextTable, format_number, num_shown
@@ -174,6 +174,8 @@ class Policy:
             lines.append(f"({self._is_impossible.sum()} more can't happen)")
         return "\n".join(lines)
 
+    __repr__ = repr_of_print
+
     _repr_html_ = html_of_print
 
 
@@ -240,6 +242,8 @@ class Solution:
                 f"{name} relies on {', '.join(self.relies_on[name])}." for name in component if self.relies_on.get(name)
             ]
         return "\n\n".join(["\n".join(lines), *(str(policy) for policy in self.policies.values())])
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

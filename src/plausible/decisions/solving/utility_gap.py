@@ -11,7 +11,7 @@ from plausible.decisions.rules import RuleLike
 from plausible.decisions.solving.options import Options
 from plausible.decisions.solving.solve import solve
 from plausible.decisions.strategy import Strategy
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.factors.display import format_number
 from plausible.variables.evidence import EvidenceLike
@@ -53,6 +53,8 @@ class UtilityGap:
     def __str__(self) -> str:
         told = "" if self.is_exact else ", not proved"
         return f"Expected utility from {format_number(self.worst)} (worst) to {format_number(self.best)} (best){told}."
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

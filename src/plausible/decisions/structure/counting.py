@@ -13,7 +13,7 @@ import numpy.typing as npt
 from plausible.decisions.solving.joint_table import weighing
 from plausible.decisions.solving.problem import read_problem
 from plausible.decisions.structure.allowed_actions import AllowedActions, allowed_mask, check_allowed
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import TooLarge, counted
 from plausible.factors import Factor
 from plausible.factors.alignment import assignment_at, num_entries
@@ -84,6 +84,8 @@ class StrategyCount:
             for rule in self.rules
         ]
         return "\n".join([*lines, _counted(self.log10, "strategy", "strategies")])
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

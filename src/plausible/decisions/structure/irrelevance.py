@@ -9,7 +9,7 @@ from plausible.decisions.strategy import Strategy
 from plausible.decisions.structure.information_flow import information_flow
 from plausible.decisions.structure.reduced_information import Drop, reduced_information
 from plausible.decisions.structure.relevance import influenced_utilities
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ class DroppedInformation:
             return f"{edge}: {self.decision} changes no utility"
         return f"{edge}: {self.seen} says nothing about {', '.join(self.utilities)} given {', '.join(self.given)}"
 
+    __repr__ = repr_of_print
+
     _repr_html_ = html_of_print
 
 
@@ -75,6 +77,8 @@ class Reduction:
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.dropped)) or "All information is relevant."
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import NotSupported
 
 if TYPE_CHECKING:
@@ -54,6 +54,8 @@ class Recall:
             if (names := self.forgotten_by(decision))
         ]
         return "\n".join([f"order: {' < '.join(self.order)}", *(forgetful or ["perfect recall"])])
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

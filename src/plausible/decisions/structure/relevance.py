@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from plausible.decisions.structure.information_flow import Reliance, information_flow
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.graphs import DAG
 
@@ -63,6 +63,8 @@ class RelevanceGraph:
             if len(component) > 1:
                 lines.append(f"  ({', '.join(component)} rely on each other)")
         return "\n".join(lines)
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

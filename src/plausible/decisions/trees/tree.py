@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from plausible.decisions.trees.nodes import Chance, Choice, Outcome, TreeNode, read_distribution
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, InvalidModel, UnknownState
 from plausible.factors.joint_factor import TIE
 from plausible.variables import State
@@ -44,6 +44,8 @@ class TreeSolution:
         from plausible.decisions.trees.text import draw_tree
 
         return draw_tree(self.tree, self.strategy)
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 
@@ -234,6 +236,8 @@ class DecisionTree:
         from plausible.decisions.trees.text import draw_tree
 
         return draw_tree(self)
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -11,7 +11,7 @@ from plausible.decisions.troubleshooting.beliefs import SURE, Beliefs, Knowledge
 from plausible.decisions.troubleshooting.costs import Costs
 from plausible.decisions.troubleshooting.steps import Step
 from plausible.decisions.troubleshooting.worth_trying import Trials, TryOrder, best_order, costs_without_each
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.factors.display import TextTable, format_number
 
 __all__ = ["Advice", "Alternative", "advise", "is_worth_going_on", "possible_steps", "repair_sequence"]
@@ -123,6 +123,8 @@ class Advice:
         )
         table = f"{TextTable(('step', 'costs now', 'to blame', 'estimated cost'), rows, 1)}\n" if rows else ""
         return f"{table}{self.reason}"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -18,7 +18,7 @@ from plausible.decisions.troubleshooting.fixed_order import FixedOrder, best_fix
 from plausible.decisions.troubleshooting.session import TroubleshootingSession
 from plausible.decisions.troubleshooting.steps import Step
 from plausible.decisions.troubleshooting.troubleshooter import Troubleshooter, as_session
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.factors.display import TextTable, format_number
 
@@ -86,6 +86,8 @@ class TroubleshootingEvaluation:
         )
         table = TextTable(("cases", "number", "advice", "fixed order", "saved"), rows, 1)
         return f"{table}\nfixed order: {', '.join(self.fixed_order) or 'call at once'}"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

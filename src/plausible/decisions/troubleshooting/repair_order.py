@@ -10,7 +10,7 @@ from numbers import Real
 import numpy as np
 
 from plausible.decisions.troubleshooting.worth_trying import Trials, best_order, order_cost
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.factors.display import TextTable, format_number
 
@@ -107,6 +107,8 @@ class RepairPlan:
             rows.append(("call service", format_number(max(left, 0.0)), "", format_number(self.service_cost), ""))
         table = TextTable(("step", "reached", "is the fault", "costs", "and if faulty"), tuple(rows), 1)
         return f"{table}\nexpected cost {format_number(self.expected_cost)}"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -13,7 +13,7 @@ from plausible.decisions.troubleshooting.beliefs import Beliefs, Device, Situati
 from plausible.decisions.troubleshooting.records import session_record
 from plausible.decisions.troubleshooting.repair_order import check_cost
 from plausible.decisions.troubleshooting.steps import Outcome, Step, TakenStep, whether_it_works
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.factors.display import format_number
 
@@ -165,6 +165,8 @@ class TroubleshootingSession:
         lines = [f"{number}. {taken}" for number, taken in enumerate(self.history, 1)]
         end = "it works" if self.is_fixed else "it does not work"
         return "\n".join([*lines, f"{end}; paid {format_number(self.cost)}"])
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG
 
@@ -136,6 +136,8 @@ class EdgeStrengths:
             if strength > 0:
                 lines.append(f"{strength:.3f}  {parent} -> {child}  ({self.direction(parent, child):.3f})")
         return "\n".join(lines)
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.data.table import TableLike
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, TooLarge
 from plausible.learn.confidence.edge_strengths import EdgeStrengths
 from plausible.learn.confidence.graph_sums import edges_over_graphs
@@ -47,6 +47,8 @@ class ExactPosterior:
 
     def __str__(self) -> str:
         return f"{self.strengths}\nlog evidence {self.log_evidence:.6g}"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.data.table import TableLike
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.learn.confidence.edge_strengths import EdgeStrengths
 from plausible.learn.confidence.parent_sets import ScoredParentSets, log_sum, posterior_scores, score_parent_sets
@@ -41,6 +41,8 @@ class OrderPosterior:
 
     def __str__(self) -> str:
         return f"{self.strengths}\nlog evidence {self.log_evidence:.6g}, along {', '.join(self.order)}"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.inference.options import check_count
 from plausible.inference.sampling.chain_diagnostics import MAX_R_HAT, ChainDiagnostics, diagnose, r_hat
@@ -136,6 +136,8 @@ class SampledPosterior:
         return "\n".join(
             filter(None, [str(self.strengths), f"acceptance {self.acceptance:.2f}; {ratios}", self.advice])
         )
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

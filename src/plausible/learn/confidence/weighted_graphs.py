@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.equivalence import essential_graph
@@ -139,6 +139,8 @@ class WeightedGraphs:
         ]
         shown = zip(distinct.weights[:_SHOWN].tolist(), map(distinct.graph, range(_SHOWN)), strict=False)
         return "\n".join([*lines, *(f"{weight:.3f}  {graph}" for weight, graph in shown)])
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

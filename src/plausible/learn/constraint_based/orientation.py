@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal, TypeAlias
 
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.graphs import PDAG, Edge, immoralities
 from plausible.graphs.meek import Orientation
 from plausible.learn.structures.knowledge import Constraints
@@ -46,6 +46,8 @@ class Conflict:
 
     def __str__(self) -> str:
         return _SENTENCES[self.kind].format(*self.names)
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar
 
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import counted
 from plausible.graphs.marked import MarkedGraph
 from plausible.learn.constraint_based.orientation import Triple
@@ -66,5 +66,7 @@ class ConstraintBasedResult(ABC, Generic[GraphT]):
             f"stopped by {self.stopped}" if self.stopped else "",
         ]
         return f"{'; '.join(filter(None, parts))}\n{self.graph}"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.data.table import Table, TableLike
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.graphs.seeds import Seed, generator_of
 from plausible.inference.options import check_count
@@ -144,6 +144,8 @@ class LearnerComparison:
 
     def __str__(self) -> str:
         return str(self.to_frame().to_string(index=False))
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.data.table import Table, TableLike
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
 from plausible.graphs import DAG
 from plausible.graphs.seeds import Seed, generator_of
@@ -59,6 +59,8 @@ class LearningCurve:
 
     def __str__(self) -> str:
         return str(self.to_frame().to_string(index=False))
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

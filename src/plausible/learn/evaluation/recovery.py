@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from plausible.data.table import Table
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, NotSupported
 from plausible.graphs import compare_structure, essential_graph
 from plausible.graphs.comparison import StructureComparison
@@ -64,6 +64,8 @@ class Recovery:
 
     def __str__(self) -> str:
         return "\n".join(f"{name:<20} {value:.6g}" for name, value in self.measures().items())
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

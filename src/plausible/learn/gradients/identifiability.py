@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plausible.data.table import TableLike
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.factors.definite import pivoted_root
 from plausible.learn.estimation.knowledge import ParameterKnowledge
@@ -62,6 +62,8 @@ class Identifiability:
             for direction in self.flat_directions
         ]
         return "\n".join([f"{head}{'; flat directions:' if changes else '.'}", *(f"  {text}" for text in changes)])
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.data.table import TableLike
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em import em_init, em_step
@@ -66,6 +66,8 @@ class InformationContent:
         head = f"{self.hidden}: H = {self.entropy:.4f} nats, of which a row tells {self.joint_information:.4f}; and of"
         sandwich = f"  {self.lower:.6f} <= {self.functional:.6f} <= {self.upper:.6f} nats a row"
         return "\n".join([head, *lines, sandwich])
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

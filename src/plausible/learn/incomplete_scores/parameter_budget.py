@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from plausible.data.table import TableLike
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.learn.incomplete_scores.task import ScoreTask
 from plausible.variables import Variable
 
@@ -54,6 +54,8 @@ class ParameterBudget:
             f"{self.num_parameters} parameters explain {self.empirical_dimension:.6g} degrees of freedom of the rows "
             f"({self.joint_dimension:.6g} of all distributions): {verdict}."
         )
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plausible.data.table import Table, TableLike
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.learn.missingness.column_cells import Mask
 from plausible.variables import State, Variable
@@ -41,6 +41,8 @@ class ProportionBounds:
             f"between {self.lower:.4g} and {self.upper:.4g}, whatever hides the cells; {self.if_ignorable:.4g} by the "
             f"complete cases ({self.missing:.1%} of the rows are open)"
         )
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from plausible.data.table import TableLike
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, counted
 from plausible.inference.gaussian_rows import same_rows
 from plausible.learn.missingness.cells import missing_cells
@@ -96,6 +96,8 @@ class MissingnessReport:
             for pattern in self.frequent_patterns(5)
         ]
         return "\n".join(lines)
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

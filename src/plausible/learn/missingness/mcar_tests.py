@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.data.table import Table, TableLike
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 from plausible.learn.independence.count_tests import ChiSquareTest, GTest
 from plausible.learn.missingness.cells import table_cells
@@ -50,6 +50,8 @@ class LittleTest:
         if not self.degrees_of_freedom:
             return "There is one pattern of missing cells only: nothing can be compared."
         return _sentence(self.p_value, f"means of {self.num_patterns} patterns of missing cells")
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 
@@ -146,6 +148,8 @@ class IndicatorTests:
             return "Nothing that is missing can be compared with anything observed."
         first = self.tests[0]
         return _sentence(self.p_value, f"the values of {first.other!r} with and without {first.incomplete!r}")
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from plausible.data.table import Table, TableLike
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, InvalidGraph, NotSupported, UnknownVariable, suggestion
 from plausible.graphs import CausalGraph
 from plausible.learn.missingness.indicators import INDICATOR
@@ -42,6 +42,8 @@ class Ignorability:
             return f"Nothing licenses to ignore the mechanism. {self.reason}"
         verdict = "may be ignored" if self.licensed else "may not be ignored"
         return f"{self.kind}: the mechanism {verdict} for likelihood inference. {self.reason}"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

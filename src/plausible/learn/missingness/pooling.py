@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument
 
 __all__ = ["PooledEstimate", "pool_estimates"]
@@ -58,6 +58,8 @@ class PooledEstimate:
         return (
             f"{self.estimate:.4g}, between {low:.4g} and {high:.4g}; missing cells make {self.missing_share:.0%} of it"
         )
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.graphs import CausalGraph
 from plausible.learn.missingness.indicators import INDICATOR
@@ -35,6 +35,8 @@ class Factor(NamedTuple):
     def __str__(self) -> str:
         conditions = [*self.given, *(f"{INDICATOR}{name}=1" for name in self.observed)]
         return f"P({', '.join(self.targets)}{' | ' if conditions else ''}{', '.join(conditions)})"
+
+    __repr__ = repr_of_print
 
     def _repr_html_(self) -> str:
         return html_of_print(self)
@@ -85,6 +87,8 @@ class Recoverability:
             return f"{self.query}: not shown to be recoverable by these criteria. {self.note}".rstrip()
         follows = f"{self.query} follows from " if self.joint else ""
         return f"{follows}{self.formula}, by {self.criterion}"
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

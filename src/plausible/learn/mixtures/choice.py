@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plausible.data.table import Table
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, suggestion
 from plausible.learn.classifiers.features import read_features
 from plausible.learn.log_gamma import log_rising
@@ -67,6 +67,8 @@ class ClusterChoice:
             line = f"{score.num_clusters:>8}  {value:>15}  {score.log_likelihood:>14.2f}  {score.num_parameters:>10}"
             lines.append(line + mark)
         return "\n".join(lines)
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

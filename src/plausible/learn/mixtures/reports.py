@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.data.table import Table
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import InvalidArgument, UnknownVariable
 from plausible.inference.options import check_count
 from plausible.learn.classifiers.features import read_features
@@ -54,6 +54,8 @@ class ClusterProfile(NamedTuple):
             f"{f.name} {f.value:.4g}" if f.state is None else f"{f.name}={f.state} {f.value:.0%}" for f in self.features
         )
         return f"cluster {self.cluster} ({self.weight:.1%}): {told}"
+
+    __repr__ = repr_of_print
 
     def _repr_html_(self) -> str:
         return html_of_print(self)

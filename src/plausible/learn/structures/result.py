@@ -9,7 +9,7 @@ from typing import Any
 
 from plausible.data.statistics import Statistics
 from plausible.data.table import Table
-from plausible.display import html_of
+from plausible.display import html_of, repr_of_print
 from plausible.errors import counted
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.equivalence import essential_graph
@@ -103,6 +103,8 @@ class StructureResult(Hinted):
             f"{self.method}: {size}, {self.score_name} {self.score:.6g} "
             f"({self.stopped}{steps}, {self.seconds:.2g} s{treated})"
         )
+
+    __repr__ = repr_of_print
 
     def _repr_html_(self) -> str:
         return f"{html_of(str(self))}{self.graph._repr_html_()}"

@@ -14,7 +14,7 @@ from plausible.decisions.information.chains.scope import ChainScope
 from plausible.decisions.information.ranking import InformationValue
 from plausible.decisions.information.subsets import Limits
 from plausible.decisions.solving.problem import Floats
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.factors.display import format_number
 from plausible.models import BayesianNetwork
 from plausible.variables.evidence import EvidenceLike
@@ -54,6 +54,8 @@ class ChainObservations:
         ]
         lines += [f"{taken:g}: {found}" for taken, found in self.by_limit.items() if len(self.by_limit) > 1]
         return "\n".join(lines if len(lines) <= _SHOWN else [*lines[:_SHOWN], f"... {len(lines) - _SHOWN} more"])
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -10,7 +10,7 @@ from plausible.decisions.information.chains.problem import read_chain_problem
 from plausible.decisions.information.chains.rewards import Rewards
 from plausible.decisions.information.chains.scope import ChainScope
 from plausible.decisions.information.subsets import Limits
-from plausible.display import html_of_print
+from plausible.display import html_of_print, repr_of_print
 from plausible.errors import ImpossibleEvidence, UnknownVariable
 from plausible.factors.display import format_number
 from plausible.models import BayesianNetwork
@@ -90,6 +90,8 @@ class ChainPlan:
             f"{format_number(self.without)}."
         )
         return "\n".join([head, *self._lines((self._policy.whole,), "", 0)])
+
+    __repr__ = repr_of_print
 
     _repr_html_ = html_of_print
 

@@ -1,0 +1,42 @@
+"""The beliefs about many variables at once, as a dictionary that prints as a table."""
+
+from __future__ import annotations
+
+from plausible.display import TextTable, format_number, num_shown
+from plausible.factors.factor import Factor
+
+__all__ = ["Marginals"]
+
+#: States beyond these are left out of a row.
+_MAX_STATES = 8
+
+
+class Marginals(dict[str, Factor]):
+    """Name -> marginal distribution: a dictionary in all but its looks.
+
+    >>> Marginals({"coin": Factor({"coin": ["heads", "tails"]}, [0.25, 0.75])})
+    variable | distribution
+    ---------+-----------------------
+    coin     | heads 0.25, tails 0.75
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self._table()) if self else "{}"
+
+    def _repr_html_(self) -> str:
+        return self._table().to_html()
+
+    def _table(self) -> TextTable:
+        """A row for each variable."""
+        shown = list(self.items())[: num_shown(len(self))]
+        rows = tuple((name, _distribution(factor)) for name, factor in shown)
+        return TextTable(("variable", "distribution"), rows, 2, len(self) - len(rows))
+
+
+def _distribution(factor: Factor) -> str:
+    states, values = factor.scope[0].states, factor.flat.tolist()
+    parts = [f"{state} {format_number(value)}" for state, value in zip(states[:_MAX_STATES], values, strict=False)]
+    more = [f"... ({len(states)} states)"] if len(states) > _MAX_STATES else []
+    return ", ".join([*parts, *more])
