@@ -5,9 +5,11 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
+import re
 
 import pytest
 
+import plausible as pb
 from plausible import errors
 from plausible.cpds.rows import BadRow
 
@@ -82,3 +84,42 @@ def test_every_error_with_a_constructor_of_its_own_says_how_to_be_copied():
         own += [error] if "__init__" in vars(error) else []
     assert {errors.CyclicGraph, errors.FormatError, BadRow} <= set(own)
     assert all("__reduce__" in vars(error) for error in own)
+
+
+ONE = pb.BayesianNetwork(pb.TableCPD("A", [0.25, 0.75]))
+PAIR = pb.BayesianNetwork(pb.TableCPD("A", [0.5, 0.5]), pb.TableCPD("B", [[0.9, 0.1], [0.2, 0.8]], parents=["A"]))
+ROW = {"A": [1], "B": [0]}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(
+            ONE,
+            ONE.to_markov_network(),
+            ONE.to_factor_graph(),
+            ONE.compile(),
+            ONE.explain("A"),
+            PAIR,
+            PAIR.explain("A"),
+        ),
+        pb.Table.read({"A": [1]}),
+        pb.learn.structure(ROW),
+        pb.learn.em("A -> B", ROW),
+        pb.learn.fit_parameters("A -> B", ROW),
+        PAIR.evidence_impact("A", {"B": 1}),
+        PAIR.sensitivity("A", 1, {"B": 1}, parameter=("B", {"A": 1}, 1)),
+        pb.MarkovChain([[1.0]]),
+        pb.inference.QueryInfo("chains", exact=False, iterations=1),
+        pb.InfluenceDiagram(
+            chance=[pb.TableCPD("rain", [0.8, 0.2])],
+            decisions=[pb.Decision("umbrella", 2)],
+            utilities=[pb.Utility(["rain", "umbrella"], [[1, 0.5], [0, 0.5]])],
+        ),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_one_thing_is_not_counted_as_several(value):
+    """No text says "1 rows"."""
+    for text in (repr(value), str(value)):
+        assert not re.search(r"(?<![\d.,])1 (more |free )?(?!is\b|less\b)[a-z]+s\b", text), text

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from plausible.errors import counted
+
 __all__ = [
     "TextTable",
     "format_number",
@@ -68,7 +70,7 @@ class TextTable:
 
     @property
     def _rest(self) -> str:
-        return f"... {self.more} more row{'' if self.more == 1 else 's'}"
+        return f"... {counted(self.more, 'more row')}"
 
     def _line(self, cells: Sequence[str], columns: Sequence[int], widths: Sequence[int]) -> str:
         texts = {column: one_line(cells[column]) for column in columns}

@@ -329,10 +329,14 @@ def _article(noun: str) -> str:
 def counted(number: int, thing: str) -> str:
     """A number of things.
 
-    >>> counted(1, "row"), counted(2, "row")
-    ('1 row', '2 rows')
+    >>> counted(1, "row"), counted(2, "row"), counted(0, "entry"), counted(3, "batch")
+    ('1 row', '2 rows', '0 entries', '3 batches')
     """
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+    if number == 1:
+        return f"{number} {thing}"
+    if thing.endswith("y") and thing[-2] not in "aeiou":
+        return f"{number} {thing[:-1]}ies"
+    return f"{number} {thing}{'es' if thing.endswith(('s', 'ch')) else 's'}"
 
 
 def shortened(value: object, most: int = 80) -> str:

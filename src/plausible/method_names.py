@@ -39,7 +39,8 @@ def _renamed(method: FunctionType, cls: type) -> FunctionType:
     cells = (CellType(copied) if inner and cell.cell_contents is inner else cell for cell in method.__closure__ or ())
     copy = FunctionType(method.__code__, method.__globals__, method.__name__, method.__defaults__, tuple(cells))
     copy.__kwdefaults__, copy.__annotations__ = method.__kwdefaults__, method.__annotations__
-    copy.__doc__, copy.__module__ = method.__doc__, cls.__module__
+    # The room, such as plausible.models, is where users and pickles find the class.
+    copy.__doc__, copy.__module__ = method.__doc__, ".".join(cls.__module__.split(".")[:2])
     copy.__dict__.update(method.__dict__, **({"__wrapped__": copied} if copied else {}))
     copy.__qualname__ = f"{cls.__qualname__}.{method.__name__}"
     return copy

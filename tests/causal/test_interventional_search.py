@@ -195,7 +195,7 @@ def test_what_can_not_be_searched_is_refused_by_name():
         gies(Table.read(columns, interventions={"a": [True] * 4}))
     with pytest.raises(NotSupported, match="K2Score"):
         gies(columns, "k2")
-    with pytest.raises(NotSupported, match="'a' is missing in 1 rows"):
+    with pytest.raises(NotSupported, match="'a' is missing in 1 row: "):
         gies({**columns, "a": [None, 0, 1, 1]})
     with pytest.raises(InvalidArgument, match="'z'"):
         gies(columns, start="a -> z")

@@ -166,7 +166,7 @@ def test_frames_that_do_not_fit():
     """A column is missing, lengths differ, text for a column, something that is no frame."""
     with pytest.raises(UnknownVariable, match=r"no column for the variable 'X'\. Did you mean 'x'"):
         encode_columns({"x": []}, {"X": X})
-    with pytest.raises(InvalidArgument, match="'X' has 1 rows, 'N' has 2"):
+    with pytest.raises(InvalidArgument, match="'X' has 1 row, 'N' has 2"):
         encode_columns({"X": ["low"], "N": [1, 2]}, {"X": X, "N": N})
     with pytest.raises(InvalidArgument, match="'X' is 'low', not a list"):
         encode_columns({"X": "low"}, {"X": X})

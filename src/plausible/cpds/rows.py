@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.cpds.reading import state_index
-from plausible.errors import InvalidCPD, RoundedProbabilities
+from plausible.errors import InvalidCPD, RoundedProbabilities, counted
 from plausible.variables import State, Variable
 
 __all__ = [
@@ -105,7 +105,7 @@ def normalized_rows(
 def _warn_rounding(variable: Variable, rounding: Rounding, place: str) -> None:
     """The one warning for all rows of a CPD that were renormalised."""
     worst = f" (worst: {place})" if place else ""
-    was = "1 row" if rounding.num_rows == 1 else f"{rounding.num_rows} rows"
+    was = counted(rounding.num_rows, "row")
     text = f"{was} of {variable.name!r} missed one by up to {rounding.worst:.3g}{worst}; renormalised."
     warnings.warn(text, RoundedProbabilities, stacklevel=5)
 

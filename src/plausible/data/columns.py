@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.data.missing_values import MISSING_WORDS, advise_missing_values
-from plausible.errors import InvalidArgument, UnknownState, UnknownVariable, suggestion
+from plausible.errors import InvalidArgument, UnknownState, UnknownVariable, counted, suggestion
 from plausible.variables import Variable
 from plausible.variables.variable import is_missing
 
@@ -114,7 +114,7 @@ def equally_long(encoded: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[
     shortest, longest = (choose(lengths, key=lengths.__getitem__, default="") for choose in (min, max))
     if lengths and lengths[shortest] != lengths[longest]:
         raise InvalidArgument(
-            f"The columns have different lengths: {shortest!r} has {lengths[shortest]} rows, "
+            f"The columns have different lengths: {shortest!r} has {counted(lengths[shortest], 'row')}, "
             f"{longest!r} has {lengths[longest]}."
         )
     return encoded

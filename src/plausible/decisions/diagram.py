@@ -385,7 +385,7 @@ class InfluenceDiagram(DiagramQuestions, Frozen, Hinted):
     def __repr__(self) -> str:
         title = f" {self.notes.name!r}" if self.notes.name else ""
         decisions, utilities = counted(len(self._decisions), "decision"), len(self._utilities)
-        worths = "1 utility" if utilities == 1 else f"{utilities} utilities"
+        worths = counted(utilities, "utility")
         return f"<InfluenceDiagram{title}: {len(self._chance)} chance, {decisions}, {worths}>"
 
     def _repr_html_(self) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.display import html_of_print
+from plausible.errors import counted
 
 if TYPE_CHECKING:
     from plausible.engine.pieces import Piece
@@ -143,7 +144,7 @@ class Program:
 
     def __str__(self) -> str:
         return (
-            f"{self.num_cliques} cliques, width {self.width}, {self.num_entries:,} entries, "
+            f"{counted(self.num_cliques, 'clique')}, width {self.width}, {self.num_entries:,} entries, "
             f"{self.num_bytes / 2**20:.1f} MiB, about {self.seconds:.1g} s"
         )
 

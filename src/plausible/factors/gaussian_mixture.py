@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plausible.errors import InvalidArgument, InvalidFactor, NotSupported
+from plausible.errors import InvalidArgument, InvalidFactor, NotSupported, counted
 from plausible.factors.alignment import Scope, assignment_at, axes_named
 from plausible.factors.definite import Matrix, Vector, definite, real_numbers, semi_definite
 from plausible.factors.display import TextTable, format_number, num_shown
@@ -242,7 +242,7 @@ class GaussianMixture:
 
     def __repr__(self) -> str:
         discrete = ", ".join(self.weights.names)
-        parts = f" | {discrete}: {self.weights.flat.size} components" if discrete else ""
+        parts = f" | {discrete}: {counted(self.weights.flat.size, 'component')}" if discrete else ""
         return f"GaussianMixture({self.moments().summary()}{parts})"
 
     def __str__(self) -> str:

@@ -8,7 +8,7 @@ from itertools import product as cartesian
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from plausible.errors import ImpossibleEvidence, InvalidArgument, suggestion
+from plausible.errors import ImpossibleEvidence, InvalidArgument, counted, suggestion
 from plausible.factors.factor import Factor
 from plausible.variables import Variable
 
@@ -193,7 +193,7 @@ class ProbabilitySpace:
         return hash(frozenset(self._probabilities.items()))
 
     def __repr__(self) -> str:
-        return f"ProbabilitySpace({len(self)} outcomes)"
+        return f"ProbabilitySpace({counted(len(self), 'outcome')})"
 
 
 def total_probability(prior: Mapping[Label, float], likelihood: Mapping[Label, float]) -> float:

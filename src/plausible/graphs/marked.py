@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Self
 
-from plausible.errors import InvalidGraph
+from plausible.errors import InvalidGraph, counted
 from plausible.graphs.dag import DAG
 from plausible.graphs.drawing import graph_dot, graph_html
 from plausible.graphs.edge_input import read_edges
@@ -247,7 +247,7 @@ class MarkedGraph(NodeSet, ABC):
         if self.num_edges <= 12:
             triples = [(edge.left, edge.symbol, edge.right) for edge in self._edges]
             return f"{kind}({constructor_arguments(str(self), self.nodes, triples)})"
-        return f"<{kind}: {len(self)} nodes, {self.num_edges} edges>"
+        return f"<{kind}: {counted(len(self), 'node')}, {counted(self.num_edges, 'edge')}>"
 
     def to_dot(self) -> str:
         """This graph as Graphviz text: see `plausible.graphs.drawing`."""

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any, ClassVar, Self
 
-from plausible.errors import InvalidGraph
+from plausible.errors import InvalidGraph, counted
 from plausible.graphs.algebra import intersection, is_subgraph, union
 from plausible.graphs.connectivity import components, is_connected
 from plausible.graphs.drawing import graph_dot, graph_html
@@ -124,7 +124,7 @@ class PlainGraph(NodeSet, ABC):
         kind = type(self).__name__
         if self.num_edges <= _MAX_SHOWN:
             return f"{kind}({constructor_arguments(str(self), self.nodes, self.edges)})"
-        return f"<{kind}: {len(self)} nodes, {self.num_edges} edges>"
+        return f"<{kind}: {counted(len(self), 'node')}, {counted(self.num_edges, 'edge')}>"
 
 
 def read_pairs(edges: Any, kind: type[PlainGraph]) -> tuple[list[Node], list[tuple[Node, Node]]]:

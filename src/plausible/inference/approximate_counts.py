@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.errors import ImpossibleEvidence
+from plausible.errors import ImpossibleEvidence, counted
 from plausible.factors import Factor
 from plausible.inference.engines import Engine
 from plausible.inference.info import QueryInfo
@@ -48,7 +48,7 @@ class ExpectedCounts(Mapping[str, Floats]):
         return len(self._tables)
 
     def __repr__(self) -> str:
-        return f"<ExpectedCounts: {len(self)} families, by {self.info.engine}>"
+        return f"<ExpectedCounts: {counted(len(self), 'family')}, by {self.info.engine}>"
 
 
 class ImpossibleRow(ImpossibleEvidence):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, UnknownVariable
+from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, UnknownVariable, counted
 from plausible.factors import Factor, product
 from plausible.factors.alignment import union_scope
 from plausible.graphs import CliqueTree, assign_factors
@@ -50,7 +50,7 @@ class CalibratedTree:
     log_total: float
 
     def __repr__(self) -> str:
-        return f"CalibratedTree({len(self.beliefs)} cliques, log total {self.log_total:.6g})"
+        return f"CalibratedTree({counted(len(self.beliefs), 'clique')}, log total {self.log_total:.6g})"
 
     def is_calibrated(self, tolerance: float = 1e-9) -> bool:
         """Whether neighbours agree: Σ_{C_i - S_ij} β_i = μ_ij = Σ_{C_j - S_ij} β_j for every edge."""

@@ -76,7 +76,8 @@ class Plan:
     def __str__(self) -> str:
         lines = [
             f"{self.engine}: {counted(self.num_factors, 'factor')} over {counted(self.num_variables, 'variable')}",
-            f"{counted(self.num_cliques, 'clique')}, width {self.width}, {_counted(self.entries)} entries, "
+            f"{counted(self.num_cliques, 'clique')}, width {self.width}, "
+            f"{_counted(self.entries)} {'entry' if self.entries == 1 else 'entries'}, "
             f"{_mebibytes(self.bytes)} MiB, about {self.seconds:.1g} s",
         ]
         if self.num_cliques:

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, UnknownVariable
+from plausible.errors import ImpossibleEvidence, InvalidArgument, NotSupported, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.factors.alignment import check_size, num_entries
 from plausible.inference.elimination import SumProduct
@@ -60,7 +60,10 @@ class Propagation:
 
     def __repr__(self) -> str:
         edges = len(self.pi_messages)
-        return f"Propagation({len(self.beliefs)} beliefs, {2 * edges} messages, log P(e) = {self.log_probability:.6g})"
+        return (
+            f"Propagation({counted(len(self.beliefs), 'belief')}, "
+            f"{2 * edges} messages, log P(e) = {self.log_probability:.6g})"
+        )
 
 
 def propagate(factors: Iterable[Factor], evidence: Evidence) -> Propagation:

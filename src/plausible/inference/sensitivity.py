@@ -19,7 +19,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.errors import ImpossibleEvidence, NotSupported
+from plausible.errors import ImpossibleEvidence, NotSupported, counted
 from plausible.factors import Factor
 from plausible.inference.budget import Budget
 from plausible.inference.compiled import CompiledFactors, compile_factors
@@ -205,7 +205,8 @@ class Derivatives:
     def __repr__(self) -> str:
         entries = sum(slopes.size for slopes in self.of_value.values())
         return (
-            f"<Derivatives of P = {self.value:.6g} in {entries} entries of {len(self.of_value)} tables, {self.others}>"
+            f"<Derivatives of P = {self.value:.6g} in {counted(entries, 'entry')} "
+            f"of {counted(len(self.of_value), 'table')}, {self.others}>"
         )
 
 

@@ -230,7 +230,7 @@ class FamilySensitivity:
     def __repr__(self) -> str:
         *parents, child = self.table.names
         given = f" | {', '.join(parents)}" if parents else ""
-        return f"<FamilySensitivity: {self.table.size} parameters of P({child}{given})>"
+        return f"<FamilySensitivity: {counted(self.table.size, 'parameter')} of P({child}{given})>"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

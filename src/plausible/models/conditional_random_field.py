@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from plausible.data import encode_columns
 from plausible.display import html_of_repr
-from plausible.errors import InvalidModel, UnknownVariable
+from plausible.errors import InvalidModel, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.graphs import UndirectedGraph
 from plausible.models.markov_network import MarkovNetwork
@@ -160,6 +160,9 @@ class ConditionalRandomField(Frozen):
 
     def __repr__(self) -> str:
         title = f" {self.notes.name!r}" if self.notes.name else ""
-        return f"<ConditionalRandomField{title}: {len(self.outputs)} outputs, {len(self._inputs)} inputs>"
+        return (
+            f"<ConditionalRandomField{title}: {counted(len(self.outputs), 'output')}, "
+            f"{counted(len(self._inputs), 'input')}>"
+        )
 
     _repr_html_ = html_of_repr

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from plausible.display import html_page
-from plausible.errors import InvalidModel, UnknownVariable
+from plausible.errors import InvalidModel, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.graphs import UndirectedGraph
 from plausible.models.display import factors_table, title_of
@@ -136,7 +136,7 @@ class FactorGraph(Frozen):
         return hash((frozenset(self.variables.items()), frozenset(self._factors.items())))
 
     def __repr__(self) -> str:
-        return f"<FactorGraph: {len(self.variables)} variables, {len(self._factors)} factors>"
+        return f"<FactorGraph: {counted(len(self.variables), 'variable')}, {counted(len(self._factors), 'factor')}>"
 
     def _repr_html_(self) -> str:
         return html_page(title_of(self), factors_table(tuple(self._factors.values()), self._factors))

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from plausible.cpds import CPD
 from plausible.data import encode_columns
 from plausible.display import html_page
-from plausible.errors import InvalidArgument, InvalidEvidence, InvalidModel
+from plausible.errors import InvalidArgument, InvalidEvidence, InvalidModel, counted
 from plausible.factors import Factor, product
 from plausible.graphs import UndirectedGraph
 from plausible.graphs.cliques import is_clique, maximal_cliques
@@ -243,7 +243,7 @@ class MarkovNetwork(MarkovQuestions, Frozen, Hinted):
 
     def __repr__(self) -> str:
         title = f" {self.notes.name!r}" if self.notes.name else ""
-        return f"<MarkovNetwork{title}: {len(self)} variables, {len(self._factors)} factors>"
+        return f"<MarkovNetwork{title}: {counted(len(self), 'variable')}, {counted(len(self._factors), 'factor')}>"
 
     def _repr_html_(self) -> str:
         return html_page(title_of(self), factors_table(self._factors))

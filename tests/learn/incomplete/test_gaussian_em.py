@@ -257,7 +257,7 @@ def test_a_discrete_child_of_numbers_is_learned_where_it_is_observed_and_refused
     own = whole.cpd("label").log_probability({"x": x, "label": label}).sum()
     assert fit.log_likelihood == pytest.approx(alone.log_likelihood + own)
     x[3] = np.nan
-    with pytest.raises(NotSupported, match="'x' is missing in 1 rows"):
+    with pytest.raises(NotSupported, match="'x' is missing in 1 row"):
         learn_em("label <- x -> other", {"x": x, "label": label, "other": other})
 
 

@@ -142,7 +142,7 @@ def test_rows_in_which_a_variable_was_set_do_not_count_for_it():
 
 def test_policies_for_rows_without_cases():
     table = Table.read({"A": [0, 0, 0], "B": [0, 1, 1]}, [Variable("A", 2), Variable("B", 2)])
-    with pytest.warns(UnidentifiedParameters, match="1 row of 'B'"):
+    with pytest.warns(UnidentifiedParameters, match="1 row of 'B'; what is missing was filled in"):
         learn_parameters("A -> B", table)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from plausible.causal.discovery.fci import fci
 from plausible.data.table import Table, TableLike
 from plausible.display import html_of_print, repr_of_print
-from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.errors import InvalidArgument, UnknownVariable, counted
 from plausible.graphs.ancestral import PAG
 from plausible.graphs.ancestral_class import stands_for_class
 from plausible.graphs.marks import Mark
@@ -71,7 +71,9 @@ class MarkConfidence:
             array.setflags(write=False)
 
     def __str__(self) -> str:
-        lines = [f"{self.num_graphs} graphs; edges in at least half of them, each with its most frequent marks:"]
+        lines = [
+            f"{counted(self.num_graphs, 'graph')}; edges in at least half of them, each with its most frequent marks:"
+        ]
         for a, b in combinations(self.names, 2):
             if self.edge(a, b) >= 0.5:
                 lines.append(f"  {a}, {b}  {self.edge(a, b):.0%}: {self._end(a, b)}, {self._end(b, a)}")

@@ -12,7 +12,7 @@ from plausible.causal.functional.noise import NoiseLike, read_noise
 from plausible.causal.functional.responses import ResponseVariable
 from plausible.causal.functional.signatures import causes_of
 from plausible.cpds import CPD, DeterministicCPD, NoisyOr
-from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable
+from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.graphs import DAG, CausalGraph, latent_projection
 from plausible.models import BayesianNetwork
@@ -161,7 +161,10 @@ class FunctionalModel(Frozen):
     def __repr__(self) -> str:
         shown = [f"{name}({', '.join(given)})" if (given := self.parents(name)) else name for name in self._functions]
         functions = "; ".join(shown[:8]) + ("; ..." if len(shown) > 8 else "")
-        return f"<FunctionalModel: {functions}; {len(self.noise)} noise variables, {self.num_parameters} parameters>"
+        return (
+            f"<FunctionalModel: {functions}; {counted(len(self.noise), 'noise variable')}, "
+            f"{counted(self.num_parameters, 'parameter')}>"
+        )
 
 
 def _read_functions(functions: Any, noise: Mapping[str, Variable]) -> list[CPD]:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.cpds import DeterministicCPD, TableCPD
-from plausible.errors import InvalidArgument, InvalidVariable, TooLarge
+from plausible.errors import InvalidArgument, InvalidVariable, TooLarge, counted
 from plausible.factors.alignment import num_entries
 from plausible.variables import State, Variable
 from plausible.variables.frozen import Frozen
@@ -260,4 +260,7 @@ class ResponseVariable(Frozen):
 
     def __repr__(self) -> str:
         given = ", ".join(parent.name for parent in self.parents)
-        return f"<ResponseVariable {self.noise.name}: {len(self.types)} functions {self.variable.name}({given})>"
+        return (
+            f"<ResponseVariable {self.noise.name}: "
+            f"{counted(len(self.types), 'function')} {self.variable.name}({given})>"
+        )

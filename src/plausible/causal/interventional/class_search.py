@@ -169,7 +169,8 @@ def gies(
         if are_targets(table.variables[name].states, table.variables):
             hint = f" If the column names what was set in each row: Table.read(data, interventions={name!r})."
         raise NotSupported(
-            f"{name!r} is missing in {table.missing[name]} rows: a search over classes needs all cells.{hint}"
+            f"{name!r} is missing in {counted(table.missing[name], 'row')}: "
+            f"a search over classes needs all cells.{hint}"
         )
     wanted = read_score(score or usual_score(table))
     if not wanted.is_score_equivalent:

@@ -17,7 +17,7 @@ from plausible.causal.partial.feasibility import Contradictions
 from plausible.causal.partial.linear_query import LinearQuery
 from plausible.causal.partial.source import Observed, SourceLike, read_source
 from plausible.display import html_of_print, repr_of_print
-from plausible.errors import ImpossibleEvidence, InvalidArgument, ModelContradicted, TooLarge
+from plausible.errors import ImpossibleEvidence, InvalidArgument, ModelContradicted, TooLarge, counted
 from plausible.graphs.causal_graph import CausalGraph
 from plausible.graphs.dag import DAG
 from plausible.graphs.graph_input import GraphLike
@@ -57,7 +57,7 @@ class BootstrappedBounds:
         if not num_samples:
             return f"{self.bounds}\nno sample has bounds"
         low, high = self.interval()
-        return f"{self.bounds}\n95% interval of {num_samples} samples: {low:.6g} to {high:.6g}"
+        return f"{self.bounds}\n95% interval of {counted(num_samples, 'sample')}: {low:.6g} to {high:.6g}"
 
     __repr__ = repr_of_print
 

@@ -11,7 +11,7 @@ from plausible.decisions.asymmetric.history_reads import NotedHistory
 from plausible.decisions.asymmetric.plan import History
 from plausible.decisions.diagram import InfluenceDiagram
 from plausible.decisions.parts import Decision, Utility
-from plausible.errors import InvalidModel, UnknownState, UnknownVariable, suggestion
+from plausible.errors import InvalidModel, UnknownState, UnknownVariable, counted, suggestion
 from plausible.models import BayesianNetwork
 from plausible.variables import State, Variable
 from plausible.variables.frozen import Frozen
@@ -244,5 +244,5 @@ class SequentialDiagram(Frozen):
         return self._diagram, self.first, self._next, self._allowed
 
     def __repr__(self) -> str:
-        counts = f"{len(self._next)} nodes from {self.first!r} on, {len(self.decisions)} of them decisions"
-        return f"<SequentialDiagram: {counts}, {len(self.utilities)} utilities>"
+        counts = f"{counted(len(self._next), 'node')} from {self.first!r} on, {len(self.decisions)} of them decisions"
+        return f"<SequentialDiagram: {counts}, {counted(len(self.utilities), 'utility')}>"

@@ -12,7 +12,7 @@ from plausible.cpds.reading import VariableLike
 from plausible.decisions.asymmetric.free_decision import FreeDecision, read_names
 from plausible.decisions.diagram import InfluenceDiagram
 from plausible.decisions.parts import Decision, Utility
-from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable
+from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable, counted
 from plausible.graphs.listing import Listing
 from plausible.variables import Variable
 from plausible.variables.frozen import Frozen
@@ -233,4 +233,7 @@ class UnconstrainedDiagram(Frozen):
 
     def __repr__(self) -> str:
         counts = f"{len(self.chance)} chance, {len(self._observable)} of them observable, "
-        return f"<UnconstrainedDiagram: {counts}{len(self._decisions)} decisions, {len(self.utilities)} utilities>"
+        return (
+            f"<UnconstrainedDiagram: {counts}{counted(len(self._decisions), 'decision')}, "
+            f"{counted(len(self.utilities), 'utility')}>"
+        )

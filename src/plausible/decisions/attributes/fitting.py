@@ -14,7 +14,7 @@ from plausible.decisions.attributes.additive_utility import AdditiveUtility
 from plausible.decisions.attributes.outcome_tables import Floats, Names, lost_by_rounding, read_numbers
 from plausible.decisions.attributes.scope_sets import UtilityBasis, sum_text, utility_basis
 from plausible.display import html_of_print, repr_of_print
-from plausible.errors import InvalidArgument, close_match, shortened
+from plausible.errors import InvalidArgument, close_match, counted, shortened
 from plausible.factors.alignment import read_scope
 from plausible.factors.definite import pivoted_root
 from plausible.variables import State, Variable
@@ -69,8 +69,8 @@ class UtilityFit:
         return all(abs(direction[outcome]) <= tolerance for direction in self.unidentified)
 
     def __str__(self) -> str:
-        known = f"{self.num_identified} of {self.num_free_parameters} free parameters"
-        answers = f"{len(self.residuals)} answers, residuals {self.root_mean_square:.3g}"
+        known = f"{self.num_identified} of {counted(self.num_free_parameters, 'free parameter')}"
+        answers = f"{counted(len(self.residuals), 'answer')}, residuals {self.root_mean_square:.3g}"
         return f"{sum_text(self.utility.scopes)}: {known} from {answers}"
 
     __repr__ = repr_of_print

@@ -19,7 +19,7 @@ from plausible.decisions.attributes.outcome_tables import (
 from plausible.decisions.attributes.scope_sets import read_scopes, sum_text, utility_basis
 from plausible.decisions.attributes.witnesses import LotteryPair, residual_pair
 from plausible.display import html_of_print, repr_of_print
-from plausible.errors import InvalidArgument
+from plausible.errors import InvalidArgument, counted
 from plausible.factors import Factor
 from plausible.variables import State
 
@@ -64,7 +64,10 @@ class GeneralizedAdditiveIndependence:
 
     def __str__(self) -> str:
         if self.holds:
-            return f"{sum_text(self.scopes)}: {self.num_free_parameters} free parameters, within {self.deviation:.3g}"
+            return (
+                f"{sum_text(self.scopes)}: {counted(self.num_free_parameters, 'free parameter')}, "
+                f"within {self.deviation:.3g}"
+            )
         return f"not {sum_text(self.scopes)}. {self.witness}"
 
     __repr__ = repr_of_print

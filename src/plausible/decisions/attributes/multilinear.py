@@ -11,6 +11,7 @@ import numpy as np
 from plausible.decisions.attributes.outcome_tables import Floats, check_utility, largest_miss, slack
 from plausible.decisions.attributes.utility_independence import UtilityIndependence, utility_independence
 from plausible.display import html_of_print, repr_of_print
+from plausible.errors import counted
 from plausible.factors import Factor
 from plausible.variables.frozen_mapping import FrozenMapping
 
@@ -61,7 +62,7 @@ class MultilinearForm:
             return f"not multilinear: {self.failing}"
         if not self.holds:
             return f"not multilinear: no attribute fails by more than the tolerance, the form by {self.deviation:.3g}"
-        return f"multilinear with {self.num_coefficients} coefficients, within {self.deviation:.3g}"
+        return f"multilinear with {counted(self.num_coefficients, 'coefficient')}, within {self.deviation:.3g}"
 
     __repr__ = repr_of_print
 

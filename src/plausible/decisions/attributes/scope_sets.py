@@ -11,7 +11,7 @@ from itertools import chain, combinations, pairwise
 import numpy as np
 
 from plausible.decisions.attributes.outcome_tables import Floats, Names
-from plausible.errors import InvalidArgument, TooLarge, UnknownVariable
+from plausible.errors import InvalidArgument, TooLarge, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.factors.alignment import Scope, num_entries
 from plausible.variables import Variable
@@ -103,7 +103,7 @@ class UtilityBasis:
         return tuple(slice(int(start), int(end)) for start, end in pairwise(ends))
 
     def __repr__(self) -> str:
-        return f"<UtilityBasis: {sum_text(self.scopes)}, {self.size} coordinates>"
+        return f"<UtilityBasis: {sum_text(self.scopes)}, {counted(self.size, 'coordinate')}>"
 
     def scope_of(self, part: int) -> Scope:
         """The attributes of a part."""

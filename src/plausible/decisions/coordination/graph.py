@@ -14,7 +14,7 @@ from plausible.decisions.coordination.local_values import LocalValue, local_valu
 from plausible.decisions.coordination.rule_elimination import best_by_rules
 from plausible.decisions.coordination.value_rules import ValueRule
 from plausible.display import html_of_print, repr_of_print
-from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable, close_match
+from plausible.errors import InvalidArgument, InvalidModel, UnknownVariable, close_match, counted
 from plausible.factors import Factor
 from plausible.factors.alignment import MAX_ENTRIES
 from plausible.factors.display import format_number
@@ -282,4 +282,4 @@ class CoordinationGraph(Frozen):
         return hash((frozenset(self._agents.items()), self._values))
 
     def __repr__(self) -> str:
-        return f"<CoordinationGraph: {len(self._agents)} agents, {len(self._values)} values>"
+        return f"<CoordinationGraph: {counted(len(self._agents), 'agent')}, {counted(len(self._values), 'value')}>"

@@ -221,7 +221,10 @@ class AdaptiveSession(Session):
         return type(self)(self.situation, belief, self._options, self._start, transcript)
 
     def __repr__(self) -> str:
-        return f"AdaptiveSession({list(self.situation.actions)!r}, {self.num_questions} answers, {self._next[1]})"
+        return (
+            f"AdaptiveSession({list(self.situation.actions)!r}, "
+            f"{counted(self.num_questions, 'answer')}, {self._next[1]})"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from plausible.decisions.elicitation.answers import LinearQuestion, linear_quest
 from plausible.decisions.elicitation.questions import Answer, Question
 from plausible.decisions.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
 from plausible.decisions.lotteries.situation import ActionRanking, DecisionSituation
-from plausible.errors import ImpossibleEvidence, InvalidArgument, suggestion
+from plausible.errors import ImpossibleEvidence, InvalidArgument, counted, suggestion
 from plausible.variables.frozen import Frozen
 
 __all__ = ["AnswerWorth", "DiscreteUtilityBelief", "UtilityBelief", "checked_noise"]
@@ -219,7 +219,7 @@ class DiscreteUtilityBelief(UtilityBelief):
         return changed
 
     def __repr__(self) -> str:
-        return f"DiscreteUtilityBelief({len(self.weights)} functions of {list(self.outcomes)!r})"
+        return f"DiscreteUtilityBelief({counted(len(self.weights), 'function')} of {list(self.outcomes)!r})"
 
 
 def checked_noise(noise: float) -> float:

@@ -11,7 +11,7 @@ from plausible.decisions.elicitation.method_kinds import METHODS, Method, Standa
 from plausible.decisions.elicitation.questions import Answer, Question
 from plausible.decisions.elicitation.search import IndifferenceSearch, Schedule
 from plausible.decisions.elicitation.session import Session
-from plausible.errors import FormatError, InvalidArgument, shortened
+from plausible.errors import FormatError, InvalidArgument, counted, shortened
 
 __all__ = ["ElicitationSession", "resume_session", "standard_gamble", "time_trade_off", "visual_analog"]
 
@@ -89,7 +89,7 @@ class ElicitationSession(Session):
         return {"method": self.method, **options, "items": list(self._method.items), "answers": list(self.answers)}
 
     def __repr__(self) -> str:
-        state = "done" if self.is_done else f"at most {self.num_left} questions left"
+        state = "done" if self.is_done else f"at most {counted(self.num_left, 'question')} left"
         return f"ElicitationSession({self.method!r}, {list(self._method.items)!r}, {state})"
 
 

@@ -12,7 +12,7 @@ from plausible.decisions.lotteries.indifference import Indifference, indifferenc
 from plausible.decisions.lotteries.lottery import Lottery, LotteryLike, as_lottery
 from plausible.decisions.lotteries.preferences import PreferenceLike, PreferenceRelation, as_relation
 from plausible.display import html_of_print, repr_of_print
-from plausible.errors import InvalidArgument
+from plausible.errors import InvalidArgument, counted
 from plausible.variables.frozen_mapping import FrozenMapping
 
 __all__ = ["Axiom", "AxiomReport", "AxiomViolation", "check_axioms"]
@@ -106,7 +106,7 @@ class AxiomReport:
 
     def __str__(self) -> str:
         checks = ", ".join(f"{axiom} {self.num_checks[axiom]}" for axiom in AXIOMS)
-        head = "no axiom is broken" if self.is_rational else f"{len(self.violations)} violations"
+        head = "no axiom is broken" if self.is_rational else counted(len(self.violations), "violation")
         return "\n".join([f"{head} (checks: {checks})", *map(str, self.violations)])
 
     __repr__ = repr_of_print

@@ -13,7 +13,7 @@ from plausible.decisions.lotteries.lottery import ROUNDING, Lottery
 from plausible.decisions.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
 from plausible.decisions.lotteries.series import judged_tail
 from plausible.display import html_of_print, repr_of_print
-from plausible.errors import InvalidArgument
+from plausible.errors import InvalidArgument, counted
 from plausible.variables.frozen import Frozen
 
 __all__ = ["CountableLottery", "SeriesValue", "saint_petersburg"]
@@ -65,8 +65,8 @@ class SeriesValue:
 
     def __str__(self) -> str:
         if self.converged:
-            return f"{self.value:.9g} (converged after {self.num_terms} terms)"
-        seen = f"{self.partial_sum:.6g} after {self.num_terms} terms"
+            return f"{self.value:.9g} (converged after {counted(self.num_terms, 'term')})"
+        seen = f"{self.partial_sum:.6g} after {counted(self.num_terms, 'term')}"
         if self.diverges:
             return f"diverges: {seen}, which do not shrink fast enough for a sum"
         return f"not settled: {seen}, which tell neither a sum nor that there is none"

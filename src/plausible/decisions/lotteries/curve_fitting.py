@@ -13,7 +13,7 @@ from plausible.decisions.lotteries.curve_base import Floats, UtilityCurve
 from plausible.decisions.lotteries.curves import TabulatedCurve
 from plausible.decisions.lotteries.shaped_families import FAMILIES, Family
 from plausible.display import html_of_print, repr_of_print
-from plausible.errors import InvalidArgument, suggestion
+from plausible.errors import InvalidArgument, counted, suggestion
 
 __all__ = ["CurveFamily", "CurveFit", "fit_curve"]
 
@@ -58,7 +58,9 @@ class CurveFit:
         return math.sqrt(float(np.mean(self.residuals**2)))
 
     def __str__(self) -> str:
-        return f"{self.curve!r} misses {self.residuals.size} points by {self.root_mean_square:.4g} on average"
+        return (
+            f"{self.curve!r} misses {counted(self.residuals.size, 'point')} by {self.root_mean_square:.4g} on average"
+        )
 
     __repr__ = repr_of_print
 

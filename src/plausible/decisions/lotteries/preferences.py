@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 from plausible.decisions.lotteries.lottery import Lottery, LotteryLike, as_lottery
 from plausible.decisions.lotteries.outcome_utilities import UtilityLike, read_utility, utility_of
 from plausible.display import html_of_print
-from plausible.errors import InvalidArgument, shortened
+from plausible.errors import InvalidArgument, counted, shortened
 from plausible.variables.frozen import Frozen
 
 __all__ = [
@@ -211,7 +211,7 @@ class PreferenceRelation(Frozen):
         return self.tolerance * (max([0.0, *above]) - min([0.0, *above]) + max(map(abs, short)) / _MISSING)
 
     def __repr__(self) -> str:
-        kind = f"{len(self.items)} lotteries" if self.is_finite else "an oracle"
+        kind = counted(len(self.items), "lottery") if self.is_finite else "an oracle"
         return f"PreferenceRelation({kind})"
 
 

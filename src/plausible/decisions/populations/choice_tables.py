@@ -14,7 +14,7 @@ from plausible.decisions.attributes.fitting import Attributes, Outcomes, outcome
 from plausible.decisions.attributes.outcome_tables import Floats, Names, read_numbers
 from plausible.decisions.attributes.scope_sets import UtilityBasis, utility_basis
 from plausible.decisions.populations.answers import read_background
-from plausible.errors import InvalidArgument
+from plausible.errors import InvalidArgument, counted
 from plausible.factors.alignment import read_scope
 
 __all__ = ["ObservedChoices", "choice_features"]
@@ -57,7 +57,7 @@ class ObservedChoices:
         _check(_read_rows(self, _num_rows(self.outcomes)))
 
     def __repr__(self) -> str:
-        return f"<ObservedChoices: {len(np.asarray(self.situation))} rows>"
+        return f"<ObservedChoices: {counted(len(np.asarray(self.situation)), 'row')}>"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -22,7 +22,7 @@ from plausible.decisions.populations.parameters import (
 )
 from plausible.decisions.populations.users import MixedUserUtility, UserUtility
 from plausible.display import html_of_print, repr_of_print
-from plausible.errors import InvalidArgument
+from plausible.errors import InvalidArgument, counted
 from plausible.factors import Factor
 from plausible.factors.alignment import read_scope
 from plausible.graphs.seeds import Seed
@@ -99,7 +99,7 @@ class UtilityPopulation:
         return UserUtility(self.basis, before.mean + block.moves[0], block.covariances[block.pattern_of[0]])
 
     def __str__(self) -> str:
-        return f"{sum_text(self.basis.scopes)}: {self.basis.size} coordinates, {_fit_text(self)}"
+        return f"{sum_text(self.basis.scopes)}: {counted(self.basis.size, 'coordinate')}, {_fit_text(self)}"
 
     __repr__ = repr_of_print
 

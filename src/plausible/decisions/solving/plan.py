@@ -10,6 +10,7 @@ from plausible.decisions.solving.findings import read_findings
 from plausible.decisions.solving.layout import lay_out
 from plausible.decisions.solving.task import read_task
 from plausible.display import html_of_print, repr_of_print
+from plausible.errors import counted
 from plausible.variables.evidence import EvidenceLike
 
 if TYPE_CHECKING:
@@ -63,7 +64,9 @@ class SolvingPlan:
                 lines.append(f"  ({', '.join(component)} rely on each other: settled together)")
         if self.barren:
             lines.append(f"Without influence: {', '.join(self.barren)}")
-        lines.append(f"Tables with {self.num_entries} entries, the largest over {', '.join(self.largest) or 'nothing'}")
+        lines.append(
+            f"Tables with {counted(self.num_entries, 'entry')}, the largest over {', '.join(self.largest) or 'nothing'}"
+        )
         return "\n".join(lines)
 
     __repr__ = repr_of_print

@@ -13,7 +13,7 @@ from plausible.decisions.troubleshooting.beliefs import Device, Situation
 from plausible.decisions.troubleshooting.costs import Costs
 from plausible.decisions.troubleshooting.records import replayed
 from plausible.decisions.troubleshooting.session import TroubleshootingSession
-from plausible.errors import InvalidArgument, UnknownState, UnknownVariable, shortened
+from plausible.errors import InvalidArgument, UnknownState, UnknownVariable, counted, shortened
 from plausible.models import BayesianNetwork
 from plausible.variables import EvidenceLike, State
 from plausible.variables.evidence import findings_of
@@ -188,7 +188,10 @@ class Troubleshooter(Frozen):
 
     def __repr__(self) -> str:
         device = self.device
-        return f"<Troubleshooter of {device.goal}: {len(device.ok_states)} components, {len(device.tests)} tests>"
+        return (
+            f"<Troubleshooter of {device.goal}: {counted(len(device.ok_states), 'component')}, "
+            f"{counted(len(device.tests), 'test')}>"
+        )
 
 
 def as_session(given: TroubleshootingSession | Troubleshooter) -> TroubleshootingSession:

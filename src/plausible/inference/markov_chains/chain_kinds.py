@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
 
-from plausible.errors import InvalidArgument, NotSupported
+from plausible.errors import InvalidArgument, NotSupported, counted
 from plausible.factors import Factor
 from plausible.inference.info import QueryInfo
 from plausible.inference.markov_chains.chain_input import Start, read_start, read_states, read_transition, some_of
@@ -67,7 +67,7 @@ class ChainKinds(Frozen):
         return float(self._matrix[self._variable.index(source), self._variable.index(target)])
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.num_states} states)"
+        return f"{type(self).__name__}({counted(self.num_states, 'state')})"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ChainKinds):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
-from plausible.errors import InvalidArgument
+from plausible.errors import InvalidArgument, counted
 from plausible.inference.problem import Problem
 
 __all__ = ["RegionGraph", "bethe_regions", "kikuchi_regions"]
@@ -57,7 +57,10 @@ class RegionGraph:
     def __repr__(self) -> str:
         largest = max(map(len, self.scopes), default=0)
         kind = "a forest" if self.is_forest() else "with cycles"
-        return f"RegionGraph({len(self.scopes)} regions of up to {largest} variables, {len(self.edges)} edges, {kind})"
+        return (
+            f"RegionGraph({counted(len(self.scopes), 'region')} of up to "
+            f"{counted(largest, 'variable')}, {counted(len(self.edges), 'edge')}, {kind})"
+        )
 
     # --- the neighbours of regions ---
 

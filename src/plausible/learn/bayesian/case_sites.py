@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.errors import TooLarge
+from plausible.errors import TooLarge, counted
 from plausible.learn.bayesian.completion_problem import Codes, CompletionProblem, Floats, Ints
 from plausible.learn.incomplete.cases import distinct_rows
 
@@ -152,7 +152,7 @@ class CaseSites:
         return Completed(np.asarray(peaks + np.log(sums)), chances.astype(np.float64))
 
     def __repr__(self) -> str:
-        return f"<CaseSites: {self.num_sites} different with {len(self.site_of_completion)} completions>"
+        return f"<CaseSites: {self.num_sites} different with {counted(len(self.site_of_completion), 'completion')}>"
 
 
 class _Found(NamedTuple):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.data.table import TableLike
-from plausible.errors import InvalidArgument
+from plausible.errors import InvalidArgument, counted
 from plausible.graphs.seeds import Seed, generator_of
 from plausible.inference.options import check_count, check_number, check_seconds
 from plausible.learn.bayesian.case_sites import CaseSites
@@ -239,7 +239,10 @@ class ExpectationPropagationFit(DirichletFit[ExpectationPropagationState]):
 
     def __repr__(self) -> str:
         steps = len(self.trace) - 1
-        return f"<ExpectationPropagationFit: log evidence {self.log_evidence:.6g}, {steps} steps, {self.stopped}>"
+        return (
+            "<ExpectationPropagationFit: log evidence "
+            f"{self.log_evidence:.6g}, {counted(steps, 'step')}, {self.stopped}>"
+        )
 
 
 def expectation_propagation(

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from plausible.data.table import TableLike
-from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
+from plausible.errors import InvalidArgument, NotSupported, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.inference.compiled import CompiledFactors
 from plausible.inference.options import check_count
@@ -252,7 +252,7 @@ class ParameterDraws:
 
     def __repr__(self) -> str:
         chains, draws = self.log_posteriors.shape
-        return f"<ParameterDraws: {chains} chains of {draws} draws by {self.sampler!r}>"
+        return f"<ParameterDraws: {counted(chains, 'chain')} of {counted(draws, 'draw')} by {self.sampler!r}>"
 
     # --- inside ---
 

@@ -7,6 +7,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
+from plausible.errors import counted
 from plausible.inference.options import check_count, check_number
 from plausible.learn.bayesian.completion_problem import Codes, CompletionProblem, Floats
 from plausible.learn.bayesian.completions import block_move, draw_cells, draw_rows, random_completion
@@ -70,7 +71,7 @@ class ParameterState:
         return np.random.default_rng([self.seed, self.num_steps])
 
     def __repr__(self) -> str:
-        return f"<ParameterState: {len(self.tables)} entries of tables, {self.num_steps} steps>"
+        return f"<ParameterState: {counted(len(self.tables), 'entry')} of tables, {counted(self.num_steps, 'step')}>"
 
 
 class ParameterSampler(Protocol):

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from plausible.data.table import TableLike
-from plausible.errors import InvalidArgument, TooLarge
+from plausible.errors import InvalidArgument, TooLarge, counted
 from plausible.graphs.seeds import Seed, generator_of
 from plausible.inference.options import check_count, check_number, check_seconds
 from plausible.learn.bayesian.cell_beliefs import factorized_sums, first_beliefs, named_beliefs, swept
@@ -64,7 +64,10 @@ class VariationalState:
         return self.trace[-1]
 
     def __repr__(self) -> str:
-        return f"<VariationalState: {len(self.parameters)} entries of tables, trace of {len(self.trace)} bounds>"
+        return (
+            f"<VariationalState: {counted(len(self.parameters), 'entry')} "
+            f"of tables, trace of {counted(len(self.trace), 'bound')}>"
+        )
 
 
 def variational_init(problem: CompletionProblem, seed: Seed = 0, cells: str = "exact") -> VariationalState:
@@ -83,7 +86,7 @@ def variational_init(problem: CompletionProblem, seed: Seed = 0, cells: str = "e
     --------
     >>> problem = CompletionProblem.of("rain -> grass", {"rain": [0, 1, None, 0], "grass": [0, 1, 1, None]})
     >>> variational_init(problem)
-    <VariationalState: 6 entries of tables, trace of 1 bounds>
+    <VariationalState: 6 entries of tables, trace of 1 bound>
     """
     tables = problem.tables
     logs = tables.log_softmax(tables.draw_log_gammas(np.ones(len(problem.pseudo_counts)), generator_of(seed)))

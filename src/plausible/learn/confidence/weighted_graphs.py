@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.display import html_of_print, repr_of_print
-from plausible.errors import InvalidArgument
+from plausible.errors import InvalidArgument, counted
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.equivalence import essential_graph
 from plausible.learn.confidence.edge_strengths import EdgeStrengths
@@ -135,7 +135,8 @@ class WeightedGraphs:
     def __str__(self) -> str:
         distinct = self.distinct()
         lines = [
-            f"{self.source}: {len(self)} graphs over {len(self.names)} variables, {len(distinct)} of them different"
+            f"{self.source}: {counted(len(self), 'graph')} over "
+            f"{counted(len(self.names), 'variable')}, {len(distinct)} of them different"
         ]
         shown = zip(distinct.weights[:_SHOWN].tolist(), map(distinct.graph, range(_SHOWN)), strict=False)
         return "\n".join([*lines, *(f"{weight:.3f}  {graph}" for weight, graph in shown)])

@@ -155,7 +155,7 @@ def learn_parameters(
     if unseen is None and fit.unidentified:
         names = ", ".join(map(repr, list(fit.unidentified)[:5])) + (", ..." if len(fit.unidentified) > 5 else "")
         warn_caller(
-            f"There is no data for {counted(fit.num_unidentified, 'row')} of {names}, which were filled in. "
+            f"There is no data for {counted(fit.num_unidentified, 'row')} of {names}; what is missing was filled in. "
             "Give a prior=, such as BDeu(10), or unseen='uniform' if that is meant; fit_parameters lists them.",
             UnidentifiedParameters,
         )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.display import html_of_print, repr_of_print
-from plausible.errors import InvalidArgument
+from plausible.errors import InvalidArgument, counted
 from plausible.learn.estimation.families import DataLike, read_families
 
 __all__ = ["FamilyFragmentation", "Fragmentation", "data_fragmentation"]
@@ -56,7 +56,8 @@ class Fragmentation:
     def __str__(self) -> str:
         thinnest = sorted(self.families.items(), key=lambda item: (item[1].cases_per_parameter, item[0]))
         lines = [
-            f"{name}: {family.cases.size} rows, {family.num_unseen} without cases, {family.num_thin} with fewer than "
+            f"{name}: {counted(family.cases.size, 'row')}, {family.num_unseen} "
+            f"without cases, {family.num_thin} with fewer than "
             f"{self.fewest:g}, median {family.median:g}"
             for name, family in thinnest
         ]
@@ -84,8 +85,8 @@ def data_fragmentation(graph: object, data: DataLike, fewest: float = 5.0) -> Fr
     >>> rows = {"rain": [0, 0, 0, 1], "wind": [0, 0, 1, 1], "wet": [0, 1, 0, 1]}
     >>> print(data_fragmentation("rain -> wet <- wind", rows, fewest=2))
     wet: 4 rows, 1 without cases, 3 with fewer than 2, median 1
-    rain: 1 rows, 0 without cases, 0 with fewer than 2, median 4
-    wind: 1 rows, 0 without cases, 0 with fewer than 2, median 4
+    rain: 1 row, 0 without cases, 0 with fewer than 2, median 4
+    wind: 1 row, 0 without cases, 0 with fewer than 2, median 4
     """
     if not fewest >= 0:
         raise InvalidArgument(f"fewest= is a number of cases, not {fewest!r}.")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from plausible.cpds import CPD, TableCPD
 from plausible.data.table import Table, TableLike
 from plausible.data.table_statistics import TableStatistics
-from plausible.errors import InvalidArgument, NotSupported, UnknownVariable
+from plausible.errors import InvalidArgument, NotSupported, UnknownVariable, counted
 from plausible.graphs.seeds import Seed, generator_of
 from plausible.learn.estimation.families import DataLike, Families, read_families
 from plausible.learn.estimation.family_posterior import Estimate, FamilyPosterior
@@ -220,7 +220,7 @@ class ParameterPosterior:
 
     def __repr__(self) -> str:
         rows = sum(family.unseen.size for family in self.families.values())
-        return f"<ParameterPosterior of {rows} rows of {len(self.families)} tables>"
+        return f"<ParameterPosterior of {counted(rows, 'row')} of {counted(len(self.families), 'table')}>"
 
 
 def parameter_posterior(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.data.table import TableLike
+from plausible.errors import counted
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.priors import PriorLike
 from plausible.learn.gradients.free_parameters import Entries, FreeParameters
@@ -123,7 +124,7 @@ class ObservedInformation:
     standard_errors: Mapping[str, Floats]
 
     def __repr__(self) -> str:
-        return f"<ObservedInformation: {len(self.labels)} parameters, rank {self.rank}>"
+        return f"<ObservedInformation: {counted(len(self.labels), 'parameter')}, rank {self.rank}>"
 
 
 def observed_information(

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from plausible.data.table import TableLike
-from plausible.errors import InvalidArgument
+from plausible.errors import InvalidArgument, counted
 from plausible.graphs.seeds import Seed, generator_of
 from plausible.learn.em_runs import best_first
 from plausible.learn.estimation.knowledge import ParameterKnowledge
@@ -105,7 +105,10 @@ class GradientFit:
         return learned_html(self.network, title_of(self))
 
     def __repr__(self) -> str:
-        return f"<GradientFit: log-likelihood {self.log_likelihood:.6g}, {self.stopped} after {self.steps} steps>"
+        return (
+            f"<GradientFit: log-likelihood {self.log_likelihood:.6g}, "
+            f"{self.stopped} after {counted(self.steps, 'step')}>"
+        )
 
 
 def learn_by_gradient(

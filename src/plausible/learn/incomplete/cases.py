@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from plausible.data.sources import open_columns
 from plausible.data.table import Table, TableLike
-from plausible.errors import InvalidArgument, NotSupported
+from plausible.errors import InvalidArgument, NotSupported, counted
 from plausible.variables import Variable
 
 __all__ = ["Cases", "Visibility", "distinct_rows"]
@@ -163,7 +163,10 @@ class Cases:
 
     def __repr__(self) -> str:
         size = len(self.variables) + len(self.continuous)
-        return f"<Cases: {self.num_cases} different of {len(self.case_of_row)} rows, {size} variables>"
+        return (
+            f"<Cases: {self.num_cases} different of "
+            f"{counted(len(self.case_of_row), 'row')}, {counted(size, 'variable')}>"
+        )
 
 
 def _same_variables(cases: Cases, known: Mapping[str, Variable]) -> Cases:

@@ -115,7 +115,10 @@ class EMRun:
         return self.state.expectations.log_likelihood
 
     def __repr__(self) -> str:
-        return f"<EMRun: log-likelihood {self.log_likelihood:.6g}, {self.state.num_steps} steps, {self.stopped}>"
+        return (
+            f"<EMRun: log-likelihood {self.log_likelihood:.6g}, "
+            f"{counted(self.state.num_steps, 'step')}, {self.stopped}>"
+        )
 
 
 def em_run(step: ExpectationStep, maximization: Maximization, state: EMState, rules: EMRules) -> EMRun:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.errors import NotSupported
+from plausible.errors import NotSupported, counted
 from plausible.inference.engines import Engine
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.engine_expectations import EngineExpectations
@@ -59,7 +59,7 @@ class EMState:
         return len(self.trace) - 1
 
     def __repr__(self) -> str:
-        return f"<EMState: objective {self.objective:.6g}, {self.num_steps} steps, {self.network!r}>"
+        return f"<EMState: objective {self.objective:.6g}, {counted(self.num_steps, 'step')}, {self.network!r}>"
 
 
 def em_init(step: ExpectationStep, maximization: Maximization, network: BayesianNetwork) -> EMState:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from plausible.cpds import TableCPD
 from plausible.data.statistics import Counts, Statistics
 from plausible.engine.batch import PreparedRows
-from plausible.errors import ImpossibleEvidence, NotSupported, UnknownVariable
+from plausible.errors import ImpossibleEvidence, NotSupported, UnknownVariable, counted
 from plausible.inference.compiled import CompiledFactors, compile_factors
 from plausible.inference.contradiction import impossible_evidence
 from plausible.learn.incomplete.cases import Cases
@@ -57,7 +57,9 @@ class Expectations:
 
     def __repr__(self) -> str:
         exact = "exact" if self.is_exact else "approximate"
-        return f"<Expectations: {exact}, log-likelihood {self.log_likelihood:.6g}, {len(self.counts)} families>"
+        return (
+            f"<Expectations: {exact}, log-likelihood {self.log_likelihood:.6g}, {counted(len(self.counts), 'family')}>"
+        )
 
 
 @runtime_checkable

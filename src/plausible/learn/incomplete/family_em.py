@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from plausible.cpds import TableCPD
 from plausible.data.table import TableLike
-from plausible.errors import InvalidArgument
+from plausible.errors import InvalidArgument, counted
 from plausible.learn.incomplete.cases import Cases
 from plausible.learn.incomplete.em_state import EMMethod, EMState, em_init, exact_step
 from plausible.learn.incomplete.expectations import ExpectationStep, compile_cases, impossible_case
@@ -97,7 +97,7 @@ class FrozenFamily:
         return cls(name, shape, cases.weights, offsets, case[counted], places[counted], entries[counted])
 
     def __repr__(self) -> str:
-        return f"<FrozenFamily: {self.name!r} with shape {self.shape}, {len(self.weights)} cases>"
+        return f"<FrozenFamily: {self.name!r} with shape {self.shape}, {counted(len(self.weights), 'case')}>"
 
     def at(self, table: Floats) -> tuple[float, Floats]:
         """The log-likelihood with a table, and the expected counts of the family under it.

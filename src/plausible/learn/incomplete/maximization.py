@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.cpds import CPD, TableCPD, TreeCPD
-from plausible.errors import InvalidArgument
+from plausible.errors import InvalidArgument, counted
 from plausible.learn.estimation.families import Families
 from plausible.learn.estimation.family_posterior import Estimate
 from plausible.learn.estimation.knowledge import ParameterKnowledge
@@ -100,7 +100,7 @@ class Maximization:
         return cls(families.variables, families.parents, exponents, learners, bound, prior, estimate)
 
     def __repr__(self) -> str:
-        return f"<Maximization: {len(self.variables)} variables, prior {self.prior!r}, {self.estimate}>"
+        return f"<Maximization: {counted(len(self.variables), 'variable')}, prior {self.prior!r}, {self.estimate}>"
 
     def sharing(self, owner: str) -> list[str]:
         """The variables that have the table of an owner: itself, and those tied to it."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.data.table import TableLike
-from plausible.errors import InvalidArgument
+from plausible.errors import InvalidArgument, counted
 from plausible.learn.estimation.knowledge import ParameterKnowledge
 from plausible.learn.estimation.priors import BDeu, PriorLike
 from plausible.learn.incomplete.expectations import ExactExpectations
@@ -129,5 +129,5 @@ class OnlineEM:
         return online
 
     def __repr__(self) -> str:
-        batches = f"{len(self.batch_log_likelihoods)} batches that weigh {self.weight:g}"
+        batches = f"{counted(len(self.batch_log_likelihoods), 'batch')} that weigh {self.weight:g}"
         return f"<OnlineEM: {batches}, decay {self.decay}, {self.network!r}>"

@@ -11,7 +11,7 @@ import numpy as np
 
 from plausible.data.table import Table, TableLike
 from plausible.display import html_of_print
-from plausible.errors import InvalidArgument, NotSupported, TooLarge, UnknownVariable
+from plausible.errors import InvalidArgument, NotSupported, TooLarge, UnknownVariable, counted
 from plausible.factors import Factor
 from plausible.graphs.graph_input import read_dag
 from plausible.inference.options import check_count, check_seconds
@@ -126,7 +126,7 @@ class CardinalityChoice:
 
     def __repr__(self) -> str:
         numbers = ", ".join(str(found.cardinality) for found in self.tried)
-        return f"<CardinalityChoice: {self.best} states of {self.hidden!r}, of {numbers} by {self.score}>"
+        return f"<CardinalityChoice: {counted(self.best, 'state')} of {self.hidden!r}, of {numbers} by {self.score}>"
 
 
 def choose_cardinality(

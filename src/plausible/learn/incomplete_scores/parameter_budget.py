@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from plausible.data.table import TableLike
 from plausible.display import html_of_print, repr_of_print
+from plausible.errors import counted
 from plausible.learn.incomplete_scores.task import ScoreTask
 from plausible.variables import Variable
 
@@ -51,7 +52,8 @@ class ParameterBudget:
     def __str__(self) -> str:
         verdict = "within the budget" if self.is_affordable else "too many: take fewer states, or fewer parents"
         return (
-            f"{self.num_parameters} parameters explain {self.empirical_dimension:.6g} degrees of freedom of the rows "
+            f"{counted(self.num_parameters, 'parameter')} explain "
+            f"{self.empirical_dimension:.6g} degrees of freedom of the rows "
             f"({self.joint_dimension:.6g} of all distributions): {verdict}."
         )
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from plausible.data.statistics import Statistics
 from plausible.data.table import TableLike
+from plausible.errors import counted
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.equivalence import essential_graph
 from plausible.graphs.seeds import Seed, generator_of
@@ -197,7 +198,7 @@ class StructuralEMFit(IncompleteFit):
         return tuple(self.cases.hidden)
 
     def __repr__(self) -> str:
-        return f"<StructuralEMFit: {self.graph.num_edges} edges, score {self.score:.6g}, {self.stopped}>"
+        return f"<StructuralEMFit: {counted(self.graph.num_edges, 'edge')}, score {self.score:.6g}, {self.stopped}>"
 
 
 def learn_structural_em(

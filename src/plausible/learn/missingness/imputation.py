@@ -12,7 +12,7 @@ import numpy as np
 from plausible.data.columns import with_values
 from plausible.data.sources import columns_of
 from plausible.data.table import Table, TableLike
-from plausible.errors import InvalidArgument, suggestion
+from plausible.errors import InvalidArgument, counted, suggestion
 from plausible.graphs.seeds import Seed, generator_of
 from plausible.learn.missingness.cells import fill_cells, missing_cells
 from plausible.learn.missingness.column_cells import Mask
@@ -104,7 +104,7 @@ class Imputed:
 
     def __repr__(self) -> str:
         left = f", {sum(self.left.values())} cells of {', '.join(self.left)} left" if self.left else ""
-        return f"<Imputed: {self.num_filled} cells of {len(self.filled)} variables, {self.method}{left}>"
+        return f"<Imputed: {self.num_filled} cells of {counted(len(self.filled), 'variable')}, {self.method}{left}>"
 
 
 def impute(

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.data.table import Table, TableLike
-from plausible.errors import InvalidArgument, UnknownVariable
+from plausible.errors import InvalidArgument, UnknownVariable, counted
 from plausible.graphs.seeds import Seed, generator_of
 from plausible.learn.missingness.cells import hide_cells, table_cells
 from plausible.learn.missingness.column_cells import Mask
@@ -196,7 +196,7 @@ class HiddenCells:
         return sum(int(mask.sum()) for mask in self.hidden.values())
 
     def __repr__(self) -> str:
-        return f"<HiddenCells: {self.num_hidden} cells of {len(self.hidden)} variables, {self.kind}>"
+        return f"<HiddenCells: {self.num_hidden} cells of {counted(len(self.hidden), 'variable')}, {self.kind}>"
 
 
 def hide(
@@ -224,7 +224,7 @@ def hide(
     --------
     >>> found = hide({"x": [0, 1] * 50}, CompletelyAtRandom(0.2), seed=3)
     >>> found, found.data["x"].count(None)
-    (<HiddenCells: 23 cells of 1 variables, MCAR>, 23)
+    (<HiddenCells: 23 cells of 1 variable, MCAR>, 23)
     """
     table = Table.read(data, variables)
     mechanisms = [mechanism] if isinstance(mechanism, Mechanism) else list(mechanism)

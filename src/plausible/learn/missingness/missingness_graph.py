@@ -8,7 +8,7 @@ from typing import Any
 
 from plausible.data.table import Table, TableLike
 from plausible.display import html_of_print, repr_of_print
-from plausible.errors import InvalidArgument, InvalidGraph, NotSupported, UnknownVariable, suggestion
+from plausible.errors import InvalidArgument, InvalidGraph, NotSupported, UnknownVariable, counted, suggestion
 from plausible.graphs import CausalGraph
 from plausible.learn.missingness.indicators import INDICATOR
 from plausible.learn.missingness.mechanisms import MissingnessKind
@@ -186,7 +186,7 @@ class MissingnessGraph:
 
     def __repr__(self) -> str:
         missing = f"{len(self.partial)} of them incomplete, {self.kind}" if self.has_mechanism else "no indicators"
-        return f"<MissingnessGraph: {len(self.variables)} variables, {missing}>"
+        return f"<MissingnessGraph: {counted(len(self.variables), 'variable')}, {missing}>"
 
 
 def _refuse_other_case(names: list[str]) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plausible.errors import InvalidArgument
+from plausible.errors import InvalidArgument, counted
 from plausible.inference.options import check_count, check_number
 from plausible.learn.partitions.partition_priors import (
     ChineseRestaurant,
@@ -122,7 +122,10 @@ class PartitionState:
         return len(np.unique(self.labels))
 
     def __repr__(self) -> str:
-        return f"<PartitionState: {self.num_clusters} clusters of {len(self.labels)} rows, {self.num_steps} steps>"
+        return (
+            f"<PartitionState: {counted(self.num_clusters, 'cluster')} of "
+            f"{counted(len(self.labels), 'row')}, {counted(self.num_steps, 'step')}>"
+        )
 
 
 @dataclass(frozen=True, slots=True)

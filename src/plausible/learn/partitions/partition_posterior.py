@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.data.table import Table, TableLike
-from plausible.errors import InvalidArgument, TooLarge
+from plausible.errors import InvalidArgument, TooLarge, counted
 from plausible.graphs.seeds import Seed, generator_of
 from plausible.inference.sampling.chain_diagnostics import ChainDiagnostics, diagnose
 from plausible.learn.partitions.partition_chain import PartitionModel, PartitionState
@@ -69,7 +69,7 @@ class PartitionPosterior:
 
     def __repr__(self) -> str:
         chains, draws, rows = self.labels.shape
-        return f"<PartitionPosterior: {chains} chains of {draws} partitions of {rows} rows>"
+        return f"<PartitionPosterior: {counted(chains, 'chain')} of {draws} partitions of {counted(rows, 'row')}>"
 
     @property
     def num_clusters(self) -> Ints:

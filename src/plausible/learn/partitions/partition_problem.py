@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.data.table import Table, TableLike
-from plausible.errors import InvalidArgument, NotSupported
+from plausible.errors import InvalidArgument, NotSupported, counted
 from plausible.kernels.cluster_arrays import BaseArrays, ClusterArrays, MoveArrays, RowArrays
 from plausible.learn.partitions.product_base import BaseMeasure, default_base, part_rows
 
@@ -67,7 +67,7 @@ class PartitionProblem:
         return self.table.num_rows
 
     def __repr__(self) -> str:
-        return f"<PartitionProblem: {self.num_rows} rows, {len(self.base.parts)} parts>"
+        return f"<PartitionProblem: {counted(self.num_rows, 'row')}, {len(self.base.parts)} parts>"
 
     def rows_of(self, table: Table) -> RowArrays:
         """Other rows of the same features as arrays."""
