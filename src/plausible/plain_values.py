@@ -23,13 +23,12 @@ def plain(value: Any) -> Any:
     return value.item() if value.ndim == 0 and value.dtype.kind in _KINDS else value
 
 
-def shown(value: object) -> str:
+def shown(value: Any) -> str:
     """What a value prints as in messages, NumPy's scalars as Python's, in collections too.
 
     >>> import numpy as np
     >>> shown(np.str_("yes")), shown([np.int64(1), np.int64(2)])
     ("'yes'", '[1, 2]')
     """
-    if type(value) in (list, tuple, set, frozenset):
-        return repr(type(value)(map(plain, value)))  # type: ignore[operator,call-overload]
-    return repr(plain(value))
+    kind: Any = type(value)
+    return repr(kind(map(plain, value)) if kind in (list, tuple, set, frozenset) else plain(value))

@@ -56,7 +56,8 @@ class ThinCell(NamedTuple):
             return f"cases where {place}"
         return f"cases of {self.level} where {place} ({self.share:.2%} of all cases)"
 
-    __repr__ = repr_of_print
+    def __repr__(self) -> str:
+        return repr_of_print(self)
 
     def _repr_html_(self) -> str:
         return html_of_print(self)

@@ -36,7 +36,8 @@ class Factor(NamedTuple):
         conditions = [*self.given, *(f"{INDICATOR}{name}=1" for name in self.observed)]
         return f"P({', '.join(self.targets)}{' | ' if conditions else ''}{', '.join(conditions)})"
 
-    __repr__ = repr_of_print
+    def __repr__(self) -> str:
+        return repr_of_print(self)
 
     def _repr_html_(self) -> str:
         return html_of_print(self)

@@ -55,7 +55,8 @@ class ClusterProfile(NamedTuple):
         )
         return f"cluster {self.cluster} ({self.weight:.1%}): {told}"
 
-    __repr__ = repr_of_print
+    def __repr__(self) -> str:
+        return repr_of_print(self)
 
     def _repr_html_(self) -> str:
         return html_of_print(self)
