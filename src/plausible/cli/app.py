@@ -103,7 +103,7 @@ def _exit_code(given: list[str]) -> int:
         code = _app(_named(given))(args=given, standalone_mode=False, prog_name="plausible")
         sys.stdout.flush()
     except _USAGE_ERROR as error:
-        return _told(f"{error.format_message().rstrip('.')}.{_usage(error)}")
+        return _told(f"{_sentence(error.format_message())}{_usage(error)}")
     except BrokenPipeError:
         raise
     except PlausibleError as error:
@@ -119,6 +119,11 @@ def _exit_code(given: list[str]) -> int:
     if code == _INTERRUPTED:
         return _told("interrupted", code)
     return code if isinstance(code, int) else 0
+
+
+def _sentence(text: str) -> str:
+    """A text with a full stop, unless it asks something."""
+    return text if text.endswith("?") else f"{text.rstrip('.')}."
 
 
 def _usage(error: Any) -> str:
