@@ -269,6 +269,7 @@ MISTAKES = {
     "unknown variable to show": (("show", "asia", "Dysp"), "Did you mean 'dysp'?"),
     "read-only format": (("convert", "asia", "asia.dne"), "can be read but not written"),
     "no such command": (("inform", "asia"), "No such command"),
+    "misspelt command": (("qury", "asia"), "Did you mean 'query'? More:"),
     "no such option": (("info", "asia", "--jsn"), "No such option"),
     "missing argument": (("info",), "Missing argument 'model'. Usage: plausible info [OPTIONS]"),
     "an argument too many": (("sample", "asia", "10"), "; more: plausible sample --help\n"),
