@@ -10,8 +10,21 @@ import numpy as np
 import pytest
 
 from kernel_calls import copied, flat
-from plausible.kernels import contingency, counting, downward, family_terms, graph_moves, sampling, vectors, views
-from plausible.kernels.jit import _KERNELS, Kernel
+from plausible.engine import batch
+from plausible.engine.compilation import compile_program
+from plausible.kernels import (
+    contingency,
+    counting,
+    downward,
+    family_terms,
+    graph_moves,
+    row_groups,
+    rows,
+    sampling,
+    vectors,
+    views,
+)
+from plausible.kernels.jit import _KERNELS, Kernel, use_tier
 from plausible.kernels.sampling import BLOCK, Lookups
 
 SEEDS = range(12)
@@ -151,7 +164,41 @@ def _additions_case(rng):
     return _logs(rng, (4, 4)), rng.random((4, 4)) < 0.4, rng.integers(0, 4, size=4), 3, np.empty(4)
 
 
+def _prepared(rng):
+    """Rows with missing cells through a chain of cliques with a branch, some numbers tiny; the target is any."""
+    scopes, sizes = ((0, 1), (1, 2), (2, 3), (1, 4), (4, 5)), (3, 2, 3, 1, 2, 4)
+    tables = [rng.random([sizes[v] for v in scope]) ** rng.choice([1, 400]) for scope in scopes]
+    codes = rng.integers(-1, sizes, size=(rng.integers(1, 30), 6)).astype(np.int32)
+    codes[:, rng.integers(6)] = -1
+    with use_tier("interpreted"):
+        prepared = batch.PreparedRows.of(compile_program(scopes, sizes), codes, int(rng.integers(6)))
+        sources = np.concatenate([table.ravel() for table in tables])
+        return prepared, sources
+
+
+def _groups_case(rng):
+    prepared, _ = _prepared(rng)
+    return prepared.plan, prepared.rows
+
+
+def _read_case(rng):
+    prepared, sources = _prepared(rng)
+    num = len(prepared.rows)
+    with use_tier("interpreted"):
+        job = batch._Job(prepared, sources, None, prepared._tables(sources))
+        run = job._collected(prepared.plan, slice(0, num), job.kept)
+    return prepared.plan, run, np.empty(num), np.empty(num, dtype=np.uint8), job.marginals
+
+
+def _weights_case(rng):
+    entries = np.array([4, -1, 0, 2])
+    return entries, rng.integers(0, 4, size=20).astype(np.int32), rng.random(20), np.zeros(6)
+
+
 CASES = {
+    rows._add_weights: _weights_case,
+    rows.read_rows: _read_case,
+    row_groups.group_rows: _groups_case,
     views.multiply: _view_case,
     views.add: _view_case,
     views.fill: _view_case,

@@ -35,8 +35,10 @@ _MOST_MESSAGES = 2**24
 _KEPT_ENTRIES = 2**23
 #: The groups of prepared rows are kept from run to run, where rows times nodes are no more than this.
 _KEPT_GROUPS = 2**26
-#: Tables whose entries may have smaller logarithms, or overflow, are not kept.
+#: Entries of kept tables with smaller logarithms may have lost digits, or have become zero.
 _LOWEST_LOG = -690.0
+#: Stands for an entry that became zero but is not: rows to which it could matter are run again on logarithms.
+_VANISHED = 5e-324
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,18 +147,27 @@ class PreparedRows:
         return RowAnswers(job.log_totals, None if self.target is None else job.marginals, totals)
 
     def _tables(self, sources: Floats) -> KeptTables | None:
-        """The clique tables with the factors multiplied in; `None` where they are too large, or entries too small."""
-        from plausible.kernels.tables import load
-
+        """The clique tables with the factors multiplied in; `None` where they are too large, or entries overflow."""
         if self.plan is None:
             return None
         program = self.program
-        tables, floors = np.ones(program.num_entries + 1), np.empty(program.num_cliques)
-        load(program.layout, Workspace.of(program, sources).buffers, tables[:-1], floors)
-        if floors.min(initial=0.0) <= _LOWEST_LOG:
-            return None
+        tables, lowest = self._products(sources)
+        if lowest <= _LOWEST_LOG:
+            if sources.max() > 1.0:  # what has vanished may have been multiplied by more than one afterwards
+                return None
+            is_possible = self._products((sources > 0.0).astype(float))[0] > 0.0
+            tables[is_possible & (tables == 0.0)] = _VANISHED
         starts = np.append(program.layout.cliques["table"], program.num_entries)
-        return KeptTables(tables, np.maximum.reduceat(tables, starts)[np.searchsorted(starts, self.plan.tables)])
+        peaks = np.maximum(1.0, np.maximum.reduceat(tables, starts))  # what products lose does not shrink with the table
+        return KeptTables(tables, peaks[np.searchsorted(starts, self.plan.tables)])
+
+    def _products(self, sources: Floats) -> tuple[Floats, float]:
+        """The factors' product in each clique's table, then a number one; and a lower bound on the logarithms."""
+        from plausible.kernels.tables import load
+
+        tables, floors = np.ones(self.program.num_entries + 1), np.empty(self.program.num_cliques)
+        load(self.program.layout, Workspace.of(self.program, sources).buffers, tables[:-1], floors)
+        return tables, float(floors.min(initial=0.0))
 
     def groups(self, part: slice) -> Groups:
         """The groups of the rows of a part; kept, where all together are not too many."""
@@ -172,7 +183,7 @@ class PreparedRows:
 
 
 class KeptTables(NamedTuple):
-    """The clique tables, then a number one; and the largest entry of each node's table."""
+    """The clique tables, then a number one; and the largest entry of each node's table, at least one."""
 
     tables: Floats
     peaks: Floats

@@ -15,6 +15,8 @@ Ints = NDArray[np.int64]
 _WORK_PER_ENTRY = 0.1
 #: ... and in any case after so many (about a tenth of a second): where tables are hopelessly large, no search helps.
 _MAX_WORK = 20_000_000
+#: Cliques with more entries than this are out of reach: random ties gain a factor of ten or so, not thousands.
+_HOPELESS = 1e15
 #: With no more entries than this, another order could not save as much time as it takes to find.
 _CHEAP = 4_000
 
@@ -41,12 +43,16 @@ def best_elimination(scopes: Ints, scope_starts: Ints, sizes: Ints) -> Eliminati
     from plausible.kernels.elimination import MIN_FILL, MIN_WEIGHT, WEIGHTED_MIN_FILL, eliminate
 
     nothing = np.empty(0, dtype=np.int64)
-    best = Elimination(*eliminate(scopes, scope_starts, sizes, WEIGHTED_MIN_FILL, nothing, 0, np.inf))
+    run = best = Elimination(*eliminate(scopes, scope_starts, sizes, WEIGHTED_MIN_FILL, nothing, 0, np.inf))
     work, seed = best.work, 0
     heuristics: tuple[int, ...] = (MIN_FILL, MIN_WEIGHT)
+    is_uniform = len(np.unique(sizes)) == 1
     while best.cost > _CHEAP and work < min(best.cost * _WORK_PER_ENTRY, _MAX_WORK):
+        if seed and best.cost > _HOPELESS:
+            break
         for heuristic in heuristics:
-            run = Elimination(*eliminate(scopes, scope_starts, sizes, heuristic, nothing, seed, best.cost))
+            if not (is_uniform and heuristic == MIN_FILL):  # else it would repeat the run by weighted min-fill
+                run = Elimination(*eliminate(scopes, scope_starts, sizes, heuristic, nothing, seed, best.cost))
             work += run.work + len(sizes)
             best = min(best, run, key=lambda one: one.cost)
         seed, heuristics = seed + 1, (WEIGHTED_MIN_FILL, MIN_FILL, MIN_WEIGHT)

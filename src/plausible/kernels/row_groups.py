@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.kernels.jit import inlined_kernel, kernel
+from plausible.kernels.jit import inlined_kernel, kernel, twin_of
 from plausible.kernels.row_plan import RowPlan
 
 __all__ = ["group_rows", "is_cut"]
@@ -75,6 +75,43 @@ def group_rows(plan: RowPlan, rows: Codes) -> tuple[Codes, Ints, Codes]:
         for r in range(num_rows):
             said[p, r] = -1 if is_cut(plan, rows, p, r) else groups[p, r]
     return groups, starts, firsts[: starts[num]]
+
+
+@twin_of(group_rows)
+def _group_rows_in_numpy(plan: RowPlan, rows: Codes) -> tuple[Codes, Ints, Codes]:
+    num_rows, num = rows.shape[0], plan.parents.size
+    is_ever_observed = (rows >= 0).any(axis=0)
+    groups, said = np.zeros((num, num_rows), dtype=np.int32), np.zeros((num, num_rows), dtype=np.int32)
+    firsts, starts = np.zeros(num * num_rows, dtype=np.int32), np.zeros(num + 1, dtype=np.int64)
+    for p in range(num):
+        axes = plan.axes[plan.axis_starts[p] : plan.axis_starts[p + 1]]
+        below = plan.children[plan.operand_starts[p] + 1 : plan.operand_starts[p + 1] - 1]
+        parts = [rows[:, v] for v in axes[is_ever_observed[axes]]]
+        parts += [said[child] for child in below if starts[child + 1] - starts[child] > 1]
+        count = 1
+        if parts:
+            groups[p], found = _numbered(parts)
+            count = found.size
+            firsts[starts[p] : starts[p] + count] = found
+        starts[p + 1] = starts[p] + count
+        kept = axes[: plan.num_kept[p]]
+        is_whole = ((rows[:, kept] >= 0) | (plan.sizes[kept] <= 1)).all(axis=1)
+        said[p] = np.where((plan.parents[p] < 0) | is_whole, -1, groups[p])
+    return groups, starts, firsts[: starts[num]]
+
+
+def _numbered(parts: list[Codes]) -> tuple[Ints, Ints]:
+    """Number the rows that agree in all parts, whose codes begin at -1, in the order of their first rows."""
+    keys, size = np.zeros(parts[0].size, dtype=np.int64), 1
+    for part in parts:
+        width = int(part.max(initial=-1)) + 2
+        if size * width > 2**62:
+            keys = np.unique(keys, return_inverse=True)[1]
+            size = int(keys.max(initial=0)) + 1
+        keys, size = keys * width + (part + 1), size * width
+    _, firsts, numbers = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(firsts)
+    return np.argsort(order)[numbers], firsts[order]
 
 
 @kernel

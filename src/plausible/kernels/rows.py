@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.kernels.jit import inlined_kernel, kernel
+from plausible.kernels.jit import inlined_kernel, kernel, twin_of
 from plausible.kernels.row_groups import is_cut
 from plausible.kernels.row_plan import RowPlan
 from plausible.kernels.vectors import largest_of, total_of
@@ -39,7 +39,8 @@ class RowRun(NamedTuple):
     Attributes
     ----------
     tables, peaks
-        The clique tables with the factors multiplied in, then a number one; the largest entry of each node's table.
+        The clique tables with the factors multiplied in, then a number one; the largest entry of each node's table,
+        at least one.
     rows
         For each row and variable the observed state, -1 for none.
     groups, group_starts, firsts
@@ -270,6 +271,22 @@ def read_rows(plan: RowPlan, run: RowRun, log_totals: Floats, risky: Flags, marg
                     marginals[r, i] = run.messages[start + i]
 
 
+@twin_of(read_rows)
+def _read_rows_in_numpy(plan: RowPlan, run: RowRun, log_totals: Floats, risky: Flags, marginals: Floats) -> None:
+    log_totals[:] = 0.0
+    risky[:] = 0
+    for p in range(plan.parents.size):
+        places = run.group_starts[p] + run.groups[p]
+        is_last = run.entries[places] >= 0
+        log_totals[is_last] += run.log_scales[places[is_last]]
+        risky |= is_last & (run.losses[places] > _SPARE)
+    if plan.home >= 0:
+        size = plan.message_sizes[plan.home]
+        is_told = (risky == 0) & (log_totals > -np.inf)
+        starts = run.message_starts[plan.home] + run.groups[plan.home, is_told] * size
+        marginals[is_told] = run.messages[starts[:, np.newaxis] + np.arange(size)]
+
+
 # --- down ---
 
 
@@ -303,6 +320,20 @@ def _answer(plan: RowPlan, run: RowRun, odometer: _Odometer, answers: Floats, p:
         goes_on = _step(odometer, width, num_outer)
 
 
+@kernel
+def _add_weights(entries: Ints, groups: Codes, weights: Floats, answers: Floats) -> None:
+    """Add the rows' weights to the answers of those of a node's groups whose messages are cut off."""
+    for r in range(groups.size):
+        if entries[groups[r]] >= 0:
+            answers[entries[groups[r]]] += weights[r]
+
+
+@twin_of(_add_weights)
+def _add_weights_in_numpy(entries: Ints, groups: Codes, weights: Floats, answers: Floats) -> None:
+    is_last = entries[groups] >= 0
+    np.add.at(answers, entries[groups[is_last]], weights[is_last])
+
+
 @kernel(steps=lambda plan, run, *_: 80 * run.firsts.size + 10 * run.messages.size)
 def distribute_rows(plan: RowPlan, run: RowRun, weights: Floats, totals: Floats) -> None:
     """After `collect_rows`: add the beliefs of all cliques, summed over rows by their weights, to `totals`.
@@ -312,10 +343,7 @@ def distribute_rows(plan: RowPlan, run: RowRun, weights: Floats, totals: Floats)
     odometer = _odometer(plan)
     answers = np.zeros(run.messages.size)
     for p in range(plan.parents.size):
-        for r in range(run.rows.shape[0]):
-            entry = run.entries[run.group_starts[p] + run.groups[p, r]]
-            if entry >= 0:
-                answers[entry] += weights[r]
+        _add_weights(run.entries[run.group_starts[p] : run.group_starts[p + 1]], run.groups[p], weights, answers)
     for p in range(plan.parents.size - 1, -1, -1):
         for g in range(run.group_starts[p], run.group_starts[p + 1]):
             _answer(plan, run, odometer, answers, p, g, totals)
