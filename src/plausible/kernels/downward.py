@@ -149,7 +149,7 @@ def flag_above(layout: Layout, wanted: Flags) -> None:
             wanted[layout.cliques[c].parent] = 1
 
 
-@inlined_kernel(steps=lambda layout, buffers, *_: 200 * buffers.live.size)
+@kernel(steps=lambda layout, buffers, *_: 200 * buffers.live.size)
 def distribute(
     layout: Layout,
     buffers: Buffers,
@@ -192,7 +192,7 @@ def _sum_around_in_numpy(values: Floats, after: int, sums: Floats) -> None:
     sums[:] = values.reshape(-1, sums.size, after).sum(axis=(0, 2))
 
 
-@inlined_kernel
+@kernel
 def read_marginals(layout: Layout, buffers: Buffers, variables: Ints, marginals: Floats) -> None:
     """After `distribute`: the marginals of some variables, one after the other."""
     place = 0

@@ -4,7 +4,7 @@ A kernel is a loop over plain arrays, written in Python that Numba can compile. 
 *tiers*: interpreted, at once, or as machine code, which is far faster and takes seconds to make. Machine code is kept
 on disk (`plausible.kernels.machine_code`) and used from the first call on where it is found. Where not, a kernel is
 interpreted until that has taken as long as compiling would, and then compiled by a process in the background
-(`plausible.kernels.background`); a call that is foreseen to take longer than compiling compiles first.
+(`plausible.kernels.background`); a call or a run that is foreseen to take longer than compiling compiles first.
 
 Innermost loops over numbers have a *twin*, the same in NumPy, which the interpreted tier calls in their place.
 """
@@ -32,6 +32,7 @@ __all__ = [
     "inlined_kernel",
     "kernel",
     "reordering_kernel",
+    "repeated",
     "runs_as_machine_code",
     "steady",
     "tier",
@@ -44,6 +45,9 @@ Tier = Literal["auto", "interpreted", "compiled"]
 
 #: What it takes to compile a kernel, in seconds: between 2 and 20.
 COMPILE_SECONDS = 8.0
+#: A kernel is given to the background when it has been interpreted for this share of that; or for this one, where
+#: others are being compiled, whose run it is probably part of. At so many times that, the background is too slow.
+_ENOUGH, _ENOUGH_BESIDE, _TOO_MUCH = 1 / 4, 1 / 16, 3.0
 #: What the interpreter takes for one of a kernel's steps.
 _STEP_SECONDS = 1e-6
 
@@ -58,7 +62,7 @@ def _after_fork() -> None:
     """In a process that was forked: whoever held a lock is not here to give it back."""
     global _LOCK, _ONE_AT_A_TIME
     _LOCK, _ONE_AT_A_TIME = RLock(), RLock()
-    _Hold.depth, _Hold.number, _Hold.num_calls = 0, 0, 1
+    _Hold.depth, _Hold.number, _Hold.num_calls, _Hold.repeats = 0, 0, 1, 1
 
 
 if hasattr(os, "register_at_fork"):
@@ -68,6 +72,10 @@ if hasattr(os, "register_at_fork"):
 _KERNELS: dict[tuple[str, str], Kernel] = {}
 #: What the interpreted tier of each module sees under the names that the module defines or imports.
 _NAMESPACES: dict[str, dict[str, Any]] = {}
+
+
+class _NoMachineCode(Exception):
+    """There is none for arguments of these types, and to make it does not pay yet."""
 
 
 class Kernel:
@@ -83,7 +91,7 @@ class Kernel:
     twin
         What the interpreted tier calls in its place, if not the function itself.
     spent
-        Seconds that it has been interpreted for.
+        Seconds that it has been interpreted for since there was machine code for the arguments of a call.
     """
 
     def __init__(self, function: Callable[..., Any], steps: Callable[..., float] | None, options: dict[str, Any]):
@@ -92,13 +100,18 @@ class Kernel:
         self.spent = 0.0
         self.twin: Callable[..., Any] | None = None
         self._steps, self._hold = steps, 0
+        self._latest = 0, 0.0  # the number of a run of `repeated`, and the seconds of the latest call in it
+        self._missing: dict[Any, int] = {}  # types of arguments that there was no machine code for, and when
         self._interpreted: Callable[..., Any] | None = None
         self._dispatcher: Any = None
         _KERNELS[function.__module__, function.__name__] = self
         self.reset()
 
     def __call__(self, *arguments: Any) -> Any:
-        return self._run(*arguments)
+        try:
+            return self._run(*arguments)
+        except _NoMachineCode:
+            return self._interpret(*arguments)
 
     def __repr__(self) -> str:
         return f"<kernel {self.name}>"
@@ -131,8 +144,9 @@ class Kernel:
         with _ONE_AT_A_TIME, np.errstate(all="ignore"):
             began = thread_time()
             answer = self.interpreted(*arguments)
-            self.spent += thread_time() - began
-        self._hold = _Hold.number
+            seconds = thread_time() - began
+        self.spent += seconds
+        self._hold, self._latest = _Hold.number, (_Hold.last_repeated, seconds)
         return _plain(answer)
 
     # --- machine code ---
@@ -144,27 +158,56 @@ class Kernel:
             if self._dispatcher is None:
                 self._dispatcher = _numba().njit(nogil=True, error_model="numpy", **self.targetoptions)(self.py_func)
                 self._dispatcher._cache = machine_code.cache_of(self.py_func)
+                make = self._dispatcher._compile_for_args  # called for types of arguments that are new to the process
+                self._dispatcher._compile_for_args = functools.partial(self._admit, make)
             return self._dispatcher
 
     def _compile(self, *arguments: Any) -> Any:
         self._run = self.dispatcher
         return self._run(*arguments)
 
+    def _admit(self, load_or_compile: Callable[..., Any], *arguments: Any) -> Any:
+        """Load machine code for arguments of new types, or make it where that pays."""
+        if tier() == "auto" and not self._is_on_disk(arguments):
+            if self._is_held() or not self._pays(arguments):
+                raise _NoMachineCode
+            _LOG.info("Compiling %s, once for this installation; `plausible compile` compiles all.", self.name)
+        made, self.spent = load_or_compile(*arguments), 0.0
+        return made
+
+    def _is_on_disk(self, arguments: tuple[Any, ...]) -> bool:
+        """Whether there is machine code for arguments of these types; looked up anew when more was made."""
+        types, now = tuple(map(self.dispatcher.typeof_pyval, arguments)), background.num_finished()
+        if self._missing.get(types) == now:
+            return False
+        self._missing[types] = now
+        return bool(self.dispatcher._cache.has_overload(types, self.dispatcher.targetctx))
+
+    # --- which of the two ---
+
     def _choose(self, *arguments: Any) -> Any:
         """Run as machine code from now on if there is some, or if it pays to make it."""
-        return self._compile(*arguments) if self._pays(arguments) else self._interpret(*arguments)
+        if not self._is_held() and (background.is_compiled(self) or self._pays(arguments)):
+            return self._compile(*arguments)
+        return self._interpret(*arguments)
+
+    def _is_held(self) -> bool:
+        """Whether it was interpreted before, in a run that has one tier."""
+        return self._hold == _Hold.number > 0
 
     def _pays(self, arguments: tuple[Any, ...]) -> bool:
-        if self._hold == _Hold.number > 0:  # interpreted before, in a run that has one tier
-            return False
-        if background.is_compiled(self):
-            return True
-        steps = 0.0 if self._steps is None else self._steps(*arguments) * _Hold.num_calls
-        is_asked_for = self.spent > COMPILE_SECONDS / 4 and background.compile_soon(self, arguments)
-        if steps * _STEP_SECONDS > COMPILE_SECONDS or (self.spent > COMPILE_SECONDS and not is_asked_for):
-            _LOG.info("Compiling %s, once for this installation; `plausible compile` compiles all.", self.name)
-            return True
-        return False
+        """Whether to compile now; where it was interpreted for long, it is given to the background."""
+        enough = COMPILE_SECONDS * (_ENOUGH_BESIDE if background.is_busy() else _ENOUGH)
+        is_asked_for = self.spent > enough and background.compile_soon(self, arguments)
+        too_much = COMPILE_SECONDS * (_TOO_MUCH if is_asked_for else 1.0)
+        return self.spent > too_much or self._foreseen(arguments) > COMPILE_SECONDS
+
+    def _foreseen(self, arguments: tuple[Any, ...]) -> float:
+        """Seconds that this call and those to come in its run would take, interpreted."""
+        run, seconds = self._latest
+        known = seconds if _Hold.repeats > 1 and run == _Hold.last_repeated else 0.0
+        steps = 0.0 if self._steps is None else self._steps(*arguments)
+        return max(known, steps * _STEP_SECONDS) * _Hold.num_calls * _Hold.repeats
 
 
 def _plain(answer: Any) -> Any:
@@ -296,9 +339,30 @@ def use_tier(name: Tier) -> Iterator[None]:
 
 class _Hold:
     """The `steady` blocks that are open, in all threads: how many, the number of their run (0 for none) and of the
-    last run, and how many calls of a kernel are to come in it."""
+    last run, and how many calls of a kernel are to come in it. The same for `repeated`: how often all together repeat
+    what is inside, and the number of the last run."""
 
     depth, number, last, num_calls = 0, 0, 0, 1
+    repeats, last_repeated = 1, 0
+
+
+@contextmanager
+def repeated(num_times: int) -> Iterator[None]:
+    """Inside of the block, kernels are called about so many times, with as much work as the first time.
+
+    For runs that know how many steps they will make, such as Markov chains: what would be interpreted for longer than
+    compiling takes is compiled as soon as that is foreseen, which is after the first call at the latest. Blocks within
+    one another multiply.
+    """
+    times = max(1, num_times)
+    with _LOCK:
+        _Hold.last_repeated += _Hold.repeats == 1
+        _Hold.repeats *= times
+    try:
+        yield
+    finally:
+        with _LOCK:
+            _Hold.repeats //= times
 
 
 @contextmanager

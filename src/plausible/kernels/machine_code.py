@@ -114,14 +114,25 @@ def cache_of(function: Callable[..., Any]) -> Any:
     return _chain()(function)
 
 
+_DAMAGE = (OSError, EOFError, UnpicklingError, ValueError, AttributeError, ImportError, IndexError, KeyError)
+
+
 def _loaded(cache: Any, signature: Any, context: Any) -> Any:
     """Machine code from one folder; None where there is none, or where a file is damaged, which is then forgotten."""
     try:
         return cache.load_overload(signature, context)
-    except (OSError, EOFError, UnpicklingError, ValueError, AttributeError, ImportError, IndexError, KeyError):
+    except _DAMAGE:
         with suppress(OSError):
             cache.flush()
         return None
+
+
+def _has(cache: Any, types: tuple[Any, ...], context: Any) -> bool:
+    """Whether one folder has machine code for arguments of these types."""
+    try:
+        return cache._index_key(types, context.codegen()) in cache._cache_file._load_index()
+    except _DAMAGE:
+        return False
 
 
 @functools.cache
@@ -169,6 +180,9 @@ def _chain() -> Any:
         def load_overload(self, signature: Any, context: Any) -> Any:
             found = (_loaded(cache, signature, context) for cache in self._caches)
             return next((code for code in found if code is not None), None)
+
+        def has_overload(self, types: tuple[Any, ...], context: Any) -> bool:
+            return any(_has(cache, types, context) for cache in self._caches)
 
         def save_overload(self, signature: Any, code: Any) -> None:
             for cache in self._caches:

@@ -103,7 +103,7 @@ def bound_sources(layout: Layout, buffers: Buffers, num_sources: int) -> None:
             buffers.floors[k], buffers.ceilings[k] = smallest_log(values), largest_log(values)
 
 
-@inlined_kernel
+@kernel
 def observe(
     layout: Layout, buffers: Buffers, weight_starts: Ints, variables: Ints, weights: Floats, num_observed: int
 ) -> None:
@@ -165,7 +165,7 @@ def close_message(layout: Layout, buffers: Buffers, c: int, semiring: int) -> No
     _scale(layout, buffers, c, semiring)
 
 
-@inlined_kernel(steps=lambda layout, buffers, *_: 100 * buffers.live.size)
+@kernel(steps=lambda layout, buffers, *_: 100 * buffers.live.size)
 def collect(layout: Layout, buffers: Buffers, chosen: Ints, semiring: int) -> None:
     """Bring the stale messages of some cliques up to date, children before parents."""
     for c in chosen:
