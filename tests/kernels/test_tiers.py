@@ -104,6 +104,87 @@ def test_what_is_foreseen_to_take_long_is_compiled_first(run_python):
     assert told[-1] == "0.0"
 
 
+def test_a_run_that_knows_its_length_compiles_after_its_first_call(monkeypatch):
+    """The time of one call, times the calls to come, is more than compiling takes; without a run it is not."""
+    numbers, total_of = np.arange(4.0), vectors.total_of
+    for module, name in ((background, "is_compiled"), (background, "compile_soon"), (total_of, "_is_on_disk")):
+        monkeypatch.setattr(module, name, lambda *_: False)
+    monkeypatch.setattr(total_of, "spent", 0.0)
+    with use_tier("auto"):
+        total_of(numbers)
+        total_of(numbers)
+        assert total_of._run == total_of._choose
+        with jit.repeated(10**4), jit.repeated(10**5):
+            assert not total_of._pays((numbers,))  # how long the call takes is not known in this run
+            total_of(numbers)
+            assert total_of._pays((numbers,))
+        assert not total_of._pays((numbers,))
+    assert jit._Hold.repeats == 1
+
+
+def test_the_steps_of_a_run_are_foreseen_before_its_first_call(monkeypatch):
+    """Steps of a call, times the calls."""
+    monkeypatch.setattr(jit, "_KERNELS", {})
+    steps = 2 * jit.COMPILE_SECONDS / jit._STEP_SECONDS / 1000
+    kernel = Kernel(lambda number: number, lambda number: steps, {})
+    assert not kernel._pays((1,))
+    with jit.repeated(1000):
+        assert kernel._pays((1,))
+
+
+def test_arguments_of_other_types_are_not_compiled_in_silence(run_python):
+    """Machine code for float64 is none for float32: that is interpreted, and float64 still runs as machine code."""
+    make = "import numpy as np\nfrom plausible.kernels import jit, vectors\n"
+    run_python(make + "with jit.use_tier('compiled'):\n    vectors.smallest_log(np.ones(2))")
+    code = make + (
+        "print(vectors.smallest_log(np.ones(2)), vectors.smallest_log.spent)\n"
+        "print(vectors.smallest_log(np.ones(2, dtype=np.float32)), vectors.smallest_log.spent > 0.0)\n"
+        "print(vectors.smallest_log(np.ones(2)), len(vectors.smallest_log.dispatcher.signatures))"
+    )
+    assert run_python(code) == ["0.0", "0.0", "0.0", "True", "0.0", "1"]
+
+
+def test_what_the_background_has_begun_it_finishes(run_python):
+    """A program that ends at once leaves machine code to the next one, of the first kernel that it asked for."""
+    code = EAGER + (
+        "vectors.divide(numbers, 2.0), vectors.divide(numbers, 2.0)\nprint(background._Worker.process is not None)"
+    )
+    assert run_python(code) == ["True"]
+    wait = "import time\nfrom plausible.kernels import machine_code\n" + (
+        "end = time.monotonic() + 200\n"
+        "while 'vectors.divide' not in machine_code.compiled_names() and time.monotonic() < end:\n    time.sleep(0.2)\n"
+        "print('vectors.divide' in machine_code.compiled_names())"
+    )
+    assert run_python(wait) == ["True"]
+
+
+def test_a_kernel_is_compiled_by_one_process_at_a_time(tmp_path, monkeypatch):
+    """Who finds the lock waits, and goes if nobody waits for it any more; an old lock counts for nothing."""
+    monkeypatch.setattr(machine_code, "first_writable", lambda: tmp_path)
+    done, is_left = [], background.Event()
+    monkeypatch.setattr(background.Job, "run", lambda job: done.append(job.name))
+    job = background.Job("plausible.kernels.vectors", "divide", ())
+    lock = tmp_path / "plausible.kernels.vectors.divide.lock"
+    is_left.set()
+    lock.touch()
+    background._run_in_turn(job, is_left)
+    assert not done
+    os.utime(lock, (1, 1))
+    background._run_in_turn(job, is_left)
+    assert done == ["divide"]
+    assert not lock.exists()
+
+
+def test_a_process_that_was_left_finishes_one_kernel(monkeypatch):
+    """The first, and no more."""
+    done, is_left = [], background.Event()
+    is_left.set()
+    monkeypatch.setattr(os, "nice", lambda _: 0)
+    monkeypatch.setattr(background, "_run_in_turn", lambda job, _: done.append(job))
+    background._work(["one", "two"], is_left)
+    assert done == ["one"]
+
+
 def test_a_steady_run_stays_in_its_tier(monkeypatch):
     """Inside of a block a kernel that was interpreted stays so, though machine code has come; after it, no more."""
     compiled = set()

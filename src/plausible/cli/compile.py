@@ -17,7 +17,7 @@ from plausible.cli.progress import ShowProgress, progress_bar
 from plausible.errors import InvalidArgument, counted
 from plausible.kernels.background import Job, recorded
 from plausible.kernels.jit import use_tier
-from plausible.kernels.machine_code import compiled_names, first_writable
+from plausible.kernels.machine_code import first_writable
 
 __all__ = ["EXAMPLES", "run"]
 
@@ -45,8 +45,7 @@ def run(
     began = perf_counter()
     with use_tier("interpreted"), recorded() as calls:
         use_all_kernels()
-    done = compiled_names()
-    jobs = [job for (name, _), job in calls.items() if name not in done]
+    jobs = [job for job in calls.values() if not job.is_done()]
     with progress_bar("compiling", progress) as advance:
         for number, job in enumerate(_compiled(jobs, processes or os.cpu_count() or 1), start=1):
             advance(number / len(jobs), f" ({job.name})")

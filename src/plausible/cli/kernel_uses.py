@@ -105,8 +105,8 @@ def _structures() -> None:
     pb.learn.structure(rows, method="exact")
     pb.learn.pc(rows)
     pb.learn.parameters(_asia().graph, rows)
-    numbers = list(range(20))
-    pb.learn.parameters("a -> b", {"a": numbers, "b": numbers})
+    for numbers in (range(20), range(300)):  # codes of few states are small numbers, those of many are not
+        pb.learn.parameters("a -> b", {"a": list(numbers), "b": list(numbers)})
 
 
 def _incomplete() -> None:

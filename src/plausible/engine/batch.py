@@ -158,7 +158,7 @@ class PreparedRows:
             is_possible = self._products((sources > 0.0).astype(float))[0] > 0.0
             tables[is_possible & (tables == 0.0)] = _VANISHED
         starts = np.append(program.layout.cliques["table"], program.num_entries)
-        peaks = np.maximum(1.0, np.maximum.reduceat(tables, starts))  # what products lose does not shrink with the table
+        peaks = np.maximum(1.0, np.maximum.reduceat(tables, starts))  # products lose as much in small tables
         return KeptTables(tables, peaks[np.searchsorted(starts, self.plan.tables)])
 
     def _products(self, sources: Floats) -> tuple[Floats, float]:

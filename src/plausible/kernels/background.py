@@ -69,11 +69,21 @@ class Job(NamedTuple):
 
     def run(self) -> None:
         """Compile, which leaves the machine code on disk."""
+        self._dispatcher.compile(self._types)
+
+    def is_done(self) -> bool:
+        """Whether there is machine code on disk for arguments of these types."""
+        return bool(self._dispatcher._cache.has_overload(self._types, self._dispatcher.targetctx))
+
+    @property
+    def _dispatcher(self) -> Any:
+        return getattr(import_module(self.module), self.name).dispatcher
+
+    @property
+    def _types(self) -> tuple[Any, ...]:
         from numba import typeof
 
-        kernel = getattr(import_module(self.module), self.name)
-        examples = _mapped(self.arguments, _example)
-        kernel.dispatcher.compile(tuple(map(typeof, examples)))
+        return tuple(map(typeof, _mapped(self.arguments, _example)))
 
 
 def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:

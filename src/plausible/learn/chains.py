@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
+from plausible.kernels.jit import repeated
+
 __all__ = ["ChainProgress", "ChainRun", "ChainSteps", "run_chains"]
 
 StateT = TypeVar("StateT")
@@ -104,14 +106,15 @@ def run_chains(
     deadline = time.monotonic() + (math.inf if time_limit is None else time_limit)
     states = since = tuple(first)
     kept, stopped, number = [], "", 0
-    while number < steps.total and not stopped:
-        states, number = tuple(map(step, states)), number + 1
-        if number == steps.burn_in:
-            since = states
-        if number > steps.burn_in and (number - steps.burn_in) % steps.thin == 0:
-            kept.append(states)
-        if progress is not None and progress(ChainProgress(number, steps.total, states)):
-            stopped = f"stopped by progress= after {number} of {steps.total} steps"
-        elif time.monotonic() >= deadline and number < steps.total:
-            stopped = f"stopped by time_limit= after {number} of {steps.total} steps"
+    with repeated(steps.total * len(states) if time_limit is None else 1):
+        while number < steps.total and not stopped:
+            states, number = tuple(map(step, states)), number + 1
+            if number == steps.burn_in:
+                since = states
+            if number > steps.burn_in and (number - steps.burn_in) % steps.thin == 0:
+                kept.append(states)
+            if progress is not None and progress(ChainProgress(number, steps.total, states)):
+                stopped = f"stopped by progress= after {number} of {steps.total} steps"
+            elif time.monotonic() >= deadline and number < steps.total:
+                stopped = f"stopped by time_limit= after {number} of {steps.total} steps"
     return ChainRun(kept or [states], since, states, number, stopped)

@@ -37,7 +37,7 @@ from plausible.inference.sampling.chain_rows import effective_rows, spread_rows
 from plausible.inference.sampling.chain_starts import starting_codes
 from plausible.inference.sampling.collapsing import Collapse
 from plausible.kernels.chain_arrays import ChainArrays
-from plausible.kernels.jit import steady
+from plausible.kernels.jit import repeated, steady
 from plausible.variables import Evidence
 
 __all__ = ["ChainEngine", "ChainState", "Sweeps"]
@@ -304,10 +304,11 @@ class ChainEngine(ResumableEngine):
     def _finish(
         self, problem: Problem, layout: ChainLayout, state: ChainState, progress: Progress | None = None
     ) -> ChainState:
-        while not state.is_finished:
-            state = self._advance(problem, layout, state)
-            if progress is not None:
-                progress(state.copy().sealed())
+        with repeated(state.sums.shape[1] - state.num_filled):
+            while not state.is_finished:
+                state = self._advance(problem, layout, state)
+                if progress is not None:
+                    progress(state.copy().sealed())
         return state
 
     def _advance(self, problem: Problem, layout: ChainLayout, state: ChainState) -> ChainState:

@@ -16,6 +16,7 @@ from plausible.errors import InvalidArgument
 from plausible.graphs import DAG, PDAG
 from plausible.graphs.seeds import Seed, generator_of
 from plausible.inference.options import check_count, check_seconds
+from plausible.kernels.jit import repeated
 from plausible.learn.confidence.weighted_graphs import WeightedGraphs
 from plausible.learn.constraint_based.by_name import CLASS_LEARNERS
 from plausible.learn.structures.structure import learn_structure
@@ -118,7 +119,8 @@ class Samples:
         deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
         sources = generator_of(self.seed).spawn(self.number)
         found: list[Learned] = []
-        with ThreadPoolExecutor(self.num_threads) as pool:
+        times = self.number if self.time_limit is None else 1
+        with repeated(times), ThreadPoolExecutor(self.num_threads) as pool:
             for start in range(0, self.number, self.num_threads):
                 drawn = sources[start : start + self.num_threads]
                 found += pool.map(lambda rng: learner(_drawn(table, self.kind, rng)), drawn)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from plausible.graphs.seeds import Seed, generator_of
 from plausible.hints import FIT_HINTS, Hinted
 from plausible.inference.engines import Engine
 from plausible.inference.options import check_number, read_count
+from plausible.kernels.jit import repeated
 from plausible.learn.em_runs import best_first
 from plausible.learn.estimation.family_posterior import Estimate
 from plausible.learn.estimation.fit import UnidentifiedParameters
@@ -53,6 +55,8 @@ EMProgress: TypeAlias = Callable[[EMState], object]
 
 #: Final objectives that differ by less than this, relatively, are taken for the same optimum.
 _SAME_OPTIMUM = 1e-4
+#: Few runs end after less steps.
+_FEW_STEPS = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -403,5 +407,6 @@ def em_runs(
         network = start_network(maximization, problem.cases, wanted, generator)
         warn_of_symmetry(network, problem.cases)
         state = rules.method.init(step, maximization, network)
-        runs.append(em_run(step, maximization, state, rules))
+        with repeated(min(rules.max_steps, _FEW_STEPS) if rules.deadline == math.inf else 1):
+            runs.append(em_run(step, maximization, state, rules))
     return runs
