@@ -80,7 +80,7 @@ def group_rows(plan: RowPlan, rows: Codes) -> tuple[Codes, Ints, Codes]:
 @twin_of(group_rows)
 def _group_rows_in_numpy(plan: RowPlan, rows: Codes) -> tuple[Codes, Ints, Codes]:
     num_rows, num = rows.shape[0], plan.parents.size
-    is_ever_observed = (rows >= 0).any(axis=0)
+    is_ever_observed = np.asarray((rows >= 0).any(axis=0))
     groups, said = np.zeros((num, num_rows), dtype=np.int32), np.zeros((num, num_rows), dtype=np.int32)
     firsts, starts = np.zeros(num * num_rows, dtype=np.int32), np.zeros(num + 1, dtype=np.int64)
     for p in range(num):
