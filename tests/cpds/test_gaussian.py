@@ -25,7 +25,7 @@ number = st.floats(-5, 5)
     variance=st.floats(0.01, 9),
     point=st.lists(number, min_size=3, max_size=3),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 def test_density_is_normal_around_a_linear_mean(beta: list[float], variance: float, point: list[float]) -> None:
     cpd = LinearGaussianCPD("Y", beta[0], {"Z": beta[1], "W": beta[2]}, variance)
     z, w, y = point

@@ -27,7 +27,7 @@ def test_worked_numbers() -> None:
 
 
 @given(weights=st.lists(st.floats(-5, 5), min_size=3, max_size=3), intercept=st.floats(-5, 5))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_two_states_are_the_sigmoid(weights: list[float], intercept: float) -> None:
     parents = [Variable("A", [False, True]), Variable("B", [-1, 0, 3.5]), COLOUR]
     table = LogisticCPD("Y", parents, weights, intercept).to_factor()
@@ -37,7 +37,7 @@ def test_two_states_are_the_sigmoid(weights: list[float], intercept: float) -> N
 
 
 @given(data=st.data())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_more_states_are_the_softmax_with_the_first_as_reference(data: st.DataObject) -> None:
     number = st.floats(-3, 3)
     intercept, slope = (data.draw(st.lists(number, min_size=2, max_size=2)) for _ in range(2))

@@ -25,7 +25,7 @@ def rows(draw: st.DrawFn, count: int, size: int) -> np.ndarray:
 
 
 @given(data=st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 def test_equals_the_maximum_of_enumerated_effects(data: st.DataObject) -> None:
     size = data.draw(st.integers(1, 4))
     leak, *effects = (rows(data.draw, count, size) for count in (1, 2, 3))
@@ -60,7 +60,7 @@ def test_many_parents_cost_linear_factors() -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 def test_factors_multiply_to_the_maximum_of_enumerated_effects(data: st.DataObject) -> None:
     """The chain, its auxiliaries summed out, and the product of single causes where there is no effect at all."""
     size = data.draw(st.integers(1, 4))

@@ -35,7 +35,7 @@ def expansion(activation: list[float], leak: float, active: tuple[bool, ...]) ->
 
 
 @given(activation=st.lists(st.floats(0, 1), max_size=5), leak=st.floats(0, 1))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 def test_equals_the_expansion_with_noise_nodes(activation: list[float], leak: float) -> None:
     parents = [Variable(f"P{i}", [False, True]) for i in range(len(activation))]
     table = NoisyOr("Y", parents, activation, leak).to_factor()
@@ -73,7 +73,7 @@ def test_many_parents_cost_linear_factors(size: int) -> None:
     leak=st.sampled_from([0.0, 1e-300, 0.3, 1.0]),
     data=st.data(),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=24, deadline=None)
 def test_factors_do_not_cancel(activation: list[float], leak: float, data: st.DataObject) -> None:
     """No entry is negative, and both probabilities have all their digits, however small, against fractions."""
     tiny = data.draw(st.sampled_from([1.0, 1e-16, 1e-150]))

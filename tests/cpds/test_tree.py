@@ -60,7 +60,7 @@ def every_assignment() -> list[dict[str, Any]]:
 
 
 @given(tree=trees())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=24, deadline=None)
 def test_the_table_has_the_leaf_that_the_walk_finds(tree: Any) -> None:
     cpd = TreeCPD("X", tree, PARENTS)
     table, factors = cpd.to_factor(), cpd.to_factors()
@@ -81,7 +81,7 @@ def test_the_table_has_the_leaf_that_the_walk_finds(tree: Any) -> None:
 
 
 @given(tree=trees())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 def test_a_context_is_independent_of_its_ignored_parents(tree: Any) -> None:
     """X ⟂ remaining parents | the branch; and contexts split the assignments among them."""
     cpd = TreeCPD("X", tree, PARENTS)
@@ -95,7 +95,7 @@ def test_a_context_is_independent_of_its_ignored_parents(tree: Any) -> None:
 
 
 @given(tree=trees(), seed=st.integers(0, 1000))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 def test_ignores_equals_the_comparison_of_walks(tree: Any, seed: int) -> None:
     rng = np.random.default_rng(seed)
     cpd = TreeCPD("X", tree, PARENTS)

@@ -21,7 +21,7 @@ NUMBERS = st.one_of(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=32, deadline=None)
 @given(
     st.lists(st.tuples(NUMBERS, st.sampled_from(["a", "b", "c"])), min_size=1, max_size=30),
     st.sampled_from(DISCRETIZATION_METHODS),

@@ -16,7 +16,7 @@ from plausible.engine.run import Workspace
 from plausible.kernels.elimination import MIN_FILL, MIN_NEIGHBORS, MIN_WEIGHT, WEIGHTED_MIN_FILL, eliminate
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(problem=problems())
 def test_trees_hold_every_scope_and_have_the_running_intersection(problem):
     """Each scope fits into a clique; the cliques with a variable hang together; no clique contains another."""
@@ -69,7 +69,7 @@ def greedy_cost(scopes, sizes, heuristic):
     return order, total
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=32, deadline=None)
 @given(
     problem=problems(max_variables=14, max_size=4),
     heuristic=st.sampled_from([MIN_NEIGHBORS, MIN_FILL, WEIGHTED_MIN_FILL, MIN_WEIGHT]),
@@ -84,7 +84,7 @@ def test_greedy_orders_are_those_of_their_definition(problem, heuristic):
     assert (order.tolist(), cost) == greedy_cost(scopes, sizes, heuristic)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(problem=problems(max_variables=12), seed=st.integers(1, 99))
 def test_random_ties_give_an_order_of_all_variables_that_costs_what_it_says(problem, seed):
     """The cost of a run with random ties is that of following its order."""

@@ -52,7 +52,7 @@ def random_weights(sizes, seed):
 
 
 @pytest.mark.parametrize("semiring", [Semiring.SUM, Semiring.LOG_SUM])
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=32, deadline=None)
 @given(problem=problems(), seed=st.integers(0, 10**6))
 def test_totals_and_beliefs_equal_the_full_product(semiring, problem, seed):
     """log Σ Π φ w, all marginals and all clique beliefs, on numbers and on logarithms."""
@@ -71,7 +71,7 @@ def test_cliques_of_many_blocks_equal_the_full_product(semiring, problem, zeros)
         check_sums(scopes, sizes, tables, random_weights(sizes, seed), semiring)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(problem=problems(), seed=st.integers(0, 10**6))
 def test_best_states_have_the_largest_product(problem, seed):
     """The value is the maximum of the full product, and the states attain it."""
@@ -99,7 +99,7 @@ def check_best(scopes, sizes, tables):
 
 
 @pytest.mark.parametrize("semiring", [Semiring.SUM, Semiring.LOG_SUM])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=24, deadline=None)
 @given(problem=problems(), seed=st.integers(0, 10**6))
 def test_evidence_that_comes_and_goes_leaves_no_trace(semiring, problem, seed):
     """A workspace after other evidence gives the very bits of a new one."""
@@ -174,7 +174,7 @@ def test_draws_have_the_frequencies_of_the_product():
     assert (np.abs(frequencies - joint) <= 5 * np.sqrt(joint / count)).all()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(problem=problems(), seed=st.integers(0, 10**6))
 def test_expected_sums_are_those_of_the_full_product(problem, seed):
     """E of a sum of signed terms, one over each scope and one over nothing, in one pass."""

@@ -20,7 +20,7 @@ from plausible.factors import (
     kraft_sum,
 )
 
-CASES = settings(max_examples=80, deadline=None)
+CASES = settings(max_examples=32, deadline=None)
 SOURCE = {"a": 1 / 2, "b": 1 / 4, "c": 1 / 8, "d": 1 / 8}
 CODE = {"a": "0", "b": "10", "c": "110", "d": "111"}
 

@@ -26,7 +26,7 @@ POOL = (
     Variable("E", [("t", 0), ("t", 1)]),
     Variable("F", 1),
 )
-CASES = settings(max_examples=60, deadline=None)
+CASES = settings(max_examples=24, deadline=None)
 
 Table = dict[frozenset, float]
 
@@ -339,7 +339,7 @@ def test_many_binary_axes_multiply_and_sum_as_flat_arithmetic_says():
         assert joint.flat[row] == row * other
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_large_tables_equal_sums_of_products_by_einsum(seed):
     """Thousands of entries and axes of two to nine states take other paths through memory, not to other numbers."""

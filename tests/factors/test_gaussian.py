@@ -21,7 +21,7 @@ from plausible.factors import GaussianFactor, MomentGaussian, gaussian_product, 
 from plausible.variables import Variable
 from seeds import few_of
 
-CASES = settings(max_examples=40, deadline=None)
+CASES = settings(max_examples=16, deadline=None)
 NAMES = ("u", "v", "w", "x", "y", "z")
 seeds = st.integers(0, 2**32 - 1)
 

@@ -32,7 +32,7 @@ from plausible.factors import (
     total_variation,
 )
 
-CASES = settings(max_examples=50, deadline=None)
+CASES = settings(max_examples=20, deadline=None)
 SCOPE = {"X": 2, "Y": 3, "Z": 2, "one": 1}
 JOINT = Factor({"X": 2, "Y": 2}, [[0.25, 0.25], [0.0, 0.5]])
 P, Q, R = (Factor({"X": 2}, row) for row in ([0.5, 0.5], [0.75, 0.25], [0.95, 0.05]))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from plausible.errors import ImpossibleEvidence, InvalidArgument
 from plausible.factors import Factor, ProbabilitySpace, bayes_rule, total_probability
 
-CASES = settings(max_examples=60, deadline=None)
+CASES = settings(max_examples=24, deadline=None)
 COINS = ProbabilitySpace.uniform(["HH", "HT", "TH", "TT"])
 OUTCOMES = "abcdef"
 

@@ -30,7 +30,7 @@ from plausible.graphs.junction import clique_tree, junction_tree, tree_from_elim
 from plausible.graphs.undirected import UndirectedGraph
 
 SIX = DAG("a -> b; a -> c; b -> d; c -> d; b -> e; d -> e; d -> f")
-MODEST = settings(max_examples=100, deadline=None)
+MODEST = settings(max_examples=40, deadline=None)
 
 
 def small_graphs():
@@ -274,7 +274,7 @@ def cluster_forests(draw):
     return clusters, [(parent, child) for child, parent in enumerate(parents, start=1) if parent >= 0]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(case=cluster_forests())
 def test_in_a_tree_running_intersection_is_the_property_of_paths(case):
     clusters, edges = case
@@ -293,7 +293,7 @@ def cluster_graphs(draw):
     return clusters, edges, sepsets
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(case=cluster_graphs())
 def test_running_intersection_means_a_spanning_tree_for_every_node(case):
     """Overview 85: exactly one path, along sepsets with X, between any two clusters with X."""

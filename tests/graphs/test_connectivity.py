@@ -24,7 +24,7 @@ def few(examples):
 
 
 @given(undirected_graphs(7))
-@few(100)
+@few(40)
 def test_components_and_forest_tests_equal_networkx(graph):
     other = graph.to_networkx()
     assert set(map(frozenset, graph.components)) == set(map(frozenset, nx.connected_components(other)))
@@ -37,7 +37,7 @@ def test_components_and_forest_tests_equal_networkx(graph):
 
 
 @given(dags(7))
-@few(100)
+@few(40)
 def test_dag_components_and_polytree_test_ignore_directions(graph):
     skeleton = graph.skeleton()
     assert graph.components == skeleton.components
@@ -69,7 +69,7 @@ def test_the_empty_graph_is_a_connected_forest_without_being_a_tree():
 
 
 @given(undirected_graphs(6, min_nodes=2))
-@few(60)
+@few(24)
 def test_undirected_paths_are_all_simple_ones_shortest_first(graph):
     source, target = graph.nodes[0], graph.nodes[-1]
     listed = list(graph.paths(source, target, limit=None))
@@ -80,7 +80,7 @@ def test_undirected_paths_are_all_simple_ones_shortest_first(graph):
 
 
 @given(dags(7, min_nodes=2))
-@few(60)
+@few(24)
 def test_directed_paths_are_all_those_along_the_arrows_shortest_first(graph):
     source, target = graph.topological_order[0], graph.topological_order[-1]
     listed = list(graph.paths(source, target, limit=None))
@@ -122,7 +122,7 @@ def test_walks_paths_and_cycles_are_told_apart():
 
 
 @given(undirected_graphs(5))
-@few(60)
+@few(24)
 def test_all_simple_cycles_are_listed_once(graph):
     def canonical(cycle):
         return frozenset(frozenset(pair) for pair in pairwise(cycle))
@@ -145,7 +145,7 @@ def test_cycles_stop_at_the_limit():
 
 
 @given(dags(5), dags(5))
-@few(80)
+@few(32)
 def test_union_intersection_and_inclusion_are_those_of_nodes_and_edges(first, second):
     both = first.intersection(second)
     assert set(both.nodes) == set(first.nodes) & set(second.nodes)
@@ -163,7 +163,7 @@ def test_union_intersection_and_inclusion_are_those_of_nodes_and_edges(first, se
 
 
 @given(undirected_graphs(5), undirected_graphs(5))
-@few(60)
+@few(24)
 def test_undirected_union_intersection_and_inclusion(first, second):
     def edges(graph):
         return set(map(frozenset, graph.edges))

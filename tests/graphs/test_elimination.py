@@ -24,7 +24,7 @@ from plausible.graphs.undirected import UndirectedGraph
 HEURISTICS = ["min-fill", "min-neighbors", "weighted-min-fill", "min-weight"]
 SQUARE = UndirectedGraph("A - B - C - D - A")
 STAR = UndirectedGraph("C - L1; C - L2; C - L3; C - L4")
-MODEST = settings(max_examples=60, deadline=None)
+MODEST = settings(max_examples=24, deadline=None)
 
 
 @st.composite

@@ -24,7 +24,7 @@ def few(examples):
 
 
 @given(dags(5), undirected_graphs(5))
-@few(60)
+@few(24)
 def test_adjacency_says_where_edges_are(dag, undirected):
     for graph in (dag, undirected):
         matrix = adjacency_matrix(graph)
@@ -42,7 +42,7 @@ def test_walks_of_three_steps_in_a_triangle():
 
 
 @given(undirected_graphs(4), dags(4))
-@few(30)
+@few(12)
 def test_matrix_powers_count_walks(undirected, dag):
     for graph in (undirected, dag):
         for length in range(4):
@@ -72,7 +72,7 @@ def test_clique_matrix_has_a_column_for_each_clique():
 
 
 @given(undirected_graphs(6))
-@few(60)
+@few(24)
 def test_edges_as_cliques_give_incidence_and_its_square_gives_adjacency(graph):
     """M Mᵀ = A + diag(degrees) for the incidence matrix M."""
     incidence = incidence_matrix(graph)
@@ -89,7 +89,7 @@ def test_incidence_of_a_dag_marks_both_ends():
 
 
 @given(dags(5))
-@few(60)
+@few(24)
 def test_a_dag_comes_back_from_its_adjacency_matrix(graph):
     matrix = adjacency_matrix(graph)
     assert DAG.from_adjacency(matrix, nodes=graph.nodes) == graph
@@ -97,7 +97,7 @@ def test_a_dag_comes_back_from_its_adjacency_matrix(graph):
 
 
 @given(undirected_graphs(5))
-@few(60)
+@few(24)
 def test_an_undirected_graph_comes_back_from_its_adjacency_matrix(graph):
     assert UndirectedGraph.from_adjacency(adjacency_matrix(graph), nodes=graph.nodes) == graph
 

@@ -48,7 +48,7 @@ def random_causal_edges(rng, num_nodes, probability=0.35):
 
 
 @given(mixed_graphs())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=32, deadline=None)
 def test_arrow_text_triples_and_networkx_read_back(graph):
     """Every way out of the class is a way into it."""
     assert MixedGraph(str(graph)) == graph

@@ -105,7 +105,7 @@ def test_chains_and_forks_close_when_observed_and_colliders_open(text, empty, ob
 
 
 @given(dags(6, min_nodes=1), st.data())
-@few(200)
+@few(80)
 def test_d_separation_of_sets_equals_the_definition_over_all_trails(graph, data):
     x, y, z = (data.draw(node_sets(graph)) for _ in range(3))
     assert graph.d_separated(x, y, given=z) == separated_by_definition(graph, x, y, z)
@@ -122,7 +122,7 @@ def test_d_separation_of_every_pair_given_every_set_equals_networkx(seed):
 
 
 @given(dags(6, min_nodes=1), st.data())
-@few(100)
+@few(40)
 def test_d_connected_is_the_set_of_nodes_that_are_not_separated(graph, data):
     x, z = data.draw(node_sets(graph)), data.draw(node_sets(graph))
     expected = {node for node in set(graph.nodes) - z if not separated_by_definition(graph, x, {node}, z)}
@@ -130,7 +130,7 @@ def test_d_connected_is_the_set_of_nodes_that_are_not_separated(graph, data):
 
 
 @given(dags(7, min_nodes=1))
-@few(60)
+@few(24)
 def test_nodes_are_separated_from_non_descendants_by_parents_and_from_the_rest_by_the_blanket(graph):
     """The local Markov property, and that of the Markov blanket."""
     for node in graph.nodes:
@@ -141,7 +141,7 @@ def test_nodes_are_separated_from_non_descendants_by_parents_and_from_the_rest_b
 
 
 @given(dags(6, min_nodes=1), st.data())
-@few(80)
+@few(32)
 def test_d_separation_is_separation_in_the_moral_graph_of_the_ancestors(graph, data):
     x, y, z = (data.draw(node_sets(graph)) for _ in range(3))
     moral = graph.subgraph(graph.ancestors(x | y | z) | x | y | z).moralize()
@@ -170,7 +170,7 @@ def test_unknown_nodes_are_refused():
 
 
 @given(dags(6, min_nodes=2), st.data())
-@few(60)
+@few(24)
 def test_the_kernel_agrees_with_plain_python_on_the_same_questions(graph, data):
     x, y, z = (data.draw(node_sets(graph)) for _ in range(3))
     filler = DAG([(("filler", k), ("filler", k + 1)) for k in range(KERNEL_SIZE)])
@@ -199,7 +199,7 @@ def test_large_random_graphs_agree_with_networkx():
 
 
 @given(dags(6, min_nodes=2), st.data())
-@few(150)
+@few(60)
 def test_minimal_separator_separates_and_no_member_can_be_spared(graph, data):
     """It exists exactly if some allowed set separates; every proper subset with `included` fails."""
     x, y = data.draw(st.permutations(graph.nodes).map(lambda order: ({order[0]}, {order[1]})))
@@ -217,7 +217,7 @@ def test_minimal_separator_separates_and_no_member_can_be_spared(graph, data):
 
 
 @given(dags(7, min_nodes=2), st.data())
-@few(100)
+@few(40)
 def test_minimal_separators_of_sets_separate_them(graph, data):
     nodes = data.draw(st.permutations(graph.nodes))
     x, y = set(nodes[: len(nodes) // 3 + 1]), {nodes[-1]}
@@ -256,7 +256,7 @@ def connected_without(edges, x, y, z):
 
 
 @given(undirected_graphs(6, min_nodes=2), st.data())
-@few(100)
+@few(40)
 def test_all_minimal_separators_are_listed_once(graph, data):
     x, y = data.draw(st.permutations(graph.nodes))[:2]
     separating = [
@@ -291,7 +291,7 @@ def test_listing_many_separators_stops_at_the_limit():
 
 
 @given(undirected_graphs(6, min_nodes=1), st.data())
-@few(80)
+@few(32)
 def test_undirected_separation_equals_reachability_without_the_observed(graph, data):
     x, y, z = (data.draw(node_sets(graph)) for _ in range(3))
     expected = not any(connected_without(graph.edges, a, b, z) for a in x - z for b in y - z)

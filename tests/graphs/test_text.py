@@ -86,7 +86,7 @@ def test_a_mistake_is_reported_with_its_place(text, message):
 
 
 @given(st.text(max_size=6))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_every_name_survives_quoting(name):
     """Reading what `quote` wrote gives the name back, alone and at either end of an edge."""
     assert parse_statements(quote(name))[0] == [name]
@@ -94,7 +94,7 @@ def test_every_name_survives_quoting(name):
 
 
 @given(st.lists(st.tuples(st.text(max_size=4), st.text(max_size=4)).filter(lambda pair: pair[0] < pair[1]), max_size=6))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_graphs_survive_being_written_and_read(pairs):
     for graph in (DAG(pairs, nodes=["alone"]), UndirectedGraph(pairs, nodes=["alone"])):
         assert type(graph)(str(graph)) == graph

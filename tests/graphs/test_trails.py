@@ -52,7 +52,7 @@ def active(graph, path, z):
 
 
 @given(dags(6, min_nodes=1), st.data())
-@few(150)
+@few(60)
 def test_active_trails_are_all_and_only_those_of_the_definition_shortest_first(graph, data):
     x, y, z = (data.draw(node_sets(graph)) for _ in range(3))
     expected = [path for path in proper_trails(graph, x, y, z) if active(graph, path, z)]
@@ -121,7 +121,7 @@ def test_unknown_nodes_and_limits_are_refused_at_once():
 
 
 @given(dags(6, min_nodes=1), st.data())
-@few(150)
+@few(60)
 def test_an_explanation_shows_an_active_trail_or_a_blocker_on_every_trail(graph, data):
     x, y, z = (data.draw(node_sets(graph)) for _ in range(3))
     told = graph.explain_separation(x, y, given=z, limit=1000)

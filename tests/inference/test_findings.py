@@ -35,7 +35,7 @@ def _asker(net, joint, target):
     return ask
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 @given(seed=SEEDS)
 def test_impacts_compare_the_posterior_with_those_of_fewer_findings(seed):
     """Divergences, changes and log Bayes factors of enumerated posteriors; with zeros and one-state variables."""
@@ -124,7 +124,7 @@ def test_the_frame_has_a_row_for_each_finding_and_state():
 # --- conflict ---
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 @given(seed=SEEDS)
 def test_the_conflict_is_the_log_ratio_to_independent_findings(seed):
     """conf(e), the partial conflicts, and conf(e, h) with a hypothesis as one more finding, of enumerated sums."""
@@ -228,7 +228,7 @@ def test_no_information_is_plain_zero():
         assert answer < 1e-15
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 @given(seed=SEEDS)
 def test_information_equals_the_double_sum_over_pairs(seed):
     """I(T; X | e) = Σ P(t, x | e) log P(t, x | e) / (P(t | e) P(x | e))."""

@@ -152,7 +152,7 @@ def test_exponential_cooling_falls_every_so_many_attempts():
 # --- laws of each method ---
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 @given(seed=st.integers(0, 10**6), method=st.sampled_from([GreedyAscent(), FirstAscent(), BeamSearch(width=4)]))
 def test_ascents_end_in_local_maxima(seed, method):
     """No neighbour of the result is better."""
@@ -162,7 +162,7 @@ def test_ascents_end_in_local_maxima(seed, method):
     assert found.best_score >= max(map(cube.score, cube.neighbors(found.best)))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_each_step_of_greedy_ascent_is_to_the_best_neighbor(seed):
     """Written out: argmax over the neighbours while it is higher."""
@@ -172,7 +172,7 @@ def test_each_step_of_greedy_ascent_is_to_the_best_neighbor(seed):
         assert cube.score(there) == max(map(cube.score, cube.neighbors(here))) > cube.score(here)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 @given(seed=st.integers(0, 10**6), length=st.integers(0, 6))
 def test_tabu_search_reverses_within_its_length_only_to_beat_all_it_has_seen(seed, length):
     """A bit that was turned stays for `length` steps unless that is best of all; else the best of the others moves."""
@@ -190,7 +190,7 @@ def test_tabu_search_reverses_within_its_length_only_to_beat_all_it_has_seen(see
     assert found.stopped == "no progress" or length >= 5
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_basin_flooding_visits_no_state_twice(seed):
     """All states are different; with patience it sees the whole cube or is stuck."""
@@ -199,7 +199,7 @@ def test_basin_flooding_visits_no_state_twice(seed):
     assert found.best_score == pytest.approx(max(map(Cube(seed).score, walked)))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_a_beam_of_one_is_greedy_ascent_and_one_without_limit_is_breadth_first(seed):
     """Width one walks the same way; without limit round r holds all states within r bits, and the end is the best."""
@@ -271,7 +271,7 @@ def test_annealing_accepts_with_probability_min_one_exp_of_gain_over_temperature
     assert accepted == pytest.approx(expected, abs=4 * math.sqrt(expected * (1 - expected) / 1500))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_cold_annealing_is_first_ascent(seed):
     """Near temperature zero no step goes down, and the end is a local maximum."""
@@ -299,7 +299,7 @@ def test_a_schedule_of_ones_own_is_followed():
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_results_are_never_below_the_start_and_scores_are_those_of_the_states(method, seed):
     """The best score is that of the best state, at least that of the start, and the trace climbs to it."""
@@ -417,7 +417,7 @@ class Items(Branches):
 
 
 @pytest.mark.parametrize(("dynamic", "has_lower"), [(False, False), (True, False), (False, True), (True, True)])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_branch_and_bound_equals_brute_force(dynamic, has_lower, seed):
     """The best of all choices, with any order of items and with or without lower bounds."""

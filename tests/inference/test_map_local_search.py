@@ -71,7 +71,7 @@ def states_of(problem):
 # --- flips ---
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=24, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_scores_count_zeros_first_and_add_logarithms_then(seed):
     """Possible assignments score log Π φ; fewer zeros always score more."""
@@ -89,7 +89,7 @@ def test_scores_count_zeros_first_and_add_logarithms_then(seed):
     assert scores == pytest.approx(sorted(scores), abs=1e-8)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=24, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_deltas_are_differences_of_scores(seed):
     """Every flip of a random assignment, all from one pass, against scoring both ends."""
@@ -111,7 +111,7 @@ def test_a_flip_reverses_one_that_left_its_state():
     assert not flips.reverses(Flip(1, 1, 0), Flip(0, 0, 1))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=24, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     steps=st.integers(0, 30),
@@ -144,7 +144,7 @@ def test_tabu_search_remembers_across_chunks(monkeypatch):
 
 
 @pytest.mark.parametrize("method", SEARCHES, ids=lambda method: type(method).__name__)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_local_search_returns_a_local_maximum_with_an_honest_value(method, seed):
     """The value is that of the assignment, never above the maximum; after an ascent no single flip is better."""
@@ -249,7 +249,7 @@ def test_empty_observed_and_one_state_models(engine):
 # --- branch and bound ---
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=48, deadline=None)
 @given(seed=st.integers(0, 10**6), max_entries=st.sampled_from([1, 4, 9, 30, 2**16]))
 def test_branch_and_bound_equals_brute_force(seed, max_entries):
     """Value and proof, with tables of any size, zeros, one-state variables and separate parts."""
@@ -261,7 +261,7 @@ def test_branch_and_bound_equals_brute_force(seed, max_entries):
     assert found.info.error == pytest.approx(0, abs=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=24, deadline=None)
 @given(seed=st.integers(0, 10**6), max_entries=st.sampled_from([1, 4, 9]))
 def test_an_open_search_brackets_the_maximum(seed, max_entries):
     """Node by node: value <= maximum <= bound, and the bound never rises."""

@@ -126,7 +126,7 @@ def test_gamblers_ruin_has_its_closed_form(win):
 # --- laws ---
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=32, deadline=None)
 @given(table=chains)
 def test_classes_are_those_of_mutual_reachability(table):
     """Communicating classes, closedness, absorbing states, irreducibility: by Warshall's algorithm."""
@@ -144,7 +144,7 @@ def test_classes_are_those_of_mutual_reachability(table):
     assert chain.is_left_to_right == bool((np.tril(table, -1) == 0).all())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=24, deadline=None)
 @given(table=chains)
 def test_period_divides_all_returns_and_regularity_means_a_positive_power(table):
     """The period of a class is the gcd of the lengths of returns; regular iff A^((s-1)²+1) > 0 (Wielandt 1950)."""
@@ -158,7 +158,7 @@ def test_period_divides_all_returns_and_regularity_means_a_positive_power(table)
     assert chain.is_regular == bool(powers[(size - 1) ** 2].all())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=24, deadline=None)
 @given(table=chains)
 def test_stationary_distributions_span_the_unit_eigenspace(table):
     """π A = π, as many as the dimension of the eigenspace; on disjoint supports."""
@@ -177,7 +177,7 @@ def test_stationary_distributions_span_the_unit_eigenspace(table):
             chain.stationary()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=24, deadline=None)
 @given(table=chains)
 def test_absorption_is_the_limit_of_many_steps(table):
     """Probabilities to end up in a class, expected steps and visits, from powers of A."""
@@ -194,7 +194,7 @@ def test_absorption_is_the_limit_of_many_steps(table):
     assert chain.is_absorbing == all(len(states) == 1 for states in result.classes)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 @given(table=chains, steps=st.integers(0, 12), seed=SEEDS)
 def test_prediction_is_q_times_the_power_dense_and_sparse(table, steps, seed):
     """q A^n, one step after the other or by the power; the sparse chain says the same."""
@@ -210,7 +210,7 @@ def test_prediction_is_q_times_the_power_dense_and_sparse(table, steps, seed):
     assert len(dense.communicating_classes()) == len(thin.communicating_classes())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=24, deadline=None)
 @given(seed=SEEDS, size=st.integers(1, 6), tolerance=st.sampled_from([0.25, 0.1, 1e-3]))
 def test_mixing_time_is_the_first_time_within_the_tolerance(seed, size, tolerance):
     """Step by step, the worst total variation distance first falls below the tolerance then."""
@@ -228,7 +228,7 @@ def test_mixing_time_is_the_first_time_within_the_tolerance(seed, size, toleranc
     assert chain.spectral_gap() == pytest.approx(1 - (sorted(np.abs(values))[-2] if size > 1 else 0), abs=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 @given(table=chains, length=st.integers(0, 6), seed=SEEDS)
 def test_likelihoods_of_all_sequences_sum_to_one(table, length, seed):
     """Σ over sequences of q Π A is one; single ones are plain products."""
@@ -515,7 +515,7 @@ def test_chains_are_values():
 # --- page rank ---
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(seed=SEEDS, size=st.integers(1, 7), damping=st.sampled_from([0.0, 0.5, 0.85, 0.99]))
 def test_page_rank_is_the_stationary_distribution_of_the_surfer(seed, size, damping):
     """The dense column-stochastic matrix, dangling pages replaced by jumps, has this eigenvector (item 90)."""

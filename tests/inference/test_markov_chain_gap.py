@@ -51,7 +51,7 @@ def test_gap_of_halves_that_hardly_meet_is_their_rate_of_exchange(coupling, size
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=24, deadline=None)
 @given(seed=st.integers(0, 2**16), size=st.integers(1, 7), transient=st.integers(0, 3), lazy=st.booleans())
 def test_gap_of_reversible_chains_with_transient_states(seed, size, transient, lazy):
     """A closed class in detailed balance, states that lead to it and to each other: 1 - |λ_2| of all eigenvalues."""

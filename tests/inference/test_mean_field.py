@@ -62,7 +62,7 @@ def states_of(engine, problem):
 
 
 @pytest.mark.parametrize("zeros", [0.0, 0.3])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=24, deadline=None)
 @given(problem=problems(max_variables=6), seed=SEEDS, structured=st.booleans())
 def test_energy_is_a_lower_bound_that_never_falls(zeros, problem, seed, structured):
     """F[q] <= log Z for naive and structured beliefs, with zeros and without, and F rises with every step."""
@@ -82,7 +82,7 @@ def test_energy_is_a_lower_bound_that_never_falls(zeros, problem, seed, structur
     assert all(after >= before - 1e-9 for before, after in pairwise(energies))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(problem=problems(max_variables=6), seed=SEEDS)
 def test_energy_equals_its_definition(problem, seed):
     """F[q] = Σ E_q[log φ] + H(q), added up over the full joint q of the reported beliefs."""
@@ -99,7 +99,7 @@ def test_energy_equals_its_definition(problem, seed):
     assert engine.log_total(factors, NONE) == pytest.approx(energy, abs=1e-6)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 @given(problem=problems(max_variables=6), seed=SEEDS)
 def test_one_block_with_everything_is_exact(problem, seed):
     """With all variables in one block, F = log Z and the belief is the normalised product."""

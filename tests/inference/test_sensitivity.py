@@ -53,7 +53,7 @@ def _slope(tables, sizes, weights, child, index):
 
 
 @pytest.mark.parametrize("zeros", [0.0, 0.3, 0.9], ids=["positive", "some zeros", "nearly deterministic"])
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seed=SEEDS)
 def test_partial_derivatives_of_the_evidence_are_sums_over_the_product_of_the_rest(zeros, seed):
     """∂P(e)/∂θ for every entry, also where θ = 0, where P(e) = 0, and for variables with one state."""
@@ -72,7 +72,7 @@ def test_partial_derivatives_of_the_evidence_are_sums_over_the_product_of_the_re
 
 
 @pytest.mark.parametrize("zeros", [0.0, 0.3, 0.9], ids=["positive", "some zeros", "nearly deterministic"])
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seed=SEEDS)
 def test_derivatives_of_a_posterior_follow_the_quotient_rule(zeros, seed):
     """∂P(x | e)/∂θ = (∂P(x, e) P(e) - P(x, e) ∂P(e)) / P(e)², also where P(x | e) = 0 becomes positive with θ."""
@@ -97,7 +97,7 @@ def test_derivatives_of_a_posterior_follow_the_quotient_rule(zeros, seed):
         assert answer[child][index] == pytest.approx(expected, abs=1e-9 * max(1.0, scale))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(seed=SEEDS)
 def test_proportional_derivatives_keep_the_sum_of_a_row(seed):
     """dP(e)/dθ with the row's other entries in proportion is the difference of P(e) between two proper networks."""
@@ -110,7 +110,7 @@ def test_proportional_derivatives_keep_the_sum_of_a_row(seed):
         assert answer[child][index] == pytest.approx(ends[1] - ends[0], rel=1e-9, abs=rounding)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seed=SEEDS)
 def test_proportional_derivatives_of_a_posterior_equal_difference_quotients_of_rebuilt_networks(seed):
     """A network is built anew with θ ± h, and asked by variable elimination."""
@@ -214,7 +214,7 @@ def test_worked_hessian():
 # --- second derivatives ---
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(seed=SEEDS)
 def test_the_hessian_of_the_log_probability_equals_mixed_differences(seed):
     """∂² log P = (P ∂²P - ∂P ∂P) / P² from enumerated sums; an entry twice, entries of one row, zeros."""

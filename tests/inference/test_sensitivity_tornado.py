@@ -38,7 +38,7 @@ def _expected_ends(theta, vary, amount):
 
 
 @pytest.mark.parametrize(("vary", "amount"), [("relative", 0.2), ("absolute", 0.15), ("odds", 1.0)])
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seed=SEEDS)
 def test_swings_equal_enumeration_with_each_parameter_changed(vary, amount, seed):
     """Every parameter of every family with two states or more, sorted by its swing."""
@@ -67,7 +67,7 @@ def test_swings_equal_enumeration_with_each_parameter_changed(vary, amount, seed
         assert row.swing == pytest.approx(abs(row.at_high - row.at_low), abs=1e-15)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(seed=SEEDS)
 def test_parameters_outside_the_sensitivity_set_do_not_matter(seed):
     """Their functions are constant, whatever the numbers; with hard, soft and one-of evidence."""

@@ -43,7 +43,7 @@ def _information(rows, target, name, evidence):
 
 
 @pytest.mark.parametrize("make", [random_network, random_markov_network], ids=["bayesian", "markov"])
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seed=SEEDS)
 def test_mutual_information_with_all_variables_equals_enumeration(make, seed):
     """Sorted, without the target and what is observed; with zeros and one-state variables."""
@@ -99,7 +99,7 @@ def test_joint_entropy_follows_the_chain_rule():
 
 
 @pytest.mark.parametrize("make", [random_network, random_markov_network], ids=["bayesian", "markov"])
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seed=SEEDS)
 def test_conflict_and_impact_equal_enumeration(make, seed):
     """conf(e) of enumerated probabilities, and posteriors without each finding."""

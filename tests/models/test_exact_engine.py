@@ -81,7 +81,7 @@ def _weighted_joint(model, evidence):
 
 
 @pytest.mark.parametrize("make", [random_network, random_markov_network], ids=["bayesian", "markov"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=24, deadline=None)
 @given(seed=SEEDS)
 def test_marginals_log_probability_and_mpe_equal_enumeration(make, seed):
     """All posteriors, P(e) and the best assignment of random models, with zeros and one-state variables."""
@@ -108,7 +108,7 @@ def test_marginals_log_probability_and_mpe_equal_enumeration(make, seed):
     assert next(p for row, p in rows if row == dict(best)) == pytest.approx(max(p for _, p in rows), rel=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 @given(seed=SEEDS)
 def test_joint_queries_equal_variable_elimination(seed):
     """Targets in one clique or across cliques, in the order asked for."""
@@ -121,7 +121,7 @@ def test_joint_queries_equal_variable_elimination(seed):
     assert net.compile().query(targets, evidence).is_close(net.query(targets, evidence), 1e-10)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(seed=SEEDS)
 def test_rows_are_answered_as_one_by_one(seed):
     """Posteriors, likelihoods and expected counts of a table with missing cells equal those of single queries."""

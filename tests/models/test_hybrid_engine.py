@@ -54,7 +54,7 @@ def check_rows(net, frame, findings):
             assert [variable.index(s) for s in engine.predict(frame, name)] == found.argmax(axis=1).tolist()
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), missing=st.sampled_from([0.0, 0.3, 0.7, 1.0]))
 def test_every_row_is_answered_as_by_itself(seed, missing):
     """Random tables with states and numbers missing, one-state variables and loose parts among them."""
@@ -63,7 +63,7 @@ def test_every_row_is_answered_as_by_itself(seed, missing):
     check_rows(net, *some_rows(net, rng, 6, missing))
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_variances_of_zero_are_exact_in_every_row(seed):
     """Deterministic numbers: point masses beat densities, row by row."""

@@ -102,7 +102,7 @@ def check_joint(net, findings, truth, rng):
     assert full.marginal(answer.names).is_close(answer)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 @given(problem=problems())
 def test_answers_equal_enumeration_of_discrete_configurations(problem):
     """Every posterior, moment and log-density is that of the weighted Gaussians of all configurations."""
@@ -110,7 +110,7 @@ def test_answers_equal_enumeration_of_discrete_configurations(problem):
     check_everything(net, evidence, rng)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=32, deadline=None)
 @given(problem=problems(zero_variances=True))
 def test_variances_of_zero_are_exact(problem):
     """Deterministic variables, anywhere and observed or not: what is certain beats what is merely likely."""
@@ -118,7 +118,7 @@ def test_variances_of_zero_are_exact(problem):
     check_everything(net, evidence, rng)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(problem=problems())
 def test_likelihoods_weigh_discrete_variables(problem):
     """Soft evidence multiplies the weights of configurations."""
@@ -527,7 +527,7 @@ def test_observed_targets_are_certain():
 # --- explanations and samples ---
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_the_best_explanation_of_numbers_is_the_posterior_mean(seed):
     """Its density is the joint one there, and no point near it has more."""

@@ -46,7 +46,7 @@ def problems(draw, zero_variances=False):
 # --- best assignments ---
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(problem=problems(), zero=st.booleans())
 def test_k_best_states_are_those_of_the_enumeration(problem, zero):
     """All configurations in order of probability, each with the log of its joint density."""
@@ -69,7 +69,7 @@ def test_k_best_states_are_those_of_the_enumeration(problem, zero):
         assert one.log_probability == (math.inf if truth.masses else pytest.approx(log, abs=1e-8))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(problem=problems())
 def test_mpe_has_the_most_probable_states_and_the_means_given_these(problem):
     """The states maximise the integrated probability, the numbers the density given the states."""
@@ -106,7 +106,7 @@ def test_best_assignments_take_no_jeffrey_evidence():
 # --- expectations and information ---
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(problem=problems())
 def test_expectations_of_states_are_weighted_sums(problem):
     """E[Σ f] over the configurations of the enumeration."""
