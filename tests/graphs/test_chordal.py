@@ -1,5 +1,6 @@
 """Chordality, against the definition on all small graphs and against networkx on larger ones."""
 
+from functools import cache
 from itertools import combinations, permutations
 
 import networkx as nx
@@ -19,25 +20,31 @@ from plausible.graphs.elimination import fill_edges
 from plausible.graphs.undirected import UndirectedGraph
 
 
+@cache
 def small_graphs():
-    """All labelled graphs with up to five nodes."""
+    """All labelled graphs with up to four nodes, and those with five whose degrees never fall, as after renaming."""
+    graphs = []
     for size in range(6):
         pairs = list(combinations(range(size), 2))
         for chosen in range(2 ** len(pairs)):
-            yield UndirectedGraph([pair for bit, pair in enumerate(pairs) if chosen >> bit & 1], nodes=range(size))
+            edges = [pair for bit, pair in enumerate(pairs) if chosen >> bit & 1]
+            degrees = [sum(node in edge for edge in edges) for node in range(size)]
+            if size < 5 or degrees == sorted(degrees):
+                graphs.append(UndirectedGraph(edges, nodes=range(size)))
+    return graphs
 
 
+@cache
 def larger_graphs():
     """Random graphs, sparse and dense, some in pieces."""
-    for seed in range(60):
-        yield UndirectedGraph(nx.gnp_random_graph(6 + seed % 15, (1 + seed % 9) / 10, seed=seed))
+    return [UndirectedGraph(nx.gnp_random_graph(6 + seed % 15, (1 + seed % 9) / 10, seed=seed)) for seed in range(30)]
 
 
+@cache
 def chordal_graphs():
     """Random graphs completed to chordal ones by networkx."""
-    for seed in range(40):
-        completed, _ = nx.complete_to_chordal_graph(nx.gnp_random_graph(5 + seed % 20, 0.15, seed=seed))
-        yield UndirectedGraph(completed)
+    sparse = [nx.gnp_random_graph(5 + seed % 20, 0.15, seed=seed) for seed in range(20)]
+    return [UndirectedGraph(nx.complete_to_chordal_graph(graph)[0]) for graph in sparse]
 
 
 def is_chordless_cycle(graph, cycle):

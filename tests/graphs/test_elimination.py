@@ -183,7 +183,7 @@ def test_min_fill_adds_nothing_to_a_chordal_graph_of_hundreds_of_nodes(seed):
 
 @pytest.mark.parametrize("heuristic", HEURISTICS)
 def test_restarts_never_cost_more_and_repeat_with_their_seed(heuristic):
-    for seed in range(6):
+    for seed in range(3):
         graph = UndirectedGraph(nx.gnp_random_graph(25, 0.2, seed=seed))
         sizes = {node: 2 + node % 3 for node in graph.nodes}
         single = elimination_order(graph, heuristic, cardinalities=sizes)
@@ -262,15 +262,15 @@ def test_the_kernel_takes_the_nodes_that_the_definition_takes(heuristic, seed, m
 def test_large_graphs_get_the_order_that_small_ones_would(heuristic, monkeypatch):
     """The same choices by the kernel and in plain Python, restarts with random ties included."""
     rng = np.random.default_rng(1)
-    pairs = {(int(a), int(b)) for a, b in np.sort(rng.integers(0, 900, (1200, 2))) if a != b}
-    graph = UndirectedGraph(sorted(pairs), nodes=range(900))
+    pairs = {(int(a), int(b)) for a, b in np.sort(rng.integers(0, 400, (550, 2))) if a != b}
+    graph = UndirectedGraph(sorted(pairs), nodes=range(400))
     sizes = {node: int(rng.integers(1, 5)) for node in graph.nodes}
     orders = []
     for threshold in (0, 10**9):
         monkeypatch.setattr("plausible.graphs.greedy.KERNEL_SIZE", threshold)
         orders.append(elimination_order(graph, heuristic, cardinalities=sizes, keep=[3, 5], restarts=1, seed=2))
     assert orders[0] == orders[1]
-    assert len(orders[0]) == 898
+    assert len(orders[0]) == 398
 
 
 def test_scores_beyond_the_whole_numbers_of_floats_are_left_to_python(monkeypatch):

@@ -56,7 +56,7 @@ def test_the_closure_of_a_class_with_knowledge_is_what_all_members_share(num_nod
     rng = random.Random(num_nodes)
     nodes = list("ABCDE"[:num_nodes])
     num_informed = 0
-    for _ in range(250):
+    for _ in range(120):
         truth = random_dag(rng, nodes, rng.choice([0.5, 0.8, 1.0]))
         pdag = essential_graph(DAG(truth, nodes=nodes))
         known = [pair for pair in truth if set(pair) in map(set, pdag.undirected_edges) and rng.random() < 0.4]
@@ -70,7 +70,7 @@ def test_the_closure_of_a_class_with_knowledge_is_what_all_members_share(num_nod
         assert closed.skeleton() == pdag.skeleton()
         assert closed.nodes == pdag.nodes
         assert apply_meek_rules(closed) == closed
-    assert num_informed > 20
+    assert num_informed > 10
 
 
 @pytest.mark.parametrize("num_nodes", [4, 5])
@@ -79,7 +79,7 @@ def test_the_closure_of_any_pdag_directs_what_all_its_dags_share(num_nodes):
     rng = random.Random(10 + num_nodes)
     nodes = list("ABCDE"[:num_nodes])
     refused = 0
-    for _ in range(300):
+    for _ in range(120):
         arrows = random_dag(rng, nodes, 0.7)
         lines = [arrow for arrow in arrows if rng.random() < 0.6]
         arrows = [arrow for arrow in arrows if arrow not in lines]

@@ -62,11 +62,11 @@ def test_different_seeds_give_different_graphs(kind):
 
 
 def test_erdos_renyi_graphs_have_each_edge_with_its_probability_in_either_direction():
-    draws = [erdos_renyi_dag(4, 0.3, seed=seed) for seed in range(4000)]
+    draws = [erdos_renyi_dag(4, 0.3, seed=seed) for seed in range(1500)]
     for a, b in permutations(draws[0].nodes, 2):
-        # A binomial of 4000 draws at 0.15: four standard errors are 0.023.
-        assert np.mean([graph.has_edge(a, b) for graph in draws]) == pytest.approx(0.15, abs=0.023)
-    assert np.var([graph.num_edges for graph in draws]) == pytest.approx(6 * 0.3 * 0.7, rel=0.1)
+        # A binomial of 1500 draws at 0.15: four standard errors are 0.037, and of the variance below 15 %.
+        assert np.mean([graph.has_edge(a, b) for graph in draws]) == pytest.approx(0.15, abs=0.037)
+    assert np.var([graph.num_edges for graph in draws]) == pytest.approx(6 * 0.3 * 0.7, rel=0.15)
 
 
 def test_erdos_renyi_at_its_extremes_is_empty_or_complete():
@@ -97,7 +97,7 @@ def test_uniform_graphs_hit_all_25_dags_of_three_nodes_equally_often():
     rng = np.random.default_rng(0)
     support = list(all_dags(("A", "B", "C")))
     assert len(support) == 25
-    assert is_uniform([uniform_dag(3, nodes=list("ABC"), seed=rng) for _ in range(5000)], support)
+    assert is_uniform([uniform_dag(3, nodes=list("ABC"), seed=rng) for _ in range(1500)], support)
 
 
 def test_uniform_graphs_with_one_parent_at_most_are_uniform_over_the_forests():
@@ -105,7 +105,7 @@ def test_uniform_graphs_with_one_parent_at_most_are_uniform_over_the_forests():
     rng = np.random.default_rng(1)
     support = [graph for graph in all_dags(("A", "B", "C")) if all(len(graph.parents(v)) <= 1 for v in "ABC")]
     assert len(support) == 16
-    assert is_uniform([uniform_dag(3, max_parents=1, nodes=list("ABC"), seed=rng) for _ in range(3000)], support)
+    assert is_uniform([uniform_dag(3, max_parents=1, nodes=list("ABC"), seed=rng) for _ in range(1000)], support)
     with pytest.raises(InvalidArgument, match="max_parents=-1"):
         uniform_dag(3, max_parents=-1)
 
@@ -119,7 +119,7 @@ def test_uniform_graphs_have_the_exact_mean_number_of_edges():
         edges.append(sum(sign * (2**m * edges[rest] + m * 2**m // 2 * count[rest]) for sign, m, rest in parts))
     assert count[:5] == [1, 1, 3, 25, 543]
     rng = np.random.default_rng(2)
-    drawn = [uniform_dag(10, seed=rng).num_edges for _ in range(600)]
+    drawn = [uniform_dag(10, seed=rng).num_edges for _ in range(200)]
     assert np.mean(drawn) == pytest.approx(edges[10] / count[10], abs=4 * np.std(drawn) / np.sqrt(len(drawn)))
 
 
@@ -132,7 +132,7 @@ def test_rooted_trees_are_uniform_over_all_labelled_ones():
     support = [graph for graph in all_dags(list("ABCD")) if graph.num_edges == 3 and graph.is_rooted_tree]
     assert len(support) == 64
     rng = np.random.default_rng(3)
-    assert is_uniform([random_tree(4, nodes=list("ABCD"), seed=rng) for _ in range(6400)], support)
+    assert is_uniform([random_tree(4, nodes=list("ABCD"), seed=rng) for _ in range(2560)], support)
 
 
 def test_polytrees_are_uniform_over_all_connected_labelled_ones():
@@ -140,4 +140,4 @@ def test_polytrees_are_uniform_over_all_connected_labelled_ones():
     support = [graph for graph in all_dags(list("ABC")) if graph.is_connected and graph.is_polytree]
     assert len(support) == 12
     rng = np.random.default_rng(4)
-    assert is_uniform([random_polytree(3, nodes=list("ABC"), seed=rng) for _ in range(3000)], support)
+    assert is_uniform([random_polytree(3, nodes=list("ABC"), seed=rng) for _ in range(1000)], support)
