@@ -1,4 +1,4 @@
-"""Random networks, and what they say by plain enumeration: loops over dictionaries, no algebra of the library."""
+"""Random networks, and what they say by plain enumeration: dictionaries and a big array, no algebra of the library."""
 
 from __future__ import annotations
 
@@ -57,26 +57,23 @@ def assignments(variables):
 
 def joint_of_bayesian_network(net):
     """[(assignment, probability)], each a product of table entries."""
-    listed = []
-    for assignment in assignments(net.variables):
-        probability = 1.0
-        for cpd in net.cpds.values():
-            index = tuple(v.states.index(assignment[v.name]) for v in (*cpd.parents, cpd.variable))
-            probability *= float(cpd.values[index])
-        listed.append((assignment, probability))
-    return listed
+    return _products(net.variables, [((*cpd.parents, cpd.variable), cpd.values) for cpd in net.cpds.values()])
 
 
 def measure_of_markov_network(net):
     """[(assignment, Π φ)]."""
-    listed = []
-    for assignment in assignments(net.variables):
-        measure = 1.0
-        for factor in net.factors:
-            index = tuple(v.states.index(assignment[v.name]) for v in factor.scope)
-            measure *= float(factor.values[index])
-        listed.append((assignment, measure))
-    return listed
+    return _products(net.variables, [(factor.scope, factor.values) for factor in net.factors])
+
+
+def _products(variables, tables):
+    """[(assignment, product of the entries)] of tables with one axis for each variable of their scopes."""
+    products = np.ones([variable.num_states for variable in variables.values()])
+    for scope, values in tables:
+        names = [variable.name for variable in scope]
+        missing = [name for name in variables if name not in names]
+        spread = np.reshape(values, (*np.shape(values), *(1 for _ in missing)))
+        products = products * spread.transpose([(*names, *missing).index(name) for name in variables])
+    return list(zip(assignments(variables), products.ravel().tolist(), strict=True))
 
 
 def agrees(assignment, evidence):

@@ -1,8 +1,7 @@
-"""Sums over all assignments of products of table entries, as plain loops: what derivatives are judged by."""
+"""Sums over all assignments of products of table entries, as one big array: what derivatives are judged by."""
 
 from __future__ import annotations
 
-from itertools import product as cartesian
 from math import fsum
 
 import numpy as np
@@ -40,17 +39,12 @@ def covaried(tables, child, index, number):
 
 def total(tables, sizes, weights):
     """Σ over assignments of Π of entries and of the weights of the evidence: {name: weight of each position}."""
-    names = list(sizes)
-    terms = []
-    for positions in cartesian(*(range(sizes[name]) for name in names)):
-        at = dict(zip(names, positions, strict=True))
-        term = 1.0
-        for scope, array in tables.values():
-            term *= array[tuple(at[name] for name in scope)]
-        for name, vector in weights.items():
-            term *= vector[at[name]]
-        terms.append(term)
-    return fsum(terms)
+    terms = np.ones(list(sizes.values()))
+    for scope, array in (*tables.values(), *(([name], np.asarray(vector)) for name, vector in weights.items())):
+        missing = [name for name in sizes if name not in scope]
+        spread = array.reshape(array.shape + (1,) * len(missing))
+        terms = terms * spread.transpose([(*scope, *missing).index(name) for name in sizes])
+    return fsum(terms.ravel().tolist())
 
 
 def sizes_of(net):

@@ -255,7 +255,7 @@ def test_any_pdag_stands_for_exactly_its_consistent_orientations(size):
         else:
             with pytest.raises(InvalidGraph, match="No DAG fits this PDAG"):
                 consistent_extension(pdag)
-    assert min(outcomes[True], outcomes[False]) > 20
+    assert min(outcomes[True], outcomes[False]) >= 5
 
 
 @pytest.mark.parametrize("order", list(permutations("ABCD")), ids="".join)

@@ -29,14 +29,14 @@ def coupled(strength, seed=0):
 
 
 def test_intervals_cover_the_truth_at_their_nominal_rate():
-    """95 % intervals for log Z hold it in 90-99 % of 200 runs."""
+    """95 % intervals for log Z hold it in 90-99 % of 100 runs."""
     factors = coupled(1.0)
     truth = Enumeration().log_total(factors, NONE)
     inside = 0
-    for seed in range(200):
+    for seed in range(100):
         value = AnnealedImportance(num_temperatures=15, num_particles=100, seed=seed).log_total(factors, NONE)
         inside += value.lower <= truth <= value.upper
-    assert 180 <= inside <= 198
+    assert 90 <= inside <= 99
 
 
 def test_the_mean_weight_is_unbiased_for_any_number_of_temperatures():
@@ -62,7 +62,7 @@ def test_log_total_converges_with_more_temperatures():
     assert values[2].info.converged
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", range(8))
 def test_zeros_evidence_and_disconnected_parts(seed):
     """Random networks with zeros and observed variables; log P(e) and beliefs near those of enumeration."""
     rng = np.random.default_rng(seed)
@@ -71,7 +71,7 @@ def test_zeros_evidence_and_disconnected_parts(seed):
     variables = list({v.name: v for f in factors for v in f.scope}.values())
     evidence = Evidence.read({variables[0].name: 0}, {v.name: v for v in variables})
     truth = Enumeration().log_total(factors, evidence)
-    engine = AnnealedImportance(num_temperatures=60, num_particles=1000, seed=seed)
+    engine = AnnealedImportance(num_temperatures=60, num_particles=500, seed=seed)
     value = engine.log_total(factors, evidence)
     if truth == -math.inf:
         assert value == -math.inf
@@ -88,7 +88,7 @@ def test_zeros_evidence_and_disconnected_parts(seed):
 def test_beliefs_are_weighted_frequencies_with_an_error():
     """Marginals and a joint of strongly coupled variables."""
     factors = coupled(1.0, seed=5)
-    engine = AnnealedImportance(num_temperatures=50, num_particles=4000)
+    engine = AnnealedImportance(num_temperatures=50, num_particles=2000)
     for group in ([V[0]], [V[3], V[1]]):
         answer = engine.query(factors, group, NONE)
         assert 0 < answer.info.error < 0.05

@@ -68,7 +68,7 @@ def test_beliefs_and_totals_on_forests_are_exact(engine):
     """On a factor graph without cycles BP gives all marginals and log Z, and says that it is exact."""
     rng = np.random.default_rng(1)
     num_possible = 0
-    for _ in range(30):
+    for _ in range(20):
         scopes, sizes = random_forest(rng)
         tables = random_tables(scopes, sizes, rng, zeros=0.2)
         joint = full_product(scopes, tables, sizes)
@@ -90,7 +90,7 @@ def test_beliefs_and_totals_on_forests_are_exact(engine):
             np.testing.assert_allclose(belief.values, expected, atol=1e-12)
             assert belief.info.exact
             assert belief.info.converged
-    assert 10 < num_possible < 30
+    assert 7 < num_possible < 20
 
 
 def test_a_sequential_round_makes_all_messages_of_a_forest_final():
@@ -256,7 +256,7 @@ def test_reweighted_upper_bounds_hold_settled_or_not(max_iterations):
     """log Z is never above the bound, for factors of up to three variables, zeros, and any number of rounds."""
     rng = np.random.default_rng(8)
     num_tight = 0
-    for trial in range(100):
+    for trial in range(40):
         scopes, sizes = random_loopy(rng)
         strength = rng.choice([0.3, 1.5, 4.0])
         tables = [np.exp(strength * rng.normal(size=[sizes[v] for v in scope])) for scope in scopes]
@@ -269,7 +269,7 @@ def test_reweighted_upper_bounds_hold_settled_or_not(max_iterations):
         assert found.is_bound
         assert found.upper >= truth - 1e-12
         num_tight += found.upper - truth < 1.0
-    assert num_tight > 50 or max_iterations < 300
+    assert num_tight > 20 or max_iterations < 300
 
 
 def test_the_reweighted_bound_of_a_settled_run_is_its_value():
@@ -307,7 +307,7 @@ def test_max_product_never_claims_more_than_enumeration_proves(engine):
     """Value + gap is at least the best value of all; where the gap is closed the assignment is a best one."""
     rng = np.random.default_rng(11)
     num_proved = 0
-    for trial in range(80):
+    for trial in range(40):
         scopes, sizes = random_loopy(rng, num_factors=6)
         tables = [np.exp(rng.normal(size=[sizes[v] for v in scope])) for scope in scopes]
         tables = [table * (rng.random(table.shape) >= (0.1 if trial % 2 else 0.0)) for table in tables]

@@ -42,13 +42,13 @@ def truth(factors, group, evidence=NONE):
 @pytest.mark.parametrize("sampled", [["A"], ["A", "C"], ["A", "B", "C", "D"], ["unknown", "B"]], ids="".join)
 def test_a_cut_of_all_cycles_leaves_sampling_errors_only(inner, sampled):
     """A ring without one of its variables is a tree: messages inside are exact, and the error is stated."""
-    engine = CollapsedGibbs(sampled, inner, num_samples=2000, burn_in=20)
+    engine = CollapsedGibbs(sampled, inner, num_samples=1000, burn_in=20)
     groups = ([A], [C, D], [B, C])
     for group, answer in zip(groups, engine.joints(RING, groups, NONE), strict=True):
         assert np.abs(answer.values - truth(RING, group)).max() < 1.6 * answer.info.error
-        assert answer.info.error < 0.06
+        assert answer.info.error < 0.085
         assert answer.info.converged
-        assert answer.info.effective_samples > 200
+        assert answer.info.effective_samples > 100
 
 
 def test_messages_on_what_is_still_a_cycle_are_not_called_exact():
@@ -72,7 +72,7 @@ def test_sampling_a_cut_corrects_loopy_propagation():
     assert np.abs(answer.values - exact).max() < 1.6 * answer.info.error < 0.03
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(6))
 def test_random_networks_with_zeros_and_evidence(seed):
     """Any sampled set with exact inference inside agrees with enumeration, or says that chains do not mix."""
     rng = np.random.default_rng(seed)
@@ -80,7 +80,7 @@ def test_random_networks_with_zeros_and_evidence(seed):
     factors = [cpd.to_factor() for cpd in net.cpds.values()] if seed % 2 else list(net.factors)
     variables = list({v.name: v for f in factors for v in f.scope}.values())
     evidence = Evidence.read({variables[0].name: variables[0].states[0]}, {v.name: v for v in variables})
-    engine = CollapsedGibbs([v.name for v in variables[1:3]], VariableElimination(), num_samples=2000, seed=seed)
+    engine = CollapsedGibbs([v.name for v in variables[1:3]], VariableElimination(), num_samples=1000, seed=seed)
     if Enumeration().log_total(factors, evidence) == -math.inf:
         with pytest.raises(ImpossibleEvidence):
             engine.query(factors, variables[-1:], evidence)

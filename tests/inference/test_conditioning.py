@@ -53,7 +53,7 @@ def _log_sum_of_grid(across, down):
 # --- exactness ---
 
 
-@pytest.mark.parametrize("seed", few_of(12, 25))
+@pytest.mark.parametrize("seed", few_of(8, 25))
 def test_sums_are_exact_within_any_memory(seed):
     """Random factors with zeros, and every mixture of limits on tables and on what is remembered."""
     rng = np.random.default_rng(seed)
@@ -98,11 +98,11 @@ def test_degenerate_sums():
 
 
 def test_probabilities_far_below_the_smallest_float():
-    """A loop of variables whose product is 1e-5000, conditioned on a state at a time."""
-    names = [f"X{i}" for i in range(1000)]
+    """A loop of variables whose product is 1e-1500, conditioned on a state at a time."""
+    names = [f"X{i}" for i in range(300)]
     tiny = [Factor({a: 2, b: 2}, np.full((2, 2), 1e-5)) for a, b in zip(names, names[1:] + names[:1], strict=True)]
     result = conditioned_sum(tiny, ["X7"], max_table_entries=4)
-    assert result.log_total == pytest.approx(-5000 * math.log(10) + 1000 * math.log(2), rel=1e-12)
+    assert result.log_total == pytest.approx(-1500 * math.log(10) + 300 * math.log(2), rel=1e-12)
 
 
 def test_underflow_is_not_mistaken_for_zero():
@@ -205,7 +205,7 @@ def test_large_domains_are_conditioned_state_by_state():
 
 def test_refusals_come_before_any_work():
     """An answer larger than a table, a cost beyond the limit, limits that make no sense."""
-    complete = [Factor({a: 2, b: 2}, np.ones((2, 2))) for a, b in combinations([f"X{i}" for i in range(60)], 2)]
+    complete = [Factor({a: 2, b: 2}, np.ones((2, 2))) for a, b in combinations([f"X{i}" for i in range(45)], 2)]
     with pytest.raises(TooLarge, match="too long: recursive conditioning on"):
         conditioned_sum(complete, [])
     with pytest.raises(TooLarge, match="The answer over X0, X1, X2 has 8 entries"):

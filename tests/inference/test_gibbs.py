@@ -140,24 +140,24 @@ def test_marginals_and_joints_agree_with_enumeration_within_their_error(seed):
 
 
 def test_intervals_cover_the_truth_at_their_nominal_rate():
-    """95 % intervals hold the truth in 90-99 % of 200 runs, for a marginal and for a joint."""
+    """95 % intervals hold the truth in 90-99 % of 100 runs, for a marginal and for a joint."""
     truth = [Enumeration().query(BITS, group, NONE).values.max() for group in ([A], [A, C])]
     inside = np.zeros(2)
-    for seed in range(200):
+    for seed in range(100):
         engine = Gibbs(num_samples=1_000, burn_in=20, seed=seed)
         for place, group in enumerate(([A], [A, C])):
             answer = engine.query(BITS, group, NONE)
             inside[place] += abs(answer.values.max() - truth[place]) <= answer.info.error
-    assert (inside >= 180).all()
-    assert (inside <= 198).all()
+    assert (inside >= 90).all()
+    assert (inside <= 99).all()
 
 
 @pytest.mark.parametrize("options", [{"num_samples": 20, "num_chains": 1}, {"num_samples": 8}], ids=repr)
 def test_small_runs_have_wide_intervals_and_do_not_call_themselves_converged(options):
     """So few draws can't tell whether chains have mixed; Student's t keeps the coverage from falling below 80 %."""
     truth = Enumeration().query(BITS, [A], NONE).values[0]
-    answers = [Gibbs(burn_in=20, seed=seed, **options).query(BITS, [A], NONE) for seed in range(200)]
-    assert sum(abs(answer.values[0] - truth) <= answer.info.error for answer in answers) >= 170
+    answers = [Gibbs(burn_in=20, seed=seed, **options).query(BITS, [A], NONE) for seed in range(100)]
+    assert sum(abs(answer.values[0] - truth) <= answer.info.error for answer in answers) >= 85
     assert not any(answer.info.converged for answer in answers)
     assert all("num_samples" in answer.info.advice for answer in answers)
 

@@ -203,15 +203,15 @@ def test_weak_preferences_decide_where_there_is_nothing_else():
 
 
 def test_a_whole_image_is_proved():
-    """40 x 40 noisy pixels: the cut is certified, and no change of a single pixel helps."""
+    """25 x 25 noisy pixels: the cut is certified, and no change of a single pixel helps."""
     rng = np.random.default_rng(7)
-    preferences = np.exp(np.stack([np.zeros((40, 40)), rng.normal(size=(40, 40))], axis=-1))
-    factors = grid(40, preferences, np.exp(0.7 * np.eye(2)))
+    preferences = np.exp(np.stack([np.zeros((25, 25)), rng.normal(size=(25, 25))], axis=-1))
+    factors = grid(25, preferences, np.exp(0.7 * np.eye(2)))
     problem = Problem.of(factors, NO_EVIDENCE)
     found = GraphCut().optimize(problem)
     value = problem.log_product(found.states[None, :])[0]
     assert found.upper - value == pytest.approx(0.0, abs=1e-9)
-    changed = np.tile(found.states, (1600, 1))
-    changed[np.arange(1600), np.arange(1600)] ^= 1
+    changed = np.tile(found.states, (625, 1))
+    changed[np.arange(625), np.arange(625)] ^= 1
     assert problem.log_product(changed).max() <= value + 1e-9
     assert 0 < found.states.mean() < 1

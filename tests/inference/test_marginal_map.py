@@ -98,7 +98,7 @@ def test_marginal_map_is_the_largest_sum(method, seed, num_targets, num_observed
     assert agrees({**net.variables, **evidence, **answer.assignment}, evidence)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("max_entries", [4, 8, 2**22])
 def test_search_is_exact_with_copies_and_mixed_orders(seed, max_entries):
     """Tables of four entries can bound a grid only by copying its variables: slower, and no less exact."""
@@ -226,19 +226,19 @@ def test_impossible_evidence_is_an_error(method):
 # --- bounds ---
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("limit", [2, 4, 8, 16, 4096])
 def test_bounds_are_never_below_the_best_completion(seed, limit):
     """For every partial assignment and every state of every free variable; with all targets given it is the value."""
     rng = np.random.default_rng(seed)
     factors, variables = grid(rng, 3, zeros=0.25)
-    targets = sorted(rng.permutation(9)[:5].tolist())
+    targets = sorted(rng.permutation(9)[:4].tolist())
     names = [variable.name for variable in variables]
     tables = [LogTable(tuple(names.index(n) for n in f.names), f.log().values) for f in factors]
     sizes = [2] * 9
     tree = bound_tree(tables, plan_bound([t.axes for t in tables], sizes, targets, limit), sizes, targets)
     expected = grid_sums(factors, variables, {names[place] for place in targets})
-    for partial in product([-1, 0, 1], repeat=5):
+    for partial in product([-1, 0, 1], repeat=4):
         states = [-1] * 9
         for place, state in zip(targets, partial, strict=True):
             states[place] = state
@@ -336,7 +336,7 @@ def test_time_is_looked_at_within_a_pass_once_there_is_an_answer():
 def test_a_late_search_without_an_answer_goes_on_until_it_has_one():
     """A guess may be impossible; then time alone is no reason to give up, and evidence is not called impossible."""
     rng = np.random.default_rng(8)
-    for _ in range(20):
+    for _ in range(8):
         factors, variables = grid(rng, 4, zeros=0.5)
         exact = marginal_map(factors, variables[::2], NOTHING, method="elimination")
         late = marginal_map(factors, variables[::2], NOTHING, method="search", max_entries=4, time_limit=0.0)
@@ -347,7 +347,7 @@ def test_a_late_search_without_an_answer_goes_on_until_it_has_one():
 def test_states_struck_out_come_back_in_the_answer():
     """Zeros leave few states of each variable; the answer is in the states as they were."""
     rng = np.random.default_rng(3)
-    variables = [Variable(f"X{i}", [f"s{j}" for j in range(4)]) for i in range(8)]
+    variables = [Variable(f"X{i}", [f"s{j}" for j in range(4)]) for i in range(6)]
     factors = []
     for one, other in pairwise(variables):
         values = rng.random((4, 4)) + 0.1
@@ -356,9 +356,9 @@ def test_states_struck_out_come_back_in_the_answer():
     last = Factor((variables[-1],), [0.0, 0.0, 1.0, 0.0])
     targets = [variables[0], variables[3], variables[-1]]
     sums = {}
-    for states in product(range(4), repeat=8):
+    for states in product(range(4), repeat=6):
         weight = math.prod(f.values[states[i], states[i + 1]] for i, f in enumerate(factors)) * last.values[states[-1]]
-        key = (states[0], states[3], states[7])
+        key = (states[0], states[3], states[5])
         sums[key] = sums.get(key, 0.0) + weight
     best = max(sums, key=sums.get)
     answer = marginal_map([*factors, last], targets, NOTHING, max_entries=16)

@@ -67,10 +67,10 @@ def test_intervals_under_a_finding_cover_the_truth(engine):
     effect = Factor((A, C), [[0.95, 0.05], [0.02, 0.98]])
     evidence, truth = Evidence.read({"A": jeffrey([0.4, 0.6])}, KNOWN), 0.4 * 0.05 + 0.6 * 0.98
     hits = 0
-    for seed in range(150):
+    for seed in range(100):
         answer = engine(1000, seed=seed).query([rare, effect], [C], evidence)
         hits += abs(answer.values[1] - truth) <= answer.info.error
-    assert hits >= 139
+    assert hits >= 92
 
 
 def test_a_state_that_no_sample_met_is_not_called_impossible():

@@ -232,7 +232,7 @@ def test_that_no_sample_agrees_is_said_once(sampler):
 
 def test_totals_of_large_models_by_chains_are_doubted_with_bounds_as_the_way_out():
     """`Gibbs` leaves totals to annealing, whose weights are too unequal on a large grid; fewer particles are taken."""
-    found = Gibbs().log_total(grid(30, 1.5)[0], NONE)
+    found = Gibbs().log_total(grid(20, 1.5)[0], NONE)
     assert found.info.iterations < 200
     assert not found.info.converged
     for words in ("AnnealedImportance()", "MiniBuckets()", "TreeReweightedBP()"):

@@ -66,7 +66,7 @@ def test_map_with_exact_sums_is_bounded_and_proofs_hold(engine, few, monkeypatch
     """The value is that of its assignment; with the gap it reaches the maximum; where it is exact, it is that."""
     monkeypatch.setattr(import_module("plausible.inference.approximate_map"), "_FEW", few)
     num_exact = 0
-    for seed in range(12):
+    for seed in range(6):
         rng = np.random.default_rng(seed)
         for model, listed in models(seed):
             names = list(model.variables)
@@ -80,18 +80,18 @@ def test_map_with_exact_sums_is_bounded_and_proofs_hold(engine, few, monkeypatch
             if found.info.exact:
                 assert value == pytest.approx(best, abs=1e-8)
             num_exact += found.info.exact
-    assert num_exact == 24 or few == 1
-    assert num_exact > 12
+    assert num_exact == 12 or few == 1
+    assert num_exact > 6
 
 
 @pytest.mark.parametrize(
     "engine",
-    [pb.LoopyBP(), pb.TreeReweightedBP(), pb.MeanField(), pb.Gibbs(400, burn_in=50)],
+    [pb.LoopyBP(), pb.TreeReweightedBP(), pb.MeanField(), pb.Gibbs(200, burn_in=50)],
     ids=lambda e: type(e).__name__,
 )
 def test_map_claims_no_more_than_approximate_sums_can_prove(engine):
     """An answer that says it is exact is; a gap, where there is one, covers the maximum; states agree with evidence."""
-    for seed in range(2 if isinstance(engine, pb.Gibbs) else 6):
+    for seed in range(1 if isinstance(engine, pb.Gibbs) else 4):
         rng = np.random.default_rng(seed)
         for model, listed in models(seed, zeros=0.0):
             names = list(model.variables)

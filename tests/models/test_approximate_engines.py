@@ -93,7 +93,7 @@ def test_best_assignments_of_a_bayesian_network_have_its_probability():
 
 def test_auto_is_exact_where_that_fits_the_budget_and_messages_elsewhere():
     """The same calls on a small and on a large grid."""
-    small, large = small_grid(0), pb.models.ising(pb.models.grid(40, 40), coupling=-0.2)
+    small, large = small_grid(0), pb.models.ising(pb.models.grid(25, 25), coupling=-0.2)
     assert small.query("00", engine="auto").info.exact
     assert all(belief.info.exact for belief in small.marginals(engine="auto").values())
     assert small.log_partition(engine="auto") == small.log_partition()

@@ -96,7 +96,7 @@ def test_jeffrey_is_refused_where_it_means_nothing():
         net.query("L", {"T": True, "A": jeffrey([0.5, 0.5])})
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(5))
 def test_several_jeffrey_findings_are_met_at_the_least_relative_entropy(seed):
     """The joint scaled in turn by its wanted marginals until all hold: whatever the order of the findings."""
     rng = np.random.default_rng(seed)

@@ -71,7 +71,7 @@ def joint_of(net):
 # --- children of independent causes ---
 
 
-@pytest.mark.parametrize("seed", few_of(30, 80))
+@pytest.mark.parametrize("seed", few_of(15, 80))
 @pytest.mark.usefixtures("no_tables")
 def test_decomposed_children_answer_as_their_tables(seed):
     """P(e) and P(X | e), whether causes, children or things below are observed."""
@@ -122,17 +122,17 @@ def quick_score(priors, findings, positive, negative, given=None):
         for chosen in combinations(positive, size):
             off = [*negative, *chosen]
             term = Fraction((-1) ** size) * math.prod((1 - findings[f][2] for f in off), start=Fraction(1))
+            present = list(priors)
+            for f in off:
+                for cause, strength in zip(*findings[f][:2], strict=True):
+                    present[cause] *= 1 - strength
             for cause, prior in enumerate(priors):
-                present = prior
-                for f in off:
-                    for place, other in enumerate(findings[f][0]):
-                        present *= 1 - findings[f][1][place] if other == cause else 1
-                term *= present if cause == given else present + 1 - prior
+                term *= present[cause] if cause == given else present[cause] + 1 - prior
             whole += term
     return whole
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_diagnosis_equals_exact_inclusion_and_exclusion(seed):
     """Thirty causes, forty findings with up to fourteen of them, five positive: QuickScore (Heckerman 1989)."""
     rng = np.random.default_rng(seed)
@@ -160,11 +160,11 @@ def test_a_diagnosis_equals_exact_inclusion_and_exclusion(seed):
 
 
 def test_thousands_of_negative_findings_do_not_underflow():
-    """P(cause on, 5000 findings off) = 0.5^5000, far below the smallest float."""
-    findings = [NoisyOr(f"F{i}", ["C"], [0.5], leak=0.25) for i in range(5000)]
+    """P(cause on, 1500 findings off) = 0.5^1500, far below the smallest float."""
+    findings = [NoisyOr(f"F{i}", ["C"], [0.5], leak=0.25) for i in range(1500)]
     net = BayesianNetwork(TableCPD("C", [0.0, 1.0]), findings[0], *findings[1:])
-    evidence = dict.fromkeys([f"F{i}" for i in range(5000)], False)
-    assert net.log_probability(evidence) == pytest.approx(5000 * (math.log(0.5) + math.log(0.75)))
+    evidence = dict.fromkeys([f"F{i}" for i in range(1500)], False)
+    assert net.log_probability(evidence) == pytest.approx(1500 * (math.log(0.5) + math.log(0.75)))
     assert net.query("C", evidence).values.tolist() == [0.0, 1.0]
     sure = net.with_cpd(TableCPD("C", [0.5, 0.5]))
     assert sure.query("C", evidence).values.tolist() == [1.0, 0.0]

@@ -85,19 +85,17 @@ def test_hundreds_of_causes_in_the_lowest_state_are_a_product():
         assert best.info.engine in ("clique tree", "max-product elimination")
 
 
-def enumerated(net, leaks, effects, children, evidence):
-    """[log P] of all assignments that agree with the evidence: noisy maxima by their definition, causes by their table.
+def enumerated(net, leaks, effects):
+    """[(assignment, P)] of all assignments: noisy maxima by their definition, causes by their table.
 
     P(Y ≤ y | x) is the product over the leak and the causes of P(Y_i ≤ y | x_i).
     """
-    values = []
+    every = []
     for states in product(*(v.states for v in net.variables.values())):
         row = dict(zip(net.variables, states, strict=True))
-        if any(row[name] != state for name, state in evidence.items()):
-            continue
         total = 1.0
         for name, cpd in net.cpds.items():
-            if name in children:
+            if name in leaks:
                 below = [float(sum(leaks[name][: y + 1])) for y in range(-1, 3)]
                 for parent, effect in effects[name].items():
                     below = [
@@ -105,12 +103,12 @@ def enumerated(net, leaks, effects, children, evidence):
                     ]
                 total *= below[row[name] + 1] - below[row[name]]
             else:
-                total *= float(cpd.to_factor()[{v.name: row[v.name] for v in cpd.scope}])
-        values.append(total)
-    return sorted(values, reverse=True)
+                total *= float(cpd.values[(*(row[parent.name] for parent in cpd.parents), row[name])])
+        every.append((row, total))
+    return every
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_noisy_maxima_are_maximised_as_by_enumeration(seed, monkeypatch):
     """Several children with common causes of two or three states, some linked; all tables forbidden."""
     monkeypatch.setattr(maxima, "_LARGEST_TABLE", 0)
@@ -135,8 +133,9 @@ def test_noisy_maxima_are_maximised_as_by_enumeration(seed, monkeypatch):
                 effect[0] = [1, 0, 0]
         children.append(NoisyMax(name, [f"X{i}" for i in parents], effects[name], leak=leaks[name], states=[0, 1, 2]))
     net = BayesianNetwork(*causes, *children)
+    every = enumerated(net, leaks, effects)
     for evidence in ({}, {"Y": 2}, {"Y": 1, "Z": 2}, {"X1": 1, "Z": 0}):
-        expected = enumerated(net, leaks, effects, ("Y", "Z"), evidence)
+        expected = sorted((p for row, p in every if evidence.items() <= row.items()), reverse=True)
         for best in (net.mpe(evidence), net.compile().mpe(evidence)):
             assert best.log_probability == pytest.approx(math.log(expected[0]), rel=1e-9)
         answers = [math.exp(a.log_probability) for a in net.k_best(9, evidence)]

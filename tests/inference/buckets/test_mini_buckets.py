@@ -42,11 +42,11 @@ def dense_factors(rng, *, zeros=0.0, num_variables=6):
     return result
 
 
-def models(block, zeros):
+def models(zeros):
     """Ten sparse models, most of which need no copies, and fifteen dense ones, which do."""
-    for seed in range(10 * block, 10 * block + 10):
+    for seed in range(10):
         yield random_factors(np.random.default_rng(seed), zeros=zeros)
-    for seed in range(15 * block, 15 * block + 15):
+    for seed in range(15):
         yield dense_factors(np.random.default_rng(seed), zeros=zeros / 2, num_variables=4 + seed % 2)
 
 
@@ -55,10 +55,9 @@ def models(block, zeros):
 
 @pytest.mark.parametrize("engine", [MiniBuckets(bound=1), MiniBuckets(bound=2, is_weighted=False)], ids=repr)
 @pytest.mark.parametrize("zeros", [0.0, 0.3])
-@pytest.mark.parametrize("block", range(3))
-def test_the_bounds_bracket_the_sum(block, zeros, engine):
-    """300 models, with and without zeros: lower ≤ log Z ≤ upper, whatever was shifted."""
-    for factors in models(block, zeros):
+def test_the_bounds_bracket_the_sum(zeros, engine):
+    """100 models, with and without zeros: lower ≤ log Z ≤ upper, whatever was shifted."""
+    for factors in models(zeros):
         expected = log_total(factors)
         found = engine.log_total(factors, NO_EVIDENCE)
         assert found.is_bound
@@ -72,7 +71,7 @@ def test_the_bounds_bracket_the_sum(block, zeros, engine):
 @pytest.mark.parametrize("zeros", [0.0, 0.3])
 def test_a_bound_that_covers_the_width_is_exact(zeros):
     """No copies: lower = upper = log Z up to rounding."""
-    for seed in range(30):
+    for seed in range(10):
         factors = dense_factors(np.random.default_rng(seed), zeros=zeros)
         expected, found = log_total(factors), MiniBuckets(bound=6).log_total(factors, NO_EVIDENCE)
         assert found.info.exact
@@ -99,9 +98,9 @@ def test_plain_mini_buckets_are_what_dechter_and_rish_define():
 
 
 def test_weights_and_shifts_tighten_on_average():
-    """Grids of random couplings: weighted with shifts beats weighted beats plain, in the mean gap of 10."""
+    """Grids of random couplings: weighted with shifts beats weighted beats plain, in the mean gap of 4."""
     gaps = []
-    for seed in range(10):
+    for seed in range(4):
         rng = np.random.default_rng(seed)
         factors = grid(5, np.exp(0.3 * rng.normal(size=(5, 5, 2))), np.ones((2, 2)))
         factors = [Factor(f.scope, np.exp(rng.normal(size=(2, 2)))) if len(f.scope) == 2 else f for f in factors]
@@ -178,7 +177,7 @@ def test_a_run_can_be_interrupted_and_resumed():
 
 
 @pytest.mark.parametrize("zeros", [0.0, 0.2])
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_probabilities_lie_within_their_bounds(seed, zeros):
     """P of each variable and of a pair, by enumeration, and the error that `.info` states."""
     factors = dense_factors(np.random.default_rng(seed), zeros=zeros, num_variables=5)
@@ -233,10 +232,9 @@ def test_a_joint_that_is_too_large_is_refused():
 
 @pytest.mark.parametrize("engine", [MiniBucketMax(bound=1), MiniBucketMax(bound=2, max_iterations=0)], ids=repr)
 @pytest.mark.parametrize("zeros", [0.0, 0.3])
-@pytest.mark.parametrize("block", range(3))
-def test_the_best_assignment_is_bracketed_and_certificates_are_right(block, zeros, engine):
-    """300 models: value ≤ best ≤ value + error, and best where it says so."""
-    for factors in models(block, zeros):
+def test_the_best_assignment_is_bracketed_and_certificates_are_right(zeros, engine):
+    """100 models: value ≤ best ≤ value + error, and best where it says so."""
+    for factors in models(zeros):
         expected = largest(factors)
         try:
             best = engine.best(factors, NO_EVIDENCE)
@@ -253,7 +251,7 @@ def test_the_best_assignment_is_bracketed_and_certificates_are_right(block, zero
 @pytest.mark.parametrize("zeros", [0.0, 0.3])
 def test_a_bound_that_covers_the_width_decodes_a_best_assignment(zeros):
     """Dense models without copies."""
-    for seed in range(30):
+    for seed in range(10):
         factors = dense_factors(np.random.default_rng(seed), zeros=zeros)
         expected = largest(factors)
         if expected == -math.inf:
@@ -266,11 +264,11 @@ def test_a_bound_that_covers_the_width_decodes_a_best_assignment(zeros):
 
 
 def test_shifts_lower_the_bound():
-    """Thirty dense models with tables of two variables: never a larger gap with shifts, and half of it on average."""
+    """Ten dense models with tables of two variables: never a larger gap with shifts, and half of it on average."""
     gaps = np.array(
         [
             [MiniBucketMax(bound=2, max_iterations=n).best(factors, NO_EVIDENCE).info.error for n in (0, 20)]
-            for factors in (dense_factors(np.random.default_rng(seed)) for seed in range(30))
+            for factors in (dense_factors(np.random.default_rng(seed)) for seed in range(10))
         ]
     )
     assert (gaps[:, 1] <= gaps[:, 0] + 1e-9).all()
@@ -282,10 +280,9 @@ def test_shifts_lower_the_bound():
 
 @pytest.mark.parametrize("bound", [1, 2, 6])
 @pytest.mark.parametrize("zeros", [0.0, 0.2])
-@pytest.mark.parametrize("block", range(2))
-def test_marginal_maxima_are_bracketed(block, zeros, bound):
+def test_marginal_maxima_are_bracketed(zeros, bound):
     """max Σ Π φ over a random set of variables by enumeration; exact where no copies are needed."""
-    for seed in range(10 * block, 10 * block + 10):
+    for seed in range(8):
         rng = np.random.default_rng(seed)
         factors = dense_factors(rng, zeros=zeros, num_variables=5)
         problem = Problem.of(factors, NO_EVIDENCE)

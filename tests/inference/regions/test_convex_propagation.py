@@ -125,14 +125,14 @@ def test_factors_of_one_variable_are_in_all_trees_and_change_no_draw():
 
 
 def test_it_settles_on_frustrated_models_where_loopy_propagation_does_not():
-    """Every one of 60 models with couplings of random signs; loopy belief propagation misses some."""
+    """Every one of 25 models with couplings of random signs; loopy belief propagation misses some."""
     convex, loopy = ConvexBP(counts="covering", tolerance=1e-3), LoopyBP(max_iterations=200)
     num_loopy = 0
-    for seed in range(60):
+    for seed in range(25):
         problem = problem_of(*frustrated(np.random.default_rng(seed)))
         assert convex.run(problem).converged
         num_loopy += loopy.run(problem).converged
-    assert num_loopy < 60
+    assert num_loopy < 25
 
 
 @pytest.mark.slow
@@ -182,7 +182,7 @@ def test_bounds_hold_at_any_time_with_zeros_and_one_state_variables(counts, max_
     """log Z is at most `upper`, settled or not, and impossible products are found or bounded."""
     engine = ConvexBP(counts=counts, max_iterations=max_iterations)
     num_possible = 0
-    for seed in range(40):
+    for seed in range(20):
         scopes, tables, sizes = random_model(np.random.default_rng(seed), 0.25)
         joint = full_product(scopes, tables, sizes).sum()
         problem = problem_of(scopes, tables, sizes)
@@ -193,7 +193,7 @@ def test_bounds_hold_at_any_time_with_zeros_and_one_state_variables(counts, max_
         assert joint == 0 or math.log(joint) <= found.upper
         assert found > -math.inf or joint == 0
         num_possible += joint > 0
-    assert num_possible > 10
+    assert num_possible > 5
 
 
 def test_only_numbers_with_a_theorem_are_called_bounds():
