@@ -12,7 +12,7 @@ from plausible.engine.pieces import cut_into_pieces, split_blocks
 from plausible.engine.run import Semiring, Workspace
 
 SCOPES = ((0, 1, 2, 3), (3, 4, 5), (5, 6, 0), (6, 7), (2, 8), (4, 9))
-SIZES = (7, 6, 7, 8, 6, 5, 4, 3, 2, 2)
+SIZES = (7, 6, 7, 8, 4, 3, 2, 3, 2, 2)
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_pieces_give_the_right_answers_in_the_same_bits_on_any_number_of_threads
     assert len(program.pieces) > 2
     workspaces = [Workspace.of(program, flat(tables), semiring, threads=threads) for threads in (1, 2, 5)]
     everything = full_product(SCOPES, tables, SIZES)
-    for seen in ({}, {4: np.array([1.0, 0, 0.5, 0, 0, 0])}, {7: np.array([0.0, 1.0, 0.0])}, {}):
+    for seen in ({}, {4: np.array([1.0, 0, 0.5, 0])}, {7: np.array([0.0, 1.0, 0.0])}, {}):
         product = everything
         for variable, weights in seen.items():
             product = product * weights.reshape([-1 if v == variable else 1 for v in range(len(SIZES))])

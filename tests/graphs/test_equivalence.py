@@ -318,7 +318,7 @@ def by_rooting(neighbors):
     return len(found)
 
 
-@pytest.mark.parametrize("seed", few_of(12, 25))
+@pytest.mark.parametrize("seed", few_of(6, 25))
 def test_clique_picking_counts_random_chordal_graphs(seed):
     """Chordal graphs on seven nodes grown from a perfect order; the oracle tries all orders of the nodes."""
     rng = random.Random(seed)

@@ -211,7 +211,7 @@ def test_products_of_many_small_numbers_do_not_underflow():
 # --- zeros ---
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_zeros_either_leave_the_answer_right_or_are_spoken_of(seed):
     """On random networks with zeros: converged answers are right; wrong ones say why."""
     rng = np.random.default_rng(seed)

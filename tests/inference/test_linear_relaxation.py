@@ -16,9 +16,9 @@ from plausible.variables import Evidence
 
 
 @pytest.mark.parametrize("zeros", [0.0, 0.3])
-@pytest.mark.parametrize("block", range(8))
+@pytest.mark.parametrize("block", range(4))
 def test_the_relaxation_bounds_the_best_and_its_certificates_are_right(block, zeros):
-    """160 models with factors of up to three variables: value ≤ best ≤ value + error, and best where it says so."""
+    """80 models with factors of up to three variables: value ≤ best ≤ value + error, and best where it says so."""
     for seed in range(10 * block, 10 * block + 10):
         factors = random_factors(np.random.default_rng(seed), zeros=zeros)
         expected = largest(factors)
@@ -35,9 +35,9 @@ def test_the_relaxation_bounds_the_best_and_its_certificates_are_right(block, ze
 
 
 @pytest.mark.parametrize("zeros", [0.0, 0.4])
-@pytest.mark.parametrize("block", range(6))
+@pytest.mark.parametrize("block", range(3))
 def test_the_integer_program_finds_the_best(block, zeros):
-    """120 models, and it tells the impossible ones from the others."""
+    """60 models, and it tells the impossible ones from the others."""
     for seed in range(10 * block, 10 * block + 10):
         factors = random_factors(np.random.default_rng(seed), zeros=zeros)
         expected = largest(factors)
@@ -50,7 +50,7 @@ def test_the_integer_program_finds_the_best(block, zeros):
         assert best.info.exact
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", range(7))
 def test_no_dual_bound_is_below_the_relaxation(seed):
     """Linear programming duality: coordinate descent on the dual ends above the optimum, on frustrated grids."""
     rng = np.random.default_rng(seed)

@@ -168,7 +168,7 @@ def test_local_search_returns_a_local_maximum_with_an_honest_value(method, seed)
 def test_the_default_search_finds_the_maximum_of_small_models():
     """With restarts and evidence, zeros included: equal to enumeration on 99 of 100 models, never above."""
     found = []
-    for seed in range(150):
+    for seed in range(100):
         net, _ = random_problem(seed)
         evidence = random_evidence(np.random.default_rng(seed), net.variables, seed % 4)
         maximum = largest(net, evidence)
@@ -176,7 +176,7 @@ def test_the_default_search_finds_the_maximum_of_small_models():
             best = LocalSearch().best(net.factors, Evidence.read(evidence, net.variables))
             assert best.log_probability <= math.log(maximum) + 1e-9
             found.append(best.log_probability >= math.log(maximum) - 1e-9)
-    assert len(found) > 100
+    assert len(found) > 66
     assert np.mean(found) >= 0.99
 
 

@@ -35,7 +35,7 @@ def test_the_best_assignment_has_the_largest_product(seed):
     assert attained == pytest.approx(math.exp(best.log_probability), rel=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(5))
 def test_every_order_gives_the_same_value(seed):
     """Maxima commute; the traceback of every order attains the maximum."""
     rng = np.random.default_rng(seed)

@@ -336,7 +336,7 @@ def test_known_parents_send_no_messages():
     assert cut[1].values.tolist() == table[:, 1, :].tolist()
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", range(7))
 def test_conditioning_on_a_loop_cutset_equals_enumeration(seed):
     """Dense networks, one or two targets inside or outside the cutset, and what is observed."""
     rng = np.random.default_rng(seed)

@@ -102,12 +102,15 @@ def test_chains_with_an_engine_as_proposal_start_from_it():
 @pytest.mark.parametrize("engine", [Gibbs, Metropolis], ids=lambda e: e.__name__)
 def test_one_chain_is_told_to_see_one_mode(engine):
     """Advice, without a change of what `converged` says; none with several chains."""
-    one, four = (engine(num_chains=count).query(PAIR, [A], NONE).info for count in (1, 4))
+    one, four = (engine(num_samples=2000, num_chains=count).query(PAIR, [A], NONE).info for count in (1, 4))
     assert one.converged
     assert "num_chains" in one.advice
     assert four.converged
     assert four.advice == ""
-    assert "num_chains" in CollapsedGibbs(["A"], JunctionTree(), num_chains=1).query(PAIR, [B], NONE).info.advice
+    assert (
+        "num_chains"
+        in CollapsedGibbs(["A"], JunctionTree(), num_samples=500, num_chains=1).query(PAIR, [B], NONE).info.advice
+    )
 
 
 @pytest.mark.parametrize("value", [1.0100001, 1.0104, 1.3, math.inf])
@@ -174,11 +177,11 @@ def test_sampled_variables_that_zeros_tie_are_named():
         Factor((A, B), [[1, 0], [0, 1.0]]),
         Factor((B, C), [[0.9, 0.1], [0.2, 0.8]]),
     ]
-    tied = CollapsedGibbs(["A", "B"], JunctionTree(), num_samples=4000).query(factors, [C], NONE).info
+    tied = CollapsedGibbs(["A", "B"], JunctionTree(), num_samples=2000).query(factors, [C], NONE).info
     assert not tied.converged
     assert "A, B" in tied.advice
-    assert tied.error >= 3 / 4000
-    free = CollapsedGibbs(["A"], JunctionTree(), num_samples=4000).query(factors, [C], NONE)
+    assert tied.error >= 3 / 2000
+    free = CollapsedGibbs(["A"], JunctionTree(), num_samples=2000).query(factors, [C], NONE)
     assert free.info.converged
     assert abs(free.values[0] - 0.83) <= 1.6 * free.info.error
 
@@ -230,9 +233,10 @@ def test_that_no_sample_agrees_is_said_once(sampler):
     assert str(caught.value).count("samples") == 1
 
 
-def test_totals_of_large_models_by_chains_are_doubted_with_bounds_as_the_way_out():
+def test_totals_of_large_models_by_chains_are_doubted_with_bounds_as_the_way_out(monkeypatch):
     """`Gibbs` leaves totals to annealing, whose weights are too unequal on a large grid; fewer particles are taken."""
-    found = Gibbs().log_total(grid(20, 1.5)[0], NONE)
+    monkeypatch.setattr("plausible.inference.sampling.chains._MAX_ANNEALED", 3_000_000)  # a third of the work
+    found = Gibbs().log_total(grid(18, 1.5)[0], NONE)
     assert found.info.iterations < 200
     assert not found.info.converged
     for words in ("AnnealedImportance()", "MiniBuckets()", "TreeReweightedBP()"):

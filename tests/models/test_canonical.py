@@ -12,7 +12,7 @@ from plausible.graphs import UndirectedGraph
 from plausible.models import canonical_network, ising
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", range(7))
 def test_a_positive_distribution_factorises_over_its_i_maps(seed):
     """The canonical factors over the cliques of the graph multiply to P, with Z = 1, whatever the reference."""
     rng = np.random.default_rng(seed)

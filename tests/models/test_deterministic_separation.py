@@ -28,7 +28,7 @@ def _random_network(rng):
     return BayesianNetwork(cpds)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_what_is_separated_is_independent(seed):
     """Soundness: every separation holds as a numeric independence in the joint."""
     net = _random_network(np.random.default_rng(seed))

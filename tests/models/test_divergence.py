@@ -40,7 +40,7 @@ def _reparametrised(rng, net, zeros):
 
 
 @pytest.mark.parametrize("zeros", [0.0, 0.15])
-@pytest.mark.parametrize("seed", few_of(12, 20))
+@pytest.mark.parametrize("seed", few_of(6, 20))
 def test_divergence_equals_that_of_the_joints(seed, zeros):
     """D(P || Q) = Σ P log P/Q, infinite where the support fails."""
     rng = np.random.default_rng(seed)

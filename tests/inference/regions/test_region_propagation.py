@@ -194,7 +194,7 @@ def test_a_run_with_cycles_has_settled_only_where_no_small_number_moves_any_more
 def test_limits_of_exact_answers_hold_the_exact_rational_total(engine):
     """Chains of whole numbers, summed without rounding; the limits are wider than nothing and hold log Z."""
     rng = np.random.default_rng(11)
-    for length in [1, 2, 5, 60, 200]:
+    for length in [1, 2, 5, 100]:
         tables = rng.integers(1, 10**6, (length, 2, 2))
         total = np.array([1, 1], dtype=object)
         for table in tables.astype(object):
