@@ -32,6 +32,11 @@ def random_matrix(seed, size, zeros=0.5):
     return table / table.sum(axis=1, keepdims=True)
 
 
+def ring(size):
+    """From each state to the next, from the last to the first."""
+    return sparse.csr_array((np.ones(size), (np.arange(size), (np.arange(size) + 1) % size)))
+
+
 def reachable(table):
     """Whether j can be reached from i in zero or more steps: Warshall's algorithm."""
     reach = (table > 0) | np.eye(len(table), dtype=bool)
@@ -339,7 +344,7 @@ def left_vector(table):
 def test_what_elimination_can_not_do_is_not_called_exact():
     """A random graph of 3000 states fills up: steps answer, and say that they are steps."""
     links = sparse.random(3000, 3000, density=6 / 3000, random_state=np.random.default_rng(0), format="csr")
-    table = links + sparse.eye_array(3000) + sparse.csr_array(np.roll(np.eye(3000), 1, axis=1))
+    table = links + sparse.eye_array(3000) + ring(3000)
     rows = sparse.diags_array(1 / np.asarray(table.sum(axis=1)).ravel())
     found = MarkovChain(rows @ table).stationary()
     assert not found.info.exact
@@ -566,7 +571,7 @@ def test_page_rank_of_many_pages_by_steps_and_by_elimination():
     """A ring of 3000 pages with a shortcut: steps for a low damping, elimination for a high one, agree with a solve."""
     size = 3000
     links = {page: [(page + 1) % size] for page in range(size)} | {7: [8, 1500], 11: []}
-    follow = sparse.csr_array(np.roll(np.eye(size), 1, axis=1)).tolil()
+    follow = ring(size).tolil()
     follow[7, 1500] = follow[7, 8] = 0.5
     follow[11, 12] = 0.0
     for damping in (0.9, 0.9999):
