@@ -143,7 +143,7 @@ def test_variables_that_stand_alone_in_the_model_are_exact():
     assert MeanField().log_total(factors, NONE) == pytest.approx(math.log(40))
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_larger_blocks_raise_the_best_bound(seed):
     """On a grid, rows kept whole bound log Z at least as well as single variables; the optimum of a larger family."""
     rng = np.random.default_rng(seed)
