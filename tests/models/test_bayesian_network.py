@@ -29,7 +29,7 @@ from plausible.models import BayesianNetwork, Notes, VariableNotes
 from plausible.variables import likelihood
 from seeds import few_of
 
-SEEDS = few_of(16, 40)
+SEEDS = few_of(8, 40)
 
 
 # --- building ---

@@ -25,7 +25,7 @@ from plausible.models import (
 from plausible.variables import Variable
 from seeds import few_of
 
-SEEDS = few_of(15, 30)
+SEEDS = few_of(8, 30)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -28,7 +28,7 @@ def asia():
 
 @pytest.fixture(scope="module")
 def lattice():
-    return ising(grid(30, 30), coupling=-0.5)
+    return ising(grid(26, 26), coupling=-0.5)
 
 
 def clinic(num_findings: int, num_causes: int) -> BayesianNetwork:
