@@ -7,6 +7,7 @@ is told by the augmentation criterion of Richardson & Spirtes (2002), not by pat
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import cache, lru_cache
 from itertools import combinations, product
 
 TAIL, ARROW = 1, 2
@@ -64,8 +65,7 @@ def is_ancestral(marks):
 
 def separated(marks, x, y, given):
     """Whether x and y are apart, given others, in the augmented graph of the anterior nodes."""
-    kept = closure(marks, {x, y, *given}, (TAIL, ARROW))
-    joined = {a: collider_connected(marks, a, kept) for a in kept}
+    joined = augmented(marks, frozenset({x, y, *given}))
     reached, frontier = {x}, [x]
     while frontier:
         for other in joined[frontier.pop()]:
@@ -73,6 +73,17 @@ def separated(marks, x, y, given):
                 reached.add(other)
                 frontier.append(other)
     return y not in reached
+
+
+@lru_cache(maxsize=1000)
+def augmented(marks, named):
+    """The augmented graph of the nodes that are anterior to those named: for each its neighbours."""
+    return _augmented_among(marks, frozenset(closure(marks, named, (TAIL, ARROW))))
+
+
+@lru_cache(maxsize=1000)
+def _augmented_among(marks, kept):
+    return {a: collider_connected(marks, a, kept) for a in kept}
 
 
 def collider_connected(marks, start, kept):
@@ -112,6 +123,7 @@ def all_ancestral(size, *, lines):
             yield marks
 
 
+@cache
 def all_classes(size, *, lines):
     """Model -> the maximal ancestral graphs that have it."""
     classes = defaultdict(list)

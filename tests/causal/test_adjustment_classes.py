@@ -28,7 +28,7 @@ def test_sets_for_a_pdag_are_right_in_all_its_dags():
     """With one and two treatments, with and without background knowledge; optimal sets agree, too."""
     rng = np.random.default_rng(0)
     num_right = 0
-    for _ in range(250):
+    for _ in range(80):
         nodes = "ABCDE"[: int(rng.integers(3, 6))]
         pdag = _random_class(rng, nodes)
         members = list(consistent_orientations(nodes, set(pdag.directed_edges), list(pdag.undirected_edges)))
@@ -44,7 +44,7 @@ def test_sets_for_a_pdag_are_right_in_all_its_dags():
             best = {optimal_adjustment_set(DAG(arrows, nodes=list(nodes)), y, x) for arrows in members}
             assert best == {optimal_adjustment_set(pdag, y, x)}
             num_right += len(members) > 1
-    assert num_right > 15
+    assert num_right > 4
 
 
 def test_sets_for_a_pag_are_right_in_all_causal_graphs_with_its_separations():

@@ -184,7 +184,7 @@ def test_formulas_say_what_their_derivations_do():
     rng = np.random.default_rng(5)
     names = ["a", "b", "c", "d", "napkin"]
     asked = [(CausalGraph(IDENTIFIABLE[name]), "Y", "X", []) for name in names]
-    for _ in range(60):
+    for _ in range(25):
         size = int(rng.integers(3, 6))
         graph = causal_graph(size, *random_causes(rng, size, 0.6, 0.3))
         outcome, treatment, *given = rng.permutation(list(graph.nodes))[: rng.integers(2, 4)].tolist()
@@ -205,7 +205,7 @@ def test_formulas_say_what_their_derivations_do():
                 index[graph.nodes.index(node)] = state
             truth = np.broadcast_to(model.probability([outcome], [treatment], given), [2] * len(graph.nodes))
             assert parsed(env, model) == pytest.approx(truth[tuple(index)], abs=1e-10)
-    assert num_primes >= 2
+    assert num_primes >= 1
 
 
 def test_the_napkin_needs_a_fraction_and_an_arbitrary_value():
@@ -241,7 +241,7 @@ def test_what_is_identifiable_is_derived_in_random_graphs():
     """A derivation is found if and only if the complete identification algorithm says so; it is true."""
     rng = np.random.default_rng(2)
     verdicts = {True: 0, False: 0}
-    for _ in range(250):
+    for _ in range(100):
         size = int(rng.integers(3, 6))
         pairs = random_causes(rng, size, 0.6, 0.35)
         graph = causal_graph(size, *pairs)
@@ -253,14 +253,14 @@ def test_what_is_identifiable_is_derived_in_random_graphs():
         verdicts[expected] += 1
         if result.found:
             _assert_true(result.derivation, graph, rng)
-    assert min(verdicts.values()) > 20
+    assert min(verdicts.values()) > 8
 
 
 def test_conditional_effects_are_derived_and_true():
     """P(y | do(x), w) with observations, and several outcomes."""
     rng = np.random.default_rng(3)
     found = 0
-    for _ in range(120):
+    for _ in range(45):
         graph = causal_graph(4, *random_causes(rng, 4, 0.5, 0.25))
         first, second, third, fourth = rng.permutation(list(graph.nodes)).tolist()
         for outcome, given in [(first, [third]), ([first, fourth], [third]), ([first, third], ())]:
@@ -268,7 +268,7 @@ def test_conditional_effects_are_derived_and_true():
             if result.found:
                 found += 1
                 _assert_true(result.derivation, graph, rng)
-    assert found > 200
+    assert found > 75
 
 
 def test_a_limit_that_ends_the_search_is_told():
@@ -288,7 +288,7 @@ def test_easy_effects_in_large_graphs_are_found_at_once():
     graph = DAG([*chain, ("W", "X"), ("W", "Y"), ("X", "Y"), ("Y", "N0")])
     assert derive(graph, "Y", "X").derivation.formula == "Σ_w P(Y | w, x) P(w)"
     deep = CausalGraph([*((a, "->", b) for a, b in chain), ("N0", "<->", "N297")])
-    assert not derive(deep, "N297", "N0", time_limit=0.5).is_exhausted
+    assert not derive(deep, "N297", "N0", time_limit=0.1).is_exhausted
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_a_rule_applies_if_and_only_if_both_sides_are_equal_in_a_random_model():
     """Rules 1 to 3 are sound, and where they do not apply, a model without coincidences tells the two sides apart."""
     rng = np.random.default_rng(0)
     verdicts = {True: 0, False: 0}
-    for graph, (y, x, z, w) in _random_steps(rng, 250):
+    for graph, (y, x, z, w) in _random_steps(rng, 100):
         model = LatentModel(rng, graph.nodes, *parts_of(graph))
         steps = [
             rule_1(graph, Quantity(y, z, [*w, *x]), x),
@@ -50,13 +50,13 @@ def test_a_rule_applies_if_and_only_if_both_sides_are_equal_in_a_random_model():
             assert step.applies == is_equal, step
             assert step.explanation.separated == step.applies
             verdicts[step.applies] += 1
-    assert min(verdicts.values()) > 100
+    assert min(verdicts.values()) > 40
 
 
 def test_both_forms_of_rules_2_and_3_agree():
     """The test with intervention nodes equals the one in the graph with edges removed (exercise 21.1b)."""
     rng = np.random.default_rng(1)
-    for graph, (y, x, z, w) in _random_steps(rng, 1500, max_nodes=6):
+    for graph, (y, x, z, w) in _random_steps(rng, 400, max_nodes=6):
         quantity = Quantity(y, [*z, *x], w)
         for rule in (rule_2, rule_3):
             assert rule(graph, quantity, x).applies == rule(graph, quantity, x, "classic").applies

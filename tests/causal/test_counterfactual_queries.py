@@ -20,7 +20,7 @@ from plausible.models import BayesianNetwork
 from plausible.variables import Variable, jeffrey, likelihood
 from seeds import few_of
 
-SEEDS = range(20)
+SEEDS = range(8)
 MODELS_A_SEED = 15
 
 
@@ -86,7 +86,7 @@ def test_joint_nested_counterfactuals_of_several_worlds_equal_enumeration(seed):
         _check(lambda m=model, o=outcome, e={seen[0]: allowed}: counterfactual(m, o, evidence=e), expected)
 
 
-@pytest.mark.parametrize("seed", few_of(16, 40))
+@pytest.mark.parametrize("seed", few_of(8, 40))
 def test_abduction_action_and_prediction_agree_with_the_twin_network(seed):
     """Conditioning the noise, then intervening, then asking."""
     rng = np.random.default_rng(seed)
@@ -97,7 +97,7 @@ def test_abduction_action_and_prediction_agree_with_the_twin_network(seed):
     _check(lambda: counterfactual(model, "X3", evidence=evidence, do=do), expected)
 
 
-@pytest.mark.parametrize("seed", few_of(16, 40))
+@pytest.mark.parametrize("seed", few_of(8, 40))
 def test_doing_what_was_done_changes_nothing(seed):
     """Consistency: P(Y_x | X = x, e) = P(Y | X = x, e), for the whole joint."""
     rng = np.random.default_rng(seed)

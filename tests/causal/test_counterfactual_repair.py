@@ -48,7 +48,7 @@ def _enumerated(priors, activation, leak, repaired):
     return fixed / failed, still / (failed - fixed)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_repairs_equal_enumeration_of_faults_and_inhibitors(seed):
     """The inhibitors persist: what did not pass before won't pass after."""
     rng = np.random.default_rng(seed)
@@ -74,7 +74,7 @@ def test_a_plain_intervention_is_the_wrong_question():
     assert net.query("fails", do={"F0": "ok"}).values[0] == pytest.approx(0.9)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_the_short_way_equals_the_twin_network_for_a_single_fault(seed):
     """P(z_i | fails, e) is the probability that repairing i helps."""
     rng = np.random.default_rng(seed)

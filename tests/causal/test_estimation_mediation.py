@@ -114,7 +114,7 @@ def test_mediation_formula_holds_wherever_the_graph_says_so():
     """With latent causes: Σ P(y | x, m, w) P(m | x', w) P(w) equals E[Y_{x, M_x'}]."""
     rng = np.random.default_rng(1)
     num_compared = num_refused = 0
-    while num_compared < 12:
+    while num_compared < 5:
         nodes = "XYAB"[: int(rng.integers(3, 5))]
         edges = oracle.random_edges(rng, nodes, 0.6, 0.15)
         graph = CausalGraph(edges, nodes=list(nodes))
@@ -140,7 +140,7 @@ def test_mediation_formula_holds_wherever_the_graph_says_so():
             value = _mediation_formula(joint, nodes, given)
             np.testing.assert_allclose(value, model.nested("Y", "X", mediators, 1, 0), atol=1e-10)
         num_compared += 1
-    assert num_refused > 5
+    assert num_refused > 2
 
 
 def _mediation_formula(joint, nodes, given):

@@ -56,14 +56,14 @@ def check_oracle_fci(seed, num_graphs, sizes):
                 assert edge.mark_at(end) in (Mark.CIRCLE, true)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_fci_with_an_oracle_finds_the_pag(seed):
     """All variants, random DAGs with latent and selected nodes; marks are true of the DAG."""
     check_oracle_fci(seed, 15, (3, 11))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", few_of(16, 40))
+@pytest.mark.parametrize("seed", few_of(8, 40))
 def test_fci_with_an_oracle_finds_the_pag_of_thousands_of_graphs(seed):
     """Up to eleven nodes."""
     check_oracle_fci(100 + seed, 75, (4, 12))
@@ -86,7 +86,7 @@ def test_second_phase_takes_out_an_edge_that_neighbours_can_not():
 def test_possible_d_sep_is_what_paths_say():
     """By definition: paths whose inner nodes are colliders or in triangles."""
     rng = np.random.default_rng(2)
-    for _ in range(30):
+    for _ in range(10):
         dag, latent, _ = random_hidden_dag(rng, 8)
         pag = pag_of(dag, latent=latent)
         masks = MarkMasks.of(pag)
@@ -131,7 +131,7 @@ def test_possible_causes_are_what_paths_say():
 def test_possible_d_sep_within_a_set_is_that_of_the_subgraph():
     """Nodes outside might as well not be there."""
     rng = np.random.default_rng(5)
-    for _ in range(30):
+    for _ in range(10):
         dag, latent, _ = random_hidden_dag(rng, 8)
         pag = pag_of(dag, latent=latent)
         kept = [node for node in pag.nodes if rng.random() < 0.7]
@@ -142,7 +142,7 @@ def test_possible_d_sep_within_a_set_is_that_of_the_subgraph():
             assert {other for bit, other in enumerate(pag.nodes) if found >> bit & 1} == _ends(part, place, None)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", few_of(1, 3))
 def test_second_phase_asks_little_more_than_the_first(seed):
     """Thirty nodes, three of them latent: few edges are in doubt, though `possible_d_sep` holds most of the nodes."""
     dag = erdos_renyi_dag(30, 0.1, seed=seed)
@@ -245,7 +245,7 @@ def random_answers(names, seed):
 def test_contradictory_tests_give_a_graph_that_no_order_of_columns_changes(variant, selection):
     """Whatever the tests say there is a PAG without contradictory marks; conflicts tell."""
     num_conflicts = 0
-    for seed in range(25):
+    for seed in range(14):
         names = "ABCDEFGH"
         found = fci(random_answers(names, seed), variant=variant, selection=selection)
         turned = fci(random_answers(names[::-1], seed), variant=variant, selection=selection)
@@ -286,12 +286,12 @@ def test_selection_that_was_not_allowed_for_is_a_conflict():
 def test_a_graph_without_members_has_a_conflict_that_says_so(selection):
     """Contradictory tests: "no class" is among the conflicts if and only if the class has no member."""
     counts = {True: 0, False: 0}
-    for seed in range(40):
+    for seed in range(30):
         found = fci(random_answers("ABCDEF", seed), selection=selection)
         is_told = "no class" in [one.kind for one in found.conflicts]
         assert is_told != has_member(found)
         counts[is_told] += 1
-    assert min(counts.values()) > 3
+    assert min(counts.values()) > 1
 
 
 def test_degenerate_tables():

@@ -51,7 +51,7 @@ def _affine(model, do):
     return np.array([_solved(model, unit, do) - constant for unit in np.eye(size)]).T, constant
 
 
-@pytest.mark.parametrize("seed", few_of(12, 25))
+@pytest.mark.parametrize("seed", few_of(6, 25))
 def test_linear_counterfactuals_equal_abduction_action_and_prediction(seed):
     """ε given what was seen is normal; then X_do = W' ε + d'."""
     rng = np.random.default_rng(seed)

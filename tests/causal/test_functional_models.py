@@ -168,7 +168,7 @@ def test_a_table_of_types_that_does_not_sum_to_one_is_refused():
 # --- models ---
 
 
-@pytest.mark.parametrize("seed", few_of(24, 60))
+@pytest.mark.parametrize("seed", few_of(10, 60))
 def test_questions_and_interventions_equal_enumeration(seed):
     """P(targets | evidence, do) is the share of the noise that gives these values."""
     rng = np.random.default_rng(seed)
@@ -183,7 +183,7 @@ def test_questions_and_interventions_equal_enumeration(seed):
         np.testing.assert_allclose(model.intervene(do).query(targets, known).values, expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("seed", few_of(24, 60))
+@pytest.mark.parametrize("seed", few_of(10, 60))
 def test_the_observational_network_has_the_induced_distribution(seed):
     """Confounded or not, the product of its tables is the distribution of the endogenous variables."""
     rng = np.random.default_rng(seed)

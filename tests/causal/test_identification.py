@@ -230,7 +230,7 @@ def test_a_treatment_without_effect_is_deleted_by_rule_3():
     assert [step.rule for step in identify("X <-> Y", "Y", "X").derivation] == ["rule 3", "observation"]
 
 
-@pytest.mark.parametrize("seed", few_of(12, 25))
+@pytest.mark.parametrize("seed", few_of(6, 25))
 def test_sums_over_a_chain_are_marginals(seed):
     """The links and the joint of the marginal chain both multiply to the marginal of the joint distribution."""
     rng = np.random.default_rng(seed)

@@ -60,7 +60,7 @@ def test_estimands_equal_the_mutilated_model_on_random_graphs(seed):
     """Graphs of 3 to 6 nodes with ternary latents, one or two outcomes, up to two treatments, conditions."""
     rng = np.random.default_rng(seed)
     found = 0
-    for _ in range(200):
+    for _ in range(60):
         num_nodes = int(rng.integers(3, 7))
         graph = random_causal_graph(rng, num_nodes, rng.uniform(0.2, 0.8), rng.uniform(0.0, 0.5))
         outcome, treatment, given = random_roles(rng, graph.nodes, conditions=int(rng.random() < 0.4))
@@ -75,7 +75,7 @@ def test_estimands_equal_the_mutilated_model_on_random_graphs(seed):
         assert answer.names == (*treatment, *given, *outcome)
         assert np.abs(answer.values - model.effect(outcome, treatment, given)).max() < 1e-10, (graph, str(estimand))
         assert set(estimand.variables) <= set(graph.nodes)
-    assert found > 120
+    assert found > 30
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -83,7 +83,7 @@ def test_random_graphs_are_decided_as_their_derivatives_decide(seed):
     """Completeness: what is refused can move unseen, what is not can't; with conditions too."""
     rng = np.random.default_rng(100 + seed)
     refused = 0
-    for _ in range(50):
+    for _ in range(20):
         graph = random_causal_graph(rng, int(rng.integers(3, 6)), rng.uniform(0.3, 0.8), rng.uniform(0.2, 0.6))
         if sum(edge.is_bidirected for edge in graph.edges) > 4:
             continue
@@ -92,7 +92,7 @@ def test_random_graphs_are_decided_as_their_derivatives_decide(seed):
         model = LatentModel(graph, rng, latent_states=3, sizes=[2] * len(graph))
         assert answer is not model.moves_unseen(outcome, treatment, given), (graph, outcome, treatment, given)
         refused += not answer
-    assert refused > 3
+    assert refused > 1
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -112,7 +112,7 @@ def test_the_python_text_computes_the_effect(seed):
         assert np.abs(found - estimand.evaluate(model.joint()).reduce(idle).values).max() < 1e-10
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_zeros_give_the_truth_or_a_positivity_violation(seed):
     """Where the estimand has a value it is right; where not, the states are named and nothing is NaN."""
     rng = np.random.default_rng(seed)

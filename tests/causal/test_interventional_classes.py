@@ -48,7 +48,7 @@ def test_essential_graph_has_the_edges_that_all_equivalent_graphs_share(family):
         assert {frozenset(member.edges) for member in interventional_class_members(found)} == set(members)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(first=dags(4, 4), data=st.data(), targets=st.lists(st.sets(st.sampled_from(NODES)), max_size=3))
 def test_equivalent_are_graphs_that_agree_when_experiments_are_nodes(first, data, targets):
     other = data.draw(st.one_of(dags(4, 4), st.sampled_from(list(class_members(first)))))

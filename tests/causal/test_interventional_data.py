@@ -112,7 +112,7 @@ def test_wrong_targets_are_refused(given, error, match):
 # --- counts and likelihood ---
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(seed=st.integers(0, 10**6), num_rows=st.integers(0, 40))
 def test_counts_leave_out_rows_in_which_the_child_was_set(seed, num_rows):
     columns, marks, table = random_table(seed, num_rows)
@@ -130,7 +130,7 @@ def test_counts_are_not_symmetric_in_child_and_parent():
     assert statistics.counts("x", ["y"]).sum() == 4
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_likelihood_of_a_row_is_the_product_over_variables_that_were_not_set(seed):
     columns, marks, table = random_table(seed, 12)
@@ -149,7 +149,7 @@ def test_likelihood_of_a_row_is_the_product_over_variables_that_were_not_set(see
 # --- estimates and scores ---
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_estimates_are_the_usual_ones_of_interventional_counts(seed):
     columns, marks, table = random_table(seed, 60)
@@ -165,7 +165,7 @@ def test_estimates_are_the_usual_ones_of_interventional_counts(seed):
         np.testing.assert_allclose(smooth.cpd(name).values, (counts + share) / (totals + share * SIZES[name]))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 10**6), num_rows=st.integers(1, 50))
 def test_scores_are_the_usual_ones_of_interventional_counts(seed, num_rows):
     columns, marks, table = random_table(seed, num_rows)

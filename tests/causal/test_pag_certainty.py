@@ -53,7 +53,7 @@ def test_hidden_variables_leave_certain_paths_that_are_true_and_counterexamples_
     """A certain path is in the true graph; a counterexample has the same PAG and no path."""
     rng = np.random.default_rng(1)
     num_certain = 0
-    for _ in range(25):
+    for _ in range(10):
         dag, mixed = random_dag(rng, int(rng.integers(4, 9)))
         num_latent, num_selected = int(rng.integers(0, 3)), int(rng.integers(0, 2)) if selection else 0
         latent, selected = mixed[:num_latent], mixed[num_latent : num_latent + num_selected]

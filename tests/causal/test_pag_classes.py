@@ -71,7 +71,7 @@ def test_pag_has_the_marks_common_to_all_equivalent_graphs_exhaustively(size, li
             assert of_pag(pag_of(graph_of(member)), range(size)) == expected
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_pag_of_a_random_dag_has_the_marks_common_to_all_equivalent_graphs(seed):
     """Five observed nodes, up to three latent and two selected ones: rules R5, R9 and R10 need that many."""
     rng = np.random.default_rng(seed)
@@ -81,7 +81,7 @@ def test_pag_of_a_random_dag_has_the_marks_common_to_all_equivalent_graphs(seed)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", few_of(12, 20))
+@pytest.mark.parametrize("seed", few_of(6, 20))
 def test_pag_of_many_random_dags_has_the_marks_common_to_all_equivalent_graphs(seed):
     """Five and six observed nodes."""
     rng = np.random.default_rng(1000 + seed)
@@ -119,7 +119,7 @@ def test_single_rules_make_the_marks_that_enumeration_says(dag, latent, selectio
 @pytest.mark.parametrize("lines", [False, True])
 def test_members_are_all_equivalent_graphs_each_once(lines):
     """All MAGs of three nodes, and some classes of four."""
-    for size, step in ((3, 1), (4, 9)):
+    for size, step in ((3, 1), (4, 36)):
         for members in list(all_classes(size, lines=lines).values())[::step]:
             pag = graph_of(common_marks(members), PAG)
             found = list(pag_members(pag, selection=lines))
@@ -132,7 +132,7 @@ def test_members_are_all_equivalent_graphs_each_once(lines):
 def test_asked_marks_are_in_the_member_or_in_no_member():
     """For each circle of a class both marks can be had; another mark than a common one can't."""
     rng = np.random.default_rng(5)
-    for _ in range(6):
+    for _ in range(3):
         pag, members, _ = random_class(rng, 5)
         for edge in pag.edges:
             for end in edge.ends:
@@ -253,15 +253,15 @@ def check_questions(pag, members, independent, *, lines):
 def test_ancestors_and_separation_are_what_all_members_say_exhaustively(lines):
     """All classes of up to four nodes. With selection ancestors may be those of a selected node."""
     for size in (2, 3, 4):
-        for independent, members in list(all_classes(size, lines=lines).items())[:: 1 if size < 4 else 3]:
+        for independent, members in list(all_classes(size, lines=lines).items())[:: 1 if size < 4 else 12]:
             check_questions(graph_of(common_marks(members), PAG), members, independent, lines=lines)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_ancestors_and_separation_are_what_all_members_say(seed):
     """Random classes of five nodes."""
     rng = np.random.default_rng(50 + seed)
-    for _ in range(6):
+    for _ in range(4):
         pag, members, independent = random_class(rng, 5)
         check_questions(pag, members, independent, lines=False)
 

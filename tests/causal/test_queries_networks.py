@@ -67,7 +67,7 @@ def student(rng, with_recommendation=False):
 def test_effects_and_associations_equal_enumeration():
     """P(Y | e), P(Y | x, e) and P(Y | do(x), e) for every x, with several of each; NaN where they are not defined."""
     rng = np.random.default_rng(0)
-    for _ in range(40):
+    for _ in range(16):
         net = random_network(rng)
         outcome, treatment, evidence = _random_question(rng, net)
         try:
@@ -140,7 +140,7 @@ def test_with_a_latent_cause_anything_between_no_effect_and_the_association_fits
 def test_student_effects_agree_where_the_text_says_so():
     """Example 21.1: do(G) on J is conditioning, do(G) on I and S does nothing; with S -> J it is an adjustment."""
     rng = np.random.default_rng(1)
-    for _ in range(20):
+    for _ in range(5):
         net = student(rng)
         assert compare_effect(net, "J", "G").agrees
         for cause in ("I", "S"):
@@ -267,14 +267,14 @@ def test_the_closure_rule_of_causal_independence():
     """(X ⟂_C Y | Z, W) and (W ⟂_C Y | X, Z) give (X, W ⟂_C Y | Z), in networks and in graphs."""
     rng = np.random.default_rng(5)
     premises = 0
-    for _ in range(150):
+    for _ in range(60):
         net = random_network(rng, 4, max_states=2, edge_probability=0.4, zeros=0.3)
         x, w, z, y = rng.permutation(list(net.variables)).tolist()
         for model in (net, net.graph):
             if causally_independent(model, x, y, [z, w]) and causally_independent(model, w, y, [x, z]):
                 premises += 1
                 assert causally_independent(model, [x, w], y, z)
-    assert premises > 50
+    assert premises > 20
 
 
 def test_causal_independence_needs_two_sides():

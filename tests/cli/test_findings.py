@@ -29,7 +29,7 @@ def quoted(text: str) -> str:
 
 
 @given(st.lists(NAMES, max_size=4), st.sampled_from([escaped, quoted]), st.sampled_from([",", " , ", ",,"]))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_any_list_of_names_can_be_written(names, spelled, separator):
     """Quoted or with backslashes, whatever signs are in them."""
     assert names_in(separator.join(map(spelled, names))) == names
@@ -43,7 +43,7 @@ def test_plain_names_need_no_signs():
 
 
 @given(NAMES, st.lists(NAMES, min_size=1, max_size=4, unique=True), st.sampled_from([escaped, quoted]), st.data())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_any_finding_can_be_written(name, states, spelled, data):
     """One state, or one of several, whatever signs are in their names."""
     network = pb.BayesianNetwork(pb.TableCPD(Variable(name, states), [1 / len(states)] * len(states)))

@@ -118,7 +118,7 @@ SIGNS = st.text(alphabet='=~:|,"\\ ayesnoxrub0.5-\n', max_size=14)
 @given(SIGNS, SIGNS, st.sampled_from(["query", "marginals", "map", "moments", "explain"]))
 @example("xray=yes", "", "query")
 @example("xray:=", "smoke~", "marginals")
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_no_text_ends_in_a_traceback(evidence, do, command):
     """An answer or one line about the mistake, whatever the findings look like."""
     with pytest.raises(SystemExit) as stop:
@@ -129,7 +129,7 @@ def test_no_text_ends_in_a_traceback(evidence, do, command):
 @given(
     st.lists(st.sampled_from(["xray", "lung", "=", "yes", "~", ":=", "|", "0.5", "1", ",", '"', "nan", "inf", "-1"]))
 )
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_no_finding_put_together_from_its_parts_ends_in_a_traceback(parts):
     """Numbers that are none, and numbers where states belong."""
     with pytest.raises(SystemExit) as stop:

@@ -42,7 +42,7 @@ def _is_sum(values, axes_of_groups):
     return np.allclose(total, values)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     seed=SEEDS,
     shape=st.lists(st.integers(1, 3), min_size=3, max_size=3),
@@ -91,7 +91,7 @@ def test_mutual_utility_independence_does_not_make_a_utility_additive():
     assert additive_independence(utility, ["A", "B"]).deviation == pytest.approx(1.0)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(seed=SEEDS, shape=st.lists(st.integers(1, 3), min_size=4, max_size=4), is_sum=st.booleans())
 def test_conditional_additive_independence_is_additive_independence_in_every_context(seed, shape, is_sum):
     """X = {A, D}, Y = {B}, Z = {C}: by the rank of differences in each slice."""

@@ -21,7 +21,7 @@ def random_utilities(rng, size):
     return dict(zip("abcdefgh"[:size], rng.normal(size=size).tolist(), strict=True))
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_maximisers_of_expected_utility_break_no_axiom(seed):
     """All six hold on lotteries, nested ones too, and every axiom is checked."""
     rng = np.random.default_rng(seed)
@@ -57,7 +57,7 @@ def test_cycles_are_found_and_shortest(size):
     assert len(cycles[0].witness) == size
 
 
-@pytest.mark.parametrize("seed", few_of(12, 30))
+@pytest.mark.parametrize("seed", few_of(6, 30))
 def test_cycles_exist_just_if_no_order_agrees(seed):
     """Against all weak orders of four places."""
     rng = np.random.default_rng(seed)
@@ -174,7 +174,7 @@ def test_weighing_probabilities_shows_on_bare_outcomes(weigh, tolerance):
 
 
 @pytest.mark.parametrize("tolerance", [1e-9, 1e-6, 1e-2, 0.3])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_brackets_of_any_width_raise_no_false_alarm(seed, tolerance):
     """Expected utility with tiny, huge, tied and nearly equal utilities, however coarsely gambles are bracketed."""
     rng = np.random.default_rng(seed)
@@ -322,7 +322,7 @@ def test_what_is_no_preference_is_refused_with_what_to_write(given, told):
 def test_rounding_of_a_difference_breaks_no_axiom(scale):
     """An oracle that subtracts expected utilities in floats is rational in all units."""
     rng = np.random.default_rng(3)
-    for _ in range(8):
+    for _ in range(3):
         utility = {outcome: scale * value for outcome, value in random_utilities(rng, 4).items()}
 
         def subtract(first, second, utility=utility):

@@ -48,7 +48,7 @@ def test_conditional_additive_independence_is_independence_under_exp_u():
     assert not network.joint().is_independent("X", "Z", "Y")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(seed=SEEDS, num_attributes=st.integers(1, 4), num_parts=st.integers(0, 4))
 def test_the_map_has_an_edge_where_exp_u_has_no_independence_given_the_rest(seed, num_attributes, num_parts):
     """Pairwise and blanket procedures give the graph that P ∝ exp(U) gives, and U is a sum over its cliques."""
@@ -65,7 +65,7 @@ def test_the_map_has_an_edge_where_exp_u_has_no_independence_given_the_rest(seed
     assert {frozenset(edge) for edge in found.graph.edges} <= {frozenset(edge) for edge in utility.graph.edges}
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seed=SEEDS)
 def test_the_minimal_map_is_perfect_for_partitions(seed):
     """Every CA-independence of a full partition is a separation, and the other way round (theorem 22.5)."""

@@ -115,7 +115,7 @@ def exactly_holds(statement, utility):
     return gap > sum(Fraction(str(p)) * Fraction(utility[o]) for o, p in second.items())
 
 
-@pytest.mark.parametrize("risk", [1e-3, 1e-6, 1e-9, 1e-12])
+@pytest.mark.parametrize("risk", [1e-6, 1e-12])
 def test_small_stakes_against_a_tiny_risk_of_death_are_consistent(risk):
     """Twenty dollars for a micromort: U falls by risk / 21 with each dollar."""
     steps = ["ok", *(f"-${k}" for k in range(1, 21))]
@@ -147,7 +147,7 @@ def near(values):
 def test_opposite_steps_from_one_lottery_contradict_each_other(share):
     """base + d > base and base - d > base, though rounding makes the steps not quite opposite."""
     rng = np.random.default_rng(0)
-    for _ in range(40):
+    for _ in range(12):
         base, step = rng.dirichlet(np.ones(5)), rng.normal(size=5)
         step -= step.mean()
         step *= share * base.min() / np.abs(step).max()

@@ -40,11 +40,11 @@ def is_minimal(columns, situation, chosen, kept):
     )
 
 
-@pytest.mark.parametrize("seed", few_of(12, 30))
+@pytest.mark.parametrize("seed", few_of(6, 30))
 def test_no_situation_of_a_contradiction_can_be_left_out(seed):
-    """Ten random data sets each: consistent just if some utility explains all, else the set named is minimal."""
+    """Five random data sets each: consistent just if some utility explains all, else the set named is minimal."""
     rng = np.random.default_rng(seed)
-    for _ in range(10):
+    for _ in range(5):
         number = int(rng.integers(2, 6))
         situation = np.repeat(np.arange(number), 3)
         columns = {"A": rng.integers(3, size=len(situation)), "B": rng.integers(2, size=len(situation))}

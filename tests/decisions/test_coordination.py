@@ -57,7 +57,7 @@ def test_the_best_joint_action_is_that_of_enumeration(method, scale):
     """Exact methods find a best joint action; messages one that they bound from above, and mostly a best one."""
     rng = np.random.default_rng(3)
     exact = 0
-    for _ in range(40):
+    for _ in range(16):
         agents, values, state = random_team(rng, scale=scale)
         found = CoordinationGraph(agents, values).best(state, method)
         most = best_gain(agents, values, state)
@@ -67,7 +67,7 @@ def test_the_best_joint_action_is_that_of_enumeration(method, scale):
         if not isinstance(method, MaxProduct):
             assert found.is_exact
         exact += abs(found.value - most) <= 1e-9 * max(1.0, abs(most))
-    assert exact >= (38 if isinstance(method, MaxProduct) else 40)
+    assert exact >= (15 if isinstance(method, MaxProduct) else 16)
 
 
 def test_messages_are_exact_on_a_forest():
@@ -269,7 +269,7 @@ def test_what_is_proved_best_does_not_depend_on_the_unit(method, scale):
     rng, states = np.random.default_rng(5), ["a", "b", "c"]
     agents = {f"A{i}": states for i in range(4)}
     claimed = 0
-    for _ in range(20):
+    for _ in range(8):
         tables = [
             Factor([Variable(one, states), Variable(other, states)], rng.normal(size=(3, 3)) * scale)
             for one, other in combinations(agents, 2)
@@ -279,7 +279,7 @@ def test_what_is_proved_best_does_not_depend_on_the_unit(method, scale):
         assert found.bound >= max(every) - 1e-12 * scale
         assert found.is_exact <= (found.value >= max(every) - 1e-12 * scale)
         claimed += found.is_exact
-    assert claimed == 20 if isinstance(method, str) else 5 <= claimed < 20
+    assert claimed == 8 if isinstance(method, str) else 2 <= claimed < 8
 
 
 def test_a_constant_far_above_all_differences_leaves_exact_methods_exact():

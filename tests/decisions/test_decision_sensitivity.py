@@ -70,7 +70,7 @@ def test_the_intervals_of_the_entrepreneur():
 
 
 @given(seed=st.integers(0, 10_000), num_decisions=st.integers(1, 2), with_evidence=st.booleans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 def test_a_strategy_is_the_best_of_all_exactly_inside_its_interval(seed, num_decisions, with_evidence):
     """Also where decisions have limited memory, or rely on each other, and given evidence."""
     rng = np.random.default_rng(seed)
@@ -158,7 +158,7 @@ def test_an_interval_that_ends_at_zero_has_no_sign_there():
 
 
 @given(seed=st.integers(0, 10_000), factor=st.sampled_from([1e-3, 100.0]))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_the_order_of_slacks_does_not_hang_on_the_unit_of_utility(seed, factor):
     """In cents or in thousands, relative slacks stay what they are."""
     diagram = random_diagram(np.random.default_rng(seed), 2, 1, 2, zeros=0.0)
@@ -237,7 +237,7 @@ def test_numbers_that_are_none_are_refused():
 
 
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_the_bars_of_a_tornado_are_the_maxima_over_all_strategies(seed):
     diagram = random_diagram(np.random.default_rng(seed), 2, 2, 2)
     if num_strategies(diagram) > 300:
@@ -324,7 +324,7 @@ def _joint(diagram: InfluenceDiagram, rules) -> np.ndarray:
 
 
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_comparisons_agree_with_the_joint_distribution(seed):
     """E[U_i | seen, action] by numpy, the other decision following the best strategy, or set if that goes elsewhere."""
     rng = np.random.default_rng(seed)

@@ -27,7 +27,7 @@ def as_strategy(diagram: InfluenceDiagram, rules: dict[str, np.ndarray]):
 
 @pytest.mark.parametrize("small", [0, 2**12], ids=["clique tree", "one table"])
 @given(seed=st.integers(0, 10**6))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_expected_utility_equals_the_full_joint(small, seed):
     rng = np.random.default_rng(seed)
     diagram = random_diagram(rng, *(int(n) for n in rng.integers(0, 5, 3)), zeros=0.3)
@@ -38,7 +38,7 @@ def test_expected_utility_equals_the_full_joint(small, seed):
 
 
 @given(seed=st.integers(0, 10**6))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_the_parts_of_the_utility_are_expectations_and_add_up(seed):
     rng = np.random.default_rng(seed)
     diagram = random_diagram(rng, 3, 2, 3)
@@ -174,7 +174,7 @@ def test_what_never_happens_is_no_reason_against_local_optimality():
 
 
 @given(seed=st.integers(0, 10**6))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_local_optimality_is_that_no_single_row_can_be_improved(seed):
     rng = np.random.default_rng(seed)
     diagram = random_diagram(rng, 3, 2, 2, zeros=0.4)

@@ -42,7 +42,7 @@ def test_a_part_that_is_surely_faulty_is_looked_at_where_its_fault_tells_what_to
     assert str(session.after("observe A", "scorched").next_step()) == "repair B"
 
 
-@pytest.mark.parametrize("seed", few_of(16, 40))
+@pytest.mark.parametrize("seed", few_of(8, 40))
 def test_plans_for_parts_with_several_faults_cost_what_enumeration_says(seed):
     """The best of all plans, and the plan of following the advice, over all worlds; outcomes of steps as well."""
     rng = np.random.default_rng(seed)
@@ -67,7 +67,7 @@ def test_plans_for_parts_with_several_faults_cost_what_enumeration_says(seed):
 def test_advice_for_parts_with_several_faults_is_near_the_best_plan_on_average():
     """One look or test ahead costs a few per cent more than the best plan."""
     excess = []
-    for seed in range(200, 240):
+    for seed in range(200, 216):
         rng = np.random.default_rng(seed)
         device = random_fault_device(rng)
         repair, observe, service = random_costs(rng, device)

@@ -53,7 +53,7 @@ def _utility(rng, shape, scopes=None):
     return pb.Factor(dict(zip(NAMES, shape, strict=True)), values)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(seed=SEEDS, shape=st.lists(st.integers(1, 3), min_size=4, max_size=4), is_sum=st.booleans())
 def test_gai_is_membership_in_the_span_of_indicators(seed, shape, is_sum):
     """Least squares on explicit indicator columns gives the same projection, rank and answer."""
@@ -81,7 +81,7 @@ def test_gai_is_membership_in_the_span_of_indicators(seed, shape, is_sum):
         assert answer.witness.difference > 0
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(seed=SEEDS, shape=st.lists(st.integers(1, 3), min_size=4, max_size=4))
 def test_the_canonical_decomposition_reproduces_a_sum_from_any_reference(seed, shape):
     """And it looks only at outcomes that differ from the reference within one scope."""
@@ -126,7 +126,7 @@ def test_the_triangle_is_gai_and_has_no_conditional_additive_independence():
     assert not any(conditional_additive_independence(utility, a, b).holds for a, b in ("XY", "YZ", "XZ"))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(seed=SEEDS, is_sum=st.booleans())
 def test_ga_independence_of_two_overlapping_scopes_is_ca_independence(seed, is_sum):
     """Exercise 22.6: {X, Z}, {Y, Z} are GA-independent iff X, Y are CA-independent given Z."""
@@ -137,7 +137,7 @@ def test_ga_independence_of_two_overlapping_scopes_is_ca_independence(seed, is_s
     assert generalized_additive_independence(utility, scopes).holds == ca == is_sum
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 @given(seed=SEEDS)
 def test_expected_utility_needs_marginals_only(seed):
     """A joint, the marginals on the scopes, and a Bayesian network with evidence: all as by the full sum."""
@@ -169,7 +169,7 @@ def test_expected_utility_needs_marginals_only(seed):
         utility.expected_utility(pb.Factor(scope, joint), evidence={"C": 1})
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(seed=SEEDS, shape=st.lists(st.integers(1, 3), min_size=4, max_size=4))
 def test_the_best_outcome_is_the_largest_entry_of_the_table(seed, shape):
     """With and without evidence; utilities of any size; ties give one of the best."""
@@ -221,7 +221,7 @@ def test_the_value_of_parts_is_checked_and_compared():
         compare_lotteries(pb.Factor({"A": 2}, [1, 1]), pb.Factor({"A": 2}, [0.5, 0.5]), ["A"])
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(seed=SEEDS, num_answers=st.integers(1, 30))
 def test_the_fit_is_weighted_least_squares_and_says_what_the_answers_leave_open(seed, num_answers):
     """Against least squares on indicator columns: fitted values, rank; free directions change no answer."""
@@ -251,7 +251,7 @@ def test_the_fit_is_weighted_least_squares_and_says_what_the_answers_leave_open(
 
 
 @given(seed=SEEDS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_a_fit_that_misses_no_answer_says_that_it_misses_none(seed):
     """Exact sums in any unit: residuals are zero, and not what rounding leaves of them."""
     rng = np.random.default_rng(seed)
@@ -351,7 +351,7 @@ def test_an_additive_utility_survives_copying():
 
 
 @given(seed=SEEDS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_what_rounding_leaves_of_a_sum_is_not_told_as_a_miss(seed):
     """Integers make an exact sum; in any unit the forms miss it by nothing, and say so."""
     rng = np.random.default_rng(seed)

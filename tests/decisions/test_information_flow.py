@@ -18,7 +18,7 @@ from plausible.decisions.structure.reduced_information import reduced_informatio
 from plausible.decisions.structure.relevance import ordered_components, relevance_graph
 from seeds import few_of
 
-SEEDS = few_of(24, 60)
+SEEDS = few_of(10, 60)
 
 
 def drawn(seed):

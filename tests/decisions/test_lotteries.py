@@ -53,7 +53,7 @@ def path_probabilities(lottery) -> np.ndarray:
 UTILITY = dict(zip(OUTCOMES, [3.0, -1.0, 0.0, 7.5, 2.0], strict=True))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(lotteries())
 def test_flattening_multiplies_along_paths_and_keeps_expected_utility(lottery):
     """EU(nested) = EU(flat) = Σ paths."""
@@ -67,7 +67,7 @@ def test_flattening_multiplies_along_paths_and_keeps_expected_utility(lottery):
     assert flat.flatten() == flat
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 @given(lotteries(1), lotteries(1), st.floats(0, 1))
 def test_expected_utility_is_linear_in_mixtures(first, second, chance):
     """EU([a: α; b: 1 - α]) = α EU(a) + (1 - α) EU(b), flat or not."""
@@ -153,7 +153,7 @@ def test_entrepreneur_founds():
         situation.expected_utility("f2")
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 @given(st.lists(lotteries(1), min_size=1, max_size=5), st.lists(st.integers(-3, 3), min_size=5, max_size=5))
 def test_ranking_and_ties_equal_enumeration(actions, values):
     """The best actions are those of greatest Σ π U; integers make exact ties."""

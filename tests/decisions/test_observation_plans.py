@@ -75,7 +75,7 @@ def set_value(psi, chosen, number):
 
 
 @given(seed=st.integers(0, 10_000), number=st.sampled_from([None, 1, 2]), budget=st.sampled_from([np.inf, 0.5, 1.0]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 def test_the_set_chosen_is_the_best_of_all_sets_and_so_is_the_best_of_each_size(seed, number, budget):
     rng = np.random.default_rng(seed)
     diagram = random_diagram(rng, 4, 1, 3, max_seen=1)
@@ -165,7 +165,7 @@ def test_limits_that_are_none_are_refused():
 
 
 @given(seed=st.integers(0, 10_000), most=st.sampled_from([None, 0, 1, 2]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 def test_the_plan_is_the_best_of_all_plans(seed, most):
     """Its worth by recursion over all states; and by following it in each state of the world."""
     rng = np.random.default_rng(seed)

@@ -46,7 +46,7 @@ def _people(rng, number, noise=0.1, missing=0.3):
     return answers, coordinates, mean, root @ root.T
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 @given(seed=SEEDS, is_singular=st.booleans())
 def test_posteriors_of_people_equal_dense_gaussian_conditioning(seed, is_singular):
     """Any pattern of missing answers, none known included; singular prior covariances too."""
@@ -310,7 +310,7 @@ def test_the_posterior_of_the_class_is_bayes_rule_on_dense_densities():
     assert doubtful.expected_utility(pb.Factor(STATES, sure)).mean == pytest.approx(estimate.mean)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(seed=SEEDS)
 def test_evidence_is_the_density_of_a_multivariate_student_distribution(seed):
     """Effects and noise integrated out: 2a degrees of freedom, scale (b/a)(I + X D Xᵀ), for each person."""
@@ -370,7 +370,13 @@ def test_a_class_that_nobody_is_left_in_does_no_harm(seed, shrinkage):
     answers += rng.normal(0.0, 0.05, size=answers.shape)
     answers[::3, 3] += rng.normal(4.0, 0.5, size=30)
     mixture = fit_population_mixture(
-        asked, answers, [["A", "B"], [("A", "B")]], {"A": 2, "B": 2}, prior=PopulationPrior(shrinkage=shrinkage)
+        asked,
+        answers,
+        [["A", "B"], [("A", "B")]],
+        {"A": 2, "B": 2},
+        prior=PopulationPrior(shrinkage=shrinkage),
+        restarts=2,  # the second run loses a class after 242 steps
+        stops=EMStops(max_iterations=260),
     )
     assert mixture.weights.flat.sum() == pytest.approx(1.0)
     for one in mixture.populations:

@@ -31,7 +31,7 @@ def _signs_agree(table: np.ndarray) -> bool:
     return all(len(set(np.sign(first - second))) <= 1 for first, second in pairs)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     shape=st.lists(st.integers(1, 3), min_size=1, max_size=3),
     seed=st.integers(0, 10**6),
@@ -66,7 +66,7 @@ def test_differences_within_the_tolerance_are_ties():
 
 
 @given(st.integers(0, 10**6))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_conditional_preference_compares_lotteries_extended_by_the_context(seed):
     """E[U(X, y)] by a sum over all outcomes, the context having probability one."""
     rng = np.random.default_rng(seed)

@@ -26,7 +26,7 @@ def recalls_everything(diagram, order):
     return all(sees[later] >= sees[earlier] | {earlier} for i, earlier in enumerate(order) for later in order[i + 1 :])
 
 
-@pytest.mark.parametrize("seed", few_of(24, 60))
+@pytest.mark.parametrize("seed", few_of(10, 60))
 def test_recall_is_checked_by_its_definition_and_can_be_added(seed):
     """The check agrees with the definition; adding what is forgotten gives perfect recall, and adds nothing else."""
     diagram = random_diagram(np.random.default_rng(seed), num_chance=4, num_decisions=3, max_parents=4)
@@ -40,7 +40,7 @@ def test_recall_is_checked_by_its_definition_and_can_be_added(seed):
     assert with_recall(full) == full
 
 
-@pytest.mark.parametrize("seed", few_of(24, 60))
+@pytest.mark.parametrize("seed", few_of(10, 60))
 def test_hidden_recall_edges_come_back(seed):
     """What is hidden in a drawing is exactly what perfect recall implies."""
     full = with_recall(random_diagram(np.random.default_rng(seed), num_chance=4, num_decisions=4, max_parents=3))
@@ -57,7 +57,7 @@ def test_hidden_recall_edges_come_back(seed):
             assert is_needed or decided_by_listing
 
 
-@pytest.mark.parametrize("seed", few_of(24, 60))
+@pytest.mark.parametrize("seed", few_of(10, 60))
 def test_remembering_never_hurts(seed):
     """MEU with perfect recall is at least MEU without, by brute force over all strategies."""
     diagram = random_diagram(np.random.default_rng(seed), num_chance=2, num_decisions=2)

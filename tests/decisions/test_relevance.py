@@ -29,7 +29,7 @@ def rules_pair(diagram, other, rng):
     return first, {**first, other: random_mixed_rules(diagram, rng)[other]}
 
 
-@pytest.mark.parametrize("seed", few_of(24, 60))
+@pytest.mark.parametrize("seed", few_of(10, 60))
 def test_unreachable_rule_never_changes_the_best_actions(seed):
     """If D' is not s-reachable from D, the best actions of D are the same for every rule of D' (soundness)."""
     rng = np.random.default_rng(seed)
@@ -55,7 +55,7 @@ def has_effect(diagram, decision, other, rng):
     return bool((first != second).any())
 
 
-@pytest.mark.parametrize("seed", few_of(12, 25))
+@pytest.mark.parametrize("seed", few_of(6, 25))
 def test_reachable_rule_changes_the_best_actions_for_some_numbers(seed):
     """If D' is s-reachable from D, some numbers and rules make a best action of D depend on the rule of D'."""
     rng = np.random.default_rng(1000 + seed)
@@ -65,7 +65,7 @@ def test_reachable_rule_changes_the_best_actions_for_some_numbers(seed):
             assert any(has_effect(diagram, decision, other, rng) for _ in range(1500)), (diagram.graph, decision, other)
 
 
-@pytest.mark.parametrize("seed", few_of(16, 40))
+@pytest.mark.parametrize("seed", few_of(8, 40))
 def test_reachability_is_that_the_rule_is_a_requisite_distribution(seed):
     """D' is s-reachable from D iff its CPD is requisite for P(U_>D | D and what it sees)."""
     diagram = random_diagram(np.random.default_rng(seed), num_chance=4, num_decisions=3)
@@ -124,7 +124,7 @@ def test_survey_relies_on_what_is_done_with_it():
     assert relies_on(entrepreneur_with_survey()) == {"C": ("F",), "F": ()}
 
 
-@pytest.mark.parametrize("seed", few_of(16, 40))
+@pytest.mark.parametrize("seed", few_of(8, 40))
 def test_perfect_recall_makes_the_relevance_graph_acyclic_and_later_first(seed):
     """With perfect recall D relies on later decisions only."""
     diagram = with_recall(random_diagram(np.random.default_rng(seed), num_chance=4, num_decisions=4))
@@ -134,7 +134,7 @@ def test_perfect_recall_makes_the_relevance_graph_acyclic_and_later_first(seed):
     assert all(order.index(other) > order.index(name) for other, name in graph.edges)
 
 
-@pytest.mark.parametrize("seed", few_of(16, 40))
+@pytest.mark.parametrize("seed", few_of(8, 40))
 def test_components_are_the_mutually_reachable_decisions_in_topological_order(seed):
     """Components by transitive closure; no edge leads from a later component to an earlier one."""
     diagram = random_diagram(np.random.default_rng(seed), num_chance=3, num_decisions=5, num_utilities=3)
@@ -154,7 +154,7 @@ def test_components_are_the_mutually_reachable_decisions_in_topological_order(se
     assert all(number[other] <= number[name] for other, name in graph.edges)
 
 
-@pytest.mark.parametrize("seed", few_of(12, 30))
+@pytest.mark.parametrize("seed", few_of(6, 30))
 def test_reduction_only_removes_relevance(seed):
     """The relevance graph of the minimal reduction is part of the original one."""
     diagram = random_diagram(np.random.default_rng(seed), num_chance=4, num_decisions=4, max_parents=3)

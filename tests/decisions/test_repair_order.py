@@ -47,7 +47,7 @@ def component_lists(draw, most=5):
     ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(component_lists(), st.one_of(st.none(), numbers))
 def test_expected_cost_of_repair_is_the_mean_over_faults(components, service):
     """ECR = Σ_i (1 - Σ_{j<i} p_j) C°_i + p_i C^r_i, with C° := C^r and C^r := 0 for parts that can't be seen."""
@@ -56,7 +56,7 @@ def test_expected_cost_of_repair_is_the_mean_over_faults(components, service):
     assert found == pytest.approx(cost_by_cases(components, order, service), abs=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(component_lists())
 def test_falling_chance_per_cost_is_the_best_order(components):
     """No permutation is cheaper than sorting by p / C°."""
@@ -68,7 +68,7 @@ def test_falling_chance_per_cost_is_the_best_order(components):
     assert cost_by_cases(components, plan.order, None) == pytest.approx(least, abs=1e-9)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(component_lists(most=4), st.floats(0, 40))
 def test_with_a_service_call_the_best_parts_are_tried_in_the_best_order(components, service):
     """No ordered selection of parts, followed by a call, is cheaper."""
@@ -80,7 +80,7 @@ def test_with_a_service_call_the_best_parts_are_tried_in_the_best_order(componen
     assert cost_by_cases(components, plan.order, service) == pytest.approx(least, abs=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(component_lists(most=4), st.one_of(st.none(), st.floats(0, 40)))
 def test_what_is_left_to_try_after_each_part_costs_least(components, service):
     """For each part that is no fault: no order of the others, or of some of them before a call, is cheaper."""
@@ -105,7 +105,7 @@ def test_parts_that_pay_only_together_are_found():
     """Each of two cheap-to-find parts is dearer than the call alone, but both together are cheaper: a minimum cut."""
     rng = np.random.default_rng(5)
     cuts = 0
-    for _ in range(400):
+    for _ in range(150):
         chances = rng.dirichlet(np.ones(4))
         components = [Component(f"c{i}", p, rng.uniform(0, 9), rng.uniform(0, 9)) for i, p in enumerate(chances)]
         service = rng.uniform(4, 16)
@@ -115,7 +115,7 @@ def test_parts_that_pay_only_together_are_found():
         assert plan.expected_cost == pytest.approx(least, abs=1e-9)
         alone = min(cost_by_cases(components, (name,), service) for name in plan.order) if plan.order else 0.0
         cuts += bool(plan.order) and alone > service
-    assert cuts > 3  # the case did occur
+    assert cuts > 1  # the case did occur
 
 
 def test_a_price_that_is_a_rounding_error_buys_nothing():

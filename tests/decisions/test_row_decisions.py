@@ -27,7 +27,7 @@ def _random_problem(seed: int) -> pb.InfluenceDiagram:
     return pb.InfluenceDiagram([hidden, *seen], [pb.Decision("D", ["x", "y", "z"], sees=["A", "B", "C"])], [worth])
 
 
-@pytest.mark.parametrize("seed", few_of(12, 25))
+@pytest.mark.parametrize("seed", few_of(6, 25))
 def test_each_row_gets_the_best_action_knowing_what_it_tells(seed):
     """argmax_d Σ_h P(h | row) U(h, d) on the full joint, for every pattern of missing cells."""
     diagram = _random_problem(seed)

@@ -193,7 +193,7 @@ class Explicit:
         return total
 
 
-@pytest.mark.parametrize("seed", few_of(40, 120))
+@pytest.mark.parametrize("seed", few_of(14, 120))
 def test_shared_sub_problems_give_the_value_of_the_explicit_tree(seed):
     """Guards, closed actions, hidden variables, zeros, effects seen before causes: value, plan and tree agree."""
     diagram = random_sequential(seed, size=4 + seed % 4)
@@ -217,7 +217,7 @@ def test_shared_sub_problems_give_the_value_of_the_explicit_tree(seed):
     assert str(solution)
 
 
-@pytest.mark.parametrize("seed", few_of(12, 20))
+@pytest.mark.parametrize("seed", few_of(6, 20))
 def test_symmetric_walk_has_the_maximum_of_the_influence_diagram(seed):
     """One fixed path through chance and decisions, each seeing all before it, is an ordinary diagram with recall."""
     rng = np.random.default_rng(seed)

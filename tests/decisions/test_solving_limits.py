@@ -46,7 +46,7 @@ def star(num: int, small: float, evidence_first: bool) -> InfluenceDiagram:
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize(("num", "small"), [(4, 1e-200), (8, 1e-200), (240, 1e-3), (300, 1e-3)])
+@pytest.mark.parametrize(("num", "small"), [(4, 1e-200), (8, 1e-200), (40, 1e-20), (300, 1e-3)])
 def test_states_that_are_far_apart_for_a_while_come_together_again(method, num, small):
     """Each half of the evidence alone is beyond floats; both together say nothing, so that P(C) is as before."""
     for evidence_first in (False, True):
@@ -94,7 +94,7 @@ def test_decisions_that_rely_on_each_other_are_settled_given_evidence_that_is_fa
     assert by_lists.expected_utility == pytest.approx(best, abs=1e-11)
 
 
-@pytest.mark.parametrize("seed", few_of(12, 30))
+@pytest.mark.parametrize("seed", few_of(6, 30))
 def test_every_method_agrees_with_logarithms_by_hand_on_trees_with_unlikely_evidence(seed):
     """Likelihoods from 1 to 1e-300, some of them zero, at all variables of a random tree."""
     rng = np.random.default_rng(seed)
@@ -129,13 +129,13 @@ def test_every_method_agrees_with_logarithms_by_hand_on_trees_with_unlikely_evid
 
 def test_many_children_that_nobody_saw_are_no_trouble_to_elimination():
     rng = np.random.default_rng(0)
-    tables = rng.dirichlet(np.ones(20), (1500, 2))
+    tables = rng.dirichlet(np.ones(20), (600, 2))
     chance = [pb.TableCPD("C", [0.3, 0.7])]
     chance += [pb.TableCPD(f"E{place}", table, ["C"]) for place, table in enumerate(tables)]
     worth = rng.normal(size=(2, 3))
     diagram = InfluenceDiagram(chance, [Decision("D", 3)], [Utility(["C", "D"], worth)])
-    seen = rng.integers(20, size=700)
-    logs = np.log([0.3, 0.7]) + np.log(tables[np.arange(700), :, seen]).sum(axis=0)
+    seen = rng.integers(20, size=250)
+    logs = np.log([0.3, 0.7]) + np.log(tables[np.arange(250), :, seen]).sum(axis=0)
     posterior = np.exp(logs - logs.max())
     best = (posterior / posterior.sum() @ worth).max()
     evidence = {f"E{place}": int(state) for place, state in enumerate(seen)}
@@ -168,7 +168,7 @@ def blind_team(seed: int, num: int) -> tuple[InfluenceDiagram, float]:
     return diagram, float((first.reshape(len(first), -1) @ ahead.T).max())
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", few_of(1, 3))
 def test_a_team_with_more_than_a_million_assignments_is_settled_with_a_proof(seed):
     diagram, best = blind_team(seed, 8)
     solution = diagram.solve(time_limit=30)
@@ -176,7 +176,7 @@ def test_a_team_with_more_than_a_million_assignments_is_settled_with_a_proof(see
     assert solution.expected_utility == pytest.approx(best)
 
 
-@pytest.mark.parametrize("seed", few_of(16, 40))
+@pytest.mark.parametrize("seed", few_of(8, 40))
 def test_whole_rules_find_the_best_of_all_strategies(seed):
     """Shared signals, later members that see what earlier ones did, members with one action, tables with zeros."""
     rng = np.random.default_rng(seed)
@@ -205,7 +205,7 @@ def test_whole_rules_find_the_best_of_all_strategies(seed):
     assert search.upper(search.numbers(rules)) == pytest.approx(best, abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", [1, 4, 6, 7])
+@pytest.mark.parametrize("seed", [1, 4])
 def test_without_tables_and_lists_pairs_of_rules_are_improved(seed, monkeypatch):
     """Iterated optimisation from the same start ends below what pairs reach; the bound holds the best of all."""
     monkeypatch.setattr(together, "_SMALL_TEAM", 1)
@@ -252,10 +252,10 @@ def test_without_a_limit_the_search_goes_on_until_it_is_done():
 
 
 def test_a_star_has_no_clique_with_many_neighbours_and_its_values_stay_the_same(monkeypatch):
-    """Copies of the centre lie between it and 300 children: each message is a product of few."""
+    """Copies of the centre lie between it and 100 children: each message is a product of few."""
     rng = np.random.default_rng(1)
     chance = [pb.TableCPD("C", [0.3, 0.3, 0.4])]
-    chance += [pb.TableCPD(f"E{i}", rng.dirichlet(np.ones(2), 3), ["C"]) for i in range(300)]
+    chance += [pb.TableCPD(f"E{i}", rng.dirichlet(np.ones(2), 3), ["C"]) for i in range(100)]
     decision = Decision("D", 2)
     diagram = InfluenceDiagram(chance, [decision], [Utility(["C", "D"], rng.normal(size=(3, 2)))])
     problem = read_problem(diagram, {})

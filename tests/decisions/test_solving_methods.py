@@ -45,7 +45,7 @@ def drawn_evidence(diagram: InfluenceDiagram, seed: int) -> tuple[dict, np.ndarr
 
 @pytest.mark.parametrize("method", ["arc-reversal", "network"])
 @given(seed=st.integers(0, 10**6))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 def test_with_recall_every_method_finds_the_best_of_all_strategies(method, seed):
     diagram = drawn(seed, recall=True)
     evidence, weights = drawn_evidence(diagram, seed)
@@ -58,7 +58,7 @@ def test_with_recall_every_method_finds_the_best_of_all_strategies(method, seed)
 
 
 @given(seed=st.integers(0, 10**6))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_queries_solve_limited_memory_where_no_decisions_rely_on_each_other(seed):
     diagram = drawn(seed, recall=False)
     if not diagram.explain().is_acyclic:
@@ -70,7 +70,7 @@ def test_queries_solve_limited_memory_where_no_decisions_rely_on_each_other(seed
 
 
 @given(seed=st.integers(0, 10**6))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_the_network_variable_is_the_utility_between_its_bounds(seed):
     """P(S = 1) = (E[U] - Σ min) / Σ (max - min) under any rules."""
     rng = np.random.default_rng(seed)

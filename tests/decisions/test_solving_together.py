@@ -68,7 +68,7 @@ def only_lists(monkeypatch):
 # --- the exam chain ---
 
 
-@pytest.mark.parametrize(("length", "seed"), [(12, 0), (12, 1), (20, 0), (20, 1), (20, 2), (40, 0), (60, 1)])
+@pytest.mark.parametrize(("length", "seed"), [(12, 0), (12, 1), (20, 2), (40, 0)])
 def test_the_exam_chain_with_a_hidden_ability_is_settled_at_any_length(length, seed):
     """Tables of histories are exponential in the length; lists of policies stay short."""
     diagram = exam_chain(length, seed)
@@ -96,7 +96,7 @@ def test_a_shorter_chain_is_the_longer_one_whose_last_exams_count_nothing():
 
 
 @given(seed=st.integers(0, 10**6))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_lists_of_policies_find_the_best_of_all_strategies(seed):
     diagram, evidence, weights = cyclic_diagram(seed)
     best = all_strategy_values(diagram, weights).max()
@@ -111,7 +111,7 @@ def test_lists_of_policies_find_the_best_of_all_strategies(seed):
 
 
 @given(seed=st.integers(0, 10**6))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 def test_merged_policies_leave_a_bound_on_all_strategies(seed):
     """Where the limit is one policy for each decision nearly all are merged: the bound is what could be seen."""
     diagram, evidence, weights = cyclic_diagram(seed)
@@ -141,7 +141,7 @@ def test_a_large_constant_in_the_utility_makes_no_list_longer(only_lists):
 
 
 @given(seed=st.integers(0, 10**6))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 def test_the_stages_give_every_strategy_its_worth_but_for_a_constant(seed):
     """Σ_i x_i · r_i of two strategies differs as their expected utilities do; transitions are distributions."""
     diagram, evidence, _ = cyclic_diagram(seed)

@@ -54,7 +54,7 @@ def single_fault(chances, tests=None):
 # --- several faults ---
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_outcomes_and_costs_are_those_of_the_enumerated_worlds(seed):
     """With several faults, leaks and findings between repairs: exact probabilities and costs, never below the best."""
     rng = np.random.default_rng(seed)
@@ -360,7 +360,7 @@ def test_a_plan_that_is_cut_off_ends_with_what_the_advice_estimates():
     assert (cut.outcomes, cut.is_exact, whole.is_exact) == ((), False, True)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_the_cheapest_plan_of_three_parts_is_that_of_the_enumerated_worlds(seed):
     """Bounds prune nothing that is best: with leaks, tests that are repeated after repairs, and with nobody to call."""
     rng = np.random.default_rng(seed)
@@ -448,7 +448,7 @@ def test_a_plan_says_where_the_device_stays_broken():
 
 def test_the_unit_of_money_changes_no_step():
     """Advice, the best plan and the best fixed order are the same in any currency, however small its numbers."""
-    for seed in range(3):
+    for seed in range(2):
         rng = np.random.default_rng(seed)
         device = random_device(rng, 2, 1)
         repair_costs, observe, service = random_costs(rng, device)
@@ -460,7 +460,7 @@ def test_the_unit_of_money_changes_no_step():
                 None if service is None else service * unit,
             )
             session = troubleshooter(device, *scaled).start()
-            order = evaluate_troubleshooting(session, 40, seed=0).fixed_order
+            order = evaluate_troubleshooting(session, 10, seed=0).fixed_order
             best, followed = optimal_plan(session), exact_plan(session)
             steps = [str(one.step) for one in session.advice.alternatives]
             told.append((steps, order, str(best.step), str(followed.step)))
@@ -535,9 +535,9 @@ def walked_cost(device, plan):
     return cost(plan, failing, frozenset()) / weights[failing].sum()
 
 
-@pytest.mark.parametrize("num_parts", [4, 10])
+@pytest.mark.parametrize("num_parts", [4, 7, pytest.param(10, marks=pytest.mark.slow)])
 def test_the_plan_of_following_advice_for_ten_parts_is_made_in_seconds(num_parts):
-    """Its cost is that of walking it with all faults; 1600 states of knowledge of some 59000 devices."""
+    """Its cost is that of walking it with all faults; of ten parts, 1600 states of knowledge of some 59000 devices."""
     gates = np.linspace(0.6, 1.0, num_parts).tolist()
     device, helper = independent_parts(num_parts, gates)
     begin = time.process_time()

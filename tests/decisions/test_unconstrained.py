@@ -127,7 +127,7 @@ class Oracle:
         return total
 
 
-@pytest.mark.parametrize("seed", few_of(24, 60))
+@pytest.mark.parametrize("seed", few_of(10, 60))
 def test_the_plan_is_the_best_of_all_orders_and_actions_and_brings_what_it_says(seed):
     """V equals brute force over every order and history; so does the value of following the plan on the joint."""
     diagram = random_problem(seed, num_chance=3 + seed % 2)
@@ -137,7 +137,7 @@ def test_the_plan_is_the_best_of_all_orders_and_actions_and_brings_what_it_says(
     assert str(solution)
 
 
-@pytest.mark.parametrize(("seed", "num_tests"), [(7, 2), (10, 2), (13, 2), (38, 2), (1, 3), (11, 3)])
+@pytest.mark.parametrize(("seed", "num_tests"), [(7, 2), (10, 2), (13, 2), (38, 2), (11, 3)])
 def test_plans_whose_order_depends_on_what_is_seen_equal_brute_force(seed, num_tests):
     """Costly tests after a sign, where every fixed order is worse than the plan."""
     diagram = random_diagnosis(seed, num_tests)
@@ -148,7 +148,7 @@ def test_plans_whose_order_depends_on_what_is_seen_equal_brute_force(seed, num_t
     assert max(diagram.in_order(order).solve().expected_utility for order in fixed) < solution.expected_utility - 1e-6
 
 
-@pytest.mark.parametrize("seed", few_of(12, 30))
+@pytest.mark.parametrize("seed", few_of(6, 30))
 def test_no_fixed_order_is_better_than_the_plan(seed):
     """The influence diagram of each order has at most the value of the free problem."""
     diagram = random_problem(seed, num_decisions=2 + seed % 2)

@@ -53,7 +53,7 @@ def _log_posterior(theta, choices, deviation):
     return total
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(seed=SEEDS, deviation=st.sampled_from([0.5, 2.0]))
 def test_the_mode_and_its_curvature_equal_those_of_a_general_optimiser(seed, deviation):
     """The log posterior is written situation by situation; its Hessian is by differences."""
@@ -145,7 +145,7 @@ def test_options_may_be_lotteries_given_in_any_order_of_rows():
     assert model.probabilities(choices) == pytest.approx([1 / (1 + np.exp(-gain)), 1 / (1 + np.exp(gain))])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(seed=SEEDS, is_honest=st.booleans())
 def test_choices_by_some_utility_are_rationalised_and_contradictions_are_real(seed, is_honest):
     """The utility found ranks what was chosen first; a contradiction stays one without the other choices."""
@@ -192,7 +192,7 @@ def _gambles(base, gaps):
 def test_lotteries_that_hardly_differ_are_judged_as_those_that_do(power):
     """Choices by a utility are explained; ones whose weighted differences cancel are not, however small these are."""
     rng = np.random.default_rng(power)
-    for _ in range(12):
+    for _ in range(5):
         size, number = int(rng.integers(3, 6)), int(rng.integers(1, 5))
         base = 0.5 * rng.dirichlet(np.ones(size)) + 0.5 / size
         gaps = rng.normal(size=(number, size))

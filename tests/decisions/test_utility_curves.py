@@ -289,7 +289,7 @@ def number_lotteries():
     return weights.map(lambda table: Lottery({x: w / sum(table.values()) for x, w in table.items()}))
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(number_lotteries(), number_lotteries())
 def test_dominance_is_agreement_of_all_curves(first, second):
     """Order 1: all step functions 1[x ≥ k] agree; order 2: all min(x, k) do, and these span the cones."""
@@ -310,7 +310,7 @@ def test_dominance_is_agreement_of_all_curves(first, second):
     assert str(report)
 
 
-@pytest.mark.parametrize("unit", [1e-12, 1e-6, 1.0, 1e9])
+@pytest.mark.parametrize("unit", [1e-12, 1e9])
 def test_fits_do_not_depend_on_the_units_of_utility(unit):
     """The shape behind exact points is found for tiny and huge utilities."""
     x = np.array([10, 20, 40, 60, 80, 100.0])

@@ -11,7 +11,7 @@ from seeds import few_of
 from solving_oracle import all_strategy_values, num_strategies, random_diagram
 
 
-@pytest.mark.parametrize("seed", few_of(12, 20))
+@pytest.mark.parametrize("seed", few_of(6, 20))
 def test_the_gap_is_between_the_least_and_the_largest_value_of_all_strategies(seed):
     diagram = random_diagram(np.random.default_rng(seed), 3, 2, 2)
     assert num_strategies(diagram) < 10_000

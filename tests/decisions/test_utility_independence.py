@@ -34,7 +34,7 @@ def _check_change(utility, change):
     assert signs[0] != signs[1]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(seed=SEEDS, rows=st.integers(1, 4), columns=st.integers(1, 4))
 def test_f_plus_g_h_is_utility_independent_and_its_decomposition_reproduces_it(seed, rows, columns):
     """Random f, g > 0 and h; lotteries over X then come in one order in all contexts."""
@@ -51,7 +51,7 @@ def test_f_plus_g_h_is_utility_independent_and_its_decomposition_reproduces_it(s
     assert (np.sign(gains) == np.sign(gains[0])).all() or np.abs(gains).max() < 1e-9
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(seed=SEEDS, rows=st.integers(2, 4), columns=st.integers(2, 3))
 def test_any_other_utility_has_two_lotteries_that_change_places(seed, rows, columns):
     """Small whole numbers, with constant slices among them: whether slices are affine images, by rank."""
@@ -90,7 +90,7 @@ def test_a_large_constant_does_not_spoil_the_test():
     assert utility_independence(utility, "X").holds
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(seed=SEEDS, shape=st.lists(st.integers(1, 3), min_size=1, max_size=4), kind=st.sampled_from(["+", "*", "-*"]))
 def test_sums_and_products_of_one_sign_make_every_set_utility_independent(seed, shape, kind):
     """The form found reproduces U, and each subset passes the test of its own."""
@@ -111,7 +111,7 @@ def test_sums_and_products_of_one_sign_make_every_set_utility_independent(seed, 
             assert utility_independence(utility, chosen).holds
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(seed=SEEDS)
 def test_mutual_utility_independence_equals_the_test_of_every_subset(seed):
     """On small whole numbers, where either answer is common."""
@@ -126,7 +126,7 @@ def test_mutual_utility_independence_equals_the_test_of_every_subset(seed):
             answer.table()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 @given(seed=SEEDS)
 def test_the_text_of_a_failure_has_the_witness(seed):
     """The failing set, two lotteries and two contexts; the deviation where no set fails by more than the tolerance."""
@@ -145,7 +145,7 @@ def test_a_product_that_changes_its_sign_is_not_mutually_utility_independent():
     assert answer.failing is not None
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 @given(seed=SEEDS, shape=st.lists(st.integers(1, 4), min_size=1, max_size=4))
 def test_the_multilinear_form_finds_its_coefficients(seed, shape):
     """U = Σ_S k_S Π h_i with k_S > 0, hence each attribute utility independent of the rest."""

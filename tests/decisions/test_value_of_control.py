@@ -46,7 +46,7 @@ def test_control_of_a_survey_that_only_tells_is_worth_nothing_and_blind_control_
 
 
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 def test_control_is_the_difference_of_the_maxima_and_never_negative_given_the_parents(seed):
     rng = np.random.default_rng(seed)
     diagram = random_diagram(rng, 3, 1, 2)
@@ -128,7 +128,7 @@ def _sampled(rng: np.random.Generator, **form) -> tuple[InfluenceDiagram, str, s
 
 
 @given(seed=st.integers(0, 10_000), recall=st.booleans())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_a_sample_before_several_decisions_is_worth_what_its_copies_are_to_all_strategies(seed, recall):
     """At the first decision or a later one, with perfect recall or without."""
     diagram, decision, name = _sampled(np.random.default_rng(seed), recall=recall)

@@ -107,7 +107,7 @@ def _informed(diagram: InfluenceDiagram, variables: tuple[str, ...], decision: s
 
 
 @given(seed=st.integers(0, 10_000), number=st.integers(1, 2))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 def test_the_value_is_the_difference_of_the_maxima_over_all_strategies(seed, number):
     rng = np.random.default_rng(seed)
     diagram = random_diagram(rng, 3, 2, 3, recall=True)
@@ -125,7 +125,7 @@ def test_the_value_is_the_difference_of_the_maxima_over_all_strategies(seed, num
 
 
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 def test_with_one_decision_the_value_is_the_sum_of_the_gains_of_the_changes(seed):
     """VPI = Σ P(seen) gain(seen): zero exactly where no action changes."""
     diagram = random_diagram(np.random.default_rng(seed), 4, 1, 3)
@@ -137,7 +137,7 @@ def test_with_one_decision_the_value_is_the_sum_of_the_gains_of_the_changes(seed
 
 
 @given(seed=st.integers(0, 10_000), with_evidence=st.booleans())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_all_values_from_one_tree_are_those_one_by_one(seed, with_evidence):
     rng = np.random.default_rng(seed)
     diagram = random_diagram(rng, 5, 1, 3)
@@ -155,7 +155,7 @@ def test_all_values_from_one_tree_are_those_one_by_one(seed, with_evidence):
 
 
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_the_ranking_of_several_decisions_is_that_one_by_one(seed):
     diagram = random_diagram(np.random.default_rng(seed), 3, 2, 2, recall=True)
     for decision in diagram.decisions:
@@ -209,7 +209,7 @@ def test_changes_between_actions_as_good_are_told_where_there_are_no_others():
 
 
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 def test_what_is_seen_anyway_is_worth_the_difference_to_the_maximum_without_it(seed):
     """Over all strategies, where neither the decision nor any after it sees the variables."""
     rng = np.random.default_rng(seed)

@@ -48,7 +48,7 @@ def test_a_sweep_sets_each_message_to_its_share_of_the_max_marginals(seed, backw
     assert beliefs == pytest.approx(layout.beliefs(shifted), abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", few_of(12, 20))
+@pytest.mark.parametrize("seed", few_of(6, 20))
 def test_an_ascent_ends_where_no_single_change_helps(seed):
     """And returns the sum there, which is not below that of the start."""
     rng = np.random.default_rng(seed)

@@ -246,8 +246,9 @@ def test_kinds_of_arrays_make_arrays_of_their_kind():
 def _entries():
     """What other rooms import from kernels."""
     for file in SOURCE.rglob("*.py"):
-        if file.parent.name != "kernels":
-            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        text = file.read_text(encoding="utf-8")
+        if file.parent.name != "kernels" and "plausible.kernels." in text:
+            for node in ast.walk(ast.parse(text)):
                 if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("plausible.kernels."):
                     yield from (getattr(import_module(node.module), alias.name) for alias in node.names)
 
@@ -296,20 +297,21 @@ def test_blocks_of_several_threads_close_in_any_order():
     assert (jit._Hold.number, jit._Hold.num_calls) == (0, 1)
 
 
-@pytest.mark.parametrize("ending", ["nbi", "nbc"])
-@pytest.mark.parametrize("left", [0, 20], ids=["empty", "cut"])
-def test_a_damaged_file_of_machine_code_is_made_again(run_python, ending, left):
-    """Nothing fails; the next process finds it whole."""
+def test_a_damaged_file_of_machine_code_is_made_again(run_python):
+    """Empty or cut, of either kind: nothing fails, and the next process finds it whole."""
     run = (
         "import numpy as np\nfrom plausible.kernels import jit, machine_code, vectors\n"
         "with jit.use_tier('compiled'):\n    print(vectors.largest_of(np.ones(2)))\n"
         "print(sum(vectors.largest_of.dispatcher.stats.cache_hits.values()))\n"
     )
-    damage = (
+    damages = [
         f"for file in machine_code.first_writable().glob('vectors.largest_of*.{ending}'):\n"
-        f"    file.write_bytes(file.read_bytes()[:{left}])\n"
-    )
-    assert run_python(run + damage)[0] == "1.0"
+        f"    assert len(file.read_bytes()) > 20\n    file.write_bytes(file.read_bytes()[:{left}])\n"
+        for ending in ("nbi", "nbc")
+        for left in (0, 20)
+    ]
+    for damage in damages:  # each is made good by the next process, which then does the next damage
+        assert run_python(run + damage) == ["1.0", "0"]
     assert run_python(run) == ["1.0", "0"]
     assert run_python(run) == ["1.0", "1"]
 
