@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Generator
 
 import pytest
+
+# Matrices are small here, and threads that wait for one another would take three quarters of the processor's time.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 @pytest.fixture(autouse=True)
