@@ -118,19 +118,22 @@ class AllGraphs:
     def separated(self, directed, x, given):
         """For every graph and node, whether it is separated from x."""
         n, size = self.n, len(directed)
-        by_tail, by_arrow = np.zeros((size, n), dtype=bool), np.zeros((size, n), dtype=bool)
-        by_tail[:, x] = True
-        for _ in range(2 * n):
+        arrows, doubles = (np.ascontiguousarray(array.transpose(1, 2, 0)) for array in (directed, self.bidirected))
+        by_tail, by_arrow = np.zeros((n, size), dtype=bool), np.zeros((n, size), dtype=bool)
+        by_tail[x] = True
+        before = 0
+        while (reached := np.count_nonzero(by_tail) + np.count_nonzero(by_arrow)) > before:
+            before = reached
             for a in range(n):
                 for b in range(n):
-                    up, down, two = directed[:, b, a], directed[:, a, b], self.bidirected[:, a, b]
+                    up, down, two = arrows[b, a], arrows[a, b], doubles[a, b]
                     if a in given:
-                        by_tail[:, b] |= by_arrow[:, a] & up
-                        by_arrow[:, b] |= by_arrow[:, a] & two
+                        by_tail[b] |= by_arrow[a] & up
+                        by_arrow[b] |= by_arrow[a] & two
                     else:
-                        by_tail[:, b] |= by_tail[:, a] & up
-                        by_arrow[:, b] |= (by_tail[:, a] & two) | ((by_tail[:, a] | by_arrow[:, a]) & down)
-        return ~(by_tail | by_arrow)
+                        by_tail[b] |= by_tail[a] & up
+                        by_arrow[b] |= (by_tail[a] & two) | ((by_tail[a] | by_arrow[a]) & down)
+        return ~(by_tail | by_arrow).T
 
     def classes(self):
         """The graphs with the same separations, class by class."""

@@ -32,6 +32,10 @@ NAMES = [
     "survey",
     "water",
 ]
+#: The same, those with the longest files only for `make test-slow`.
+READ = [
+    pytest.param(name, marks=pytest.mark.slow) if name in ("diabetes", "munin", "munin2") else name for name in NAMES
+]
 
 
 def benchmark_path(file: str) -> Path:

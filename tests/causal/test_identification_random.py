@@ -83,7 +83,7 @@ def test_random_graphs_are_decided_as_their_derivatives_decide(seed):
     """Completeness: what is refused can move unseen, what is not can't; with conditions too."""
     rng = np.random.default_rng(100 + seed)
     refused = 0
-    for _ in range(20):
+    for _ in range(50):
         graph = random_causal_graph(rng, int(rng.integers(3, 6)), rng.uniform(0.3, 0.8), rng.uniform(0.2, 0.6))
         if sum(edge.is_bidirected for edge in graph.edges) > 4:
             continue
@@ -92,7 +92,7 @@ def test_random_graphs_are_decided_as_their_derivatives_decide(seed):
         model = LatentModel(graph, rng, latent_states=3, sizes=[2] * len(graph))
         assert answer is not model.moves_unseen(outcome, treatment, given), (graph, outcome, treatment, given)
         refused += not answer
-    assert refused > 1
+    assert refused > 3
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -79,7 +79,7 @@ def test_posterior_of_types_equals_enumeration_of_all_types_of_all_rows():
     total, means = enumerate_types(trial_types(rows), 16, alpha=0.25)
     table = Table.read({name: [row[place] for row in rows] for place, name in enumerate("ATO")})
     prior = {("T", "O"): np.full((4, 4), 0.25)}
-    posterior = learn_responses(TRIAL, table, prior, num_draws=1500, num_chains=20, seed=1)
+    posterior = learn_responses(TRIAL, table, prior, num_draws=500, num_chains=20, seed=1)
     place = next(place for place, part in enumerate(posterior.space.components) if part.names == ("T", "O"))
     found = posterior.draws[place].mean(axis=(0, 1)).reshape(2, 2, 2, 2)
     assert found.ravel() == pytest.approx(means, abs=0.008)
@@ -108,7 +108,7 @@ def test_counterfactuals_weigh_draws_by_the_evidence():
             if u[share[0]] == 1 and u[3] == 1:
                 denominator += weight * share[1] * nu[number]
                 numerator += weight * share[1] * nu[number] * (u[2] == 1)
-    posterior = learn_responses(TRIAL, table, num_draws=1000, num_chains=8, seed=2)
+    posterior = learn_responses(TRIAL, table, num_draws=400, num_chains=20, seed=2)
     answer = posterior.probability({"O": 1}, do={"T": 0}, evidence={"T": 1, "O": 1})
     assert answer.mean == pytest.approx(numerator / denominator, abs=0.02)
     same = posterior.probability({"O": 1}, do={"T": 1}, evidence={"T": 1, "O": 1})

@@ -178,6 +178,7 @@ def test_a_graph_stands_for_a_class_iff_it_is_the_pag_of_some_mag_exhaustively()
     ends = [(left, right) for left in Mark for right in Mark]
     classes = [graph_of(common_marks(members), PAG) for members in all_classes(3, lines=False).values()]
     every_mag = [graph_of(member) for members in all_classes(3, lines=False).values() for member in members]
+    with_pags = [(mag, pag_of(mag)) for mag in every_mag]
     for marks in product([None, *ends], repeat=3):
         edges = [Edge(a, b, *two) for (a, b), two in zip(combinations(range(3), 2), marks, strict=True) if two]
         if any(edge.is_undirected for edge in edges):
@@ -187,7 +188,7 @@ def test_a_graph_stands_for_a_class_iff_it_is_the_pag_of_some_mag_exhaustively()
         except InvalidGraph:
             continue
         assert stands_for_class(graph) == (graph in classes)
-        fits = any(_has_marks(mag, graph) and _has_marks(graph, pag_of(mag)) for mag in every_mag)
+        fits = any(_has_marks(mag, graph) and _has_marks(graph, pag) for mag, pag in with_pags)
         assert stands_for_class(graph, narrowed=True) == fits
 
 

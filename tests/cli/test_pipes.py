@@ -16,14 +16,12 @@ import pandas as pd
 import pytest
 
 import plausible as pb
+from plausible.cli import main
 
 RUN = (sys.executable, "-m", "plausible")
+#: A process that need not load the compiler starts sooner.
+QUICK = {**os.environ, "PLAUSIBLE_KERNELS": "interpreted"}
 CSV = "smoke,xray\nyes,no\nno,\n,yes\n"
-
-
-def piped(*arguments: str, stdin: bytes = b"") -> bytes:
-    """What a process writes that reads these bytes."""
-    return subprocess.run([*RUN, *arguments], input=stdin, stdout=subprocess.PIPE, check=True).stdout
 
 
 @pytest.fixture
@@ -159,14 +157,14 @@ def test_separators_and_ragged_rows_on_standard_input_are_named(plausible):
         assert errors.startswith("plausible: standard input:")
 
 
-def test_parquet_goes_through_pipes(asia):
+def test_parquet_goes_through_pipes(plausible, asia):
     """Types are kept on the way; the numbers are those of the network."""
-    rows = piped("sample", "asia", "-n", "20", "--seed", "1", "--format", "parquet")
-    frame = pd.read_parquet(io.BytesIO(rows))
-    assert frame.to_csv(index=False).encode() == piped("sample", "asia", "-n", "20", "--seed", "1", "-o", "-")
+    sample = ("sample", "asia", "-n", "20", "--seed", "1")
+    frame = pd.read_parquet(io.BytesIO(_through_a_pipe(*sample, "--format", "parquet")))
+    assert frame.to_csv(index=False) == plausible(*sample, "-o", "-")[1]
     evidence = frame[["xray", "smoke"]].to_parquet()
     answers = pd.read_parquet(
-        io.BytesIO(piped("predict", "asia", "-", "lung", "-", "--format", "parquet", stdin=evidence))
+        io.BytesIO(_through_a_pipe("predict", "asia", "-", "lung", "-", "--format", "parquet", stdin=evidence))
     )
     expected = [asia.query("lung", row)["yes"] for row in answers[["xray", "smoke"]].to_dict("records")]
     assert answers["P(lung=yes)"].tolist() == pytest.approx(expected)
@@ -215,28 +213,32 @@ def test_messages_do_not_call_standard_input_and_output_a_dash(plausible):
     assert plausible("score", "smoke -> xray", "-", piped=CSV.encode())[1].startswith("smoke -> xray on standard input")
 
 
-def test_a_terminal_gets_no_bytes_and_gives_no_file():
+def _through_a_pipe(*arguments: str, stdin: bytes = b"") -> bytes:
+    """What a process writes that reads these bytes."""
+    return subprocess.run([*RUN, *arguments], input=stdin, stdout=subprocess.PIPE, check=True, env=QUICK).stdout
+
+
+def test_a_terminal_gets_no_bytes_and_gives_no_file(capsys, monkeypatch):
     """Parquet is refused; so is a file that nobody pipes."""
     master, terminal = pty.openpty()
-    try:
+    with open(terminal, "r+b", buffering=0) as both, io.TextIOWrapper(both, write_through=True) as console:
+        monkeypatch.setattr("sys.stdin", console)
+        monkeypatch.setattr("sys.stdout", console)
         for arguments, problem in (
-            (("sample", "asia", "--format", "parquet"), b"a terminal can't show it"),
-            (("query", "-", "lung"), b"which is the terminal here"),
+            (("sample", "asia", "--format", "parquet"), "a terminal can't show it"),
+            (("query", "-", "lung"), "which is the terminal here"),
         ):
-            done = subprocess.run(
-                [*RUN, *arguments], stdin=terminal, stdout=terminal, stderr=subprocess.PIPE, check=False
-            )
-            assert done.returncode == 2
-            assert problem in done.stderr
-    finally:
-        os.close(master)
-        os.close(terminal)
+            with pytest.raises(SystemExit) as stop:
+                main(arguments)
+            assert stop.value.code == 2
+            assert problem in capsys.readouterr().err
+    os.close(master)
 
 
 def test_head_ends_a_sample_without_a_word():
     """Endless rows, of which the first is wanted; the exit is that of `cat`."""
     command = [*RUN, "sample", "chain", "-n", "999999999"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=QUICK) as running:
         try:
             assert running.stdout.readline() == b"A,B,C\n"
             running.stdout.close()
@@ -249,5 +251,5 @@ def test_head_ends_a_sample_without_a_word():
 def test_a_full_disk_is_one_line():
     """Also where what is left is written at the end."""
     with open("/dev/full", "wb") as full:
-        done = subprocess.run([*RUN, "sample", "asia"], stdout=full, stderr=subprocess.PIPE, check=False)
+        done = subprocess.run([*RUN, "sample", "asia"], stdout=full, stderr=subprocess.PIPE, check=False, env=QUICK)
     assert (done.returncode, done.stderr) == (2, b"plausible: [Errno 28] No space left on device\n")

@@ -1,6 +1,7 @@
 """Observations along chains, against enumeration of all sets and of all plans on the joint distribution."""
 
 import itertools
+from functools import cache
 
 import numpy as np
 import pytest
@@ -23,11 +24,12 @@ class Brute:
 
     def __init__(self, joint, rewards):
         self.joint, self.rewards, self.size = joint, rewards, joint.ndim
+        self.reward, self.probability = cache(self._reward), cache(self._probability)
 
     def table(self, seen):
         return self.joint[tuple(slice(None) if state is None else slice(state, state + 1) for state in seen)]
 
-    def probability(self, seen):
+    def _probability(self, seen):
         return self.table(seen).sum()
 
     def marginal(self, place, seen):
@@ -37,7 +39,7 @@ class Brute:
         full[slice(None) if seen[place] is None else slice(seen[place], seen[place] + 1)] = summed
         return full
 
-    def reward(self, place, seen):
+    def _reward(self, place, seen):
         return float(self.rewards[place](self.marginal(place, seen)))
 
     def outcomes(self, seen, place):
@@ -124,7 +126,7 @@ def sets_within(costs, budget):
 
 
 @pytest.mark.parametrize("is_filtering", [False, True])
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_the_best_set_is_that_of_all_sets(seed, is_filtering):
     """Costs and a budget: no set within it brings more, and the set told brings what it is said to."""
     network, rewards, brute, rng = random_chain(seed, has_zeros=seed % 2 == 1)

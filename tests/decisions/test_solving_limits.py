@@ -46,7 +46,7 @@ def star(num: int, small: float, evidence_first: bool) -> InfluenceDiagram:
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize(("num", "small"), [(4, 1e-200), (8, 1e-200), (40, 1e-20), (300, 1e-3)])
+@pytest.mark.parametrize(("num", "small"), [(4, 1e-200), (8, 1e-200), (40, 1e-20), (220, 1e-3)])
 def test_states_that_are_far_apart_for_a_while_come_together_again(method, num, small):
     """Each half of the evidence alone is beyond floats; both together say nothing, so that P(C) is as before."""
     for evidence_first in (False, True):

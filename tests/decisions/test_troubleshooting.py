@@ -597,10 +597,10 @@ def test_the_mean_over_sampled_devices_is_the_exact_cost():
 
 def test_advice_saves_a_tenth_and_more_of_the_best_fixed_order_on_the_printer():
     """On sampled cases, and among those with several faults as well."""
-    found = evaluate_troubleshooting(printer_troubleshooter().start(), 600, seed=3)
+    found = evaluate_troubleshooting(printer_troubleshooter().start(), 250, seed=3)
     assert found.saving > 0.1
     several = found.num_faults > 1
-    assert several.sum() > 40
+    assert several.sum() > 16
     assert found.costs[several].mean() < found.fixed_costs[several].mean()
     assert "several faults" in str(found)
 

@@ -64,7 +64,7 @@ def assert_same(found: InfluenceDiagram, original: InfluenceDiagram) -> None:
 
 @pytest.mark.parametrize(("first", "second"), list(permutations(HOLDING, 2)), ids=by_name)
 def test_a_diagram_is_the_same_through_any_two_formats(first, second):
-    for seed in range(12):
+    for seed in range(5):
         diagram = random_diagram(np.random.default_rng(seed))
         twice = through(second, through(first, diagram))
         assert_same(twice, diagram)
@@ -555,7 +555,7 @@ def test_a_damaged_diagram_is_read_or_refused(format):
     """No exception but FormatError, whatever is deleted, doubled or put in."""
     texts = [format.write(random_diagram(np.random.default_rng(seed))) for seed in range(4)]
     refused = 0
-    for seed in range(150):
+    for seed in range(70):
         rng = np.random.default_rng(seed)
         text = texts[seed % len(texts)]
         start = int(rng.integers(len(text)))
@@ -565,4 +565,4 @@ def test_a_damaged_diagram_is_read_or_refused(format):
             format.parse(text[:start] + middle[rng.integers(3)] + text[end:])
         except FormatError:
             refused += 1
-    assert refused > 10
+    assert refused > 5

@@ -9,7 +9,7 @@ import pytest
 from random_networks import NASTY_WORDS, random_network, random_notes
 from text_samples import NET
 
-from benchmark_networks import NAMES, benchmark_text
+from benchmark_networks import READ, benchmark_text
 from plausible.cpds import ConditionalGaussianCPD, LinearGaussianCPD, NoisyOr, TableCPD
 from plausible.errors import FormatError, NotRepresentable, PlausibleWarning
 from plausible.factors import Factor
@@ -260,7 +260,7 @@ def test_what_the_format_can_not_hold_is_refused(model, part):
 
 
 @pytest.mark.filterwarnings("ignore::plausible.errors.RoundedProbabilities")
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", READ)
 def test_benchmark_networks_go_through_net_and_back(name):
     network = parse_bif(benchmark_text(name))
     assert parse_hugin(format_hugin(network)) == network

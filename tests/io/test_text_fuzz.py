@@ -17,7 +17,7 @@ from plausible.io.dsl import parse_dsl
 from plausible.io.hugin import format_hugin, parse_hugin
 from plausible.models import BayesianNetwork
 
-ROUNDS = 400
+ROUNDS = 160
 READERS = {"bif": parse_bif, "net": parse_hugin, "dsl": parse_dsl, "dne": parse_dne}
 WRITERS = {"bif": format_bif, "net": format_hugin}
 SAMPLES = {"net": NET, "dsl": DSL, "dne": DNE}
@@ -111,7 +111,7 @@ def test_texts_of_nothing_but_pieces_give_errors_or_an_empty_network(kind):
 def test_a_text_that_is_cut_off_never_gives_other_numbers(kind):
     text = whole_text(kind, np.random.default_rng(3))
     whole = READERS[kind](text)
-    for end in range(0, len(text), max(1, len(text) // 300)):
+    for end in range(0, len(text), max(1, len(text) // 120)):
         result = outcome(kind, text[:end])
         if isinstance(result, BayesianNetwork):
             assert all(whole.cpd(name) == cpd for name, cpd in result.cpds.items())
