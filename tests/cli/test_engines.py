@@ -80,7 +80,7 @@ def test_help_lists_every_engine(plausible, command):
 
 def test_what_is_too_large_names_options_of_the_command(plausible, tmp_path):
     path = tmp_path / "grid.uai"
-    pb.save(pb.models.ising(pb.models.grid(32, 32), coupling=-0.2), path)
+    pb.save(pb.models.ising(pb.models.grid(40, 40), coupling=-0.2), path)
     _, _, errors = plausible("query", str(path), "0")
     assert errors.endswith("raise --budget-seconds or --budget-memory, or approximate with --engine auto.\n")
     _, _, errors = plausible("sample", str(path))
