@@ -1,5 +1,6 @@
 """Posteriors given rows with missing cells, by listing every completion of all rows together, in plain loops."""
 
+from functools import cached_property
 from itertools import product
 
 import numpy as np
@@ -47,15 +48,19 @@ class Enumerated:
 
     def means(self):
         """E[θ | D] of each family."""
-        each = [self.tables(filled) for filled in self.listed]
         return [
-            sum(c * tables[f] for c, tables in zip(self.chances, each, strict=True)) for f in range(len(self.scopes))
+            sum(c * tables[f] for c, tables in zip(self.chances, self.all_tables, strict=True))
+            for f in range(len(self.scopes))
         ]
+
+    @cached_property
+    def all_tables(self):
+        """E[θ | completed rows] of each completion."""
+        return [self.tables(filled) for filled in self.listed]
 
     def predictive(self, row):
         """P(row | D) of a complete row."""
         total = 0.0
-        for chance, filled in zip(self.chances, self.listed, strict=True):
-            tables = self.tables(filled)
+        for chance, tables in zip(self.chances, self.all_tables, strict=True):
             total += chance * np.prod([t[tuple(row[v] for v in s)] for t, s in zip(tables, self.scopes, strict=True)])
         return total

@@ -30,8 +30,10 @@ def stirling_rest(values: ArrayLike) -> Floats:
     x = np.asarray(values, dtype=np.float64)
     small, large = np.minimum(x, _LARGE), np.maximum(x, _LARGE)
     inverse = 1.0 / large
-    series = inverse * np.polynomial.polynomial.polyval(inverse * inverse, _SERIES)
-    beyond = 0.5 * (math.log(2 * math.pi) - np.log(large)) + series
+    square, series = inverse * inverse, np.asarray(_SERIES[-1])
+    for coefficient in _SERIES[-2::-1]:
+        series = series * square + coefficient
+    beyond = 0.5 * (math.log(2 * math.pi) - np.log(large)) + inverse * series
     return np.asarray(np.where(x < _LARGE, gammaln(small) - small * np.log(small) + small, beyond))
 
 
