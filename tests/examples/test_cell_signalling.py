@@ -17,7 +17,7 @@ from plausible.graphs.interventional_classes import interventional_essential_gra
 
 @pytest.fixture(scope="module")
 def found():
-    return learn_cell_signalling(SignallingDesign(num_cells=300, num_samples=4))
+    return learn_cell_signalling(SignallingDesign(num_cells=150, num_samples=3, discretization="quantile"))
 
 
 def test_design_has_eleven_molecules_nine_conditions_and_seven_targeted_experiments():

@@ -140,22 +140,29 @@ def test_marginals_choose_the_most_probable_label_of_each_pixel():
 
 @pytest.fixture(scope="module")
 def binary():
-    return compare_binary()
+    return compare_binary(48)
 
 
 @pytest.fixture(scope="module")
 def grey():
-    return compare_grey()
+    return compare_grey(size=48)
 
 
 @pytest.fixture(scope="module")
 def segments():
-    return compare_segments()
+    return compare_segments(48)
 
 
-def test_denoising_64_x_64_removes_most_wrong_pixels(binary):
-    """Every engine leaves at most a fifth of the wrong pixels; the cut leaves an eighth."""
+def test_denoising_removes_most_wrong_pixels(binary):
+    """Every engine leaves at most a third of the wrong pixels, of letters whose strokes are a few pixels wide."""
     assert binary.before == pytest.approx(0.15, abs=0.02)
+    assert all(attempt.score < binary.before / 3 for attempt in binary.attempts)
+
+
+@pytest.mark.slow
+def test_denoising_64_x_64_removes_most_wrong_pixels():
+    """Every engine leaves at most a fifth of the wrong pixels; the cut leaves an eighth."""
+    binary = compare_binary()
     assert all(attempt.score < binary.before / 5 for attempt in binary.attempts)
     assert binary.attempts[0].score < binary.before / 8
 
@@ -193,7 +200,7 @@ def test_a_comparison_shows_and_tells_every_engine(name, request):
     """The strip has the truth, the noise and each result side by side; the table has a line for each."""
     comparison = request.getfixturevalue(name)
     strip, table = comparison.strip(), comparison.table()
-    width = 64 * 4
+    width = 48 * 4
     for place, picture in enumerate(comparison.pictures):
         shown = strip[::4, place * (width + 8) : place * (width + 8) + width : 4]
         assert (shown == picture).all()
