@@ -20,7 +20,7 @@ KINDS = [
     TANClassifier(),
     KDBClassifier(k=1, discretizer="k-means"),
     pytest.param(KDBClassifier(k=1), marks=pytest.mark.slow),
-    BayesianNetworkClassifier(options={"escapes": 0}),
+    BayesianNetworkClassifier(options={"escapes": 0, "max_steps": 2}),
 ]
 
 #: What we do otherwise, and why.

@@ -133,7 +133,8 @@ def test_chains_agree_with_enumeration_within_their_error(sample):
     """Over graphs and, with each graph as often as it has orders, over orders; edges, paths, blankets."""
     table, scores = _scores(7, spread=1.0)
     weights, _ = _posterior(table, NUM_ORDERS if sample is sample_orders else None)
-    found = sample(scores, lengths=ChainLengths(num_draws=1000, burn_in=200, thin=2), seed=3)
+    thin = 1 if sample is sample_orders else 2
+    found = sample(scores, lengths=ChainLengths(num_draws=1000, burn_in=50, thin=thin), seed=3)
     assert found.worst_r_hat < 1.05
     for u, v in permutations(NAMES, 2):
         place = found.strengths.names.index(u), found.strengths.names.index(v)
@@ -183,7 +184,7 @@ def test_chains_and_exact_sums_agree_on_data():
     a, b = rng.integers(0, 2, 60), rng.integers(0, 3, 60)
     rows = {"a": a, "b": b, "c": np.where(rng.random(60) < 0.7, a, b % 2), "d": rng.integers(0, 2, 60), "one": [1] * 60}
     exact = edge_posterior(rows, "bdeu").strengths
-    chain = sample_structures(rows, "bdeu", lengths=ChainLengths(1000, 4, 300, 3))
+    chain = sample_structures(rows, "bdeu", lengths=ChainLengths(600, 4, 100, 2))
     assert (np.abs(exact.edges - chain.strengths.edges) < 4.5 * chain.standard_errors + 0.002).all()
     assert np.median(chain.standard_errors) < 0.02
     plain = enumerate_posterior(rows, "bdeu").strengths()

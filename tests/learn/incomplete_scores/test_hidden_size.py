@@ -96,7 +96,7 @@ def test_what_a_hidden_variable_leaves_is_seen_in_its_children():
 
 @pytest.mark.parametrize("score", ["bic", "laplace", "cheeseman-stutz", "candidate", "variational", "holdout"])
 def test_every_score_finds_the_number_of_clusters_that_made_the_rows(score):
-    data = clusters(0)
+    data = clusters(0, num_rows=90)
     choice = choose_cardinality(NAIVE, data, "H", range(1, 5), score, options=QUICK)
     assert choice.best == 3
     assert choice.network.variables["H"].num_states == 3

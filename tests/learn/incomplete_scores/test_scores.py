@@ -27,7 +27,7 @@ from plausible.variables import Variable
 
 GRAPHS = ["A -> B; A -> C", "A -> C; B -> C", "A -> B; B -> C"]
 SIZES = {"A": 2, "B": 3, "C": 2}
-QUICK = ScoreOptions(restarts=0, tolerance=1e-7, num_draws=300, burn_in=30)
+QUICK = ScoreOptions(restarts=0, tolerance=1e-7, num_draws=200, burn_in=20)
 
 
 def tiny(seed, num_rows=6, missing=0.25):

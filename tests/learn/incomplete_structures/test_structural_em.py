@@ -42,7 +42,7 @@ def test_the_score_of_observed_cells_never_falls_and_is_bic(seed):
     assert fit.score == pytest.approx(oracle_bic(fit.network, rows, weights))
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(5))
 def test_completed_data_promise_at_most_the_true_gain(seed):
     """score(G : D*) - score(G0 : D*) <= BIC(G : D) - BIC(G0 : D), at parameters of maximum likelihood."""
     rng = np.random.default_rng(seed)
@@ -54,7 +54,7 @@ def test_completed_data_promise_at_most_the_true_gain(seed):
     for child, parent in [(1, 0), (2, 1), (3, 0)]:
         graph = DAG([(names[parent], names[child])], nodes=names)
         promised = scores.graph(graph) - scores.graph(first.graph)
-        best = max((learn_em(graph, table, restarts=2, tolerance=1e-12)).runs, key=lambda run: run.objective).network
+        best = max((learn_em(graph, table, restarts=2, tolerance=1e-10)).runs, key=lambda run: run.objective).network
         assert promised <= oracle_bic(best, rows, weights) - oracle_bic(first, rows, weights) + 1e-5
 
 
@@ -216,11 +216,11 @@ def test_draws_of_large_parts_never_let_the_score_fall():
 
 def test_the_time_limit_reaches_the_search_within_a_step():
     """A search that would take long stops, and what it has found so far is kept."""
-    data = noisy_copies(2, num=12)
-    fit = learn_structural_em(data, "annealing", rules=SEMRules(time_limit=1.0, em_steps=1), max_steps=10**9)
+    data = noisy_copies(2, num=6, num_rows=100)
+    fit = learn_structural_em(data, "annealing", rules=SEMRules(time_limit=0.3, em_steps=1), max_steps=10**9)
     assert fit.stopped == "time limit"
     assert fit.seconds < 60.0
-    found = learn_structure(data, "annealing", time_limit=1.0, max_steps=10**9)
+    found = learn_structure(data, "annealing", time_limit=0.3, max_steps=10**9)
     assert found.stopped == "time limit"
 
 
@@ -268,7 +268,7 @@ def test_restarts_without_hidden_variables_reach_other_optima():
         for name, column in zip("pqrs", codes, strict=True)
     }
     alone = learn_structural_em(data, start="empty", escapes=0)
-    restarted = learn_structural_em(data, start="empty", escapes=0, restarts=30, seed=1)
+    restarted = learn_structural_em(data, start="empty", escapes=0, restarts=12, seed=1)
     assert restarted.score > alone.score + 50.0
     assert any(set(restarted.graph.parents(name)) | {name} >= set("pqr") for name in "pqr")
 
