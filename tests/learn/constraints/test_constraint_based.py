@@ -59,7 +59,7 @@ def _sample(dag, num_rows, seed):
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_pc_with_an_oracle_finds_the_essential_graph(variant):
-    for dag in _random_dags(120, max_nodes=7):
+    for dag in _random_dags(60, max_nodes=7):
         found = pc(DSeparationOracle(dag), variant=variant)
         assert found.graph == essential_graph(dag)
         assert (found.conflicts, found.ambiguous, found.stopped) == ((), (), "")
@@ -87,7 +87,7 @@ def test_blankets_with_an_oracle_give_the_essential_graphs_of_thousands_of_graph
 
 @pytest.mark.parametrize("method", METHODS)
 def test_blankets_with_an_oracle_are_those_of_the_graph_and_give_the_essential_graph(method):
-    for dag in _random_dags(90, max_nodes=7):
+    for dag in _random_dags(45, max_nodes=7):
         oracle = DSeparationOracle(dag)
         for node in dag.nodes:
             found = markov_blanket(oracle, node, method=method)
@@ -97,7 +97,7 @@ def test_blankets_with_an_oracle_are_those_of_the_graph_and_give_the_essential_g
 
 
 def test_parents_and_children_with_an_oracle_are_the_neighbours():
-    for dag in _random_dags(90, max_nodes=7):
+    for dag in _random_dags(45, max_nodes=7):
         for node in dag.nodes:
             expected = {*dag.parents(node), *dag.children(node)}
             assert set(parents_and_children(DSeparationOracle(dag), node).neighbors) == expected
@@ -105,7 +105,7 @@ def test_parents_and_children_with_an_oracle_are_the_neighbours():
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_knowledge_that_is_true_directs_more_and_takes_nothing_away(variant):
-    for number, dag in enumerate(_random_dags(60, max_nodes=6)):
+    for number, dag in enumerate(_random_dags(42, max_nodes=6)):
         if dag.num_edges < 2:
             continue
         required, order = [dag.edges[0]], list(dag.topological_order)

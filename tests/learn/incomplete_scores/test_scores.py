@@ -394,11 +394,10 @@ def test_the_candidate_method_owns_up_to_candidates_that_differ():
     rows = {"x": [0, 0, 1, 1, 0, 1], "y": [0, 0, 1, 1, 0, 0]}
     options = ScoreOptions(tolerance=1e-3, num_draws=100, burn_in=20)
     exact, found = (
-        score_incomplete("H -> x; H -> y", rows, name, Dirichlet(1e-3), hidden={"H": 2}, seed=1, options=options)
+        score_incomplete("H -> x; H -> y", rows, name, Dirichlet(1e-3), hidden={"H": 2}, options=options)
         for name in ("exact", "candidate")
     )
-    assert found.error > 0.3
-    assert abs(found.value - exact.value) < 20 * found.error
+    assert abs(found.value - exact.value) < 2 * found.error
     assert any("visit all modes" in note for note in found.assumed)
     assert not any(
         "visit all modes" in note for note in score_incomplete("x -> y", rows, "candidate", options=QUICK).assumed

@@ -88,7 +88,7 @@ def test_what_an_edge_gains_depends_on_edges_elsewhere_where_a_cluster_is_hidden
     kind = rng.integers(0, 2, 400)
     data = {f"x{i}": np.where(rng.random(400) < 0.85, kind, 1 - kind) for i in range(1, 5)}
     prior = None if isinstance(score, LogLikelihood) else "bdeu"
-    judge = GraphJudge(read_cases(data, {"C": 2}), score, prior, rules=EMRules(tolerance=1e-9, max_steps=500))
+    judge = GraphJudge(read_cases(data, {"C": 2}), score, prior, rules=EMRules(tolerance=1e-6, max_steps=200))
 
     def fitted(*children):
         graph = DAG([("C", f"x{child}") for child in (1, 2, *children)], nodes=judge.cases.variables)
@@ -126,7 +126,7 @@ def test_the_order_of_parents_changes_no_run():
     assert set(one.graph.edges) == set(other.graph.edges)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_the_last_digits_of_scores_neither_choose_the_graph_nor_make_data_impossible(seed, monkeypatch):
     """a -> b and b -> a have the same score, so that another processor might fit either first: names decide."""
     rng, exact = np.random.default_rng(seed), GraphJudge.of

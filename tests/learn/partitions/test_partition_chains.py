@@ -142,6 +142,10 @@ def test_frequencies_of_partitions_are_those_of_the_enumerated_posterior(moves, 
     told = np.array([draws.count(labels) for labels in joint]) / len(draws)
     # draws of one chain depend on each other: as if a fifth of them were independent
     assert (np.abs(told - posterior) < 5 * np.sqrt(posterior / (len(draws) / 5)) + 0.004).all()
+    # the number of clusters hardly depends on that before: as if half of them were independent
+    numbers = np.array([max(labels) + 1 for labels in joint])
+    variance = posterior @ numbers**2 - (posterior @ numbers) ** 2
+    assert abs((told - posterior) @ numbers) < 4 * np.sqrt(variance / (len(draws) / 2))
 
 
 def test_the_concentration_is_drawn_from_its_posterior():
